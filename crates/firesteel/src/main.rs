@@ -1,0 +1,3 @@
+//! The `firesteel` command.
+
+fn main() {}
