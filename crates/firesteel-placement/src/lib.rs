@@ -1,1 +1,44 @@
-//! firesteel-placement
+//! The allocation core of Firesteel: who gets how many cores, on which workers.
+//!
+//! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one worker has
+//! free. [`place`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`] and gives
+//! the executors out by the [`Strategy`]. The decisions are those of Spark's Master, case by case, at a cost
+//! that does not grow with the number of executors.
+//!
+//! ```
+//! use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place};
+//!
+//! let none = Resources::default();
+//! let offer = |worker| Offer { worker, cores: Cores(16), memory: MiB(65_536), resources: &none };
+//! let demand = Demand {
+//!     size: ExecutorSize::Fixed(Cores(16)),
+//!     memory: MiB(1024),
+//!     cores_left: Cores(48),
+//!     ..Demand::default()
+//! };
+//!
+//! let offers = ["w1", "w2", "w3", "w4"].map(offer);
+//! let placement = place(&demand, offers, WorkerOrder::CoresFreeDesc, Strategy::SpreadOut);
+//! let workers: Vec<_> = placement.executors().map(|executor| executor.worker).collect();
+//! assert_eq!(workers, ["w4", "w3", "w2"]);
+//! ```
+//!
+//! Nothing here has a clock, a generator of random numbers or a hash table: equal arguments give equal answers.
+//! Every function is total. Amounts that make no sense (executors without cores, negative free amounts) place
+//! nothing; they never panic, divide by zero or wrap.
+
+mod assign;
+mod demand;
+mod offer;
+mod order;
+mod place;
+mod quantities;
+mod resources;
+
+pub use assign::{Assignment, Strategy, assign};
+pub use demand::{Demand, ExecutorLimit, ExecutorSize};
+pub use offer::Offer;
+pub use order::{UnknownWorkerOrder, WorkerOrder, order};
+pub use place::{PlacedExecutor, Placement, place};
+pub use quantities::{Cores, MiB};
+pub use resources::{ResourceAmounts, Resources};

@@ -1,0 +1,239 @@
+//! The rule itself: how many cores each offer gives.
+//!
+//! Spark deals executors (or single cores, for executors of no fixed size) one at a time and looks at every
+//! worker again after each. Here the outcome of that loop is computed at once.
+//!
+//! Let `cap[i]` be how many *units* offer `i` could give on its own, a unit being one executor of fixed size or one
+//! core, and `budget` how many units may be given in all.
+//!
+//! - **Consolidate**: each offer in turn gives `min(cap[i], budget left)`.
+//! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to
+//!   `level` are complete, `level` being the largest number with `sum(min(cap[i], level)) <= budget`, and the
+//!   units left over, fewer than a whole round, come from the first offers that have more than `level`.
+//!
+//! The level is found by halving, between what an even share guarantees and what the largest offer could give.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Cores, Demand, ExecutorSize, Offer};
+
+/// How executors are given out over the workers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Strategy {
+    /// As evenly as the offers allow, the first in order getting what is left over.
+    ///
+    /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOut`, true).
+    #[default]
+    SpreadOut,
+    /// On as few workers as the order allows: each is filled before the next.
+    ///
+    /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOut`, false).
+    Consolidate,
+}
+
+/// What [`assign`] decided: the cores that each offer gives, and how they make executors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Assignment {
+    size: ExecutorSize,
+    cores: Vec<Cores>,
+}
+
+impl Assignment {
+    /// Cores given, one entry per offer, in the same order. Never negative.
+    pub fn cores(&self) -> &[Cores] {
+        &self.cores
+    }
+
+    /// The executors to launch on offer `i`, each as its number of cores: as many of the fixed size as its cores
+    /// make, or one with all of them. None for an `i` beyond the offers.
+    pub fn executors_on(&self, i: usize) -> impl Iterator<Item = Cores> + use<> {
+        let cores = self.cores.get(i).copied().unwrap_or_default();
+        let (count, each) = match self.size {
+            _ if cores <= Cores::ZERO => (0, Cores::ZERO),
+            ExecutorSize::Fixed(each) => ((cores.0 / each.0) as usize, each),
+            ExecutorSize::OnePerWorker => (1, cores),
+        };
+        std::iter::repeat_n(each, count)
+    }
+}
+
+/// Gives out executors over the offers, in the order given, which is neither filtered nor changed here: an offer
+/// without room for an executor gives nothing.
+///
+/// Memory, resources and the executor limit are counted for each executor; an executor of no fixed size needs them
+/// once on its worker however many cores it grows to. No more than the sum of all free cores is given, negative
+/// ones included; with the offers that [`place`](crate::place()) passes on, which have room for an executor, that never binds.
+///
+/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing where the
+/// sum wraps to a negative number; here it does not wrap.
+pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assignment {
+    let step = demand.size.step();
+    let nothing = || Assignment { size: demand.size, cores: vec![Cores::ZERO; offers.len()] };
+    if !demand.allows_one_more() {
+        return nothing();
+    }
+    let free: i128 = offers.iter().map(|offer| i128::from(offer.cores.0)).sum();
+    let cores = free.clamp(0, i128::from(demand.cores_left.0));
+    let affordable = (cores / i128::from(step.0)) as u64;
+    let (caps, budget) = match demand.size {
+        ExecutorSize::Fixed(_) => {
+            (executors_that_fit(demand, offers), affordable.min(demand.executors_allowed()))
+        }
+        ExecutorSize::OnePerWorker => (cores_of_first_workers(demand, offers), affordable),
+    };
+    let units = match strategy {
+        Strategy::SpreadOut => spread_out(caps, budget),
+        Strategy::Consolidate => consolidate(caps, budget),
+    };
+    let cores = units.into_iter().map(|units| Cores(units as i64 * step.0)).collect();
+    Assignment { size: demand.size, cores }
+}
+
+/// For executors of fixed size: how many each offer has room for.
+fn executors_that_fit(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
+    let step = demand.size.step().0;
+    let room = |offer: &Offer<'_>| {
+        if !offer.fits(demand) {
+            return 0;
+        }
+        let by_cores = (offer.cores.0 / step) as u64;
+        let by_memory = match demand.memory.0 {
+            ..=0 => u64::MAX,
+            each => (offer.memory.0 / each) as u64,
+        };
+        let by_resource = |(name, &each): (&String, &u64)| offer.resources.count(name).checked_div(each);
+        let by_resources = demand.resources.iter().filter_map(by_resource).min().unwrap_or(u64::MAX);
+        by_cores.min(by_memory).min(by_resources)
+    };
+    offers.iter().map(room).collect()
+}
+
+/// For executors of no fixed size: the free cores of the first workers that have room, as many workers as the
+/// limit allows executors; the others give nothing.
+fn cores_of_first_workers(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
+    let mut allowed = demand.executors_allowed();
+    let mut room = |offer: &Offer<'_>| {
+        if allowed == 0 || !offer.fits(demand) {
+            return 0;
+        }
+        allowed -= 1;
+        offer.cores.0 as u64
+    };
+    offers.iter().map(&mut room).collect()
+}
+
+/// Each offer gives all it can until the budget is spent. Turns `caps` into what is given.
+fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
+    let mut left = budget;
+    for cap in &mut caps {
+        *cap = left.min(*cap);
+        left -= *cap;
+    }
+    caps
+}
+
+/// Every offer gives up to the level, the first ones one more. Turns `caps` into what is given.
+fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
+    let level = level(&caps, budget);
+    let mut left = budget - sum_up_to(&caps, level) as u64;
+    for cap in &mut caps {
+        let above = left > 0 && *cap > level;
+        *cap = level.min(*cap) + u64::from(above);
+        left -= u64::from(above);
+    }
+    caps
+}
+
+/// The largest level, but no larger than the largest capacity, that the budget covers:
+/// `sum(min(caps[i], level)) <= budget`.
+fn level(caps: &[u64], budget: u64) -> u64 {
+    let largest = caps.iter().copied().max().unwrap_or(0);
+    // An even share over all offers that have anything is always covered ...
+    let sharing = caps.iter().filter(|&&cap| cap > 0).count() as u64;
+    let mut covered = (budget / sharing.max(1)).min(largest);
+    // ... and no level beyond the largest capacity changes anything.
+    let mut beyond = largest.saturating_add(1);
+    while covered + 1 < beyond {
+        let middle = covered + (beyond - covered) / 2;
+        if sum_up_to(caps, middle) <= u128::from(budget) {
+            covered = middle;
+        } else {
+            beyond = middle;
+        }
+    }
+    covered
+}
+
+fn sum_up_to(caps: &[u64], level: u64) -> u128 {
+    caps.iter().map(|&cap| u128::from(cap.min(level))).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{ExecutorLimit, MiB, ResourceAmounts, Resources};
+
+    fn offers(cores: &[i64]) -> Vec<Offer<'static>> {
+        let offer =
+            |&cores| Offer { worker: "w", cores: Cores(cores), memory: MiB(512), resources: Resources::NONE };
+        cores.iter().map(offer).collect()
+    }
+
+    fn given(demand: &Demand, cores: &[i64], strategy: Strategy) -> Vec<i64> {
+        assign(demand, &offers(cores), strategy).cores().iter().map(|cores| cores.0).collect()
+    }
+
+    #[test]
+    fn both_strategies_give_whole_executors() {
+        let demand =
+            Demand { size: ExecutorSize::Fixed(Cores(2)), cores_left: Cores(11), ..Demand::default() };
+        assert_eq!(given(&demand, &[8, 8, 5, 1], Strategy::SpreadOut), [4, 4, 2, 0]);
+        assert_eq!(given(&demand, &[8, 8, 5, 1], Strategy::Consolidate), [8, 2, 0, 0]);
+    }
+
+    #[test]
+    fn one_executor_per_worker_grows_by_single_cores() {
+        let demand = Demand { cores_left: Cores(5), limit: ExecutorLimit::AtMost(2), ..Demand::default() };
+        let assignment = assign(&demand, &offers(&[10, 10, 10]), Strategy::SpreadOut);
+        assert_eq!(assignment.cores(), [Cores(3), Cores(2), Cores(0)]);
+        assert_eq!(assignment.executors_on(0).collect::<Vec<_>>(), [Cores(3)]);
+        assert_eq!(assignment.executors_on(2).count() + assignment.executors_on(7).count(), 0);
+    }
+
+    #[test]
+    fn amounts_without_sense_place_nothing() {
+        let none = [0, 0];
+        for strategy in [Strategy::SpreadOut, Strategy::Consolidate] {
+            for size in [0, -1, i64::MIN, i64::MAX] {
+                let demand = Demand { size: ExecutorSize::Fixed(Cores(size)), ..Demand::default() };
+                assert_eq!(given(&demand, &[8, 8], strategy), none);
+            }
+            let over = Demand { cores_left: Cores(-4), ..Demand::default() };
+            assert_eq!(given(&over, &[8, 8], strategy), none);
+            let full = Demand { limit: ExecutorLimit::AtMost(2), held: 3, ..Demand::default() };
+            assert_eq!(given(&full, &[8, 8], strategy), none);
+            assert_eq!(given(&Demand::default(), &[i64::MIN, -8], strategy), none);
+            assert_eq!(given(&Demand::default(), &[], strategy), [] as [i64; 0]);
+        }
+    }
+
+    #[test]
+    fn amounts_of_nothing_bind_nothing() {
+        let demand = Demand {
+            size: ExecutorSize::Fixed(Cores(4)),
+            resources: ResourceAmounts::from([("gpu".to_owned(), 0)]),
+            ..Demand::default()
+        };
+        assert_eq!(given(&demand, &[8, 9], Strategy::SpreadOut), [8, 8]);
+    }
+
+    #[test]
+    fn nothing_wraps_at_the_ends() {
+        let demand =
+            Demand { size: ExecutorSize::Fixed(Cores(1)), cores_left: Cores(i64::MAX), ..Demand::default() };
+        let most = i64::MAX;
+        assert_eq!(given(&demand, &[most, most], Strategy::SpreadOut), [most / 2 + 1, most / 2]);
+        assert_eq!(given(&demand, &[most, most], Strategy::Consolidate), [most, 0]);
+    }
+}

@@ -1,0 +1,89 @@
+//! What an application asks for.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Cores, MiB, ResourceAmounts};
+
+/// What one application asks for under one resource profile, at the moment of placement.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Demand {
+    /// How many cores an executor has.
+    pub size: ExecutorSize,
+    /// Memory of each executor.
+    pub memory: MiB,
+    /// Addresses of each resource for each executor.
+    pub resources: ResourceAmounts,
+    /// Cores that the application may still get, over all its profiles: its maximum less what it holds. Zero or
+    /// less when it holds all that it may.
+    pub cores_left: Cores,
+    /// How many executors of this profile the application may hold.
+    pub limit: ExecutorLimit,
+    /// How many executors of this profile the application holds, launching ones too.
+    pub held: u64,
+}
+
+/// How many cores an executor has.
+///
+/// Source: Spark Master, 4.0.1 (`spark.executor.cores` set or not).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutorSize {
+    /// This many cores each; a worker may run several. Zero or less asks for nothing and gets nothing.
+    Fixed(Cores),
+    /// One executor on a worker in each placement, with all the cores that the worker is given. A later placement
+    /// may put a second one beside it.
+    #[default]
+    OnePerWorker,
+}
+
+/// How many executors of one profile an application may hold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ExecutorLimit {
+    /// As many as its cores allow.
+    #[default]
+    Unlimited,
+    /// No more than this many. Holding more already takes none away.
+    AtMost(u64),
+}
+
+impl Demand {
+    /// How many more executors the limit allows: `u64::MAX` when there is none.
+    pub fn executors_allowed(&self) -> u64 {
+        match self.limit {
+            ExecutorLimit::Unlimited => u64::MAX,
+            ExecutorLimit::AtMost(limit) => limit.saturating_sub(self.held),
+        }
+    }
+
+    /// Whether the demand by itself, whatever the workers have, allows one more executor: the size makes sense,
+    /// the cores left suffice for it, the limit is not reached.
+    pub fn allows_one_more(&self) -> bool {
+        self.size.step() > Cores::ZERO && self.cores_left >= self.size.step() && self.executors_allowed() > 0
+    }
+}
+
+/// One executor for each worker, of all the worker's cores, without memory, resources, maximum or limit.
+impl Default for Demand {
+    fn default() -> Self {
+        Self {
+            size: ExecutorSize::OnePerWorker,
+            memory: MiB::ZERO,
+            resources: ResourceAmounts::new(),
+            cores_left: Cores::UNLIMITED,
+            limit: ExecutorLimit::Unlimited,
+            held: 0,
+        }
+    }
+}
+
+impl ExecutorSize {
+    /// The fewest cores that an executor starts with, and how many are given at a time: those of a fixed size,
+    /// else 1.
+    pub fn step(self) -> Cores {
+        match self {
+            Self::Fixed(cores) => cores,
+            Self::OnePerWorker => Cores(1),
+        }
+    }
+}

@@ -1,0 +1,109 @@
+//! Custom resources (gpu, fpga, ...): addresses that are handed out whole.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+
+/// How many addresses of each resource one executor asks for, by resource name. An amount of 0 asks for nothing.
+pub type ResourceAmounts = BTreeMap<String, u64>;
+
+/// Addresses by resource name: what a worker has free, or what an executor holds.
+///
+/// Addresses are text and are ordered as text: `"10"` comes before `"2"`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Resources(BTreeMap<String, BTreeSet<String>>);
+
+impl Resources {
+    /// No resource at all, borrowed for ever: for offers of workers that have none.
+    pub const NONE: &'static Resources = &Resources(BTreeMap::new());
+
+    /// Whether there is not one address. A resource may be named and have no address.
+    pub fn is_empty(&self) -> bool {
+        self.0.values().all(BTreeSet::is_empty)
+    }
+
+    /// How many addresses there are of the resource `name`: 0 for a name that is not known.
+    pub fn count(&self, name: &str) -> u64 {
+        self.0.get(name).map_or(0, |addresses| addresses.len() as u64)
+    }
+
+    /// Whether there are enough addresses of every resource asked for.
+    pub fn covers(&self, asked: &ResourceAmounts) -> bool {
+        asked.iter().all(|(name, &amount)| self.count(name) >= amount)
+    }
+
+    /// Each resource with its addresses: names in order, addresses in order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>)> {
+        self.0.iter().map(|(name, addresses)| (name.as_str(), addresses.iter().map(String::as_str)))
+    }
+
+    /// Adds one address. Adding it twice is adding it once.
+    pub fn insert(&mut self, name: impl Into<String>, address: impl Into<String>) {
+        self.0.entry(name.into()).or_default().insert(address.into());
+    }
+
+    /// Takes what one executor asks for: of each resource the first addresses in text order. All or nothing:
+    /// `None`, and nothing is taken, when some resource falls short. What is returned names every resource
+    /// asked for, one asked for with amount 0 too.
+    ///
+    /// Source: Spark Master, 4.0.1.
+    pub fn take(&mut self, asked: &ResourceAmounts) -> Option<Resources> {
+        if !self.covers(asked) {
+            return None;
+        }
+        let taken = asked.iter().map(|(name, &amount)| (name.clone(), self.take_first(name, amount)));
+        Some(Resources(taken.collect()))
+    }
+
+    /// Gives back what [`take`](Self::take) took.
+    pub fn give_back(&mut self, taken: Resources) {
+        for (name, addresses) in taken.0 {
+            self.0.entry(name).or_default().extend(addresses);
+        }
+    }
+
+    fn take_first(&mut self, name: &str, amount: u64) -> BTreeSet<String> {
+        let Some(free) = self.0.get_mut(name) else { return BTreeSet::new() };
+        (0..amount).map_while(|_| free.pop_first()).collect()
+    }
+}
+
+/// From addresses by resource name.
+impl<N: Into<String>, A: Into<String>, As: IntoIterator<Item = A>> FromIterator<(N, As)> for Resources {
+    fn from_iter<I: IntoIterator<Item = (N, As)>>(resources: I) -> Self {
+        let mut all = Resources::default();
+        for (name, addresses) in resources {
+            all.0.entry(name.into()).or_default().extend(addresses.into_iter().map(Into::into));
+        }
+        all
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amounts(asked: &[(&str, u64)]) -> ResourceAmounts {
+        asked.iter().map(|&(name, amount)| (name.to_owned(), amount)).collect()
+    }
+
+    #[test]
+    fn addresses_are_taken_in_text_order_and_given_back() {
+        let whole = Resources::from_iter([("gpu", ["2", "10", "1"])]);
+        let mut free = whole.clone();
+        let taken = free.take(&amounts(&[("gpu", 2)])).expect("three are free");
+        assert_eq!(taken, Resources::from_iter([("gpu", ["1", "10"])]));
+        assert_eq!(free.count("gpu"), 1);
+        free.give_back(taken);
+        assert_eq!(free, whole);
+    }
+
+    #[test]
+    fn taking_is_all_or_nothing() {
+        let mut free = Resources::from_iter([("gpu", ["0", "1"])]);
+        assert_eq!(free.take(&amounts(&[("gpu", 1), ("fpga", 1)])), None);
+        assert_eq!(free.count("gpu"), 2);
+        assert!(free.covers(&amounts(&[("fpga", 0)])));
+    }
+}
