@@ -1,1 +1,24 @@
-//! firesteel-core
+//! The state machines of Firesteel, and the messages between them.
+//!
+//! Four machines decide everything that is decided over time: [`master`], [`worker`], [`driver`] and
+//! [`executor`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
+//! and answers with effects. They never import each other: they meet in [`messages`], and [`wire`] turns
+//! messages into bytes and back.
+//!
+//! There is no clock, randomness, file, socket, thread or lock here. The shell (crate `firesteel`) and the
+//! simulator (crate `firesteel-sim`) own those, feed events in, and perform the effects.
+
+pub mod address;
+pub mod driver;
+pub mod executor;
+pub mod ids;
+pub mod machine;
+pub mod master;
+pub mod messages;
+pub mod process;
+pub mod time;
+pub mod wire;
+pub mod worker;
+
+pub use machine::{Machine, Violation};
+pub use time::Timestamp;

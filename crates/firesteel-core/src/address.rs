@@ -1,0 +1,132 @@
+//! Where daemons listen.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// A host and a port: `10.0.0.7:7077`, `node-7:7077`, `[::1]:7077`.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Address {
+    /// A name or an IP address, without brackets.
+    pub host: String,
+    /// The port.
+    pub port: u16,
+}
+
+impl Address {
+    /// An address.
+    #[must_use]
+    pub fn new(host: impl Into<String>, port: u16) -> Self {
+        Self { host: host.into(), port }
+    }
+
+    /// `spark://host:port`, as Masters and Workers are named.
+    #[must_use]
+    pub fn url(&self) -> String {
+        format!("{SCHEME}{self}")
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.host.contains(':') {
+            write!(f, "[{}]:{}", self.host, self.port)
+        } else {
+            write!(f, "{}:{}", self.host, self.port)
+        }
+    }
+}
+
+/// What is wrong with an address or a list of Masters.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum AddressError {
+    /// The scheme is missing or another one.
+    #[error("{url:?} does not begin with spark://")]
+    Scheme {
+        /// What was given.
+        url: String,
+    },
+    /// No host, or characters that a host cannot have.
+    #[error("{address:?} has no usable host: write host:port")]
+    Host {
+        /// What was given.
+        address: String,
+    },
+    /// No port, or none from 1 to 65535.
+    #[error("{address:?} has no usable port: write host:port, with a port from 1 to 65535")]
+    Port {
+        /// What was given.
+        address: String,
+    },
+}
+
+impl FromStr for Address {
+    type Err = AddressError;
+
+    fn from_str(text: &str) -> Result<Self, AddressError> {
+        let address = text.to_owned();
+        let Some((host, port)) = text.rsplit_once(':') else {
+            return Err(AddressError::Port { address });
+        };
+        let host = match host.strip_prefix('[') {
+            Some(rest) => rest.strip_suffix(']').unwrap_or_default(),
+            None if host.contains(':') => "",
+            None => host,
+        };
+        let usable = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'.' | b'_' | b':' | b'%');
+        if host.is_empty() || !host.bytes().all(usable) {
+            return Err(AddressError::Host { address });
+        }
+        match port.parse() {
+            Ok(port) if port > 0 => Ok(Self::new(host, port)),
+            _ => Err(AddressError::Port { address }),
+        }
+    }
+}
+
+const SCHEME: &str = "spark://";
+
+/// The Masters of `spark://host:port[,host:port...]`: at least one, in the order given. The scheme stands once.
+///
+/// # Errors
+/// The first thing that is wrong with the list.
+pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
+    let list = url.strip_prefix(SCHEME).ok_or_else(|| AddressError::Scheme { url: url.to_owned() })?;
+    list.split(',').map(str::parse).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn master_urls_name_one_or_more_masters() {
+        assert_eq!(parse_masters("spark://a:7077"), Ok(vec![Address::new("a", 7077)]));
+        let three = parse_masters("spark://10.0.0.1:1,b-2.c:65535,[::1]:7077").expect("three good addresses");
+        assert_eq!(three[2], Address::new("::1", 7077));
+        assert_eq!(three[2].url(), "spark://[::1]:7077");
+    }
+
+    #[test]
+    fn malformed_master_urls_say_what_is_wrong() {
+        for (url, words) in [
+            ("http://a:1", "does not begin with spark://"),
+            ("a:1", "does not begin with spark://"),
+            ("spark://", "no usable port"),
+            ("spark://a", "no usable port"),
+            ("spark://a:", "no usable port"),
+            ("spark://a:0", "no usable port"),
+            ("spark://a:65536", "no usable port"),
+            ("spark://a:7077/x", "no usable port"),
+            ("spark://:7077", "no usable host"),
+            ("spark://a b:7077", "no usable host"),
+            ("spark://::1:7077", "no usable host"),
+            ("spark://a:1,", "no usable port"),
+            ("spark://a:1,spark://b:2", "no usable host"),
+        ] {
+            let error = parse_masters(url).expect_err(url).to_string();
+            assert!(error.contains(words), "{url}: {error}");
+        }
+    }
+}

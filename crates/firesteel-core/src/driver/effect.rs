@@ -1,0 +1,110 @@
+//! What a driver has its shell do.
+
+use bytes::Bytes;
+
+use super::Note;
+use crate::address::Address;
+use crate::ids::{AttemptId, PeerId, TaskId};
+use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, Stream, TaskEnd};
+
+/// What a driver has its shell do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Dial a Master: `Connected` or `ConnectFailed` comes back.
+    Connect {
+        /// Whom.
+        master: Address,
+    },
+    /// Send a message. Silently nothing if the connection has ended.
+    Send {
+        /// On this connection.
+        peer: PeerId,
+        /// The message.
+        message: Outbound,
+    },
+    /// End a connection, after what was sent before. `Disconnected` comes back.
+    Close {
+        /// Which.
+        peer: PeerId,
+    },
+    /// Put away a piece of an attempt's output; `OutputConsumed` comes back.
+    Output {
+        /// Which attempt's.
+        attempt: AttemptId,
+        /// From which stream.
+        stream: Stream,
+        /// The bytes.
+        bytes: Bytes,
+    },
+    /// An attempt is over and another one will be made: its output is worth nothing.
+    DiscardOutput {
+        /// Which attempt's.
+        attempt: AttemptId,
+    },
+    /// A task is over for good. Comes once for each task that was submitted.
+    TaskEnded {
+        /// Which.
+        task: TaskId,
+        /// How.
+        outcome: TaskOutcome,
+    },
+    /// The application is over; nothing comes after it. Comes once.
+    Done(Outcome),
+    /// Something worth a line in the log.
+    Note(Note),
+}
+
+/// A message from the driver.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outbound {
+    /// To a Master.
+    Master(DriverToMaster),
+    /// To an executor.
+    Executor(DriverToExecutor),
+}
+
+/// How a task ended for good.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TaskOutcome {
+    /// It succeeded in this attempt, whose output counts.
+    Succeeded {
+        /// The attempt.
+        attempt: AttemptId,
+    },
+    /// It failed as often as it may. The last attempt's output counts.
+    Failed {
+        /// The last attempt.
+        attempt: AttemptId,
+        /// How often it failed in all.
+        failures: u32,
+        /// How the last attempt ended.
+        cause: FailureCause,
+    },
+    /// The application ended first.
+    Cancelled,
+}
+
+/// Why an attempt counts as failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum FailureCause {
+    /// The task itself ended so.
+    Ended(TaskEnd),
+    /// Its executor died under it, by its own fault or the task's.
+    ExecutorDied(crate::messages::ExecutorState),
+}
+
+/// How an application ended, as its driver sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Every task that was submitted ended, well or not.
+    Completed,
+    /// The user gave up.
+    Cancelled,
+    /// The Master ended it.
+    Removed(ApplicationEnd),
+    /// No Master took it in time.
+    NoMaster {
+        /// The last error of each Master that was dialled.
+        errors: Vec<(Address, String)>,
+    },
+}

@@ -1,0 +1,5 @@
+//! What a driver remarks.
+
+/// A remark for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {}

@@ -1,0 +1,24 @@
+//! An executor's settings.
+
+use std::time::Duration;
+
+use firesteel_placement::Cores;
+
+use crate::ids::{AppId, ExecutorId, WorkerId};
+
+/// An executor's settings, all of them from its command line.
+#[derive(Clone, Debug)]
+pub struct Config {
+    /// Its application.
+    pub app: AppId,
+    /// Its number there.
+    pub executor: ExecutorId,
+    /// The Worker that started it.
+    pub worker: WorkerId,
+    /// The Worker's host.
+    pub host: String,
+    /// Its cores.
+    pub cores: Cores,
+    /// How long a task may take to end when asked, before it is killed.
+    pub kill_grace: Duration,
+}

@@ -1,0 +1,156 @@
+//! Who is who. Ids are never reused.
+
+use std::fmt;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! text_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Arc<str>);
+
+        impl $name {
+            /// An id of that text.
+            #[must_use]
+            pub fn new(text: impl Into<Arc<str>>) -> Self {
+                Self(text.into())
+            }
+
+            /// The text.
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.pad(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+    };
+}
+
+macro_rules! number_id {
+    ($(#[$doc:meta])* $name:ident($number:ty)) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(pub $number);
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Display::fmt(&self.0, f)
+            }
+        }
+    };
+}
+
+text_id! {
+    /// An application: `app-yyyyMMddHHmmss-0000`, made by the Master.
+    AppId
+}
+text_id! {
+    /// A Worker: `worker-yyyyMMddHHmmss-host-port`, made by the Worker at its start and kept for its life.
+    WorkerId
+}
+number_id! {
+    /// An executor's number within its application, counted from 0.
+    ExecutorId(u32)
+}
+number_id! {
+    /// A resource profile's number within its application; 0 is the default profile.
+    ProfileId(u32)
+}
+number_id! {
+    /// A task's number within its application, counted from 0.
+    TaskId(u64)
+}
+number_id! {
+    /// One connection, as its owner's shell counts them. It is all that a core knows of a connection; a peer
+    /// that reconnects comes back under another number.
+    PeerId(u64)
+}
+
+impl ProfileId {
+    /// The default profile.
+    pub const DEFAULT: Self = Self(0);
+}
+
+/// One executor of one application.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct ExecutorKey {
+    /// Its application.
+    pub app: AppId,
+    /// Its number there.
+    pub executor: ExecutorId,
+}
+
+/// `app-20261120212235-0000/3`.
+impl fmt::Display for ExecutorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.app, self.executor)
+    }
+}
+
+impl fmt::Debug for ExecutorKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// One attempt at a task. Attempts of a task are counted from 0.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct AttemptId {
+    /// The task.
+    pub task: TaskId,
+    /// Which attempt at it.
+    pub attempt: u32,
+}
+
+/// `17.0`: the first attempt at task 17.
+impl fmt::Display for AttemptId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.task, self.attempt)
+    }
+}
+
+/// Whether the text may stand in an id: 1 to 200 letters, digits, `-`, `_` or `.` (not first), all ASCII. Ids
+/// become names of directories, so anything else from a peer is refused.
+#[must_use]
+pub fn is_sound(text: &str) -> bool {
+    (1..=200).contains(&text.len())
+        && !text.starts_with('.')
+        && text.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_' | b'.' | b':'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_that_could_leave_a_directory_are_not_sound() {
+        for bad in ["", ".", "..", "../x", "a/b", "a b", "a\n", "é", &"x".repeat(201)] {
+            assert!(!is_sound(bad), "{bad:?}");
+        }
+        for good in ["app-20261120212235-0000", "worker-20261120212235-10.0.0.7-7078", "w-2026-[::1]-1"] {
+            assert_eq!(is_sound(good), !good.contains('['), "{good:?}");
+        }
+    }
+
+    #[test]
+    fn keys_read_like_paths() {
+        let key = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
+        assert_eq!(key.to_string(), "app-1/3");
+        assert_eq!(AttemptId { task: TaskId(17), attempt: 0 }.to_string(), "17.0");
+    }
+}

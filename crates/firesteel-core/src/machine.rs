@@ -1,0 +1,58 @@
+//! The contract that every state machine keeps.
+
+use std::fmt;
+
+use crate::time::Timestamp;
+
+/// A state machine: a value that is told what happened and answers what to do.
+///
+/// - [`apply`](Machine::apply) is total: whatever a peer sends, it neither panics nor fails. A bad request
+///   becomes a refusal among the effects.
+/// - Effects are performed one by one, in order, by the one task that owns the machine.
+/// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the
+///   machine was seeded with.
+/// - Nobody waits inside `apply`: an answer is a later event.
+pub trait Machine {
+    /// What can happen to the machine.
+    type Event;
+    /// What it can ask its shell to do.
+    type Effect;
+    /// Why it wants to be woken.
+    type Reason: fmt::Debug;
+
+    /// Takes one event at the time `now`, changes the tables, and returns what is to be done, in order.
+    fn apply(&mut self, now: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
+
+    /// When to call `apply` with the machine's deadline event if nothing else comes before, and why.
+    /// A deadline may come early or late; the machine looks at `now` again.
+    fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
+
+    /// Holds the invariants against the tables. The simulator calls it after every event, and so do debug
+    /// builds of the daemons.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold, as a sentence with its numbers.
+    fn check(&self) -> Result<(), Violation>;
+}
+
+/// An invariant that does not hold: a bug in a state machine.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{machine}: {sentence}")]
+pub struct Violation {
+    /// Which machine's invariant.
+    pub machine: &'static str,
+    /// What should hold and what was found.
+    pub sentence: String,
+}
+
+/// Returns a [`Violation`] unless the condition holds: `ensure!("master", a == b, "a is {a}, b is {b}")`.
+#[allow(unused_macros)]
+macro_rules! ensure {
+    ($machine:literal, $condition:expr, $($sentence:tt)+) => {
+        if !$condition {
+            return Err($crate::machine::Violation { machine: $machine, sentence: format!($($sentence)+) });
+        }
+    };
+}
+#[allow(unused_imports)]
+pub(crate) use ensure;

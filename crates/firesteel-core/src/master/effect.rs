@@ -1,0 +1,35 @@
+//! What a Master has its shell do.
+
+use super::Note;
+use crate::ids::PeerId;
+use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
+
+/// What a Master has its shell do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Send a message. Silently nothing if the connection has ended.
+    Send {
+        /// On this connection.
+        peer: PeerId,
+        /// The message.
+        message: Outbound,
+    },
+    /// End a connection, after what was sent before. `Disconnected` comes back.
+    Close {
+        /// Which.
+        peer: PeerId,
+    },
+    /// Something worth a line in the log.
+    Note(Note),
+}
+
+/// A message from the Master.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outbound {
+    /// To a Worker.
+    Worker(MasterToWorker),
+    /// To a driver.
+    Driver(MasterToDriver),
+    /// To a status client.
+    Client(MasterToClient),
+}

@@ -1,0 +1,176 @@
+//! Status clients, and the views that they are given: read-only copies for tables and JSON.
+
+use firesteel_placement::{Cores, MiB, Resources};
+use serde::{Deserialize, Serialize};
+
+use super::ExecutorState;
+use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::time::Timestamp;
+
+/// What a status client asks a Master.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientToMaster {
+    /// Everything that a status page shows.
+    RequestMasterState,
+}
+
+/// What a Master answers a status client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MasterToClient {
+    /// The state when the request was handled.
+    MasterStateResponse(MasterView),
+}
+
+/// What a status client asks a Worker.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ClientToWorker {
+    /// Everything that a status page shows.
+    RequestWorkerState,
+}
+
+/// What a Worker answers a status client.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum WorkerToClient {
+    /// The state when the request was handled.
+    WorkerStateResponse(WorkerViewOfItself),
+}
+
+/// A Master's tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MasterView {
+    /// `spark://host:port`.
+    pub url: String,
+    /// Living Workers by id, then the dead ones that are still remembered.
+    pub workers: Vec<WorkerView>,
+    /// Live applications in the order in which they registered.
+    pub applications: Vec<ApplicationView>,
+    /// Ended applications, the latest last.
+    pub completed: Vec<ApplicationView>,
+}
+
+/// A Worker, as its Master sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerView {
+    /// Its id.
+    pub id: WorkerId,
+    /// Its host.
+    pub host: String,
+    /// Its port.
+    pub port: u16,
+    /// Where it stands.
+    pub state: WorkerState,
+    /// Cores in all.
+    pub cores: Cores,
+    /// Cores of its executors.
+    pub cores_used: Cores,
+    /// Memory in all.
+    pub memory: MiB,
+    /// Memory of its executors.
+    pub memory_used: MiB,
+    /// Addresses in all.
+    pub resources: Resources,
+    /// Addresses of its executors.
+    pub resources_used: Resources,
+    /// When it was last heard from.
+    pub last_heartbeat: Timestamp,
+}
+
+/// Where a Worker stands at its Master.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum WorkerState {
+    /// Registered and heard from.
+    Alive,
+    /// Gone; remembered for a while.
+    Dead,
+}
+
+/// An application, as its Master sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationView {
+    /// Its id.
+    pub id: AppId,
+    /// Its name.
+    pub name: String,
+    /// Who submitted it.
+    pub user: String,
+    /// Where it stands.
+    pub state: ApplicationState,
+    /// Why it ended, in words, if it ended otherwise than well.
+    pub end: Option<String>,
+    /// When it registered.
+    pub submitted: Timestamp,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
+    /// Cores that it may have; `None` if without limit.
+    pub max_cores: Option<Cores>,
+    /// Cores that it has.
+    pub cores_granted: Cores,
+    /// Memory of one executor of the default profile.
+    pub memory_per_executor: MiB,
+    /// Its executors, by number.
+    pub executors: Vec<ExecutorView>,
+}
+
+/// Where an application stands. Source: Spark Master, 4.0.1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum ApplicationState {
+    /// It never had an executor.
+    Waiting,
+    /// It was given an executor.
+    Running,
+    /// It said that it is done.
+    Finished,
+    /// It ended otherwise.
+    Failed,
+}
+
+/// An executor, as its Master sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutorView {
+    /// Its number.
+    pub id: ExecutorId,
+    /// Its Worker.
+    pub worker: WorkerId,
+    /// Its profile.
+    pub profile: ProfileId,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+    /// Its addresses.
+    pub resources: Resources,
+    /// Where it stands.
+    pub state: ExecutorState,
+}
+
+/// A Worker's own tables.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WorkerViewOfItself {
+    /// Its id.
+    pub id: WorkerId,
+    /// The Master it is registered with.
+    pub master_url: Option<String>,
+    /// Cores in all.
+    pub cores: Cores,
+    /// Memory in all.
+    pub memory: MiB,
+    /// Executors that have not ended, by application and number.
+    pub executors: Vec<RunningExecutor>,
+}
+
+/// An executor, as its Worker sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunningExecutor {
+    /// Which executor.
+    pub executor: ExecutorKey,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+    /// Where it stands.
+    pub state: ExecutorState,
+    /// Its process, once it is one.
+    pub pid: Option<u32>,
+}

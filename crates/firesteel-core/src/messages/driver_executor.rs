@@ -1,0 +1,166 @@
+//! Driver and executor.
+
+use std::fmt;
+
+use bytes::Bytes;
+use firesteel_placement::Cores;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{AppId, AttemptId, ExecutorId, WorkerId};
+use crate::process::{Command, ExitStatus, StartFailure};
+
+/// What an executor tells its driver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExecutorToDriver {
+    /// First on the connection: ready for tasks.
+    RegisterExecutor {
+        /// The application that it was started for.
+        app: AppId,
+        /// Its number there.
+        executor: ExecutorId,
+        /// The Worker that started it.
+        worker: WorkerId,
+        /// The Worker's host.
+        host: String,
+        /// Its cores.
+        cores: Cores,
+    },
+    /// A task changed its state. `Ended` comes after the last `TaskOutput`.
+    StatusUpdate {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// Its state.
+        state: TaskState,
+    },
+    /// A piece of a task's output. No more bytes come than the driver gave credit for, over both streams.
+    TaskOutput {
+        /// Which attempt's.
+        attempt: AttemptId,
+        /// From which stream.
+        stream: Stream,
+        /// The bytes, at least one.
+        bytes: Bytes,
+    },
+}
+
+/// What a driver tells an executor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DriverToExecutor {
+    /// The executor is welcome.
+    RegisteredExecutor,
+    /// The executor is not wanted and ends.
+    RegisterExecutorFailed(RefusedExecutor),
+    /// Run a task.
+    LaunchTask {
+        /// Which attempt.
+        attempt: AttemptId,
+        /// What to run.
+        spec: TaskSpec,
+        /// How many bytes of output may be sent before more credit comes.
+        credit: u64,
+    },
+    /// End a task.
+    KillTask {
+        /// Which attempt.
+        attempt: AttemptId,
+    },
+    /// So many more bytes of output may be sent.
+    OutputCredit {
+        /// Of which attempt.
+        attempt: AttemptId,
+        /// Additional bytes.
+        bytes: u64,
+    },
+    /// End, with all tasks.
+    StopExecutor,
+}
+
+/// What a task runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TaskSpec {
+    /// The command.
+    pub command: Command,
+    /// Where it runs.
+    pub directory: TaskDirectory,
+    /// What it reads on standard input; nothing if empty.
+    pub stdin: Bytes,
+    /// How many of the executor's cores it takes.
+    pub cores: Cores,
+}
+
+/// Where a task runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TaskDirectory {
+    /// In the executor's own directory.
+    Executor,
+    /// In this directory, which must exist on the executor's machine.
+    Path(String),
+}
+
+/// Where an attempt at a task stands, as its executor sees it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TaskState {
+    /// Its process runs.
+    Running,
+    /// It is over.
+    Ended(TaskEnd),
+}
+
+/// How an attempt at a task ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum TaskEnd {
+    /// The process ended by itself.
+    Exited(ExitStatus),
+    /// The process was ended on the driver's request.
+    Killed,
+    /// It never became a process.
+    NotStarted(StartFailure),
+}
+
+impl TaskEnd {
+    /// Whether the task did what it should.
+    #[must_use]
+    pub fn is_success(&self) -> bool {
+        matches!(self, Self::Exited(ExitStatus::SUCCESS))
+    }
+}
+
+impl fmt::Display for TaskEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exited(status) => write!(f, "{status}"),
+            Self::Killed => f.write_str("killed"),
+            Self::NotStarted(failure) => write!(f, "{failure}"),
+        }
+    }
+}
+
+/// One of a process's two outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// Why a driver does not take an executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum RefusedExecutor {
+    /// It belongs to another application.
+    OtherApplication,
+    /// An executor of this number is connected already, or was and has ended.
+    NumberTaken,
+    /// The application is ending.
+    Stopping,
+}
+
+impl fmt::Display for RefusedExecutor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::OtherApplication => "it belongs to another application",
+            Self::NumberTaken => "its number is taken",
+            Self::Stopping => "the application is ending",
+        })
+    }
+}

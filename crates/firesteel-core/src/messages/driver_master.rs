@@ -1,0 +1,174 @@
+//! Driver and Master.
+
+use std::fmt;
+
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+use serde::{Deserialize, Serialize};
+
+use super::{ExecutorState, LossReason};
+use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use crate::process::Command;
+
+/// What a driver asks of the Master.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum DriverToMaster {
+    /// Here is an application: please give it executors. Repeated on one connection it is answered with the
+    /// same id.
+    RegisterApplication(ApplicationDescription),
+    /// The application is done. Without it, the end of the connection ends the application as failed.
+    UnregisterApplication {
+        /// Which.
+        app: AppId,
+    },
+    /// Sets how many executors the application wants in all, by resource profile. Profiles not named keep
+    /// their target; a lower target kills nothing.
+    RequestExecutors {
+        /// Which application.
+        app: AppId,
+        /// The new targets.
+        targets: Vec<ExecutorTarget>,
+    },
+    /// Ends executors. The target stays, so that they are replaced unless it was lowered before.
+    KillExecutors {
+        /// Which application.
+        app: AppId,
+        /// Which of its executors.
+        executors: Vec<ExecutorId>,
+    },
+    /// Asks why the application has fewer executors than it asked for.
+    RequestShortfall {
+        /// Which application.
+        app: AppId,
+    },
+}
+
+/// An application as its driver describes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationDescription {
+    /// A name for people; it need not be unique.
+    pub name: String,
+    /// Who submitted it.
+    pub user: String,
+    /// `spark.cores.max`: cores in all. `None`: the Master's default.
+    pub max_cores: Option<Cores>,
+    /// What every executor runs.
+    pub command: Command,
+    /// The default resource profile.
+    pub profile: ResourceProfile,
+    /// The default profile's executor target at the start.
+    pub initial_limit: ExecutorLimit,
+}
+
+/// What one executor of a profile needs. Custom resources are never inherited.
+///
+/// Source: Spark Master, 4.0.1.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResourceProfile {
+    /// Cores of an executor. `None`: as the default profile; in the default profile: one executor on each
+    /// Worker, with as many cores as it can get.
+    pub cores: Option<Cores>,
+    /// Memory of an executor. `None`: as the default profile; in the default profile: 1 GiB.
+    pub memory: Option<MiB>,
+    /// Addresses needed of each custom resource.
+    pub resources: ResourceAmounts,
+}
+
+/// How many executors of a profile are wanted in all.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ExecutorTarget {
+    /// The profile's number. What it needs is fixed when the number is first seen.
+    pub id: ProfileId,
+    /// What it needs.
+    pub profile: ResourceProfile,
+    /// How many, absolute.
+    pub total: u64,
+}
+
+/// What the Master tells a driver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum MasterToDriver {
+    /// The application is known from now on.
+    RegisteredApplication {
+        /// Its id.
+        app: AppId,
+        /// The Master, `spark://host:port`.
+        master_url: String,
+    },
+    /// An executor was assigned to the application.
+    ExecutorAdded {
+        /// Its number.
+        executor: ExecutorId,
+        /// The Worker that will run it.
+        worker: WorkerId,
+        /// That Worker's host.
+        host: String,
+        /// Its cores.
+        cores: Cores,
+        /// Its memory.
+        memory: MiB,
+    },
+    /// An executor changed its state.
+    ExecutorUpdated {
+        /// Its number.
+        executor: ExecutorId,
+        /// The state.
+        state: ExecutorState,
+        /// The host that was lost with it, if it was lost with its Worker.
+        lost_host: Option<String>,
+    },
+    /// A Worker is gone, whether or not it ran executors of this application.
+    WorkerRemoved {
+        /// Which.
+        worker: WorkerId,
+        /// Its host.
+        host: String,
+        /// Why.
+        reason: LossReason,
+    },
+    /// The Master ended the application.
+    ApplicationRemoved(ApplicationEnd),
+    /// The answer to `RequestExecutors`: whether the application is known.
+    ExecutorsRequested {
+        /// Whether it was done.
+        accepted: bool,
+    },
+    /// The answer to `KillExecutors`: whether the application is known.
+    ExecutorsKilled {
+        /// Whether it was done.
+        accepted: bool,
+    },
+}
+
+/// Why an application ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ApplicationEnd {
+    /// Its driver said that it is done.
+    Finished,
+    /// Its driver's connection ended without a word. Spark calls this finished.
+    DriverLost,
+    /// Too many executors failed in a row.
+    ExecutorsFailed {
+        /// How many.
+        failures: u32,
+        /// How the last one ended.
+        last: ExecutorState,
+    },
+    /// The description cannot be used.
+    Refused {
+        /// What is wrong with it.
+        reason: String,
+    },
+}
+
+impl fmt::Display for ApplicationEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Finished => f.write_str("finished"),
+            Self::DriverLost => f.write_str("its driver's connection ended"),
+            Self::ExecutorsFailed { failures, last } => {
+                write!(f, "{failures} executors failed in a row, the last with {last}")
+            }
+            Self::Refused { reason } => write!(f, "refused: {reason}"),
+        }
+    }
+}

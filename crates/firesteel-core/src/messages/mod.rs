@@ -1,0 +1,25 @@
+//! What the machines say to each other. One file for each pair of talkers; the names are Spark's.
+//!
+//! The order of fields and variants is the protocol (see [`crate::wire`]): new ones go to the end, and a change
+//! of any other kind raises [`crate::wire::VERSION`].
+
+mod client;
+mod driver_executor;
+mod driver_master;
+mod executor;
+mod worker_master;
+
+pub use client::{
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, MasterToClient,
+    MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
+};
+pub use driver_executor::{
+    DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+};
+pub use driver_master::{
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, MasterToDriver, ResourceProfile,
+};
+pub use executor::{ExecutorState, LossReason};
+pub use worker_master::{
+    ExecutorLaunch, ExecutorReport, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerToMaster,
+};

@@ -1,0 +1,222 @@
+//! What a process is told to run, and how it ends.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// A program to start, its arguments and what is added to its environment.
+///
+/// In an application's executor command a Worker replaces each argument that is exactly one of the
+/// placeholders of [`Placeholder`].
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Command {
+    /// A path, or a name that is looked up in `PATH`.
+    pub program: String,
+    /// The arguments, without the program's own name.
+    pub arguments: Vec<String>,
+    /// Variables added to the inherited environment.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// `sh -c 'echo hi'`, quoted where a shell would need it.
+impl fmt::Display for Command {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_quoted(f, &self.program)?;
+        self.arguments.iter().try_for_each(|argument| {
+            f.write_str(" ")?;
+            write_quoted(f, argument)
+        })
+    }
+}
+
+fn write_quoted(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
+    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,@%+{}".contains(&b);
+    if !word.is_empty() && word.bytes().all(plain) {
+        return f.write_str(word);
+    }
+    write!(f, "'{}'", word.replace('\'', r"'\''"))
+}
+
+/// A word of an executor's command that its Worker fills in.
+///
+/// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel) and
+/// [`Memory`](Placeholder::Memory). Spark replaces whole arguments only, and so does Firesteel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Placeholder {
+    /// The executor's number.
+    ExecutorId,
+    /// Its cores.
+    Cores,
+    /// Its memory in MiB.
+    Memory,
+    /// The Worker's host.
+    Hostname,
+    /// The application's id.
+    AppId,
+    /// Where the Worker listens, `spark://host:port`.
+    WorkerUrl,
+    /// The resource profile's number.
+    ResourceProfileId,
+    /// The Worker's own `firesteel` binary. Also replaced where it is the program.
+    Firesteel,
+}
+
+impl Placeholder {
+    /// Every placeholder.
+    pub const ALL: [Self; 8] = [
+        Self::ExecutorId,
+        Self::Cores,
+        Self::Memory,
+        Self::Hostname,
+        Self::AppId,
+        Self::WorkerUrl,
+        Self::ResourceProfileId,
+        Self::Firesteel,
+    ];
+
+    /// The word as it stands in a command, braces included.
+    #[must_use]
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::ExecutorId => "{{EXECUTOR_ID}}",
+            Self::Cores => "{{CORES}}",
+            Self::Memory => "{{MEMORY}}",
+            Self::Hostname => "{{HOSTNAME}}",
+            Self::AppId => "{{APP_ID}}",
+            Self::WorkerUrl => "{{WORKER_URL}}",
+            Self::ResourceProfileId => "{{RESOURCE_PROFILE_ID}}",
+            Self::Firesteel => "{{FIRESTEEL}}",
+        }
+    }
+
+    /// The placeholder that this whole word is.
+    #[must_use]
+    pub fn of(word: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|placeholder| placeholder.word() == word)
+    }
+}
+
+/// How a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ExitStatus {
+    /// It returned this code.
+    Code(i32),
+    /// This signal ended it.
+    Signal(i32),
+}
+
+impl ExitStatus {
+    /// The process succeeded.
+    pub const SUCCESS: Self = Self::Code(0);
+
+    /// The code as a shell shows it: 128 + n for signal n.
+    #[must_use]
+    pub fn shell_code(self) -> i32 {
+        match self {
+            Self::Code(code) => code,
+            Self::Signal(signal) => 128_i32.saturating_add(signal),
+        }
+    }
+}
+
+/// `exit code 3` or `signal 9 (SIGKILL)`.
+impl fmt::Display for ExitStatus {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Code(code) => write!(f, "exit code {code}"),
+            Self::Signal(signal) => match signal_name(*signal) {
+                Some(name) => write!(f, "signal {signal} ({name})"),
+                None => write!(f, "signal {signal}"),
+            },
+        }
+    }
+}
+
+/// The names of the signals that end processes, the same on every Linux.
+fn signal_name(signal: i32) -> Option<&'static str> {
+    Some(match signal {
+        1 => "SIGHUP",
+        2 => "SIGINT",
+        3 => "SIGQUIT",
+        4 => "SIGILL",
+        6 => "SIGABRT",
+        7 => "SIGBUS",
+        8 => "SIGFPE",
+        9 => "SIGKILL",
+        11 => "SIGSEGV",
+        13 => "SIGPIPE",
+        14 => "SIGALRM",
+        15 => "SIGTERM",
+        24 => "SIGXCPU",
+        25 => "SIGXFSZ",
+        _ => return None,
+    })
+}
+
+/// Why a process could not be started.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+#[error("{step}: {error}")]
+pub struct StartFailure {
+    /// What was being done.
+    pub step: StartStep,
+    /// The operating system's words, with the path.
+    pub error: String,
+}
+
+/// What is done to start a process, in order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StartStep {
+    /// Making or entering its working directory.
+    Directory,
+    /// Opening its output files.
+    Output,
+    /// Starting the program.
+    Program,
+}
+
+impl fmt::Display for StartStep {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "cannot use the working directory",
+            Self::Output => "cannot open the output files",
+            Self::Program => "cannot start the program",
+        })
+    }
+}
+
+/// How hard a process is told to end. Both go to its whole process group.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Signal {
+    /// SIGTERM: please end.
+    Terminate,
+    /// SIGKILL: end now.
+    Kill,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_signal_death_shows_as_a_shell_shows_it() {
+        assert_eq!(ExitStatus::Signal(9).shell_code(), 137);
+        assert_eq!(ExitStatus::Signal(9).to_string(), "signal 9 (SIGKILL)");
+        assert_eq!(ExitStatus::Code(3).to_string(), "exit code 3");
+    }
+
+    #[test]
+    fn a_command_is_quoted_where_a_shell_would_need_it() {
+        let arguments = ["-c", "echo it's", ""].map(String::from).to_vec();
+        let command = Command { program: "sh".into(), arguments, environment: BTreeMap::new() };
+        assert_eq!(command.to_string(), r"sh -c 'echo it'\''s' ''");
+    }
+
+    #[test]
+    fn only_a_whole_word_is_a_placeholder() {
+        for placeholder in Placeholder::ALL {
+            assert_eq!(Placeholder::of(placeholder.word()), Some(placeholder));
+        }
+        assert_eq!(Placeholder::of("--cores={{CORES}}"), None);
+    }
+}

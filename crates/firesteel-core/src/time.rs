@@ -1,0 +1,89 @@
+//! Points in time and the calendar form that ids carry.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// A point in time: milliseconds since 1970-01-01 00:00 UTC. The shell makes it from the wall clock at its
+/// start plus a monotonic clock, so that it never goes back; the simulator counts it itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    /// A timestamp of that many milliseconds since the epoch.
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    /// Milliseconds since the epoch.
+    #[must_use]
+    pub const fn millis(self) -> u64 {
+        self.0
+    }
+
+    /// How long ago `earlier` was; zero if it is not earlier.
+    #[must_use]
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+
+    /// `yyyyMMddHHmmss` in UTC, the form inside application and worker ids. Spark writes local time; UTC is
+    /// the same on every machine.
+    #[must_use]
+    pub fn compact(self) -> String {
+        self.zoned("%Y%m%d%H%M%S")
+    }
+
+    fn zoned(self, format: &str) -> String {
+        let millis = i64::try_from(self.0).unwrap_or(i64::MAX);
+        jiff::Timestamp::from_millisecond(millis).unwrap_or(jiff::Timestamp::MAX).strftime(format).to_string()
+    }
+}
+
+/// As RFC 3339 in UTC, to the millisecond.
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.zoned("%Y-%m-%dT%H:%M:%S%.3fZ"))
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Self;
+
+    fn sub(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_carry_the_calendar_in_utc() {
+        let time = Timestamp::from_millis(1_795_209_755_042);
+        assert_eq!(time.compact(), "20261120212235");
+        assert_eq!(time.to_string(), "2026-11-20T21:22:35.042Z");
+    }
+
+    #[test]
+    fn arithmetic_stops_at_the_ends() {
+        let end = Timestamp::from_millis(u64::MAX);
+        assert_eq!(end + Duration::from_secs(1), end);
+        assert_eq!(Timestamp::default() - Duration::from_secs(1), Timestamp::default());
+        assert_eq!(Timestamp::default().since(end), Duration::ZERO);
+        assert!(end.compact().starts_with("9999"));
+    }
+}

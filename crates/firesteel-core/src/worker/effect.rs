@@ -1,0 +1,92 @@
+//! What a Worker has its shell do.
+
+use firesteel_placement::{Cores, MiB, Resources};
+
+use super::Note;
+use crate::address::Address;
+use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId};
+use crate::messages::{WorkerToClient, WorkerToMaster};
+use crate::process::{Command, Signal};
+
+/// What a Worker has its shell do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Dial a Master: `Connected` or `ConnectFailed` comes back.
+    Connect {
+        /// Whom.
+        master: Address,
+    },
+    /// Send a message. Silently nothing if the connection has ended.
+    Send {
+        /// On this connection.
+        peer: PeerId,
+        /// The message.
+        message: Outbound,
+    },
+    /// End a connection. `Disconnected` comes back.
+    Close {
+        /// Which.
+        peer: PeerId,
+    },
+    /// Start an executor: `RunnerStarted` or `RunnerFailed` comes back, and in the end `RunnerExited`.
+    StartExecutor(ExecutorPlan),
+    /// Signal an executor's process group. Silently nothing if it has ended.
+    SignalExecutor {
+        /// Which executor's.
+        executor: ExecutorKey,
+        /// How hard.
+        signal: Signal,
+    },
+    /// An application ended and none of its executors is left here.
+    CleanApplication {
+        /// Which.
+        app: AppId,
+    },
+    /// End the daemon.
+    Exit(Exit),
+    /// Something worth a line in the log.
+    Note(Note),
+}
+
+/// A message from the Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outbound {
+    /// To a Master.
+    Master(WorkerToMaster),
+    /// To a status client.
+    Client(WorkerToClient),
+}
+
+/// A process to start. It runs in the directory `<work directory>/<application>/<executor>` and leads a process
+/// group of its own.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutorPlan {
+    /// Which executor.
+    pub executor: ExecutorKey,
+    /// Its resource profile.
+    pub profile: ProfileId,
+    /// Its application's name.
+    pub app_name: String,
+    /// What to run; placeholders are filled in, but for the Worker's own binary, which only the shell knows.
+    pub command: Command,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+    /// The addresses that are its own.
+    pub resources: Resources,
+}
+
+/// Why the daemon ends.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// It was asked to.
+    Shutdown,
+    /// No Master took it in as many attempts as its settings allow.
+    NoMaster {
+        /// How many.
+        attempts: u32,
+    },
+    /// A Master refused it.
+    Refused(crate::messages::RefusedRegistration),
+}
