@@ -1,9 +1,9 @@
 //! The allocation core of Firesteel: who gets how many cores, on which workers.
 //!
 //! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one worker has
-//! free. [`place`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`] and gives
-//! the executors out by the [`Strategy`]. The decisions are those of Spark's Master, case by case, at a cost
-//! that does not grow with the number of executors.
+//! free. [`place()`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`] and gives
+//! the executors out by the [`Strategy`]; [`shortfall()`] says why there were fewer than asked. The decisions are
+//! those of Spark's Master, case by case, at a cost that does not grow with the number of executors.
 //!
 //! ```
 //! use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place};
@@ -34,6 +34,7 @@ mod order;
 mod place;
 mod quantities;
 mod resources;
+pub mod shortfall;
 
 pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
@@ -42,3 +43,4 @@ pub use order::{UnknownWorkerOrder, WorkerOrder, order};
 pub use place::{PlacedExecutor, Placement, place};
 pub use quantities::{Cores, MiB};
 pub use resources::{ResourceAmounts, Resources};
+pub use shortfall::{Shortfall, shortfall};

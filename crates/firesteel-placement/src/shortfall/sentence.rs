@@ -1,0 +1,154 @@
+//! The sentence: a shortfall in English.
+
+use std::fmt::{self, Display, Formatter};
+
+use super::{Amounts, LackingWorkers, Missing, Reason, Shortfall};
+use crate::{Cores, MiB};
+
+impl Display for Shortfall {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: ", self.missing)?;
+        match &self.reason {
+            Reason::LimitReached { limit } => {
+                write!(f, "the limit of {} is reached", counted(*limit, "executor"))
+            }
+            Reason::TooFewCoresLeft { left } if *left <= Cores::ZERO => {
+                f.write_str("no core is left of the application's maximum")
+            }
+            Reason::TooFewCoresLeft { left } => {
+                let each = self.asked.cores.0;
+                let left = format!("{} {} left", cores(*left), are(left.0));
+                write!(f, "{left} of the application's maximum, an executor has {each}")
+            }
+            Reason::NoWorkers => f.write_str("no worker is alive"),
+            Reason::TooSmall { largest } => f.write_str(&too_small(&self.asked, largest)),
+            Reason::Busy { workers } => {
+                let groups: Vec<_> = workers.iter().map(|group| busy(&self.asked, group)).collect();
+                f.write_str(&groups.join("; "))
+            }
+        }
+    }
+}
+
+impl Display for Missing {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Executors { of: 1, .. } => f.write_str("the one executor is missing"),
+            Self::Executors { missing, of } if missing == of => write!(f, "all {of} executors are missing"),
+            Self::Executors { missing, of } => {
+                write!(f, "{missing} of {of} executors {} missing", are(missing))
+            }
+            Self::Cores(missing) => write!(f, "{} {} missing", cores(missing), are(missing.0)),
+            Self::First => f.write_str("no executor could be placed"),
+        }
+    }
+}
+
+/// `no worker has 16 cores: the largest has 8`, for the first amount that is too much for every worker. If each
+/// amount alone is to be had, it is their combination that is not.
+fn too_small(asked: &Amounts, largest: &Amounts) -> String {
+    if largest.cores < asked.cores {
+        return format!("no worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
+    }
+    if largest.memory < asked.memory {
+        return format!(
+            "no worker has {} of memory: the largest has {}",
+            asked.memory,
+            largest.memory.max(MiB::ZERO)
+        );
+    }
+    for (name, &each) in &asked.resources {
+        match largest.resources.get(name).copied().unwrap_or(0) {
+            0 if each == 1 => return format!("no worker has a {name}"),
+            most if most < each => {
+                return format!("no worker has {}: the most is {most}", counted(each, name));
+            }
+            _ => {}
+        }
+    }
+    format!("no worker has {} together", list(&everything(asked)))
+}
+
+/// `2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`. Of what is there in plenty only cores are told:
+/// they show that there is something to be had by asking for less of the rest.
+fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
+    let LackingWorkers { count, least, most } = group;
+    let mut lacking = Vec::new();
+    let mut wanted = Vec::new();
+    if most.memory < asked.memory {
+        lacking.push(memory_between(least.memory, most.memory));
+        wanted.push(asked.memory.to_string());
+    }
+    for (name, &each) in &asked.resources {
+        let most = addresses(most, name);
+        if most < each {
+            lacking.push(between(addresses(least, name), most, name));
+            wanted.push(counted(each, name));
+        }
+    }
+    let holder = format!("{} {}", counted(*count, "worker"), if *count == 1 { "has" } else { "have" });
+    let free = between(least.cores.0, most.cores.0, "core");
+    if most.cores < asked.cores {
+        lacking.insert(0, free);
+        wanted.insert(0, cores(asked.cores));
+        format!("{holder} {} free, {} asked", list(&lacking), list(&wanted))
+    } else {
+        format!("{holder} {free} free but {}, {} asked", list(&lacking), list(&wanted))
+    }
+}
+
+/// All that an executor asks for.
+fn everything(asked: &Amounts) -> Vec<String> {
+    let mut all = vec![cores(asked.cores)];
+    if asked.memory > MiB::ZERO {
+        all.push(format!("{} of memory", asked.memory));
+    }
+    all.extend(asked.resources.iter().map(|(name, &each)| counted(each, name)));
+    all
+}
+
+fn addresses(amounts: &Amounts, name: &str) -> u64 {
+    amounts.resources.get(name).copied().unwrap_or(0)
+}
+
+fn cores(cores: Cores) -> String {
+    counted(cores.0, "core")
+}
+
+/// `no core`, `1 core`, `8 cores`. Less than nothing is nothing.
+fn counted(number: impl Into<i128>, noun: &str) -> String {
+    match number.into() {
+        ..=0 => format!("no {noun}"),
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}
+
+/// `8 cores`, or `2 to 8 cores`.
+fn between<N: Into<i128>>(least: N, most: N, noun: &str) -> String {
+    let (least, most) = (least.into().max(0), most.into());
+    if least >= most { counted(most, noun) } else { format!("{least} to {}", counted(most, noun)) }
+}
+
+/// `4 GiB of memory`, or `512 MiB to 4 GiB of memory`.
+fn memory_between(least: MiB, most: MiB) -> String {
+    let least = least.max(MiB::ZERO);
+    match most {
+        MiB(..=0) => "no memory".to_owned(),
+        _ if least == most => format!("{most} of memory"),
+        _ => format!("{least} to {most} of memory"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+fn are(number: impl Into<i128>) -> &'static str {
+    if number.into() == 1 { "is" } else { "are" }
+}
