@@ -40,8 +40,8 @@ fn write_quoted(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
 
 /// A word of an executor's command that its Worker fills in.
 ///
-/// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel) and
-/// [`Memory`](Placeholder::Memory). Spark replaces whole arguments only, and so does Firesteel.
+/// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel),
+/// [`Memory`](Placeholder::Memory) and [`WorkerId`](Placeholder::WorkerId). Spark replaces whole arguments only, and so does Firesteel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The executor's number.
@@ -56,6 +56,8 @@ pub enum Placeholder {
     AppId,
     /// Where the Worker listens, `spark://host:port`.
     WorkerUrl,
+    /// The Worker's id.
+    WorkerId,
     /// The resource profile's number.
     ResourceProfileId,
     /// The Worker's own `firesteel` binary. Also replaced where it is the program.
@@ -64,13 +66,14 @@ pub enum Placeholder {
 
 impl Placeholder {
     /// Every placeholder.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::ExecutorId,
         Self::Cores,
         Self::Memory,
         Self::Hostname,
         Self::AppId,
         Self::WorkerUrl,
+        Self::WorkerId,
         Self::ResourceProfileId,
         Self::Firesteel,
     ];
@@ -85,6 +88,7 @@ impl Placeholder {
             Self::Hostname => "{{HOSTNAME}}",
             Self::AppId => "{{APP_ID}}",
             Self::WorkerUrl => "{{WORKER_URL}}",
+            Self::WorkerId => "{{WORKER_ID}}",
             Self::ResourceProfileId => "{{RESOURCE_PROFILE_ID}}",
             Self::Firesteel => "{{FIRESTEEL}}",
         }
