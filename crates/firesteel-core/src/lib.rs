@@ -20,5 +20,5 @@ pub mod time;
 pub mod wire;
 pub mod worker;
 
-pub use machine::{Machine, Violation};
+pub use machine::{Machine, NoteLevel, Violation};
 pub use time::Timestamp;

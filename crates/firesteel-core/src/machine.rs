@@ -35,6 +35,16 @@ pub trait Machine {
     fn check(&self) -> Result<(), Violation>;
 }
 
+/// How loud a remark is. Every machine's `Note` has `level()` and, in words, `Display`; the shell writes one line
+/// of the log for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum NoteLevel {
+    /// The ordinary course of things.
+    Info,
+    /// Somebody should look at it.
+    Warn,
+}
+
 /// An invariant that does not hold: a bug in a state machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{machine}: {sentence}")]
