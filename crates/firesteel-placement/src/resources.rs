@@ -63,6 +63,18 @@ impl Resources {
         }
     }
 
+    /// The addresses that are here and not in `other`.
+    #[must_use]
+    pub fn without(&self, other: &Resources) -> Resources {
+        let rest = self.0.iter().map(|(name, addresses)| {
+            let gone = other.0.get(name);
+            (name, addresses.iter().filter(move |address| gone.is_none_or(|gone| !gone.contains(*address))))
+        });
+        rest.map(|(name, addresses)| (name, addresses.collect::<Vec<_>>()))
+            .filter(|(_, addresses)| !addresses.is_empty())
+            .collect()
+    }
+
     fn take_first(&mut self, name: &str, amount: u64) -> BTreeSet<String> {
         let Some(free) = self.0.get_mut(name) else { return BTreeSet::new() };
         (0..amount).map_while(|_| free.pop_first()).collect()

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::{ExecutorState, LossReason};
@@ -137,6 +137,8 @@ pub enum MasterToDriver {
         /// Whether it was done.
         accepted: bool,
     },
+    /// The answer to `RequestShortfall`: each profile that has fewer executors than asked, and why.
+    Shortfalls(Vec<(ProfileId, Shortfall)>),
 }
 
 /// Why an application ended.
