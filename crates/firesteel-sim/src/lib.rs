@@ -1,3 +1,1 @@
-//! Whole clusters in one thread: placement from files, virtual time, simulated faults.
-
-pub mod plan;
+//! firesteel-sim

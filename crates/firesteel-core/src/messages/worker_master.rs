@@ -6,6 +6,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
 use super::ExecutorState;
+use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
 
@@ -45,6 +46,14 @@ pub struct WorkerDescription {
     pub memory: MiB,
     /// Addresses of its custom resources by name, all of them.
     pub resources: Resources,
+}
+
+impl WorkerDescription {
+    /// Where it listens.
+    #[must_use]
+    pub fn address(&self) -> Address {
+        Address::new(self.host.clone(), self.port)
+    }
 }
 
 /// One executor's state.

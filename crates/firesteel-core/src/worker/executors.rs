@@ -1,0 +1,379 @@
+//! The executors that live here, and the ends that no Master has confirmed.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use firesteel_placement::{Cores, MiB};
+
+use super::machine::{Reason, Worker, send};
+use super::shutdown::Life;
+use super::{Effect, ExecutorPlan, Note};
+use crate::ids::{AppId, ExecutorKey, is_sound};
+use crate::machine::{Violation, ensure};
+use crate::messages::{
+    ExecutorLaunch, ExecutorReport, ExecutorState, RunningExecutor, WorkerDescription, WorkerToMaster,
+};
+use crate::process::{ExitStatus, Placeholder, Signal, StartFailure, StartStep};
+use crate::time::Timestamp;
+
+/// Ends that are kept for a Master to confirm. Past it the first of them is forgotten; the Master finds that the
+/// executor is not listed when the Worker registers the next time, and takes it for lost.
+const MOST_UNCONFIRMED: usize = 10_000;
+/// Ended executors that are remembered, so that a late second order to launch one does nothing.
+const MOST_ENDED: usize = 1_000;
+
+/// The tables of executors.
+#[derive(Debug, Default)]
+pub(super) struct Executors {
+    /// Those that have not ended.
+    live: BTreeMap<ExecutorKey, Executor>,
+    /// Ends that no Master has confirmed.
+    unconfirmed: BTreeMap<ExecutorKey, ExecutorState>,
+    /// The latest that ended.
+    ended: Ended,
+    /// Applications that have ended while executors of theirs live.
+    finished_apps: BTreeSet<AppId>,
+}
+
+#[derive(Debug)]
+struct Executor {
+    cores: Cores,
+    memory: MiB,
+    stage: Stage,
+}
+
+/// ```text
+///              started                asked to end              grace over
+///  STARTING ------------> RUNNING -------------------> ENDING ------------> DYING
+///     | asked to end                                     ^
+///     +------------> DOOMED -----------------------------+
+///                              started
+///  every stage --- the runner failed, or the process exited ---> (end)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Stage {
+    /// The shell was told to start it.
+    Starting,
+    /// It is to be ended with this signal as soon as it has started.
+    Doomed(Signal),
+    /// It is a process.
+    Running { pid: u32 },
+    /// It was sent SIGTERM.
+    Ending { pid: u32, kill_at: Timestamp },
+    /// It was sent SIGKILL.
+    Dying { pid: u32 },
+}
+
+impl Stage {
+    fn pid(self) -> Option<u32> {
+        match self {
+            Self::Starting | Self::Doomed(_) => None,
+            Self::Running { pid } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
+        }
+    }
+
+    /// Whether the executor was asked to end.
+    fn is_unwanted(self) -> bool {
+        match self {
+            Self::Starting | Self::Running { .. } => false,
+            Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
+        }
+    }
+
+    fn state(self) -> ExecutorState {
+        match self.pid() {
+            None => ExecutorState::Launching,
+            Some(_) => ExecutorState::Running,
+        }
+    }
+}
+
+/// The latest executors that ended, at most [`MOST_ENDED`].
+#[derive(Debug, Default)]
+struct Ended {
+    known: BTreeSet<ExecutorKey>,
+    oldest_first: VecDeque<ExecutorKey>,
+}
+
+impl Ended {
+    fn remember(&mut self, executor: ExecutorKey) {
+        if self.known.insert(executor.clone()) {
+            self.oldest_first.push_back(executor);
+        }
+        if self.oldest_first.len() > MOST_ENDED
+            && let Some(oldest) = self.oldest_first.pop_front()
+        {
+            self.known.remove(&oldest);
+        }
+    }
+}
+
+impl Executors {
+    /// How many have not ended.
+    pub(super) fn live(&self) -> usize {
+        self.live.len()
+    }
+
+    pub(super) fn cores_used(&self) -> Cores {
+        self.live.values().map(|executor| executor.cores).sum()
+    }
+
+    pub(super) fn memory_used(&self) -> MiB {
+        self.live.values().map(|executor| executor.memory).sum()
+    }
+
+    pub(super) fn view(&self) -> Vec<RunningExecutor> {
+        let view = |(executor, row): (&ExecutorKey, &Executor)| RunningExecutor {
+            executor: executor.clone(),
+            cores: row.cores,
+            memory: row.memory,
+            state: row.stage.state(),
+            pid: row.stage.pid(),
+        };
+        self.live.iter().map(view).collect()
+    }
+
+    /// What a Master is told on registration: every live executor, then every unconfirmed end.
+    pub(super) fn reports(&self) -> Vec<ExecutorReport> {
+        let live = self.live.iter().map(|(executor, row)| (executor, row.stage.state()));
+        let ends = self.unconfirmed.iter().map(|(executor, state)| (executor, state.clone()));
+        live.chain(ends)
+            .map(|(executor, state)| ExecutorReport { executor: executor.clone(), state })
+            .collect()
+    }
+
+    /// A Master knows that the executor ended.
+    pub(super) fn confirm_end(&mut self, executor: &ExecutorKey) {
+        self.unconfirmed.remove(executor);
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        self.live
+            .iter()
+            .filter_map(|(executor, row)| match row.stage {
+                Stage::Ending { kill_at, .. } => Some((kill_at, executor)),
+                Stage::Starting | Stage::Doomed(_) | Stage::Running { .. } | Stage::Dying { .. } => None,
+            })
+            .min()
+            .map(|(kill_at, executor)| (kill_at, Reason::KillGrace(executor.clone())))
+    }
+
+    pub(super) fn check(&self, life: &Life) -> Result<(), Violation> {
+        for (executor, row) in &self.live {
+            ensure!("worker", is_sound(executor.app.as_str()), "{executor:?} cannot be a directory");
+            ensure!(
+                "worker",
+                !self.unconfirmed.contains_key(executor) && !self.ended.known.contains(executor),
+                "{executor} lives and has ended"
+            );
+            ensure!(
+                "worker",
+                *life == Life::Serving || *life == Life::Over || row.stage.is_unwanted(),
+                "{executor} was not asked to end in {life:?}"
+            );
+        }
+        for (executor, state) in &self.unconfirmed {
+            ensure!("worker", state.is_finished(), "{executor} is kept as ended while {state}");
+        }
+        for app in &self.finished_apps {
+            ensure!("worker", self.has_live(app), "{app} has no executor here and was not cleaned");
+        }
+        ensure!(
+            "worker",
+            self.unconfirmed.len() <= MOST_UNCONFIRMED && self.ended.known.len() <= MOST_ENDED,
+            "{} unconfirmed and {} remembered ends",
+            self.unconfirmed.len(),
+            self.ended.known.len()
+        );
+        Ok(())
+    }
+
+    fn has_live(&self, app: &AppId) -> bool {
+        let first = ExecutorKey { app: app.clone(), executor: Default::default() };
+        self.live.range(first..).next().is_some_and(|(executor, _)| executor.app == *app)
+    }
+}
+
+impl Worker {
+    pub(super) fn on_launch_executor(&mut self, launch: ExecutorLaunch, effects: &mut Vec<Effect>) {
+        let executor = launch.executor.clone();
+        if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains(&executor) {
+            effects.push(Effect::Note(Note::LaunchRepeated { executor }));
+            return;
+        }
+        if !is_sound(executor.app.as_str()) {
+            let error = format!("{:?} cannot be the name of a directory", executor.app.as_str());
+            let failure = StartFailure { step: StartStep::Directory, error };
+            self.report_end(executor, ExecutorState::Failed(failure), effects);
+            return;
+        }
+        if self.life != Life::Serving {
+            self.report_end(executor, ExecutorState::Killed(None), effects);
+            return;
+        }
+        let ExecutorLaunch { cores, memory, .. } = launch;
+        self.executors.live.insert(executor, Executor { cores, memory, stage: Stage::Starting });
+        effects.push(Effect::StartExecutor(plan(launch, &self.config.description)));
+    }
+
+    pub(super) fn on_kill_executor(
+        &mut self,
+        now: Timestamp,
+        executor: &ExecutorKey,
+        effects: &mut Vec<Effect>,
+    ) {
+        if self.executors.live.contains_key(executor) {
+            effects.push(Effect::Note(Note::KillAsked { executor: executor.clone() }));
+            self.signal(now, executor, Signal::Terminate, effects);
+        } else {
+            effects.push(Effect::Note(Note::KillUnknown { executor: executor.clone() }));
+        }
+    }
+
+    pub(super) fn on_application_finished(&mut self, app: AppId, effects: &mut Vec<Effect>) {
+        if self.executors.has_live(&app) {
+            self.executors.finished_apps.insert(app);
+        } else if is_sound(app.as_str()) {
+            effects.push(Effect::CleanApplication { app });
+        }
+    }
+
+    pub(super) fn on_runner_started(
+        &mut self,
+        now: Timestamp,
+        executor: ExecutorKey,
+        pid: u32,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(row) = self.executors.live.get_mut(&executor) else {
+            effects.push(Effect::Note(Note::UnknownRunner { executor }));
+            return;
+        };
+        let doom = match row.stage {
+            Stage::Starting => None,
+            Stage::Doomed(signal) => Some(signal),
+            Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } => {
+                effects.push(Effect::Note(Note::UnknownRunner { executor }));
+                return;
+            }
+        };
+        row.stage = Stage::Running { pid };
+        effects.push(Effect::Note(Note::ExecutorStarted { executor: executor.clone(), pid }));
+        self.tell_master(executor.clone(), ExecutorState::Running, effects);
+        if let Some(signal) = doom {
+            self.signal(now, &executor, signal, effects);
+        }
+    }
+
+    pub(super) fn on_runner_failed(
+        &mut self,
+        executor: ExecutorKey,
+        failure: StartFailure,
+        effects: &mut Vec<Effect>,
+    ) {
+        match self.executors.live.remove(&executor) {
+            Some(row) if row.stage.is_unwanted() => {
+                self.report_end(executor, ExecutorState::Killed(None), effects);
+            }
+            Some(_) => self.report_end(executor, ExecutorState::Failed(failure), effects),
+            None => effects.push(Effect::Note(Note::UnknownRunner { executor })),
+        }
+    }
+
+    pub(super) fn on_runner_exited(
+        &mut self,
+        executor: ExecutorKey,
+        status: ExitStatus,
+        effects: &mut Vec<Effect>,
+    ) {
+        match self.executors.live.remove(&executor) {
+            Some(row) if row.stage.is_unwanted() => {
+                self.report_end(executor, ExecutorState::Killed(Some(status)), effects);
+            }
+            Some(_) => self.report_end(executor, ExecutorState::Exited(status), effects),
+            None => effects.push(Effect::Note(Note::UnknownRunner { executor })),
+        }
+    }
+
+    /// Ends every live executor, or lets it be ended once it has started.
+    pub(super) fn signal_all(&mut self, now: Timestamp, signal: Signal, effects: &mut Vec<Effect>) {
+        let all: Vec<ExecutorKey> = self.executors.live.keys().cloned().collect();
+        for executor in &all {
+            self.signal(now, executor, signal, effects);
+        }
+    }
+
+    /// Kills executors that were asked to end and had their time.
+    pub(super) fn kill_overdue(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let overdue = |row: &Executor| matches!(row.stage, Stage::Ending { kill_at, .. } if kill_at <= now);
+        let late = self.executors.live.iter().filter(|(_, row)| overdue(row));
+        let late: Vec<ExecutorKey> = late.map(|(executor, _)| executor.clone()).collect();
+        for executor in late {
+            effects.push(Effect::Note(Note::GraceOver { executor: executor.clone() }));
+            self.signal(now, &executor, Signal::Kill, effects);
+        }
+    }
+
+    /// Moves an executor towards its end. A signal no harder than the one before does nothing.
+    fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal, effects: &mut Vec<Effect>) {
+        let Some(row) = self.executors.live.get_mut(executor) else {
+            return;
+        };
+        let stage = match (row.stage, signal) {
+            (Stage::Starting, signal) => Stage::Doomed(signal),
+            (Stage::Doomed(before), signal) => Stage::Doomed(before.max(signal)),
+            (Stage::Running { pid }, Signal::Terminate) => {
+                Stage::Ending { pid, kill_at: now + self.config.kill_grace }
+            }
+            (Stage::Running { pid } | Stage::Ending { pid, .. }, Signal::Kill) => Stage::Dying { pid },
+            (same @ Stage::Ending { .. }, Signal::Terminate) | (same @ Stage::Dying { .. }, _) => same,
+        };
+        if stage != row.stage && stage.pid().is_some() {
+            effects.push(Effect::SignalExecutor { executor: executor.clone(), signal });
+        }
+        row.stage = stage;
+    }
+
+    /// Notes an end, tells the Master, and keeps the end until a Master confirms it.
+    fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState, effects: &mut Vec<Effect>) {
+        effects.push(Effect::Note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() }));
+        self.tell_master(executor.clone(), state.clone(), effects);
+        self.executors.ended.remember(executor.clone());
+        self.executors.unconfirmed.insert(executor.clone(), state);
+        if self.executors.unconfirmed.len() > MOST_UNCONFIRMED
+            && let Some((executor, _)) = self.executors.unconfirmed.pop_first()
+        {
+            effects.push(Effect::Note(Note::EndForgotten { executor }));
+        }
+        let app = executor.app;
+        if !self.executors.has_live(&app) && self.executors.finished_apps.remove(&app) {
+            effects.push(Effect::CleanApplication { app });
+        }
+    }
+
+    fn tell_master(&self, executor: ExecutorKey, state: ExecutorState, effects: &mut Vec<Effect>) {
+        if let Some(master) = self.registration.master() {
+            let report = ExecutorReport { executor, state };
+            effects.push(send(master.peer, WorkerToMaster::ExecutorStateChanged(report)));
+        }
+    }
+}
+
+/// The launch with its placeholders filled in, but for the Worker's own binary.
+fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
+    let ExecutorLaunch { executor, profile, app_name, mut command, cores, memory, resources } = launch;
+    for argument in &mut command.arguments {
+        let value = match Placeholder::of(argument) {
+            None | Some(Placeholder::Firesteel) => continue,
+            Some(Placeholder::ExecutorId) => executor.executor.to_string(),
+            Some(Placeholder::Cores) => cores.0.to_string(),
+            Some(Placeholder::Memory) => memory.0.to_string(),
+            Some(Placeholder::Hostname) => worker.host.clone(),
+            Some(Placeholder::AppId) => executor.app.to_string(),
+            Some(Placeholder::WorkerUrl) => worker.address().url(),
+            Some(Placeholder::WorkerId) => worker.id.to_string(),
+            Some(Placeholder::ResourceProfileId) => profile.to_string(),
+        };
+        *argument = value;
+    }
+    ExecutorPlan { executor, profile, app_name, command, cores, memory, resources }
+}

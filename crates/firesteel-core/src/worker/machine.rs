@@ -1,0 +1,203 @@
+//! The machine: its tables, and which event goes where.
+
+use firesteel_placement::{Cores, MiB};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::executors::Executors;
+use super::registration::Registration;
+use super::shutdown::Life;
+use super::{Config, Effect, Event, Inbound, Note, Outbound};
+use crate::ids::{ExecutorKey, PeerId};
+use crate::machine::{Machine, Violation};
+use crate::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerToMaster, WorkerViewOfItself};
+use crate::time::Timestamp;
+
+/// A Worker.
+#[derive(Debug)]
+pub struct Worker {
+    pub(super) config: Config,
+    /// Draws the jitter.
+    pub(super) chance: ChaCha8Rng,
+    pub(super) registration: Registration,
+    pub(super) executors: Executors,
+    pub(super) life: Life,
+}
+
+/// Why the Worker wants to be woken.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// A heartbeat is due.
+    Heartbeat,
+    /// The pause before the next round of registration is over.
+    RegistrationRound,
+    /// The Masters that were asked have had their time to answer.
+    RegistrationTimeout,
+    /// An executor had its time to end by itself.
+    KillGrace(ExecutorKey),
+    /// All executors had their time to be dead, and the daemon ends without the rest.
+    ShutdownTimeout,
+}
+
+impl Worker {
+    /// A Worker that waits for [`Event::Start`].
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            chance: ChaCha8Rng::seed_from_u64(config.seed),
+            registration: Registration::default(),
+            executors: Executors::default(),
+            life: Life::Serving,
+            config,
+        }
+    }
+
+    /// A copy of the tables for status pages.
+    #[must_use]
+    pub fn view(&self) -> WorkerViewOfItself {
+        WorkerViewOfItself {
+            id: self.config.description.id.clone(),
+            master_url: self.registration.master().map(|master| master.url.clone()),
+            cores: self.config.description.cores,
+            memory: self.config.description.memory,
+            executors: self.executors.view(),
+        }
+    }
+
+    /// The cores of all executors that have not ended. May exceed what the Worker has: it does not check.
+    #[must_use]
+    pub fn cores_used(&self) -> Cores {
+        self.executors.cores_used()
+    }
+
+    /// The memory of all executors that have not ended. May exceed what the Worker has: it does not check.
+    #[must_use]
+    pub fn memory_used(&self) -> MiB {
+        self.executors.memory_used()
+    }
+
+    fn on_deadline(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.send_due_heartbeat(now, effects);
+        self.turn_due_round(now, effects);
+        self.kill_overdue(now, effects);
+        self.give_up_if_overdue(now, effects);
+    }
+
+    fn on_master_message(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        message: MasterToWorker,
+        effects: &mut Vec<Effect>,
+    ) {
+        // Only the Master that the Worker is registered with gives orders; one that was asked may answer.
+        let orders = self.registration.master().is_some_and(|master| master.peer == peer);
+        match message {
+            MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate } => {
+                self.on_registered_worker(now, peer, master_url, heartbeat_millis, duplicate, effects);
+            }
+            MasterToWorker::RegisterWorkerFailed(refusal) => {
+                self.on_register_worker_failed(now, peer, refusal, effects);
+            }
+            MasterToWorker::ReconnectWorker => self.on_reconnect_worker(now, peer, effects),
+            MasterToWorker::LaunchExecutor(launch) if orders => self.on_launch_executor(launch, effects),
+            MasterToWorker::KillExecutor { executor } if orders => {
+                self.on_kill_executor(now, &executor, effects);
+            }
+            MasterToWorker::ApplicationFinished { app } if orders => {
+                self.on_application_finished(app, effects);
+            }
+            MasterToWorker::ExecutorEndNoted { executor } if orders => self.executors.confirm_end(&executor),
+            stray @ (MasterToWorker::LaunchExecutor(_)
+            | MasterToWorker::KillExecutor { .. }
+            | MasterToWorker::ApplicationFinished { .. }
+            | MasterToWorker::ExecutorEndNoted { .. }) => {
+                effects.push(Effect::Note(Note::NotMyMaster { peer, message: name_of(&stray) }));
+            }
+        }
+    }
+
+    fn on_client_message(&self, peer: PeerId, message: &ClientToWorker, effects: &mut Vec<Effect>) {
+        match message {
+            ClientToWorker::RequestWorkerState => effects.push(Effect::Send {
+                peer,
+                message: Outbound::Client(WorkerToClient::WorkerStateResponse(self.view())),
+            }),
+        }
+    }
+}
+
+impl Machine for Worker {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        if self.life == Life::Over {
+            return effects;
+        }
+        match event {
+            Event::Start => self.start_round(now, &mut effects),
+            Event::Connected { peer, master } => self.on_connected(peer, master, &mut effects),
+            Event::ConnectFailed { master, error } => {
+                self.on_connect_failed(now, master, error, &mut effects);
+            }
+            Event::Received { peer, message: Inbound::Master(message) } => {
+                self.on_master_message(now, peer, message, &mut effects);
+            }
+            Event::Received { peer, message: Inbound::Client(message) } => {
+                self.on_client_message(peer, &message, &mut effects);
+            }
+            Event::Disconnected { peer } => self.on_disconnected(now, peer, &mut effects),
+            Event::RunnerStarted { executor, pid } => {
+                self.on_runner_started(now, executor, pid, &mut effects);
+            }
+            Event::RunnerFailed { executor, failure } => {
+                self.on_runner_failed(executor, failure, &mut effects);
+            }
+            Event::RunnerExited { executor, status } => {
+                self.on_runner_exited(executor, status, &mut effects);
+            }
+            Event::Shutdown => self.on_shutdown(now, &mut effects),
+            Event::Deadline => self.on_deadline(now, &mut effects),
+        }
+        self.exit_if_done(&mut effects);
+        effects
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let give_up = match self.life {
+            Life::Over => return None,
+            Life::Serving => None,
+            Life::Ending { give_up } | Life::Killing { give_up } => Some((give_up, Reason::ShutdownTimeout)),
+        };
+        [self.registration.next_deadline(), self.executors.next_deadline(), give_up]
+            .into_iter()
+            .flatten()
+            .min()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.registration.check(&self.life)?;
+        self.executors.check(&self.life)
+    }
+}
+
+/// An order's name, for the log.
+fn name_of(message: &MasterToWorker) -> &'static str {
+    match message {
+        MasterToWorker::RegisteredWorker { .. } => "RegisteredWorker",
+        MasterToWorker::RegisterWorkerFailed(_) => "RegisterWorkerFailed",
+        MasterToWorker::ReconnectWorker => "ReconnectWorker",
+        MasterToWorker::LaunchExecutor(_) => "LaunchExecutor",
+        MasterToWorker::KillExecutor { .. } => "KillExecutor",
+        MasterToWorker::ApplicationFinished { .. } => "ApplicationFinished",
+        MasterToWorker::ExecutorEndNoted { .. } => "ExecutorEndNoted",
+    }
+}
+
+/// Sends a message to a Master.
+pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
+    Effect::Send { peer, message: Outbound::Master(message) }
+}

@@ -1,0 +1,377 @@
+//! Finding a Master and staying with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rand::RngExt;
+
+use super::machine::{Reason, Worker, send};
+use super::shutdown::Life;
+use super::{Effect, Exit, Note};
+use crate::address::Address;
+use crate::ids::{ExecutorKey, PeerId};
+use crate::machine::{Violation, ensure};
+use crate::messages::{ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster};
+use crate::time::Timestamp;
+
+/// How long the Masters of a round have to take the dial and answer.
+const ROUND_TIMEOUT: Duration = Duration::from_secs(10);
+/// The pause after the first failed round, or after a Master was lost. It doubles with every failed round.
+const FIRST_PAUSE: Duration = Duration::from_secs(1);
+/// Where the doubling stops.
+const LONGEST_PAUSE: Duration = Duration::from_secs(60);
+/// Times out of 1000 that a pause is multiplied with, drawn anew for every pause. Source: Spark Worker, 4.0.1,
+/// which draws once.
+const JITTER: std::ops::Range<u32> = 500..1500;
+/// No Master gets heartbeats faster than this.
+const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
+
+/// Where the Worker stands with its Masters.
+#[derive(Debug, Default)]
+pub(super) struct Registration {
+    phase: Phase,
+    /// Masters whose dial has not come back. A dial may outlive its round; a Master is not dialled again before.
+    dials: BTreeSet<Address>,
+    /// Rounds that failed since the last registration.
+    failed_rounds: u32,
+    history: History,
+}
+
+/// ```text
+///           Start               first RegisteredWorker
+///  IDLE ------------> ROUND ----------------------------> REGISTERED
+///                     |   ^ ^                               |     |
+///     time-out, or    |   | |        ReconnectWorker        |     |
+///     nobody is left  v   | +-------------------------------+     |
+///                    PAUSE <--------------------------------------+
+///                                    connection lost
+/// ```
+#[derive(Debug, Default)]
+enum Phase {
+    /// Not started, or shutting down without a Master.
+    #[default]
+    Idle,
+    /// All Masters are being dialled and asked.
+    Round {
+        /// Those that are connected and were told who this is.
+        asked: BTreeMap<PeerId, Asked>,
+        /// When the round has failed.
+        until: Timestamp,
+    },
+    /// The next round comes then.
+    Pause { until: Timestamp },
+    /// A Master has taken the Worker.
+    Registered(Master),
+}
+
+/// A Master that was sent `RegisterWorker`.
+#[derive(Debug)]
+struct Asked {
+    address: Address,
+    /// The executors as they were listed to it.
+    listed: BTreeMap<ExecutorKey, ExecutorState>,
+}
+
+impl Asked {
+    fn new(address: Address, listed: &[ExecutorReport]) -> Self {
+        let listed = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
+        Self { address, listed }
+    }
+}
+
+/// The Master that the Worker is registered with.
+#[derive(Debug)]
+pub(super) struct Master {
+    pub(super) peer: PeerId,
+    pub(super) url: String,
+    address: Address,
+    heartbeat: Duration,
+    next_heartbeat: Timestamp,
+}
+
+/// Whether any Master ever took the Worker.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum History {
+    #[default]
+    NeverRegistered,
+    WasRegistered,
+}
+
+impl Registration {
+    /// The Master that gives orders.
+    pub(super) fn master(&self) -> Option<&Master> {
+        match &self.phase {
+            Phase::Registered(master) => Some(master),
+            Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } => None,
+        }
+    }
+
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match &self.phase {
+            Phase::Idle => None,
+            Phase::Round { until, .. } => Some((*until, Reason::RegistrationTimeout)),
+            Phase::Pause { until } => Some((*until, Reason::RegistrationRound)),
+            Phase::Registered(master) => Some((master.next_heartbeat, Reason::Heartbeat)),
+        }
+    }
+
+    pub(super) fn check(&self, life: &Life) -> Result<(), Violation> {
+        match &self.phase {
+            Phase::Idle => {}
+            Phase::Round { asked, .. } => {
+                ensure!("worker", *life == Life::Serving, "a round of registration goes on in {life:?}");
+                ensure!(
+                    "worker",
+                    !asked.is_empty() || !self.dials.is_empty(),
+                    "a round of registration waits for nobody"
+                );
+            }
+            Phase::Pause { .. } => {
+                ensure!("worker", *life == Life::Serving, "a round of registration is planned in {life:?}");
+            }
+            Phase::Registered(master) => {
+                ensure!(
+                    "worker",
+                    self.failed_rounds == 0,
+                    "registered with {} failed rounds",
+                    self.failed_rounds
+                );
+                ensure!(
+                    "worker",
+                    self.history == History::WasRegistered,
+                    "registered with {} and never registered",
+                    master.url
+                );
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets the Master and every one that was asked, and returns their connections.
+    pub(super) fn leave(&mut self) -> Vec<PeerId> {
+        match std::mem::take(&mut self.phase) {
+            Phase::Idle | Phase::Pause { .. } => Vec::new(),
+            Phase::Round { asked, .. } => asked.into_keys().collect(),
+            Phase::Registered(master) => vec![master.peer],
+        }
+    }
+
+    /// Stops looking for a Master, but stays with the one that there is. Returns connections to close.
+    pub(super) fn stop_looking(&mut self) -> Vec<PeerId> {
+        match self.phase {
+            Phase::Idle | Phase::Registered(_) => Vec::new(),
+            Phase::Round { .. } | Phase::Pause { .. } => self.leave(),
+        }
+    }
+}
+
+impl Worker {
+    /// Dials every Master that is not being dialled already.
+    pub(super) fn start_round(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.registration.phase = Phase::Round { asked: BTreeMap::new(), until: now + ROUND_TIMEOUT };
+        for master in &self.config.masters {
+            if self.registration.dials.insert(master.clone()) {
+                effects.push(Effect::Connect { master: master.clone() });
+            }
+        }
+        self.end_round_without_masters(now, effects);
+    }
+
+    pub(super) fn on_connected(&mut self, peer: PeerId, master: Address, effects: &mut Vec<Effect>) {
+        self.registration.dials.remove(&master);
+        let listed = self.executors.reports();
+        match &mut self.registration.phase {
+            Phase::Round { asked, .. } => {
+                asked.insert(peer, Asked::new(master, &listed));
+                effects.push(self.register_worker(peer, listed));
+            }
+            Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => effects.push(Effect::Close { peer }),
+        }
+    }
+
+    pub(super) fn on_connect_failed(
+        &mut self,
+        now: Timestamp,
+        master: Address,
+        error: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.registration.dials.remove(&master);
+        effects.push(Effect::Note(Note::MasterUnreachable { master, error }));
+        self.end_round_without_masters(now, effects);
+    }
+
+    pub(super) fn on_registered_worker(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        url: String,
+        heartbeat_millis: u64,
+        duplicate: bool,
+        effects: &mut Vec<Effect>,
+    ) {
+        let heartbeat = Duration::from_millis(heartbeat_millis).max(SHORTEST_HEARTBEAT);
+        let chosen = match &mut self.registration.phase {
+            Phase::Round { asked, .. } => asked.remove(&peer),
+            Phase::Registered(master) if master.peer == peer => {
+                // Said twice: the heartbeats that run go on, at the latest pace.
+                master.url = url;
+                master.heartbeat = heartbeat;
+                return;
+            }
+            Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
+        };
+        let Some(Asked { address, listed }) = chosen else {
+            effects.push(Effect::Note(Note::NotMyMaster { peer, message: "RegisteredWorker" }));
+            return;
+        };
+        effects.push(Effect::Note(Note::Registered { master_url: url.clone(), duplicate }));
+        let losers = self.registration.leave();
+        effects.extend(losers.into_iter().map(|peer| Effect::Close { peer }));
+
+        let worker = self.config.description.id.clone();
+        effects.push(send(peer, WorkerToMaster::Heartbeat { worker }));
+        let next_heartbeat = now + heartbeat;
+        self.registration.phase = Phase::Registered(Master { peer, url, address, heartbeat, next_heartbeat });
+        self.registration.failed_rounds = 0;
+        self.registration.history = History::WasRegistered;
+
+        // What was listed is known now; what happened since is told now.
+        for report in self.executors.reports() {
+            if listed.get(&report.executor) != Some(&report.state) {
+                effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));
+            }
+        }
+        for (executor, state) in listed {
+            if state.is_finished() {
+                self.executors.confirm_end(&executor);
+            }
+        }
+    }
+
+    pub(super) fn on_register_worker_failed(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        refusal: RefusedRegistration,
+        effects: &mut Vec<Effect>,
+    ) {
+        let refused = match &mut self.registration.phase {
+            Phase::Round { asked, .. } => asked.remove(&peer),
+            Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
+        };
+        let Some(Asked { address, .. }) = refused else {
+            effects.push(Effect::Note(Note::NotMyMaster { peer, message: "RegisterWorkerFailed" }));
+            return;
+        };
+        effects.push(Effect::Note(Note::Refused { master: address, refusal: refusal.clone() }));
+        effects.push(Effect::Close { peer });
+        match self.registration.history {
+            History::NeverRegistered => self.exit(Exit::Refused(refusal), effects),
+            // Executors may live here: the Worker keeps them, and asks again later.
+            History::WasRegistered => self.end_round_without_masters(now, effects),
+        }
+    }
+
+    /// The Master does not know the Worker (any more): it registers again on the same connection.
+    pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId, effects: &mut Vec<Effect>) {
+        if self.life != Life::Serving {
+            return;
+        }
+        let listed = self.executors.reports();
+        match &mut self.registration.phase {
+            Phase::Registered(master) if master.peer == peer => {
+                effects.push(Effect::Note(Note::AskedToReconnect { master_url: master.url.clone() }));
+                let asked = Asked::new(master.address.clone(), &listed);
+                self.registration.phase =
+                    Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
+                effects.push(self.register_worker(peer, listed));
+            }
+            // It was asked already, and that message is on its way.
+            Phase::Round { asked, .. } if asked.contains_key(&peer) => {}
+            Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } | Phase::Registered(_) => {
+                effects.push(Effect::Note(Note::NotMyMaster { peer, message: "ReconnectWorker" }));
+            }
+        }
+    }
+
+    pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId, effects: &mut Vec<Effect>) {
+        match &mut self.registration.phase {
+            Phase::Registered(master) if master.peer == peer => {
+                let master_url = std::mem::take(&mut master.url);
+                effects.push(Effect::Note(Note::MasterLost { master_url, executors: self.executors.live() }));
+                self.pause(now, effects);
+            }
+            Phase::Round { asked, .. } => {
+                if let Some(Asked { address, .. }) = asked.remove(&peer) {
+                    effects.push(Effect::Note(Note::MasterHungUp { master: address }));
+                    self.end_round_without_masters(now, effects);
+                }
+            }
+            // A status client, or a connection that was closed from here.
+            Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {}
+        }
+    }
+
+    pub(super) fn send_due_heartbeat(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if let Phase::Registered(master) = &mut self.registration.phase
+            && master.next_heartbeat <= now
+        {
+            master.next_heartbeat = now + master.heartbeat;
+            let worker = self.config.description.id.clone();
+            effects.push(send(master.peer, WorkerToMaster::Heartbeat { worker }));
+        }
+    }
+
+    pub(super) fn turn_due_round(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        match &mut self.registration.phase {
+            Phase::Pause { until } if *until <= now => self.start_round(now, effects),
+            Phase::Round { asked, until } if *until <= now => {
+                for (peer, Asked { address, .. }) in std::mem::take(asked) {
+                    effects.push(Effect::Note(Note::MasterSilent { master: address }));
+                    effects.push(Effect::Close { peer });
+                }
+                self.fail_round(now, effects);
+            }
+            Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } | Phase::Registered(_) => {}
+        }
+    }
+
+    /// A round of which nobody is left that could answer has failed.
+    fn end_round_without_masters(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if let Phase::Round { asked, .. } = &self.registration.phase
+            && asked.is_empty()
+            && self.registration.dials.is_empty()
+        {
+            self.fail_round(now, effects);
+        }
+    }
+
+    fn fail_round(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.registration.failed_rounds = self.registration.failed_rounds.saturating_add(1);
+        let attempts = self.registration.failed_rounds;
+        let gives_up = self.registration.history == History::NeverRegistered
+            && attempts >= self.config.max_registration_retries;
+        if gives_up {
+            self.exit(Exit::NoMaster { attempts }, effects);
+        } else {
+            self.pause(now, effects);
+        }
+    }
+
+    fn pause(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        if self.life != Life::Serving {
+            self.registration.phase = Phase::Idle;
+            return;
+        }
+        let doublings = self.registration.failed_rounds.saturating_sub(1).min(31);
+        let pause = FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE);
+        let pause = pause * self.chance.random_range(JITTER) / 1000;
+        effects.push(Effect::Note(Note::NextRound { failed: self.registration.failed_rounds, pause }));
+        self.registration.phase = Phase::Pause { until: now + pause };
+    }
+
+    fn register_worker(&self, peer: PeerId, executors: Vec<ExecutorReport>) -> Effect {
+        send(peer, WorkerToMaster::RegisterWorker { worker: self.config.description.clone(), executors })
+    }
+}

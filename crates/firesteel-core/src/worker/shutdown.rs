@@ -1,0 +1,80 @@
+//! The end of the daemon.
+
+use super::machine::Worker;
+use super::{Effect, Exit, Note};
+use crate::process::Signal;
+use crate::time::Timestamp;
+
+/// Whether the daemon goes on.
+///
+/// ```text
+///            Shutdown           Shutdown              Shutdown, or give_up
+///  SERVING -----------> ENDING ----------> KILLING -----------------------> OVER
+///     |                    +--- all executors have ended, or give_up --------^ ^
+///     +------------- no Master, or refused ------------------------------------+
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    /// It takes executors.
+    Serving,
+    /// Every executor was asked to end. At `give_up` all have been killed for a whole grace period, and the
+    /// daemon ends though the system still holds on to one.
+    Ending { give_up: Timestamp },
+    /// Asked twice: every executor was killed.
+    Killing { give_up: Timestamp },
+    /// The shell was told to end. Nothing counts any more.
+    Over,
+}
+
+impl Worker {
+    pub(super) fn on_shutdown(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let executors = self.executors.live();
+        match self.life {
+            Life::Serving => {
+                effects.push(Effect::Note(Note::ShuttingDown { executors }));
+                self.life = Life::Ending { give_up: now + self.config.kill_grace * 2 };
+                let asked = self.registration.stop_looking();
+                effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
+                self.signal_all(now, Signal::Terminate, effects);
+            }
+            Life::Ending { .. } => {
+                effects.push(Effect::Note(Note::ShutdownForced { executors }));
+                self.life = Life::Killing { give_up: now + self.config.kill_grace };
+                self.signal_all(now, Signal::Kill, effects);
+            }
+            Life::Killing { .. } => {
+                effects.push(Effect::Note(Note::ShutdownForced { executors }));
+                self.exit(Exit::Shutdown, effects);
+            }
+            Life::Over => {}
+        }
+    }
+
+    pub(super) fn give_up_if_overdue(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        match self.life {
+            Life::Ending { give_up } | Life::Killing { give_up } if give_up <= now => {
+                effects.push(Effect::Note(Note::LeftBehind { executors: self.executors.live() }));
+                self.exit(Exit::Shutdown, effects);
+            }
+            Life::Serving | Life::Ending { .. } | Life::Killing { .. } | Life::Over => {}
+        }
+    }
+
+    /// A shutdown is over with the last executor.
+    pub(super) fn exit_if_done(&mut self, effects: &mut Vec<Effect>) {
+        match self.life {
+            Life::Ending { .. } | Life::Killing { .. } if self.executors.live() == 0 => {
+                self.exit(Exit::Shutdown, effects);
+            }
+            Life::Serving | Life::Ending { .. } | Life::Killing { .. } | Life::Over => {}
+        }
+    }
+
+    /// Closes every connection to a Master and ends the daemon.
+    pub(super) fn exit(&mut self, exit: Exit, effects: &mut Vec<Effect>) {
+        self.life = Life::Over;
+        let peers = self.registration.leave();
+        effects.extend(peers.into_iter().map(|peer| Effect::Close { peer }));
+        effects.push(Effect::Exit(exit));
+    }
+}

@@ -1,0 +1,221 @@
+use super::*;
+use crate::process::{ExitStatus, StartFailure, StartStep};
+
+fn exits(executor: u32, status: ExitStatus) -> Event {
+    Event::RunnerExited { executor: key(executor), status }
+}
+
+fn started(executor: u32, pid: u32) -> Event {
+    Event::RunnerStarted { executor: key(executor), pid }
+}
+
+fn no_program() -> StartFailure {
+    StartFailure { step: StartStep::Program, error: "/bin/nope: not found".into() }
+}
+
+#[test]
+fn an_executor_is_started_and_each_change_told_to_the_master() {
+    let mut bench = Bench::registered();
+    assert_eq!(bench.master(1, launch(0)), [start(0)]);
+    let runs = note(Note::ExecutorStarted { executor: key(0), pid: 70 });
+    assert_eq!(bench.apply(started(0, 70)), [runs, tell(0, ExecutorState::Running)]);
+    let exited = ExecutorState::Exited(ExitStatus::Code(3));
+    assert_eq!(bench.apply(exits(0, ExitStatus::Code(3))), [ended(0, exited.clone()), tell(0, exited)]);
+    assert_eq!(bench.worker.cores_used(), Cores::ZERO);
+}
+
+#[test]
+fn every_placeholder_that_is_a_whole_argument_is_filled_in() {
+    let arguments = [
+        "{{EXECUTOR_ID}}",
+        "{{CORES}}",
+        "{{MEMORY}}",
+        "{{HOSTNAME}}",
+        "{{APP_ID}}",
+        "{{WORKER_URL}}",
+        "{{WORKER_ID}}",
+        "{{RESOURCE_PROFILE_ID}}",
+        "{{FIRESTEEL}}",
+        "--cores={{CORES}}",
+        "{{UNKNOWN}}",
+    ];
+    let filled = [
+        "4",
+        "2",
+        "512",
+        "node-7",
+        "app-1",
+        "spark://node-7:7078",
+        "worker-1",
+        "3",
+        "{{FIRESTEEL}}",
+        "--cores={{CORES}}",
+        "{{UNKNOWN}}",
+    ];
+    let launch = ExecutorLaunch { command: command(&arguments), ..launch_of(key(4)) };
+    let effects = Bench::registered().master(1, MasterToWorker::LaunchExecutor(launch));
+    let [Effect::StartExecutor(plan)] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!(plan.command, command(&filled));
+}
+
+#[test]
+fn an_executor_that_cannot_be_started_is_told_as_failed() {
+    let mut bench = Bench::registered();
+    bench.master(1, launch(0));
+    let effects = bench.apply(Event::RunnerFailed { executor: key(0), failure: no_program() });
+    let failed = ExecutorState::Failed(no_program());
+    assert_eq!(effects, [ended(0, failed.clone()), tell(0, failed)]);
+}
+
+#[test]
+fn an_executor_may_end_before_its_start_was_heard_of() {
+    let mut bench = Bench::registered();
+    bench.master(1, launch(0));
+    let exited = ExecutorState::Exited(ExitStatus::SUCCESS);
+    assert_eq!(bench.apply(exits(0, ExitStatus::SUCCESS)), [ended(0, exited.clone()), tell(0, exited)]);
+}
+
+#[test]
+fn a_repeated_order_to_launch_does_nothing_while_the_executor_lives_and_after_it() {
+    let mut bench = Bench::running();
+    let repeated = note(Note::LaunchRepeated { executor: key(0) });
+    assert_eq!(bench.master(1, launch(0)), std::slice::from_ref(&repeated));
+    bench.apply(exits(0, ExitStatus::SUCCESS));
+    assert_eq!(bench.master(1, launch(0)), std::slice::from_ref(&repeated));
+    bench.master(1, MasterToWorker::ExecutorEndNoted { executor: key(0) });
+    assert_eq!(bench.master(1, launch(0)), [repeated]);
+}
+
+#[test]
+fn an_application_whose_id_could_leave_the_work_directory_is_refused() {
+    for bad in ["..", "a/b", ""] {
+        let executor = ExecutorKey { app: AppId::new(bad), executor: ExecutorId(0) };
+        let mut bench = Bench::registered();
+        let effects = bench.master(1, MasterToWorker::LaunchExecutor(launch_of(executor.clone())));
+        let error = format!("{bad:?} cannot be the name of a directory");
+        let state = ExecutorState::Failed(StartFailure { step: StartStep::Directory, error });
+        let report = ExecutorReport { executor: executor.clone(), state: state.clone() };
+        let told = send(1, WorkerToMaster::ExecutorStateChanged(report));
+        assert_eq!(effects, [note(Note::ExecutorEnded { executor, state }), told]);
+        let finished = MasterToWorker::ApplicationFinished { app: AppId::new(bad) };
+        assert_eq!(bench.master(1, finished), [], "nothing is cleaned under such a name");
+    }
+}
+
+#[test]
+fn more_may_be_launched_than_the_worker_has() {
+    let mut bench = Bench::registered();
+    for executor in 0..10 {
+        assert_eq!(bench.master(1, launch(executor)), [start(executor)]);
+    }
+    assert_eq!((bench.worker.cores_used(), bench.worker.memory_used()), (Cores(20), MiB(5120)));
+}
+
+#[test]
+fn an_executor_is_asked_to_end_and_killed_after_the_grace() {
+    let mut bench = Bench::running();
+    let asked = note(Note::KillAsked { executor: key(0) });
+    assert_eq!(bench.master(1, kill(0)), [asked.clone(), signal(0, Signal::Terminate)]);
+    assert_eq!(bench.left(), GRACE);
+    bench.now = bench.now + Duration::from_secs(5);
+    assert_eq!(bench.master(1, kill(0)), [asked], "asked again, it has no more time than before");
+    let over = note(Note::GraceOver { executor: key(0) });
+    let (reason, effects) = bench.deadline();
+    assert_eq!((reason, effects), (Reason::KillGrace(key(0)), vec![over, signal(0, Signal::Kill)]));
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(9)));
+    assert_eq!(bench.apply(exits(0, ExitStatus::Signal(9))), [ended(0, killed.clone()), tell(0, killed)]);
+}
+
+#[test]
+fn an_executor_that_ends_within_the_grace_is_not_killed() {
+    let mut bench = Bench::running();
+    bench.master(1, kill(0));
+    bench.now = bench.now + Duration::from_secs(9);
+    let killed = ExecutorState::Killed(Some(ExitStatus::SUCCESS));
+    assert_eq!(bench.apply(exits(0, ExitStatus::SUCCESS)), [ended(0, killed.clone()), tell(0, killed)]);
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![heartbeat(1)]));
+}
+
+#[test]
+fn a_kill_that_comes_before_the_start_is_carried_out_at_the_start() {
+    let mut bench = Bench::registered();
+    bench.master(1, launch(0));
+    assert_eq!(bench.master(1, kill(0)), [note(Note::KillAsked { executor: key(0) })]);
+    let runs = note(Note::ExecutorStarted { executor: key(0), pid: 70 });
+    let effects = bench.apply(started(0, 70));
+    assert_eq!(effects, [runs, tell(0, ExecutorState::Running), signal(0, Signal::Terminate)]);
+    assert_eq!(bench.left(), GRACE);
+}
+
+#[test]
+fn a_killed_executor_that_could_not_be_started_counts_as_killed() {
+    let mut bench = Bench::registered();
+    bench.master(1, launch(0));
+    bench.master(1, kill(0));
+    let effects = bench.apply(Event::RunnerFailed { executor: key(0), failure: no_program() });
+    let killed = ExecutorState::Killed(None);
+    assert_eq!(effects, [ended(0, killed.clone()), tell(0, killed)]);
+}
+
+#[test]
+fn an_order_to_end_an_unknown_executor_is_noted() {
+    let unknown = note(Note::KillUnknown { executor: key(5) });
+    assert_eq!(Bench::running().master(1, kill(5)), [unknown]);
+}
+
+#[test]
+fn a_runner_without_a_row_is_noted() {
+    let unknown = note(Note::UnknownRunner { executor: key(5) });
+    for event in [
+        started(5, 75),
+        exits(5, ExitStatus::SUCCESS),
+        Event::RunnerFailed { executor: key(5), failure: no_program() },
+    ] {
+        assert_eq!(Bench::running().apply(event), std::slice::from_ref(&unknown));
+    }
+    let twice = note(Note::UnknownRunner { executor: key(0) });
+    assert_eq!(Bench::running().apply(started(0, 99)), [twice]);
+}
+
+#[test]
+fn a_noted_end_is_not_listed_again() {
+    let mut bench = Bench::running();
+    bench.apply(exits(0, ExitStatus::SUCCESS));
+    bench.master(1, MasterToWorker::ExecutorEndNoted { executor: key(0) });
+    bench.disconnect(1);
+    bench.deadline();
+    assert_eq!(bench.connect(2, "m"), [register(2, vec![])]);
+}
+
+#[test]
+fn ends_that_nobody_confirms_are_kept_up_to_a_bound() {
+    let mut bench = Bench::registered();
+    for executor in 0..10_003 {
+        bench.master(1, launch(executor));
+        let effects = bench.apply(exits(executor, ExitStatus::Code(1)));
+        let forgotten = executor.checked_sub(10_000).map(key);
+        let expected = forgotten.map(|executor| note(Note::EndForgotten { executor }));
+        assert_eq!(effects.get(2), expected.as_ref());
+    }
+}
+
+#[test]
+fn a_finished_application_is_cleaned_once_none_of_its_executors_is_left() {
+    let app = AppId::new("app-1");
+    let clean = Effect::CleanApplication { app: app.clone() };
+    let finished = MasterToWorker::ApplicationFinished { app };
+    let mut bench = Bench::running();
+    bench.master(1, launch(1));
+    let other = ExecutorKey { app: AppId::new("app-10"), executor: ExecutorId(0) };
+    bench.master(1, MasterToWorker::LaunchExecutor(launch_of(other)));
+
+    assert_eq!(bench.master(1, finished.clone()), []);
+    assert_eq!(bench.master(1, finished.clone()), []);
+    let exited = ExecutorState::Exited(ExitStatus::SUCCESS);
+    let end = |executor| vec![ended(executor, exited.clone()), tell(executor, exited.clone())];
+    assert_eq!(bench.apply(exits(0, ExitStatus::SUCCESS)), end(0));
+    let mut last = end(1);
+    last.push(clean.clone());
+    assert_eq!(bench.apply(exits(1, ExitStatus::SUCCESS)), last);
+    assert_eq!(bench.master(1, finished), [clean], "with nothing left it is cleaned at once");
+}

@@ -1,0 +1,193 @@
+//! Tables: what each event makes the Worker do, as whole vectors of effects.
+
+mod executors;
+mod registration;
+mod shutdown;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB, Resources};
+
+use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason, Worker};
+use crate::address::Address;
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::messages::{
+    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerDescription, WorkerToMaster,
+};
+use crate::process::{Command, Signal};
+use crate::{Machine, Timestamp};
+
+const MASTER: PeerId = PeerId(1);
+const GRACE: Duration = Duration::from_secs(10);
+
+/// A Worker under virtual time, its invariants held after every event.
+struct Bench {
+    worker: Worker,
+    now: Timestamp,
+}
+
+impl Bench {
+    /// A Worker that knows these Masters and has not started.
+    fn new(masters: &[&str]) -> Self {
+        Self::with_retries(masters, 16)
+    }
+
+    fn with_retries(masters: &[&str], max_registration_retries: u32) -> Self {
+        let masters = masters.iter().map(|host| Address::new(*host, 7077)).collect();
+        let description = description();
+        let config = Config { description, masters, max_registration_retries, kill_grace: GRACE, seed: 7 };
+        Self { worker: Worker::new(config), now: Timestamp::from_millis(1_000_000) }
+    }
+
+    /// A Worker that is registered with Master `m` as peer 1.
+    fn registered() -> Self {
+        let mut bench = Self::new(&["m"]);
+        bench.apply(Event::Start);
+        bench.connect(1, "m");
+        bench.master(1, registered("m"));
+        bench
+    }
+
+    /// A registered Worker that runs executor `app-1/0` as process 70.
+    fn running() -> Self {
+        let mut bench = Self::registered();
+        bench.master(1, launch(0));
+        bench.apply(Event::RunnerStarted { executor: key(0), pid: 70 });
+        bench
+    }
+
+    fn apply(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.worker.apply(self.now, event);
+        self.worker.check().expect("the invariants hold");
+        effects
+    }
+
+    fn connect(&mut self, peer: u64, host: &str) -> Vec<Effect> {
+        self.apply(Event::Connected { peer: PeerId(peer), master: Address::new(host, 7077) })
+    }
+
+    fn connect_failed(&mut self, host: &str) -> Vec<Effect> {
+        self.apply(Event::ConnectFailed { master: Address::new(host, 7077), error: "refused".into() })
+    }
+
+    fn master(&mut self, peer: u64, message: MasterToWorker) -> Vec<Effect> {
+        self.apply(Event::Received { peer: PeerId(peer), message: Inbound::Master(message) })
+    }
+
+    fn disconnect(&mut self, peer: u64) -> Vec<Effect> {
+        self.apply(Event::Disconnected { peer: PeerId(peer) })
+    }
+
+    /// Moves the clock to the next deadline, and returns why and what came of it.
+    fn deadline(&mut self) -> (Reason, Vec<Effect>) {
+        let (at, reason) = self.worker.next_deadline().expect("there is a deadline");
+        self.now = self.now.max(at);
+        (reason, self.apply(Event::Deadline))
+    }
+
+    /// How long it is until the next deadline.
+    fn left(&self) -> Duration {
+        self.worker.next_deadline().expect("there is a deadline").0.since(self.now)
+    }
+}
+
+fn description() -> WorkerDescription {
+    WorkerDescription {
+        id: WorkerId::new("worker-1"),
+        host: "node-7".into(),
+        port: 7078,
+        cores: Cores(8),
+        memory: MiB(4096),
+        resources: Resources::default(),
+    }
+}
+
+fn key(executor: u32) -> ExecutorKey {
+    ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(executor) }
+}
+
+fn command(arguments: &[&str]) -> Command {
+    let arguments = arguments.iter().map(|&argument| argument.to_owned()).collect();
+    Command { program: "{{FIRESTEEL}}".into(), arguments, environment: BTreeMap::new() }
+}
+
+fn launch_of(executor: ExecutorKey) -> ExecutorLaunch {
+    ExecutorLaunch {
+        executor,
+        profile: ProfileId(3),
+        app_name: "sums".into(),
+        command: command(&["executor", "--id", "{{EXECUTOR_ID}}"]),
+        cores: Cores(2),
+        memory: MiB(512),
+        resources: Resources::default(),
+    }
+}
+
+fn launch(executor: u32) -> MasterToWorker {
+    MasterToWorker::LaunchExecutor(launch_of(key(executor)))
+}
+
+fn start(executor: u32) -> Effect {
+    Effect::StartExecutor(ExecutorPlan {
+        executor: key(executor),
+        profile: ProfileId(3),
+        app_name: "sums".into(),
+        command: command(&["executor", "--id", &executor.to_string()]),
+        cores: Cores(2),
+        memory: MiB(512),
+        resources: Resources::default(),
+    })
+}
+
+fn kill(executor: u32) -> MasterToWorker {
+    MasterToWorker::KillExecutor { executor: key(executor) }
+}
+
+fn registered(host: &str) -> MasterToWorker {
+    MasterToWorker::RegisteredWorker {
+        master_url: format!("spark://{host}:7077"),
+        heartbeat_millis: 15_000,
+        duplicate: false,
+    }
+}
+
+fn dial(host: &str) -> Effect {
+    Effect::Connect { master: Address::new(host, 7077) }
+}
+
+fn close(peer: u64) -> Effect {
+    Effect::Close { peer: PeerId(peer) }
+}
+
+fn send(peer: u64, message: WorkerToMaster) -> Effect {
+    Effect::Send { peer: PeerId(peer), message: Outbound::Master(message) }
+}
+
+fn heartbeat(peer: u64) -> Effect {
+    send(peer, WorkerToMaster::Heartbeat { worker: WorkerId::new("worker-1") })
+}
+
+fn register(peer: u64, executors: Vec<ExecutorReport>) -> Effect {
+    send(peer, WorkerToMaster::RegisterWorker { worker: description(), executors })
+}
+
+fn report(executor: u32, state: ExecutorState) -> ExecutorReport {
+    ExecutorReport { executor: key(executor), state }
+}
+
+fn tell(executor: u32, state: ExecutorState) -> Effect {
+    send(1, WorkerToMaster::ExecutorStateChanged(report(executor, state)))
+}
+
+fn signal(executor: u32, signal: Signal) -> Effect {
+    Effect::SignalExecutor { executor: key(executor), signal }
+}
+
+fn note(note: Note) -> Effect {
+    Effect::Note(note)
+}
+
+fn ended(executor: u32, state: ExecutorState) -> Effect {
+    note(Note::ExecutorEnded { executor: key(executor), state })
+}

@@ -1,0 +1,107 @@
+use super::*;
+use crate::process::ExitStatus;
+use crate::worker::Exit;
+
+fn over() -> [Effect; 2] {
+    [close(1), Effect::Exit(Exit::Shutdown)]
+}
+
+fn down(executors: usize) -> Effect {
+    note(Note::ShuttingDown { executors })
+}
+
+fn exits(executor: u32, status: ExitStatus) -> Event {
+    Event::RunnerExited { executor: key(executor), status }
+}
+
+#[test]
+fn without_executors_a_shutdown_is_over_at_once() {
+    let [close, exit] = over();
+    assert_eq!(Bench::registered().apply(Event::Shutdown), [down(0), close, exit]);
+}
+
+#[test]
+fn a_shutdown_in_a_round_closes_whom_it_asked() {
+    let mut bench = Bench::new(&["a", "b"]);
+    bench.apply(Event::Start);
+    bench.connect(1, "a");
+    let [close, exit] = over();
+    assert_eq!(bench.apply(Event::Shutdown), [down(0), close, exit]);
+    assert_eq!(bench.connect(2, "b"), [], "the shell ends with all its connections");
+}
+
+#[test]
+fn a_shutdown_in_a_pause_is_over_at_once() {
+    let mut bench = Bench::new(&["m"]);
+    bench.apply(Event::Start);
+    bench.connect_failed("m");
+    assert_eq!(bench.apply(Event::Shutdown), [down(0), Effect::Exit(Exit::Shutdown)]);
+}
+
+#[test]
+fn executors_are_ended_before_the_daemon_and_their_ends_told() {
+    let mut bench = Bench::running();
+    bench.master(1, launch(1));
+    assert_eq!(bench.apply(Event::Shutdown), [down(2), signal(0, Signal::Terminate)]);
+    let runs = note(Note::ExecutorStarted { executor: key(1), pid: 71 });
+    let effects = bench.apply(Event::RunnerStarted { executor: key(1), pid: 71 });
+    assert_eq!(effects, [runs, tell(1, ExecutorState::Running), signal(1, Signal::Terminate)]);
+
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
+    let effects = bench.apply(exits(0, ExitStatus::Signal(15)));
+    assert_eq!(effects, [ended(0, killed.clone()), tell(0, killed)]);
+    // The other one ignores SIGTERM.
+    let over_note = note(Note::GraceOver { executor: key(1) });
+    let (reason, effects) = bench.deadline();
+    assert_eq!((reason, effects), (Reason::KillGrace(key(1)), vec![over_note, signal(1, Signal::Kill)]));
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(9)));
+    let [close, exit] = over();
+    let effects = bench.apply(exits(1, ExitStatus::Signal(9)));
+    assert_eq!(effects, [ended(1, killed.clone()), tell(1, killed), close, exit]);
+    assert_eq!(bench.worker.next_deadline(), None);
+}
+
+#[test]
+fn asked_twice_it_kills_and_asked_three_times_it_does_not_wait() {
+    let mut bench = Bench::running();
+    bench.master(1, launch(1));
+    bench.apply(Event::Shutdown);
+    let forced = note(Note::ShutdownForced { executors: 2 });
+    assert_eq!(bench.apply(Event::Shutdown), [forced.clone(), signal(0, Signal::Kill)]);
+    let runs = note(Note::ExecutorStarted { executor: key(1), pid: 71 });
+    let effects = bench.apply(Event::RunnerStarted { executor: key(1), pid: 71 });
+    assert_eq!(effects, [runs, tell(1, ExecutorState::Running), signal(1, Signal::Kill)]);
+    let [close, exit] = over();
+    assert_eq!(bench.apply(Event::Shutdown), [forced, close, exit]);
+}
+
+#[test]
+fn a_process_that_even_sigkill_does_not_end_does_not_hold_the_daemon() {
+    let mut bench = Bench::running();
+    bench.apply(Event::Shutdown);
+    assert_eq!(bench.deadline().0, Reason::KillGrace(key(0)));
+    assert_eq!(bench.deadline(), (Reason::Heartbeat, vec![heartbeat(1)]));
+    let [close, exit] = over();
+    let left = note(Note::LeftBehind { executors: 1 });
+    assert_eq!(bench.deadline(), (Reason::ShutdownTimeout, vec![left, close, exit]));
+}
+
+#[test]
+fn while_shutting_down_no_executor_is_taken() {
+    let mut bench = Bench::running();
+    bench.apply(Event::Shutdown);
+    let killed = ExecutorState::Killed(None);
+    assert_eq!(bench.master(1, launch(1)), [ended(1, killed.clone()), tell(1, killed)]);
+    assert_eq!(bench.master(1, MasterToWorker::ReconnectWorker), []);
+}
+
+#[test]
+fn a_master_lost_while_shutting_down_is_not_looked_for() {
+    let mut bench = Bench::running();
+    bench.apply(Event::Shutdown);
+    let lost = note(Note::MasterLost { master_url: "spark://m:7077".into(), executors: 1 });
+    assert_eq!(bench.disconnect(1), [lost]);
+    let effects = bench.apply(exits(0, ExitStatus::SUCCESS));
+    let killed = ExecutorState::Killed(Some(ExitStatus::SUCCESS));
+    assert_eq!(effects, [ended(0, killed), Effect::Exit(Exit::Shutdown)]);
+}
