@@ -28,6 +28,11 @@ impl Resources {
         self.0.get(name).map_or(0, |addresses| addresses.len() as u64)
     }
 
+    /// How many addresses there are of each resource.
+    pub fn amounts(&self) -> ResourceAmounts {
+        self.0.iter().map(|(name, addresses)| (name.clone(), addresses.len() as u64)).collect()
+    }
+
     /// Whether there are enough addresses of every resource asked for.
     pub fn covers(&self, asked: &ResourceAmounts) -> bool {
         asked.iter().all(|(name, &amount)| self.count(name) >= amount)

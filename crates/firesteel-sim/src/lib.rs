@@ -1,1 +1,3 @@
-//! firesteel-sim
+//! Whole clusters in one thread: placement from files, virtual time, simulated faults.
+
+pub mod plan;

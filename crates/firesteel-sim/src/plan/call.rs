@@ -1,0 +1,144 @@
+//! One call of the placement rule: one application, workers in a given order.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::{
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, Strategy, assign,
+};
+use serde::{Deserialize, Serialize};
+
+use super::pass::{HeldExecutors, cores_left};
+
+/// One application over workers in a given order: which cores does each give?
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "CallLine")]
+pub struct PlacementCall {
+    /// Number of the case, repeated in the answer.
+    pub i: u64,
+    /// Name of what the case was made to try.
+    pub kind: Option<String>,
+    /// How executors are given out.
+    pub strategy: Strategy,
+    /// What the application asks for.
+    pub demand: Demand,
+    /// The workers, in the order in which they are taken.
+    pub workers: Vec<CallWorker>,
+    /// The cores from each worker that were recorded with the case.
+    pub recorded: Option<Vec<Cores>>,
+}
+
+/// A worker without a name.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CallWorker {
+    /// Free cores.
+    pub cores_free: Cores,
+    /// Free memory.
+    pub memory_free: MiB,
+    /// Free addresses, numbered from 0.
+    pub resources_free: Resources,
+}
+
+/// The answer to a call.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CallAnswer {
+    /// Number of the case.
+    pub i: u64,
+    /// Cores from each worker, in the same order.
+    pub assigned_cores: Vec<Cores>,
+}
+
+impl PlacementCall {
+    /// The workers as offers, in their order.
+    pub fn offers(&self) -> Vec<Offer<'_>> {
+        self.workers.iter().map(CallWorker::offer).collect()
+    }
+
+    /// Places the executors.
+    pub fn answer(&self) -> CallAnswer {
+        let assignment = assign(&self.demand, &self.offers(), self.strategy);
+        CallAnswer { i: self.i, assigned_cores: assignment.cores().to_vec() }
+    }
+}
+
+impl CallWorker {
+    fn offer(&self) -> Offer<'_> {
+        Offer {
+            worker: "",
+            cores: self.cores_free,
+            memory: self.memory_free,
+            resources: &self.resources_free,
+        }
+    }
+}
+
+/// The line as it is written.
+#[derive(Deserialize)]
+struct CallLine {
+    i: u64,
+    kind: Option<String>,
+    spread_out: bool,
+    app: AppLine,
+    workers: Vec<WorkerLine>,
+    assigned_cores: Option<Vec<Cores>>,
+}
+
+#[derive(Deserialize)]
+struct AppLine {
+    #[serde(deserialize_with = "Option::deserialize")]
+    cores_max: Option<Cores>,
+    default_cores: Option<Cores>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    cores_per_executor: Option<Cores>,
+    memory_per_executor_mb: MiB,
+    #[serde(deserialize_with = "Option::deserialize")]
+    executor_limit: Option<u64>,
+    #[serde(default)]
+    resources_per_executor: ResourceAmounts,
+    #[serde(default)]
+    rp_id: u32,
+    #[serde(default)]
+    existing_executors: Vec<HeldExecutors>,
+}
+
+#[derive(Deserialize)]
+struct WorkerLine {
+    cores_free: Cores,
+    memory_free_mb: MiB,
+    #[serde(default)]
+    resources_free: BTreeMap<String, u16>,
+}
+
+impl From<CallLine> for PlacementCall {
+    fn from(line: CallLine) -> Self {
+        let app = line.app;
+        let of_profile = app.existing_executors.iter().filter(|held| held.rp_id == app.rp_id);
+        let demand = Demand {
+            size: app.cores_per_executor.map_or(ExecutorSize::OnePerWorker, ExecutorSize::Fixed),
+            memory: app.memory_per_executor_mb,
+            resources: app.resources_per_executor,
+            cores_left: cores_left(app.cores_max, app.default_cores, &app.existing_executors),
+            limit: app.executor_limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
+            held: of_profile.map(|held| u64::from(held.count)).sum(),
+        };
+        Self {
+            i: line.i,
+            kind: line.kind,
+            strategy: if line.spread_out { Strategy::SpreadOut } else { Strategy::Consolidate },
+            demand,
+            workers: line.workers.into_iter().map(CallWorker::from).collect(),
+            recorded: line.assigned_cores,
+        }
+    }
+}
+
+impl From<WorkerLine> for CallWorker {
+    fn from(line: WorkerLine) -> Self {
+        let addresses = |count: u16| (0..count).map(|address| address.to_string());
+        let resources = line.resources_free.into_iter().map(|(name, count)| (name, addresses(count)));
+        Self {
+            cores_free: line.cores_free,
+            memory_free: line.memory_free_mb,
+            resources_free: resources.collect(),
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Lines in, lines out.
+
+use std::io::{self, BufRead, Write};
+
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{PlacementCall, SchedulePass};
+
+/// Why a line of a plan cannot be used. Lines count from 1.
+#[derive(Debug, thiserror::Error)]
+pub enum LineError {
+    /// The input ended with an error.
+    #[error("line {line} cannot be read: {source}")]
+    Read {
+        /// The line that was to be read.
+        line: u64,
+        /// What happened.
+        source: io::Error,
+    },
+    /// The line is not what it should be.
+    #[error("line {line}: {}{}", at(field), said(reason))]
+    Field {
+        /// The line.
+        line: u64,
+        /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of what should
+        /// have it, and `.` for the whole line.
+        field: String,
+        /// What is wrong with it.
+        reason: serde_json::Error,
+    },
+}
+
+/// Reads placement calls, one a line. Empty lines are passed over; after an error that is not the line's own fault,
+/// nothing more comes.
+pub fn calls(input: impl BufRead) -> impl Iterator<Item = Result<PlacementCall, LineError>> {
+    lines(input)
+}
+
+/// Reads scheduling passes, one a line. Empty lines are passed over; after an error that is not the line's own
+/// fault, nothing more comes.
+pub fn passes(input: impl BufRead) -> impl Iterator<Item = Result<SchedulePass, LineError>> {
+    lines(input)
+}
+
+/// Writes an answer as one line.
+///
+/// # Errors
+/// Those of `output`.
+pub fn write_line(output: &mut impl Write, answer: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer(&mut *output, answer)?;
+    output.write_all(b"\n")
+}
+
+fn lines<T: DeserializeOwned>(mut input: impl BufRead) -> impl Iterator<Item = Result<T, LineError>> {
+    let mut line = 0;
+    let mut text = Vec::new();
+    let mut failed = false;
+    std::iter::from_fn(move || {
+        while !failed {
+            text.clear();
+            line += 1;
+            match input.read_until(b'\n', &mut text) {
+                Ok(0) => return None,
+                Ok(_) if text.trim_ascii().is_empty() => {}
+                Ok(_) => return Some(parse(line, &text)),
+                Err(source) => {
+                    failed = true;
+                    return Some(Err(LineError::Read { line, source }));
+                }
+            }
+        }
+        None
+    })
+}
+
+fn parse<T: DeserializeOwned>(line: u64, text: &[u8]) -> Result<T, LineError> {
+    let at_field = |error: serde_path_to_error::Error<serde_json::Error>| LineError::Field {
+        line,
+        field: error.path().to_string(),
+        reason: error.into_inner(),
+    };
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let parsed = serde_path_to_error::deserialize(&mut json).map_err(at_field)?;
+    json.end().map_err(|reason| LineError::Field { line, field: ".".to_owned(), reason })?;
+    Ok(parsed)
+}
+
+fn at(field: &str) -> String {
+    if field == "." { String::new() } else { format!("{field}: ") }
+}
+
+/// The reason without its own line number, which always is 1.
+fn said(reason: &serde_json::Error) -> String {
+    let said = reason.to_string();
+    let place = format!(" at line {} column {}", reason.line(), reason.column());
+    said.strip_suffix(&place).unwrap_or(&said).to_owned()
+}

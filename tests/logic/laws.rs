@@ -1,0 +1,77 @@
+//! Laws: statements that hold for every case that a generator can make.
+//!
+//! A law is a function from a case to what is wrong with it. Case `n` is made from seed `s + n`, where `s` is
+//! `FIRESTEEL_SEED`, or else a fixed number, so that a red run is red again. A broken law shows its smallest case and the
+//! command that comes straight back to it.
+
+use std::fmt::Debug;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use quickcheck::{Arbitrary, Gen};
+
+const SEED: u64 = 20_261_120;
+const SIZE: usize = 24;
+
+/// What a law says about a case.
+pub type Verdict = Result<(), String>;
+
+/// Tries a law on so many cases. `test` is the path of the test that calls, for the command that repeats it.
+pub fn hold<C: Arbitrary + Debug>(test: &str, cases: u64, law: impl Fn(&C) -> Verdict) {
+    let first = seed();
+    for seed in first..first.wrapping_add(cases) {
+        let case = C::arbitrary(&mut Gen::from_size_and_seed(SIZE, seed));
+        if let Err(wrong) = judge(&law, &case) {
+            let (case, wrong) = smallest(&law, case, wrong);
+            panic!(
+                "{wrong}\nsmallest case: {case:#?}\n\
+                 repeat: FIRESTEEL_SEED={seed} cargo test -p firesteel-sim --test logic {test}"
+            );
+        }
+    }
+}
+
+/// Fails a law with a sentence unless something is so.
+macro_rules! ensure {
+    ($holds:expr, $($wrong:tt)+) => {
+        if !$holds {
+            return Err(format!($($wrong)+));
+        }
+    };
+}
+pub(crate) use ensure;
+
+#[expect(clippy::disallowed_methods, reason = "whoever repeats a failure gives the seed in the environment")]
+fn seed() -> u64 {
+    match std::env::var("FIRESTEEL_SEED") {
+        Ok(seed) => seed.parse().unwrap_or_else(|_| panic!("FIRESTEEL_SEED is no number: {seed}")),
+        Err(_) => SEED,
+    }
+}
+
+/// A panic in what is tested is a verdict too.
+fn judge<C>(law: &impl Fn(&C) -> Verdict, case: &C) -> Verdict {
+    catch_unwind(AssertUnwindSafe(|| law(case))).unwrap_or_else(|_| Err("it panicked (see above)".to_owned()))
+}
+
+fn smallest<C: Arbitrary>(law: &impl Fn(&C) -> Verdict, mut case: C, mut wrong: String) -> (C, String) {
+    while let Some(smaller) =
+        case.shrink().find_map(|case| judge(law, &case).err().map(|wrong| (case, wrong)))
+    {
+        (case, wrong) = smaller;
+    }
+    (case, wrong)
+}
+
+#[test]
+fn a_broken_law_shows_its_smallest_case_and_how_to_come_back_to_it() {
+    let broken = catch_unwind(|| {
+        hold("some_test", 1000, |number: &u64| {
+            ensure!(*number < 1000, "{number} is too large");
+            Ok(())
+        })
+    });
+    let shown = broken.expect_err("it is broken");
+    let shown = shown.downcast_ref::<String>().expect("a panic with words");
+    assert!(shown.starts_with("1000 is too large\nsmallest case: 1000\nrepeat: FIRESTEEL_SEED="), "{shown}");
+    assert!(shown.ends_with("cargo test -p firesteel-sim --test logic some_test"), "{shown}");
+}

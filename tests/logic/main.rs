@@ -1,0 +1,7 @@
+//! The fast loop: everything that can be tested without a process or a socket.
+
+#![allow(unreachable_pub, reason = "nothing outside can reach into a test binary")]
+
+mod fixtures;
+mod laws;
+mod placement;

@@ -1,0 +1,7 @@
+//! The allocation core against Spark's recorded decisions, against tables, and against a slow reference.
+
+mod case;
+mod golden;
+mod properties;
+mod reference;
+mod tables;
