@@ -56,7 +56,6 @@ pub struct Violation {
 }
 
 /// Returns a [`Violation`] unless the condition holds: `ensure!("master", a == b, "a is {a}, b is {b}")`.
-#[allow(unused_macros)]
 macro_rules! ensure {
     ($machine:literal, $condition:expr, $($sentence:tt)+) => {
         if !$condition {
@@ -64,5 +63,4 @@ macro_rules! ensure {
         }
     };
 }
-#[allow(unused_imports)]
 pub(crate) use ensure;

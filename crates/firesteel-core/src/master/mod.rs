@@ -1,9 +1,177 @@
 //! The Master: knows the Workers and applications, and decides which Worker runs which executor.
+//!
+//! Handlers change the tables and mark that a scheduling pass is due; the pass runs once, at the end of the
+//! event ([`settle`]). What there is to place, and where, `firesteel_placement` decides.
+//!
+//! There is no connection here, only the number of one: a Worker and an application each belong to a
+//! connection, and with the connection they go.
 
+mod application;
+mod application_table;
+mod applications;
+mod capacity;
+mod check;
+mod config;
 mod effect;
 mod event;
+mod executors;
 mod note;
+mod settle;
+mod snapshot;
+#[cfg(test)]
+mod tests;
+mod view;
+mod worker_table;
+mod workers;
 
+use application_table::ApplicationTable;
+use worker_table::WorkerTable;
+
+pub use config::{Config, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
-pub use note::Note;
+pub use note::{Ignored, Note};
+pub use snapshot::{
+    ApplicationSnapshot, ExecutorSnapshot, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
+};
+
+use crate::ids::PeerId;
+use crate::machine::{Machine, Violation};
+use crate::messages::{
+    ClientToMaster, DriverToMaster, MasterToClient, MasterToDriver, MasterToWorker, WorkerToMaster,
+};
+use crate::time::Timestamp;
+
+/// The Master.
+#[derive(Debug)]
+pub struct Master {
+    config: Config,
+    workers: WorkerTable,
+    applications: ApplicationTable,
+    pass: Pass,
+    /// What the event at hand has led to so far.
+    effects: Vec<Effect>,
+}
+
+/// Whether the event at hand calls for a scheduling pass.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Pass {
+    NotDue,
+    Due,
+}
+
+/// Why a Master wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A Worker may have been silent for too long.
+    WorkerTimeout,
+    /// An application whose executors failed may be given new ones.
+    Relaunch,
+}
+
+impl Master {
+    /// A Master that knows nobody.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            workers: WorkerTable::default(),
+            applications: ApplicationTable::default(),
+            pass: Pass::NotDue,
+            effects: Vec::new(),
+        }
+    }
+
+    fn on_worker_message(&mut self, now: Timestamp, peer: PeerId, message: WorkerToMaster) {
+        match message {
+            WorkerToMaster::RegisterWorker { worker, executors } => {
+                self.on_register_worker(now, peer, worker, executors);
+            }
+            WorkerToMaster::Heartbeat { worker } => self.on_heartbeat(now, peer, &worker),
+            WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
+        }
+    }
+
+    fn on_driver_message(&mut self, now: Timestamp, peer: PeerId, message: DriverToMaster) {
+        match message {
+            DriverToMaster::RegisterApplication(description) => {
+                self.on_register_application(now, peer, description);
+            }
+            DriverToMaster::UnregisterApplication { app } => self.on_unregister_application(now, peer, &app),
+            DriverToMaster::RequestExecutors { app, targets } => {
+                self.on_request_executors(peer, &app, targets)
+            }
+            DriverToMaster::KillExecutors { app, executors } => self.on_kill_executors(peer, &app, executors),
+            DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
+        }
+    }
+
+    fn on_client_message(&mut self, peer: PeerId, message: ClientToMaster) {
+        let answer = match message {
+            ClientToMaster::RequestMasterState => MasterToClient::MasterStateResponse(self.view()),
+        };
+        self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
+    }
+
+    fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        self.on_worker_disconnected(now, peer);
+        self.on_driver_disconnected(now, peer);
+    }
+
+    fn on_deadline(&mut self, now: Timestamp) {
+        self.remove_silent_workers(now);
+        if self.applications.release(now) {
+            self.pass = Pass::Due;
+        }
+    }
+
+    fn tell_worker(&mut self, peer: PeerId, message: MasterToWorker) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Worker(message) });
+    }
+
+    fn tell_driver(&mut self, peer: PeerId, message: MasterToDriver) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
+    }
+
+    fn note(&mut self, note: Note) {
+        self.effects.push(Effect::Note(note));
+    }
+
+    fn ignore(&mut self, peer: PeerId, reason: Ignored) {
+        self.note(Note::Ignored { peer, reason });
+    }
+}
+
+impl Machine for Master {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Received { peer, message: Inbound::Worker(message) } => {
+                self.on_worker_message(now, peer, message);
+            }
+            Event::Received { peer, message: Inbound::Driver(message) } => {
+                self.on_driver_message(now, peer, message);
+            }
+            Event::Received { peer, message: Inbound::Client(message) } => {
+                self.on_client_message(peer, message)
+            }
+            Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::Deadline => self.on_deadline(now),
+        }
+        self.settle();
+        std::mem::take(&mut self.effects)
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let timeout = self.workers.next_look().map(|time| (time, Reason::WorkerTimeout));
+        let relaunch = self.applications.next_release().map(|time| (time, Reason::Relaunch));
+        [timeout, relaunch].into_iter().flatten().min_by_key(|(time, _)| *time)
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        self.check_tables()
+    }
+}

@@ -1,5 +1,195 @@
 //! What a Master remarks.
 
+use std::fmt;
+
+use firesteel_placement::{Cores, MiB};
+
+use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use crate::machine::NoteLevel;
+use crate::messages::{ApplicationEnd, ExecutorState, LossReason, RefusedRegistration};
+
 /// A remark for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Note {}
+pub enum Note {
+    /// A Worker is new.
+    WorkerRegistered {
+        /// Which.
+        worker: WorkerId,
+        /// Its cores.
+        cores: Cores,
+        /// Its memory.
+        memory: MiB,
+    },
+    /// A Worker came back on another connection before the old one was seen to end.
+    WorkerReconnected {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// A Worker is not taken.
+    WorkerRefused {
+        /// Which.
+        worker: WorkerId,
+        /// Why.
+        reason: RefusedRegistration,
+    },
+    /// A Worker is gone, and with it so many executors.
+    WorkerRemoved {
+        /// Which.
+        worker: WorkerId,
+        /// Why.
+        reason: LossReason,
+        /// Executors lost with it.
+        executors: usize,
+    },
+    /// An application is new.
+    ApplicationRegistered {
+        /// Which.
+        app: AppId,
+        /// Its name.
+        name: String,
+    },
+    /// An application is not taken.
+    ApplicationRefused {
+        /// Its name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// An application ended.
+    ApplicationRemoved {
+        /// Which.
+        app: AppId,
+        /// Why.
+        end: ApplicationEnd,
+    },
+    /// An executor was assigned.
+    ExecutorLaunched {
+        /// Which.
+        executor: ExecutorKey,
+        /// Where.
+        worker: WorkerId,
+        /// Its cores.
+        cores: Cores,
+        /// Its memory.
+        memory: MiB,
+    },
+    /// An executor ended.
+    ExecutorEnded {
+        /// Which.
+        executor: ExecutorKey,
+        /// How.
+        state: ExecutorState,
+    },
+    /// An application waits because its executors fail.
+    RelaunchDelayed {
+        /// Which.
+        app: AppId,
+        /// Failures in a row.
+        failures: u32,
+        /// For how long, in milliseconds.
+        millis: u64,
+    },
+    /// A Worker runs an executor that the Master does not know, and is told to end it.
+    UnknownExecutor {
+        /// Which.
+        executor: ExecutorKey,
+        /// Where.
+        worker: WorkerId,
+    },
+    /// A message makes no sense from this sender at this time, and was ignored.
+    Ignored {
+        /// The sender.
+        peer: PeerId,
+        /// What was wrong.
+        reason: Ignored,
+    },
+}
+
+/// Why a message was ignored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ignored {
+    /// It came from a Worker that is not registered; it is told to register.
+    NotRegistered,
+    /// It names another Worker, or another application, than its connection belongs to.
+    NotItsOwn {
+        /// What it names.
+        named: String,
+    },
+    /// It reports a state that a Worker cannot know or that an executor cannot go back to.
+    OddState {
+        /// Of which executor.
+        executor: ExecutorKey,
+        /// The state.
+        state: ExecutorState,
+    },
+    /// It reports on an executor that the Master does not know (any more).
+    UnknownExecutor {
+        /// Which.
+        executor: ExecutorKey,
+    },
+}
+
+impl Note {
+    /// How loud it is.
+    #[must_use]
+    pub fn level(&self) -> NoteLevel {
+        match self {
+            Self::WorkerRegistered { .. }
+            | Self::WorkerReconnected { .. }
+            | Self::ApplicationRegistered { .. }
+            | Self::ApplicationRemoved { end: ApplicationEnd::Finished, .. }
+            | Self::ExecutorLaunched { .. }
+            | Self::ExecutorEnded { .. }
+            | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
+            Self::WorkerRefused { .. }
+            | Self::WorkerRemoved { .. }
+            | Self::ApplicationRefused { .. }
+            | Self::ApplicationRemoved { .. }
+            | Self::RelaunchDelayed { .. }
+            | Self::UnknownExecutor { .. }
+            | Self::Ignored { .. } => NoteLevel::Warn,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::WorkerRegistered { worker, cores, memory } => {
+                write!(f, "registered {worker} with {cores} cores and {memory}")
+            }
+            Self::WorkerReconnected { worker } => write!(f, "{worker} is back on another connection"),
+            Self::WorkerRefused { worker, reason } => write!(f, "refused {worker:?}: {reason}"),
+            Self::WorkerRemoved { worker, reason, executors } => {
+                write!(f, "removed {worker} and its {executors} executors: {reason}")
+            }
+            Self::ApplicationRegistered { app, name } => write!(f, "registered {app} ({name})"),
+            Self::ApplicationRefused { name, reason } => {
+                write!(f, "refused an application ({name}): {reason}")
+            }
+            Self::ApplicationRemoved { app, end } => write!(f, "removed {app}: {end}"),
+            Self::ExecutorLaunched { executor, worker, cores, memory } => {
+                write!(f, "launching executor {executor} on {worker} with {cores} cores and {memory}")
+            }
+            Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} is {state}"),
+            Self::RelaunchDelayed { app, failures, millis } => {
+                write!(f, "{failures} executors of {app} failed in a row: next launch in {millis} ms")
+            }
+            Self::UnknownExecutor { executor, worker } => {
+                write!(f, "{worker} runs {executor}, which is nobody's (any more): it is told to end it")
+            }
+            Self::Ignored { peer, reason } => write!(f, "ignored a message of connection {peer}: {reason}"),
+        }
+    }
+}
+
+impl fmt::Display for Ignored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NotRegistered => f.write_str("its Worker is not registered"),
+            Self::NotItsOwn { named } => write!(f, "it names {named:?}, which is not its sender's"),
+            Self::OddState { executor, state } => write!(f, "executor {executor} cannot become {state} now"),
+            Self::UnknownExecutor { executor } => write!(f, "executor {executor} is not known (any more)"),
+        }
+    }
+}

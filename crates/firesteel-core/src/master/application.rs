@@ -1,0 +1,262 @@
+//! One application, as its Master knows it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts};
+
+use super::capacity::Grant;
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::messages::{
+    ApplicationDescription, ApplicationState, ApplicationView, ExecutorState, ExecutorView, ResourceProfile,
+};
+use crate::time::Timestamp;
+
+/// Memory of an executor whose application names none. Source: Spark Master, 4.0.1.
+const DEFAULT_MEMORY: MiB = MiB(1024);
+
+/// How many of an application's ended executors are remembered.
+const ENDED_LIMIT: usize = 1000;
+
+/// A live application.
+#[derive(Debug)]
+pub(super) struct Application {
+    pub(super) id: AppId,
+    pub(super) description: ApplicationDescription,
+    /// Its driver's connection.
+    pub(super) peer: PeerId,
+    /// Its place in the queue.
+    pub(super) sequence: u64,
+    pub(super) submitted: Timestamp,
+    pub(super) state: ApplicationState,
+    pub(super) max_cores: Cores,
+    pub(super) cores_granted: Cores,
+    pub(super) profiles: BTreeMap<ProfileId, Profile>,
+    pub(super) executors: BTreeMap<ExecutorId, Executor>,
+    pub(super) next_executor: u32,
+    /// Workers that ever ran an executor of it.
+    pub(super) workers: BTreeSet<WorkerId>,
+    pub(super) failures: Failures,
+    pub(super) ended: VecDeque<ExecutorView>,
+}
+
+/// What the executors of one profile need, all inheritance done, and how many there may be.
+#[derive(Clone, Debug)]
+pub(super) struct Profile {
+    pub(super) size: ExecutorSize,
+    pub(super) memory: MiB,
+    pub(super) resources: ResourceAmounts,
+    pub(super) limit: ExecutorLimit,
+    /// Executors of it that have not ended.
+    pub(super) held: u64,
+}
+
+/// An executor that has not ended.
+#[derive(Debug)]
+pub(super) struct Executor {
+    pub(super) worker: WorkerId,
+    pub(super) profile: ProfileId,
+    pub(super) grant: Grant,
+    pub(super) life: Life,
+}
+
+/// Where a live executor stands.
+///
+/// ```text
+///  Launching -> OnProbation -> Proven
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Life {
+    Launching,
+    /// It runs; at that time it is proven.
+    OnProbation {
+        until: Timestamp,
+    },
+    /// It ran long enough to show that executors of this application can.
+    Proven,
+}
+
+/// Executors that failed one after the other, without one that was proven in between.
+#[derive(Debug, Default)]
+pub(super) struct Failures {
+    pub(super) in_a_row: u32,
+    /// No executor is launched before then.
+    pub(super) hold_until: Option<Timestamp>,
+    /// Executors on probation, by its end.
+    pub(super) probation: BTreeSet<(Timestamp, ExecutorId)>,
+    /// How many live executors are proven.
+    pub(super) proven: u64,
+}
+
+impl Profile {
+    /// A profile of its own, with what it leaves open taken from the default profile of its application.
+    ///
+    /// Source: Spark Master, 4.0.1: cores and memory are inherited, custom resources are not.
+    pub(super) fn new(own: &ResourceProfile, default: &ResourceProfile, limit: ExecutorLimit) -> Self {
+        Self {
+            size: own.cores.or(default.cores).map_or(ExecutorSize::OnePerWorker, ExecutorSize::Fixed),
+            memory: own.memory.or(default.memory).unwrap_or(DEFAULT_MEMORY),
+            resources: own.resources.clone(),
+            limit,
+            held: 0,
+        }
+    }
+}
+
+impl Application {
+    pub(super) fn new(
+        id: AppId,
+        description: ApplicationDescription,
+        peer: PeerId,
+        submitted: Timestamp,
+        default_cores: Cores,
+    ) -> Self {
+        let default = Profile::new(&description.profile, &description.profile, description.initial_limit);
+        Self {
+            id,
+            peer,
+            sequence: 0,
+            submitted,
+            state: ApplicationState::Waiting,
+            max_cores: description.max_cores.unwrap_or(default_cores),
+            cores_granted: Cores::ZERO,
+            profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
+            executors: BTreeMap::new(),
+            next_executor: 0,
+            workers: BTreeSet::new(),
+            failures: Failures::default(),
+            ended: VecDeque::new(),
+            description,
+        }
+    }
+
+    /// Sets a profile's target. What it needs is fixed when the profile is first seen.
+    pub(super) fn set_target(&mut self, id: ProfileId, profile: &ResourceProfile, limit: ExecutorLimit) {
+        let default = &self.description.profile;
+        self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
+    }
+
+    /// What it asks for now under that profile.
+    pub(super) fn demand(&self, profile: &Profile) -> Demand {
+        Demand {
+            size: profile.size,
+            memory: profile.memory,
+            resources: profile.resources.clone(),
+            cores_left: self.max_cores - self.cores_granted,
+            limit: profile.limit,
+            held: profile.held,
+        }
+    }
+
+    /// Adds an executor that was given this share of that Worker.
+    pub(super) fn add_executor(
+        &mut self,
+        id: ExecutorId,
+        worker: WorkerId,
+        profile: ProfileId,
+        grant: Grant,
+    ) {
+        self.cores_granted += grant.amounts().cores;
+        if let Some(profile) = self.profiles.get_mut(&profile) {
+            profile.held += 1;
+        }
+        self.workers.insert(worker.clone());
+        self.next_executor = self.next_executor.max(id.0.saturating_add(1));
+        self.state = ApplicationState::Running;
+        self.executors.insert(id, Executor { worker, profile, grant, life: Life::Launching });
+    }
+
+    /// Takes an executor out, remembers how it ended, and returns its Worker and share.
+    pub(super) fn remove_executor(
+        &mut self,
+        id: ExecutorId,
+        end: ExecutorState,
+    ) -> Option<(WorkerId, Grant)> {
+        let executor = self.executors.remove(&id)?;
+        if self.ended.len() >= ENDED_LIMIT {
+            self.ended.pop_front();
+        }
+        self.ended.push_back(executor.view(id, end));
+        self.cores_granted -= executor.grant.amounts().cores;
+        if let Some(profile) = self.profiles.get_mut(&executor.profile) {
+            profile.held -= 1;
+        }
+        match executor.life {
+            Life::Launching => {}
+            Life::OnProbation { until } => {
+                self.failures.probation.remove(&(until, id));
+            }
+            Life::Proven => self.failures.proven -= 1,
+        }
+        Some((executor.worker, executor.grant))
+    }
+
+    /// An executor's process runs; at `until` it will be proven.
+    pub(super) fn start_probation(&mut self, id: ExecutorId, until: Timestamp) {
+        if let Some(executor) = self.executors.get_mut(&id) {
+            executor.life = Life::OnProbation { until };
+            self.failures.probation.insert((until, id));
+        }
+    }
+
+    /// Ends every probation whose time has come, and tells whether there was one: it starts the count of
+    /// failures anew.
+    pub(super) fn end_probations(&mut self, now: Timestamp) -> bool {
+        let mut ended = false;
+        while let Some(&(until, id)) = self.failures.probation.first() {
+            if until > now {
+                break;
+            }
+            self.failures.probation.pop_first();
+            self.failures.proven += 1;
+            self.failures.in_a_row = 0;
+            ended = true;
+            if let Some(executor) = self.executors.get_mut(&id) {
+                executor.life = Life::Proven;
+            }
+        }
+        ended
+    }
+
+    pub(super) fn view(&self) -> ApplicationView {
+        let live = self.executors.iter().map(|(id, executor)| executor.view(*id, executor.life.state()));
+        let mut executors: Vec<_> = self.ended.iter().cloned().chain(live).collect();
+        executors.sort_by_key(|executor| executor.id);
+        ApplicationView {
+            id: self.id.clone(),
+            name: self.description.name.clone(),
+            user: self.description.user.clone(),
+            state: self.state,
+            end: None,
+            submitted: self.submitted,
+            ended: None,
+            max_cores: (self.max_cores < Cores::UNLIMITED).then_some(self.max_cores),
+            cores_granted: self.cores_granted,
+            memory_per_executor: self.profiles.get(&ProfileId::DEFAULT).map_or(DEFAULT_MEMORY, |p| p.memory),
+            executors,
+        }
+    }
+}
+
+impl Executor {
+    pub(super) fn view(&self, id: ExecutorId, state: ExecutorState) -> ExecutorView {
+        let share = self.grant.amounts();
+        ExecutorView {
+            id,
+            worker: self.worker.clone(),
+            profile: self.profile,
+            cores: share.cores,
+            memory: share.memory,
+            resources: share.resources.clone(),
+            state,
+        }
+    }
+}
+
+impl Life {
+    pub(super) fn state(self) -> ExecutorState {
+        match self {
+            Self::Launching => ExecutorState::Launching,
+            Self::OnProbation { .. } | Self::Proven => ExecutorState::Running,
+        }
+    }
+}

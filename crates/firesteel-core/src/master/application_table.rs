@@ -1,0 +1,128 @@
+//! The Master's applications.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use super::application::Application;
+use crate::ids::{AppId, PeerId};
+use crate::messages::ApplicationView;
+use crate::time::Timestamp;
+
+/// The applications: live ones in the order in which they registered, and the latest that ended.
+#[derive(Debug, Default)]
+pub(super) struct ApplicationTable {
+    rows: BTreeMap<AppId, Application>,
+    /// First in, first out. A live application stays in it, whether or not it has all that it wants.
+    queue: BTreeMap<u64, AppId>,
+    by_peer: BTreeMap<PeerId, AppId>,
+    /// Applications that may not be given executors yet, by the time when they may.
+    held: BTreeSet<(Timestamp, AppId)>,
+    completed: VecDeque<ApplicationView>,
+    next_sequence: u64,
+}
+
+impl ApplicationTable {
+    /// The number of applications that ever registered here.
+    pub(super) fn registered(&self) -> u64 {
+        self.next_sequence
+    }
+
+    /// Puts an application at the end of the queue.
+    pub(super) fn insert(&mut self, mut row: Application) {
+        row.sequence = self.next_sequence;
+        self.next_sequence += 1;
+        self.queue.insert(row.sequence, row.id.clone());
+        self.by_peer.insert(row.peer, row.id.clone());
+        self.rows.insert(row.id.clone(), row);
+    }
+
+    /// Takes an application out.
+    pub(super) fn remove(&mut self, id: &AppId) -> Option<Application> {
+        let row = self.rows.remove(id)?;
+        self.queue.remove(&row.sequence);
+        self.by_peer.remove(&row.peer);
+        if let Some(until) = row.failures.hold_until {
+            self.held.remove(&(until, row.id.clone()));
+        }
+        Some(row)
+    }
+
+    /// Remembers an application that ended. A full history loses its oldest tenth.
+    ///
+    /// Source: Spark Master, 4.0.1.
+    pub(super) fn retire(&mut self, ended: ApplicationView, limit: usize) {
+        if self.completed.len() >= limit {
+            let dropped = (limit / 10).max(1).min(self.completed.len());
+            self.completed.drain(..dropped);
+        }
+        if limit > 0 {
+            self.completed.push_back(ended);
+        }
+    }
+
+    /// Lets an application wait until that time, or, with `None`, no longer.
+    pub(super) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
+        let Some(row) = self.rows.get_mut(id) else { return };
+        if let Some(old) = std::mem::replace(&mut row.failures.hold_until, until) {
+            self.held.remove(&(old, id.clone()));
+        }
+        if let Some(until) = until {
+            self.held.insert((until, id.clone()));
+        }
+    }
+
+    /// When the next application may be given executors again.
+    pub(super) fn next_release(&self) -> Option<Timestamp> {
+        self.held.first().map(|(time, _)| *time)
+    }
+
+    /// Ends the waits whose time has come, and tells whether there were any.
+    pub(super) fn release(&mut self, now: Timestamp) -> bool {
+        let mut released = false;
+        while let Some((until, id)) = self.held.first().cloned() {
+            if until > now {
+                break;
+            }
+            self.hold(&id, None);
+            released = true;
+        }
+        released
+    }
+
+    pub(super) fn get(&self, id: &AppId) -> Option<&Application> {
+        self.rows.get(id)
+    }
+
+    pub(super) fn get_mut(&mut self, id: &AppId) -> Option<&mut Application> {
+        self.rows.get_mut(id)
+    }
+
+    pub(super) fn of_peer(&self, peer: PeerId) -> Option<&AppId> {
+        self.by_peer.get(&peer)
+    }
+
+    /// Whether that application is live and that connection is its driver's.
+    pub(super) fn is_drivers(&self, id: &AppId, peer: PeerId) -> bool {
+        self.by_peer.get(&peer) == Some(id)
+    }
+
+    /// The live ones, first in first.
+    pub(super) fn queue(&self) -> impl Iterator<Item = &Application> {
+        self.queue.values().filter_map(|id| self.rows.get(id))
+    }
+
+    /// The latest that ended, the last one last.
+    pub(super) fn completed(&self) -> impl Iterator<Item = &ApplicationView> {
+        self.completed.iter()
+    }
+
+    /// Whether the indexes name the same applications as the rows.
+    pub(super) fn is_consistent(&self) -> bool {
+        let sizes = [self.queue.len(), self.by_peer.len()];
+        let queue = self.queue.iter().all(|(n, id)| self.rows.get(id).is_some_and(|row| row.sequence == *n));
+        let peers =
+            self.by_peer.iter().all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.peer == *peer));
+        let holds: BTreeSet<_> =
+            self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
+        queue && peers && holds == self.held && sizes.iter().all(|&size| size == self.rows.len())
+    }
+}

@@ -1,0 +1,185 @@
+//! How applications come and go, and what their drivers may ask.
+
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Offer, shortfall};
+
+use super::application::Application;
+use super::{Ignored, Master, Note, Pass};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
+use crate::messages::{
+    ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
+    MasterToDriver, MasterToWorker, ResourceProfile,
+};
+use crate::time::Timestamp;
+
+/// What may be asked for at most, so that sums cannot overflow.
+const MOST: i64 = i32::MAX as i64;
+
+impl Master {
+    /// A driver brings an application.
+    ///
+    /// Source: Spark Master, 4.0.1, where the same driver registering again gets a second id that nobody knows;
+    /// here it gets the one that it has.
+    pub(super) fn on_register_application(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        description: ApplicationDescription,
+    ) {
+        if let Some(app) = self.applications.of_peer(peer).cloned() {
+            return self.welcome(peer, app);
+        }
+        if let Err(reason) = check_description(&description) {
+            self.note(Note::ApplicationRefused { name: description.name, reason: reason.clone() });
+            return self
+                .tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
+        }
+        let app = AppId::new(format!("app-{}-{:04}", now.compact(), self.applications.registered()));
+        self.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
+        let row = Application::new(app.clone(), description, peer, now, self.config.default_cores);
+        self.applications.insert(row);
+        self.welcome(peer, app);
+        self.pass = Pass::Due;
+    }
+
+    fn welcome(&mut self, peer: PeerId, app: AppId) {
+        let master_url = self.config.url.clone();
+        self.tell_driver(peer, MasterToDriver::RegisteredApplication { app, master_url });
+    }
+
+    /// A driver says that its application is done.
+    pub(super) fn on_unregister_application(&mut self, now: Timestamp, peer: PeerId, app: &AppId) {
+        if self.is_own(peer, app) {
+            self.remove_application(now, app, ApplicationEnd::Finished);
+        }
+    }
+
+    /// A driver sets how many executors it wants.
+    ///
+    /// Source: Spark Master, 4.0.1.
+    pub(super) fn on_request_executors(&mut self, peer: PeerId, app: &AppId, targets: Vec<ExecutorTarget>) {
+        let sound = targets.iter().all(|target| check_profile(&target.profile).is_ok());
+        let accepted = sound && self.is_own(peer, app);
+        if accepted && let Some(application) = self.applications.get_mut(app) {
+            for ExecutorTarget { id, profile, total } in targets {
+                application.set_target(id, &profile, ExecutorLimit::AtMost(total));
+            }
+            self.pass = Pass::Due;
+        }
+        self.tell_driver(peer, MasterToDriver::ExecutorsRequested { accepted });
+    }
+
+    /// A driver ends some of its executors.
+    ///
+    /// Source: Spark Master, 4.0.1. What they held is free at once, before their processes have ended.
+    pub(super) fn on_kill_executors(&mut self, peer: PeerId, app: &AppId, executors: Vec<ExecutorId>) {
+        let accepted = self.is_own(peer, app);
+        if accepted {
+            for executor in executors {
+                self.kill_executor(ExecutorKey { app: app.clone(), executor });
+            }
+            self.pass = Pass::Due;
+        }
+        self.tell_driver(peer, MasterToDriver::ExecutorsKilled { accepted });
+    }
+
+    /// A driver asks why it has fewer executors than it wants.
+    pub(super) fn on_request_shortfall(&mut self, peer: PeerId, app: &AppId) {
+        if !self.is_own(peer, app) {
+            return;
+        }
+        let Some(application) = self.applications.get(app) else { return };
+        let free: Vec<Offer<'_>> = self.workers.offers().collect();
+        let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
+        let missing = |(id, profile): (&ProfileId, _)| {
+            Some((*id, shortfall(&application.demand(profile), &free, &whole)?))
+        };
+        let shortfalls = application.profiles.iter().filter_map(missing).collect();
+        self.tell_driver(peer, MasterToDriver::Shortfalls(shortfalls));
+    }
+
+    pub(super) fn on_driver_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        if let Some(app) = self.applications.of_peer(peer).cloned() {
+            self.remove_application(now, &app, ApplicationEnd::DriverLost);
+        }
+    }
+
+    fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
+        let own = self.applications.is_drivers(app, peer);
+        if !own {
+            self.ignore(peer, Ignored::NotItsOwn { named: app.to_string() });
+        }
+        own
+    }
+
+    /// An application is over: its executors are forgotten and killed, and it joins the history.
+    ///
+    /// Source: Spark Master, 4.0.1, which tells every Worker that the application is over; here only those that
+    /// ran executors of it.
+    pub(super) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
+        let Some(application) = self.applications.get(app) else { return };
+        let executors: Vec<ExecutorId> = application.executors.keys().copied().collect();
+        for executor in executors {
+            self.kill_executor(ExecutorKey { app: app.clone(), executor });
+        }
+        let application = self.applications.remove(app).expect("it was found above");
+        let workers: Vec<PeerId> =
+            application.workers.iter().filter_map(|id| Some(self.workers.get(id)?.peer)).collect();
+        for peer in workers {
+            self.tell_worker(peer, MasterToWorker::ApplicationFinished { app: app.clone() });
+        }
+        self.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
+        let view = ended_view(&application, now, &end);
+        self.applications.retire(view, self.config.retained_applications);
+        match end {
+            ApplicationEnd::Finished | ApplicationEnd::DriverLost => {}
+            ApplicationEnd::ExecutorsFailed { .. } | ApplicationEnd::Refused { .. } => {
+                self.tell_driver(application.peer, MasterToDriver::ApplicationRemoved(end));
+            }
+        }
+        self.pass = Pass::Due;
+    }
+
+    /// Forgets an executor and has its Worker end it. Its report will come as one of an unknown executor.
+    fn kill_executor(&mut self, executor: ExecutorKey) {
+        let Some(application) = self.applications.get_mut(&executor.app) else { return };
+        let end = ExecutorState::Killed(None);
+        let Some((worker, grant)) = application.remove_executor(executor.executor, end.clone()) else {
+            return;
+        };
+        let driver = application.peer;
+        let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
+        row.executors.remove(&executor);
+        row.capacity.give_back(grant);
+        let worker_peer = row.peer;
+        let (id, lost_host) = (executor.executor, None);
+        self.tell_worker(worker_peer, MasterToWorker::KillExecutor { executor });
+        self.tell_driver(driver, MasterToDriver::ExecutorUpdated { executor: id, state: end, lost_host });
+    }
+}
+
+fn ended_view(application: &Application, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
+    let (state, words) = match end {
+        ApplicationEnd::Finished => (ApplicationState::Finished, None),
+        ApplicationEnd::DriverLost
+        | ApplicationEnd::ExecutorsFailed { .. }
+        | ApplicationEnd::Refused { .. } => (ApplicationState::Failed, Some(end.to_string())),
+    };
+    ApplicationView { state, end: words, ended: Some(now), ..application.view() }
+}
+
+fn check_description(description: &ApplicationDescription) -> Result<(), String> {
+    if let Some(max) = description.max_cores.filter(|max| *max < Cores(1) || *max > Cores(MOST)) {
+        return Err(format!("an application cannot have at most {max} cores"));
+    }
+    check_profile(&description.profile)
+}
+
+fn check_profile(profile: &ResourceProfile) -> Result<(), String> {
+    if let Some(cores) = profile.cores.filter(|cores| *cores < Cores(1) || *cores > Cores(MOST)) {
+        return Err(format!("an executor cannot have {cores} cores"));
+    }
+    if let Some(memory) = profile.memory.filter(|memory| *memory < MiB(0) || *memory > MiB(MOST)) {
+        return Err(format!("an executor cannot have {memory} of memory"));
+    }
+    Ok(())
+}

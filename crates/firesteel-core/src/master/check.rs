@@ -1,0 +1,157 @@
+//! The Master's invariants.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::{Cores, MiB, Resources};
+
+use super::application::{Application, Life};
+use super::worker_table::WorkerRow;
+use super::{Master, Pass};
+use crate::ids::{ExecutorKey, WorkerId};
+use crate::machine::{Violation, ensure};
+
+impl Master {
+    /// Holds the tables against each other:
+    ///
+    /// - every executor of an application is on a living Worker that lists it, and the other way round;
+    /// - what a Worker has free and what its executors hold is what it has;
+    /// - what an application was granted is what its executors hold;
+    /// - the indexes name the rows.
+    pub(super) fn check_tables(&self) -> Result<(), Violation> {
+        ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
+        ensure!("master", self.effects.is_empty(), "{} effects were not handed out", self.effects.len());
+        ensure!(
+            "master",
+            self.workers.is_consistent(),
+            "the indexes of the Workers disagree with their rows"
+        );
+        ensure!(
+            "master",
+            self.applications.is_consistent(),
+            "the indexes of the applications disagree with their rows"
+        );
+        let mut held: BTreeMap<&WorkerId, Held> = BTreeMap::new();
+        for application in self.applications.queue() {
+            self.check_application(application)?;
+            for executor in application.executors.values() {
+                held.entry(&executor.worker).or_default().add(executor.grant.amounts());
+            }
+        }
+        let nothing = Held::default();
+        for (id, row) in self.workers.iter() {
+            check_worker(id, row, held.get(id).unwrap_or(&nothing))?;
+        }
+        Ok(())
+    }
+
+    fn check_application(&self, application: &Application) -> Result<(), Violation> {
+        let Application { id, cores_granted, .. } = application;
+        let mut granted = Cores::ZERO;
+        let mut proven = 0;
+        for (number, executor) in &application.executors {
+            let key = ExecutorKey { app: id.clone(), executor: *number };
+            let listed = self.workers.get(&executor.worker).is_some_and(|row| row.executors.contains(&key));
+            ensure!("master", listed, "{} does not list executor {key}, or is not alive", executor.worker);
+            ensure!(
+                "master",
+                number.0 < application.next_executor,
+                "the number of {key} will be given again"
+            );
+            granted += executor.grant.amounts().cores;
+            match executor.life {
+                Life::Launching => {}
+                Life::OnProbation { until } => {
+                    let waits = application.failures.probation.contains(&(until, *number));
+                    ensure!("master", waits, "the probation of {key} will never end");
+                }
+                Life::Proven => proven += 1,
+            }
+        }
+        ensure!(
+            "master",
+            granted == *cores_granted,
+            "{id} was granted {cores_granted} but holds {granted} cores"
+        );
+        ensure!("master", proven == application.failures.proven, "{id} has {proven} proven executors");
+        for (number, profile) in &application.profiles {
+            let holds = application.executors.values().filter(|executor| executor.profile == *number).count();
+            ensure!(
+                "master",
+                profile.held == holds as u64,
+                "profile {number} of {id} holds {holds} executors"
+            );
+        }
+        Ok(())
+    }
+}
+
+/// What the executors on a Worker hold together.
+#[derive(Default)]
+struct Held {
+    executors: usize,
+    cores: Cores,
+    memory: MiB,
+    resources: Resources,
+    addresses: usize,
+}
+
+impl Held {
+    fn add(&mut self, share: &super::capacity::Amounts) {
+        self.executors += 1;
+        self.cores += share.cores;
+        self.memory += share.memory;
+        for (name, addresses) in share.resources.iter() {
+            for address in addresses {
+                self.resources.insert(name, address);
+                self.addresses += 1;
+            }
+        }
+    }
+}
+
+fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Violation> {
+    let (total, free) = (row.capacity.total(), row.capacity.free());
+    let listed = row.executors.len();
+    ensure!(
+        "master",
+        listed == held.executors,
+        "{id} lists {listed} executors, {} are on it",
+        held.executors
+    );
+    ensure!(
+        "master",
+        free.cores + held.cores == total.cores,
+        "{id} has {} cores: {} free and {} held",
+        total.cores,
+        free.cores,
+        held.cores
+    );
+    ensure!(
+        "master",
+        free.memory + held.memory == total.memory,
+        "{id} has {}: {} free and {} held",
+        total.memory,
+        free.memory,
+        held.memory
+    );
+    let over = held.executors > 0 && (free.cores < Cores::ZERO || free.memory < MiB::ZERO);
+    ensure!(
+        "master",
+        !over,
+        "{id} is given out beyond what it has: {} cores and {} free",
+        free.cores,
+        free.memory
+    );
+    let both: Resources = [&held.resources, &free.resources]
+        .into_iter()
+        .flat_map(Resources::iter)
+        .map(|(name, addresses)| (name, addresses.collect::<Vec<_>>()))
+        .collect();
+    let count =
+        |resources: &Resources| resources.iter().map(|(_, addresses)| addresses.count()).sum::<usize>();
+    let whole = total.resources.without(&both).is_empty()
+        && both.without(&total.resources).is_empty()
+        && held.addresses + count(&free.resources) == count(&total.resources);
+    ensure!("master", whole, "the addresses of {id} are not each either free or held once");
+    Ok(())
+}

@@ -1,0 +1,56 @@
+//! A Master's settings.
+
+use std::time::Duration;
+
+use firesteel_placement::{Cores, Strategy, WorkerOrder};
+
+/// A Master's settings. `Default` has Spark's defaults.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// The Master's own URL, `spark://host:port`.
+    pub url: String,
+    /// `spark.worker.timeout`: a Worker that was not heard from for so long is lost. Workers are told to send
+    /// a heartbeat in a quarter of it.
+    pub worker_timeout: Duration,
+    /// `spark.deploy.spreadOutApps`.
+    pub strategy: Strategy,
+    /// `spark.deploy.workerSelectionPolicy`.
+    pub worker_order: WorkerOrder,
+    /// `spark.deploy.defaultCores`: cores of an application that names no maximum.
+    pub default_cores: Cores,
+    /// `spark.deploy.maxExecutorRetries`: an application ends when so many executors failed in a row.
+    pub retries: Retries,
+    /// `firesteel.executor.provenAfter`: an executor that ran so long is proven, and with it the count of
+    /// failures starts anew. In Spark an executor is proven as soon as its process has started, so that one
+    /// which crashes at once is relaunched for ever; zero gives that.
+    pub proven_after: Duration,
+    /// `spark.deploy.retainedApplications`: how many ended applications are remembered.
+    pub retained_applications: usize,
+    /// `spark.dead.worker.persistence`: a lost Worker is remembered for one time-out more than this many.
+    pub dead_worker_persistence: u32,
+}
+
+/// When an application is given up because its executors fail.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Retries {
+    /// After so many failures in a row.
+    AtMost(u32),
+    /// Never.
+    Unlimited,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            url: "spark://localhost:7077".to_owned(),
+            worker_timeout: Duration::from_secs(60),
+            strategy: Strategy::SpreadOut,
+            worker_order: WorkerOrder::CoresFreeDesc,
+            default_cores: Cores::UNLIMITED,
+            retries: Retries::AtMost(10),
+            proven_after: Duration::from_secs(5),
+            retained_applications: 200,
+            dead_worker_persistence: 15,
+        }
+    }
+}

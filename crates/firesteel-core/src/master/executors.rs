@@ -1,0 +1,197 @@
+//! How executors start and end.
+
+use std::time::Duration;
+
+use firesteel_placement::Cores;
+
+use super::application::Life;
+use super::{Ignored, Master, Note, Pass, Retries};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::messages::{
+    ApplicationEnd, ExecutorLaunch, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
+};
+use crate::process::ExitStatus;
+use crate::time::Timestamp;
+
+/// The wait after the second failure in a row; it doubles with every further one.
+const FIRST_DELAY: Duration = Duration::from_millis(100);
+/// The longest wait.
+const LONGEST_DELAY: Duration = Duration::from_secs(5);
+
+impl Master {
+    /// Assigns an executor to a Worker that has room for it.
+    ///
+    /// Source: Spark Master, 4.0.1: the order goes to the Worker before the news goes to the driver.
+    pub(super) fn launch_executor(
+        &mut self,
+        app: &AppId,
+        profile: ProfileId,
+        worker: &WorkerId,
+        cores: Cores,
+    ) {
+        let Some(application) = self.applications.get_mut(app) else { return };
+        let Some(row) = self.workers.get_mut(worker) else { return };
+        let Some(wanted) = application.profiles.get(&profile) else { return };
+        let memory = wanted.memory;
+        let Some(grant) = row.capacity.take(cores, memory, &wanted.resources) else { return };
+
+        let id = ExecutorId(application.next_executor);
+        let executor = ExecutorKey { app: app.clone(), executor: id };
+        let launch = ExecutorLaunch {
+            executor: executor.clone(),
+            profile,
+            app_name: application.description.name.clone(),
+            command: application.description.command.clone(),
+            cores,
+            memory,
+            resources: grant.amounts().resources.clone(),
+        };
+        let (worker_peer, driver_peer) = (row.peer, application.peer);
+        let (worker, host) = (worker.clone(), row.description.host.clone());
+        row.executors.insert(executor.clone());
+        application.add_executor(id, worker.clone(), profile, grant);
+
+        self.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
+        self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
+        self.tell_driver(
+            driver_peer,
+            MasterToDriver::ExecutorAdded { executor: id, worker, host, cores, memory },
+        );
+    }
+
+    /// A Worker reports on an executor.
+    pub(super) fn on_executor_state_changed(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
+        let Some(row) = self.workers.of_peer(peer).and_then(|id| self.workers.get(id)) else {
+            self.ignore(peer, Ignored::NotRegistered);
+            return self.tell_worker(peer, MasterToWorker::ReconnectWorker);
+        };
+        if row.executors.contains(&report.executor) {
+            return self.update_executor(now, peer, report);
+        }
+        // Usual after a kill or the end of the application, which forget the executor at once.
+        let executor = report.executor;
+        self.ignore(peer, Ignored::UnknownExecutor { executor: executor.clone() });
+        if report.state.is_finished() {
+            self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
+        }
+    }
+
+    /// Takes in an executor's state as its own Worker reports it. A state that it has already is no news.
+    pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
+        let ExecutorReport { executor, state } = report;
+        let Some(life) = self.life_of(&executor) else { return };
+        match (&state, life) {
+            (ExecutorState::Running, Life::Launching) => self.start_executor(now, &executor),
+            (ExecutorState::Launching, _)
+            | (ExecutorState::Running, Life::OnProbation { .. } | Life::Proven) => {}
+            (ExecutorState::Lost(_), _) => self.ignore(peer, Ignored::OddState { executor, state }),
+            (ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_), _) => {
+                self.end_executor(now, &executor, state.clone());
+                self.count_end(now, &executor.app, state);
+                self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
+            }
+        }
+    }
+
+    fn life_of(&self, executor: &ExecutorKey) -> Option<Life> {
+        Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.life)
+    }
+
+    /// An executor's process runs.
+    fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
+        let until = now + self.config.proven_after;
+        let Some(application) = self.applications.get_mut(&executor.app) else { return };
+        application.start_probation(executor.executor, until);
+        let peer = application.peer;
+        let (executor_id, state) = (executor.executor, ExecutorState::Running);
+        self.tell_driver(
+            peer,
+            MasterToDriver::ExecutorUpdated { executor: executor_id, state, lost_host: None },
+        );
+        self.end_probations(now, &executor.app);
+        self.pass = Pass::Due;
+    }
+
+    /// An executor is over: its Worker gets back what it held, and its driver is told.
+    pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
+        self.end_probations(now, &executor.app);
+        let Some(application) = self.applications.get_mut(&executor.app) else { return };
+        let Some((worker, grant)) = application.remove_executor(executor.executor, end.clone()) else {
+            return;
+        };
+        let peer = application.peer;
+        let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
+        row.executors.remove(executor);
+        row.capacity.give_back(grant);
+        let lost_host = matches!(end, ExecutorState::Lost(_)).then(|| row.description.host.clone());
+
+        self.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
+        let (executor, state) = (executor.executor, end);
+        self.tell_driver(peer, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
+        self.pass = Pass::Due;
+    }
+
+    /// Counts an end that the Worker reported by itself. An exit code other than 0, a signal, and a process that
+    /// could not be started are failures; too many in a row, with no proven executor left, end the application.
+    ///
+    /// Source: Spark Master, 4.0.1. Firesteel differs in that an executor is proven by running for a while, not
+    /// by starting; that it waits before it launches after the second failure in a row and later ones; and
+    /// that an executor which its own Worker ended did not fail.
+    fn count_end(&mut self, now: Timestamp, app: &AppId, end: ExecutorState) {
+        match &end {
+            ExecutorState::Exited(ExitStatus::Code(0)) | ExecutorState::Killed(_) => return,
+            ExecutorState::Exited(_) | ExecutorState::Failed(_) => {}
+            ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => return,
+        }
+        let Some(application) = self.applications.get_mut(app) else { return };
+        application.failures.in_a_row += 1;
+        let failures = application.failures.in_a_row;
+        if application.failures.proven == 0 && self.config.retries.are_used_up(failures) {
+            return self.remove_application(
+                now,
+                app,
+                ApplicationEnd::ExecutorsFailed { failures, last: end },
+            );
+        }
+        if let Some(delay) = relaunch_delay(failures) {
+            self.applications.hold(app, Some(now + delay));
+            let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
+            self.note(Note::RelaunchDelayed { app: app.clone(), failures, millis });
+        }
+    }
+
+    /// An application with a newly proven executor need not wait any longer.
+    fn end_probations(&mut self, now: Timestamp, app: &AppId) {
+        if self.applications.get_mut(app).is_some_and(|application| application.end_probations(now)) {
+            self.applications.hold(app, None);
+        }
+    }
+}
+
+impl Retries {
+    fn are_used_up(self, failures: u32) -> bool {
+        match self {
+            Self::AtMost(most) => failures >= most,
+            Self::Unlimited => false,
+        }
+    }
+}
+
+/// How long to wait after so many failures in a row: the first may be chance.
+fn relaunch_delay(failures: u32) -> Option<Duration> {
+    let doublings = failures.checked_sub(2)?;
+    Some(FIRST_DELAY.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_DELAY))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wait_doubles_from_the_second_failure_up_to_its_bound() {
+        let millis: Vec<_> = (0..10).map(|n| relaunch_delay(n).map(|delay| delay.as_millis())).collect();
+        let expected = [0, 0, 100, 200, 400, 800, 1600, 3200, 5000, 5000];
+        assert_eq!(millis, expected.map(|n| (n > 0).then_some(n)));
+        assert_eq!(relaunch_delay(u32::MAX), Some(LONGEST_DELAY));
+    }
+}

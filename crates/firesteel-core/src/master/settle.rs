@@ -1,0 +1,40 @@
+//! The scheduling pass.
+
+use firesteel_placement::{Cores, place};
+
+use super::{Master, Pass};
+use crate::ids::{AppId, ProfileId, WorkerId};
+
+impl Master {
+    /// Runs the scheduling pass if the event called for one.
+    ///
+    /// Applications are served first in, first out, each with its profiles in the order of their numbers. An
+    /// application that cannot use what is free does not keep the next one from it.
+    ///
+    /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
+    pub(super) fn settle(&mut self) {
+        if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
+            return;
+        }
+        let waiting: Vec<(AppId, ProfileId)> = self
+            .applications
+            .queue()
+            .filter(|app| app.failures.hold_until.is_none())
+            .flat_map(|app| app.profiles.keys().map(|profile| (app.id.clone(), *profile)))
+            .collect();
+        for (app, profile) in waiting {
+            for (worker, cores) in self.decide(&app, profile) {
+                self.launch_executor(&app, profile, &worker, cores);
+            }
+        }
+    }
+
+    /// Where executors of one profile of one application go now, in the order in which they are launched.
+    fn decide(&self, app: &AppId, profile: ProfileId) -> Vec<(WorkerId, Cores)> {
+        let Some(application) = self.applications.get(app) else { return Vec::new() };
+        let Some(wanted) = application.profiles.get(&profile) else { return Vec::new() };
+        let demand = application.demand(wanted);
+        let placement = place(&demand, self.workers.offers(), self.config.worker_order, self.config.strategy);
+        placement.executors().map(|executor| (WorkerId::new(executor.worker), executor.cores)).collect()
+    }
+}

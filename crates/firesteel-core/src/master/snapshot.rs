@@ -1,0 +1,164 @@
+//! A Master's tables as data: made by hand, from a file, or some day from a journal.
+
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+
+use super::application::Application;
+use super::worker_table::WorkerRow;
+use super::{Config, Master, Pass};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::messages::{ApplicationDescription, ResourceProfile, WorkerDescription};
+use crate::time::Timestamp;
+
+/// The tables of a Master.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// Living Workers.
+    pub workers: Vec<WorkerSnapshot>,
+    /// Live applications, first in first.
+    pub applications: Vec<ApplicationSnapshot>,
+}
+
+/// A living Worker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSnapshot {
+    /// Who it is and what it has in all. Unlike a Worker that registers, it may have less than nothing.
+    pub description: WorkerDescription,
+    /// Its connection.
+    pub peer: PeerId,
+}
+
+/// A live application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationSnapshot {
+    /// Its id.
+    pub id: AppId,
+    /// As its driver described it.
+    pub description: ApplicationDescription,
+    /// Its driver's connection.
+    pub peer: PeerId,
+    /// Its profiles beside the default one, which the description has.
+    pub profiles: Vec<ProfileSnapshot>,
+    /// Its executors, which are taken to be launching.
+    pub executors: Vec<ExecutorSnapshot>,
+    /// The number of the next executor, at least.
+    pub next_executor: ExecutorId,
+}
+
+/// A resource profile and its target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProfileSnapshot {
+    /// Its number.
+    pub id: ProfileId,
+    /// What it needs.
+    pub profile: ResourceProfile,
+    /// How many executors are wanted in all.
+    pub limit: ExecutorLimit,
+}
+
+/// An executor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExecutorSnapshot {
+    /// Its number.
+    pub id: ExecutorId,
+    /// Its profile.
+    pub profile: ProfileId,
+    /// Its Worker.
+    pub worker: WorkerId,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+}
+
+/// What is wrong with a snapshot.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SnapshotError {
+    /// A Worker's id, address or connection stands there twice.
+    #[error("worker {worker} has the id, address or connection of another one")]
+    WorkerTwice {
+        /// Which.
+        worker: WorkerId,
+    },
+    /// An application's id or connection stands there twice.
+    #[error("application {app} has the id or connection of another one")]
+    ApplicationTwice {
+        /// Which.
+        app: AppId,
+    },
+    /// An executor's number stands there twice, or its Worker or profile is not there.
+    #[error("executor {executor} has a number that is taken, or a worker or profile that is not there")]
+    Executor {
+        /// Which.
+        executor: ExecutorKey,
+    },
+}
+
+impl Master {
+    /// A Master with these tables. Its first event ends with a scheduling pass, as a recovery does.
+    ///
+    /// # Errors
+    /// The snapshot contradicts itself.
+    pub fn restore(config: Config, now: Timestamp, snapshot: Snapshot) -> Result<Self, SnapshotError> {
+        let mut master = Self::new(config);
+        for worker in snapshot.workers {
+            master.restore_worker(now, worker)?;
+        }
+        for application in snapshot.applications {
+            master.restore_application(now, application)?;
+        }
+        master.pass = Pass::Due;
+        Ok(master)
+    }
+
+    fn restore_worker(&mut self, now: Timestamp, worker: WorkerSnapshot) -> Result<(), SnapshotError> {
+        let id = worker.description.id.clone();
+        let row = WorkerRow::new(worker.description, worker.peer, now);
+        let taken = self.workers.get(&id).is_some()
+            || self.workers.at_address(&row.address()).is_some()
+            || self.workers.of_peer(row.peer).is_some();
+        if taken {
+            return Err(SnapshotError::WorkerTwice { worker: id });
+        }
+        self.workers.insert(row, self.config.worker_timeout);
+        Ok(())
+    }
+
+    fn restore_application(
+        &mut self,
+        now: Timestamp,
+        snapshot: ApplicationSnapshot,
+    ) -> Result<(), SnapshotError> {
+        let ApplicationSnapshot { id, description, peer, profiles, executors, next_executor } = snapshot;
+        if self.applications.get(&id).is_some() || self.applications.of_peer(peer).is_some() {
+            return Err(SnapshotError::ApplicationTwice { app: id });
+        }
+        let mut row = Application::new(id.clone(), description, peer, now, self.config.default_cores);
+        row.next_executor = next_executor.0;
+        for ProfileSnapshot { id, profile, limit } in profiles {
+            row.set_target(id, &profile, limit);
+        }
+        for executor in executors {
+            self.restore_executor(&mut row, executor)?;
+        }
+        self.applications.insert(row);
+        Ok(())
+    }
+
+    fn restore_executor(
+        &mut self,
+        row: &mut Application,
+        executor: ExecutorSnapshot,
+    ) -> Result<(), SnapshotError> {
+        let ExecutorSnapshot { id, profile, worker, cores, memory } = executor;
+        let key = ExecutorKey { app: row.id.clone(), executor: id };
+        let wrong = || SnapshotError::Executor { executor: key.clone() };
+        if row.executors.contains_key(&id) || !row.profiles.contains_key(&profile) {
+            return Err(wrong());
+        }
+        let on = self.workers.get_mut(&worker).ok_or_else(wrong)?;
+        let grant = on.capacity.take(cores, memory, &ResourceAmounts::new()).ok_or_else(wrong)?;
+        on.executors.insert(key);
+        row.add_executor(id, worker, profile, grant);
+        Ok(())
+    }
+}

@@ -1,0 +1,171 @@
+//! How Workers come and go.
+
+use std::collections::BTreeSet;
+
+use firesteel_placement::{Cores, MiB};
+
+use super::worker_table::WorkerRow;
+use super::{Effect, Ignored, Master, Note, Pass};
+use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
+use crate::messages::{
+    ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker, RefusedRegistration,
+    WorkerDescription,
+};
+use crate::time::Timestamp;
+
+/// What a Worker may have at most, so that the sums over a cluster cannot overflow.
+const MOST: i64 = i32::MAX as i64;
+
+impl Master {
+    /// A Worker introduces itself.
+    ///
+    /// Source: Spark Master, 4.0.1. Firesteel differs in that the message carries the Worker's executors, so
+    /// that an order which was lost with an old connection is found, and that a Worker which comes back on
+    /// another connection is moved to it.
+    pub(super) fn on_register_worker(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        worker: WorkerDescription,
+        executors: Vec<ExecutorReport>,
+    ) {
+        if let Some(own) = self.workers.of_peer(peer).filter(|own| **own != worker.id) {
+            let named = format!("{} on the connection of {own}", worker.id);
+            return self.ignore(peer, Ignored::NotItsOwn { named });
+        }
+        if let Err(reason) = self.admits(&worker) {
+            self.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
+            return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
+        }
+        let id = worker.id.clone();
+        let old_peer = self.workers.get(&id).map(|row| row.peer);
+        match old_peer {
+            None => {
+                self.note(Note::WorkerRegistered {
+                    worker: id.clone(),
+                    cores: worker.cores,
+                    memory: worker.memory,
+                });
+                self.workers.insert(WorkerRow::new(worker, peer, now), self.config.worker_timeout);
+                self.pass = Pass::Due;
+            }
+            Some(old) if old == peer => {}
+            Some(old) => {
+                self.note(Note::WorkerReconnected { worker: id.clone() });
+                self.workers.move_to(&id, peer);
+                self.effects.push(Effect::Close { peer: old });
+            }
+        }
+        if let Some(row) = self.workers.get_mut(&id) {
+            row.last_heartbeat = now;
+        }
+        let heartbeat_millis = u64::try_from(self.config.worker_timeout.as_millis() / 4).unwrap_or(u64::MAX);
+        let (master_url, duplicate) = (self.config.url.clone(), old_peer.is_some());
+        self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
+        // On the same connection an order may be on its way: what the Worker does not name may yet come.
+        if old_peer.is_some_and(|old| old != peer) {
+            self.lose_unnamed_executors(now, &id, &executors);
+        }
+        for report in executors {
+            self.reconcile(now, peer, &id, report);
+        }
+    }
+
+    fn admits(&self, worker: &WorkerDescription) -> Result<(), RefusedRegistration> {
+        let WorkerDescription { cores, memory, .. } = *worker;
+        if !ids::is_sound(worker.id.as_str()) {
+            return Err(RefusedRegistration::UnsoundId);
+        }
+        if cores < Cores(1) || cores > Cores(MOST) || memory < MiB(1) || memory > MiB(MOST) {
+            return Err(RefusedRegistration::UnsoundSize { cores, memory });
+        }
+        let address = crate::address::Address::new(worker.host.clone(), worker.port);
+        match self.workers.at_address(&address) {
+            Some(other) if *other != worker.id => {
+                Err(RefusedRegistration::SameAddress { address: address.to_string(), other: other.clone() })
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The executors that a Worker on a new connection does not name were never launched.
+    fn lose_unnamed_executors(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
+        let Some(row) = self.workers.get(worker) else { return };
+        let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
+        let unnamed: Vec<_> = row.executors.iter().filter(|key| !named.contains(key)).cloned().collect();
+        for executor in unnamed {
+            self.end_executor(now, &executor, ExecutorState::Lost(LossReason::LaunchLost));
+        }
+    }
+
+    /// Takes in what a Worker says at its registration about one executor.
+    fn reconcile(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId, report: ExecutorReport) {
+        let known = self.workers.get(worker).is_some_and(|row| row.executors.contains(&report.executor));
+        if known {
+            self.update_executor(now, peer, report);
+        } else if !report.state.is_finished() {
+            self.note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });
+            self.tell_worker(peer, MasterToWorker::KillExecutor { executor: report.executor });
+        }
+    }
+
+    /// A Worker is still there. Unlike in Spark, one that is not known is always told to register.
+    pub(super) fn on_heartbeat(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId) {
+        match self.workers.of_peer(peer).cloned() {
+            None => {
+                self.ignore(peer, Ignored::NotRegistered);
+                self.tell_worker(peer, MasterToWorker::ReconnectWorker);
+            }
+            Some(own) if own != *worker => {
+                self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
+            }
+            Some(own) => {
+                if let Some(row) = self.workers.get_mut(&own) {
+                    row.last_heartbeat = now;
+                }
+            }
+        }
+    }
+
+    pub(super) fn on_worker_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        if let Some(id) = self.workers.of_peer(peer).cloned() {
+            self.remove_worker(now, &id, LossReason::Disconnected);
+        }
+    }
+
+    /// Removes every Worker that has been silent for the whole time-out, and ends its connection: if it is
+    /// only slow, it will come back.
+    pub(super) fn remove_silent_workers(&mut self, now: Timestamp) {
+        let timeout = self.config.worker_timeout;
+        while let Some(id) = self.workers.next_silent(now, timeout) {
+            let peer = self.workers.get(&id).map(|row| row.peer);
+            self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });
+            self.effects.extend(peer.map(|peer| Effect::Close { peer }));
+        }
+    }
+
+    /// A Worker is lost, and every executor on it.
+    ///
+    /// Source: Spark Master, 4.0.1. Executors lost in this way do not count as failed.
+    fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
+        let Some(row) = self.workers.get(id) else { return };
+        let (host, executors) = (row.description.host.clone(), row.executors.clone());
+        self.note(Note::WorkerRemoved {
+            worker: id.clone(),
+            reason: reason.clone(),
+            executors: executors.len(),
+        });
+        for executor in &executors {
+            self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
+        }
+        let row = self.workers.remove(id).expect("it was found above");
+        let remember = self.config.worker_timeout * (self.config.dead_worker_persistence + 1);
+        self.workers.bury(&row, now, remember);
+        let drivers: Vec<PeerId> = self.applications.queue().map(|app| app.peer).collect();
+        for peer in drivers {
+            let (worker, host, reason) = (id.clone(), host.clone(), reason.clone());
+            self.tell_driver(peer, MasterToDriver::WorkerRemoved { worker, host, reason });
+        }
+        self.pass = Pass::Due;
+    }
+}
