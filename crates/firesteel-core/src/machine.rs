@@ -14,7 +14,7 @@ use crate::time::Timestamp;
 /// - Nobody waits inside `apply`: an answer is a later event.
 pub trait Machine {
     /// What can happen to the machine.
-    type Event;
+    type Event: fmt::Debug + Send + 'static;
     /// What it can ask its shell to do.
     type Effect;
     /// Why it wants to be woken.

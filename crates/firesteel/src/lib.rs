@@ -1,1 +1,6 @@
-//! The daemons of Firesteel.
+//! The daemons of Firesteel: the shell around the state machines of `firesteel-core`.
+
+pub mod clock;
+pub mod inbox;
+pub mod net;
+pub mod signals;

@@ -1,0 +1,85 @@
+//! One question and its answer, for commands that are no daemons.
+
+use std::time::Duration;
+
+use bytes::BytesMut;
+use firesteel_core::address::Address;
+use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::io::AsyncWriteExt;
+use tokio::time::timeout;
+use tokio_util::codec::Encoder;
+
+use super::connection::next_frame;
+use super::dial::{self, DialError};
+use super::frame::{FrameError, Frames};
+
+/// An answer must be there after this.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Why there is no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    /// No connection.
+    #[error(transparent)]
+    Dial(#[from] DialError),
+    /// The question does not fit a frame.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+    /// The connection broke.
+    #[error("the connection to {address} broke: {error}")]
+    Frame {
+        /// Whom.
+        address: Address,
+        /// How.
+        error: FrameError,
+    },
+    /// The other side hung up.
+    #[error("{address} closed the connection without an answer")]
+    NoAnswer {
+        /// Whom.
+        address: Address,
+    },
+    /// The other side took too long.
+    #[error("{address} gave no answer within {} s", ANSWER_TIMEOUT.as_secs())]
+    TimedOut {
+        /// Whom.
+        address: Address,
+    },
+    /// The answer cannot be read.
+    #[error("the answer of {address} cannot be read: {error}")]
+    Decode {
+        /// Whom.
+        address: Address,
+        /// Why.
+        error: DecodeError,
+    },
+}
+
+/// Dials the address as a client named `name`, asks one question and waits for one answer.
+///
+/// # Errors
+/// See [`CallError`].
+pub async fn call<Q: Serialize, A: DeserializeOwned>(
+    address: &Address,
+    role: Role,
+    name: &str,
+    question: &Q,
+) -> Result<A, CallError> {
+    let ours = Hello { role: Role::Client, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
+    let broken = |error| CallError::Frame { address: address.clone(), error };
+    let (mut introduced, _) = dial::open(address, &ours, role).await?;
+    let mut bytes = BytesMut::new();
+    let body = wire::encode(question, wire::MAX_FRAME)?;
+    Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
+    let exchange = async {
+        introduced.writer.write_all(&bytes).await.map_err(FrameError::Io)?;
+        next_frame(&mut introduced.reader).await
+    };
+    let body = timeout(ANSWER_TIMEOUT, exchange)
+        .await
+        .map_err(|_| CallError::TimedOut { address: address.clone() })?
+        .map_err(broken)?
+        .ok_or_else(|| CallError::NoAnswer { address: address.clone() })?;
+    wire::decode(&body).map_err(|error| CallError::Decode { address: address.clone(), error })
+}

@@ -1,0 +1,209 @@
+//! One connection, from the end of its handshake on.
+
+use std::io;
+use std::time::Duration;
+
+use bytes::{Buf, Bytes, BytesMut};
+use firesteel_core::ids::PeerId;
+use firesteel_core::wire::{DecodeError, TooLong};
+use futures_util::StreamExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
+use tokio_util::codec::{Encoder, FramedRead};
+
+use super::frame::{FrameError, Frames};
+use super::handshake::Introduced;
+use super::outbound::{Ending, Queue};
+use super::{Decode, FLUSH_TIMEOUT, FRAME_TIMEOUT, PeerInfo, WRITE_TIMEOUT};
+use crate::inbox::Inbox;
+
+/// Why a connection ended. A sentence about the peer, without its name.
+#[derive(Debug, thiserror::Error)]
+pub enum Disconnect {
+    /// The peer ended it.
+    #[error("it closed the connection")]
+    ByPeer,
+    /// This side ended it, and everything was sent before.
+    #[error("this side closed the connection")]
+    Here,
+    /// This side ended it, and the peer did not take what was sent before.
+    #[error(
+        "this side closed the connection, and not everything could be sent within {} s",
+        FLUSH_TIMEOUT.as_secs()
+    )]
+    HereUnflushed,
+    /// The peer takes its messages too slowly.
+    #[error("it is too slow: {frames} messages of {bytes} bytes wait for it")]
+    Slow {
+        /// Messages that wait.
+        frames: usize,
+        /// Their bytes.
+        bytes: usize,
+    },
+    /// The peer takes nothing at all.
+    #[error("it took no byte for {} s", WRITE_TIMEOUT.as_secs())]
+    Blocked,
+    /// A frame of the peer's cannot be read.
+    #[error(transparent)]
+    Frame(FrameError),
+    /// A message of the peer's cannot be read.
+    #[error(transparent)]
+    Message(#[from] DecodeError),
+    /// A message for the peer does not fit a frame.
+    #[error("a message for it cannot be sent: {0}")]
+    TooLong(#[from] TooLong),
+    /// The operating system's error.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+impl Disconnect {
+    /// Whether connections end so every day.
+    #[must_use]
+    pub fn is_ordinary(&self) -> bool {
+        match self {
+            Self::ByPeer | Self::Here => true,
+            Self::Io(error) | Self::Frame(FrameError::Io(error)) => matches!(
+                error.kind(),
+                io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionAborted
+            ),
+            Self::HereUnflushed
+            | Self::Slow { .. }
+            | Self::Blocked
+            | Self::Frame(_)
+            | Self::Message(_)
+            | Self::TooLong(_) => false,
+        }
+    }
+}
+
+/// One line in the log: information where connections end so every day, else a warning.
+pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
+    let PeerInfo { id, role, name, remote } = peer;
+    if why.is_ordinary() {
+        tracing::debug!(peer = %id, %remote, "{role} {name:?} disconnected: {why}");
+    } else {
+        tracing::warn!(peer = %id, %remote, "connection of {role} {name:?} closed: {why}");
+    }
+}
+
+/// Serves a connection until it ends. Its messages go to the inbox; what waits in the queue goes to the peer.
+pub(super) async fn serve<E: Send + 'static>(
+    peer: PeerId,
+    introduced: Introduced,
+    mut queue: Queue,
+    ended: oneshot::Receiver<Ending>,
+    decode: Decode<E>,
+    inbox: &Inbox<E>,
+) -> Disconnect {
+    let Introduced { mut reader, mut writer, .. } = introduced;
+    let why = tokio::select! {
+        why = read(peer, &mut reader, decode, inbox) => why,
+        why = write(&mut writer, &mut queue) => why,
+        why = obey(ended) => why,
+    };
+    if matches!(why, Disconnect::Here) {
+        linger(reader.get_mut()).await;
+    }
+    why
+}
+
+/// Reads until the end. Waiting for room in the inbox is what slows a fast peer down.
+async fn read<E: Send + 'static>(
+    peer: PeerId,
+    reader: &mut FramedRead<OwnedReadHalf, Frames>,
+    decode: Decode<E>,
+    inbox: &Inbox<E>,
+) -> Disconnect {
+    loop {
+        let body = match next_frame(reader).await {
+            Ok(Some(body)) => body,
+            Ok(None) => return Disconnect::ByPeer,
+            Err(FrameError::Io(error)) => return Disconnect::Io(error),
+            Err(error) => return Disconnect::Frame(error),
+        };
+        let room = inbox.room(body.len()).await;
+        let event = match decode(peer, &body) {
+            Ok(event) => event,
+            Err(error) => return Disconnect::Message(error),
+        };
+        if inbox.message(peer, event, room).await.is_err() {
+            // The owner has ended; its last words may still be on their way out.
+            std::future::pending().await
+        }
+    }
+}
+
+/// The next frame's body, `None` at a clean end. Between frames a peer may be silent for ever, within one not.
+pub(super) async fn next_frame(
+    reader: &mut FramedRead<OwnedReadHalf, Frames>,
+) -> Result<Option<BytesMut>, FrameError> {
+    let mut stalled = false;
+    loop {
+        match timeout(FRAME_TIMEOUT, reader.next()).await {
+            Ok(frame) => return frame.transpose(),
+            Err(_) if stalled && reader.decoder().is_midway() => {
+                return Err(FrameError::Stalled { seconds: FRAME_TIMEOUT.as_secs() });
+            }
+            Err(_) => stalled = reader.decoder().is_midway(),
+        }
+    }
+}
+
+/// Bytes that are gathered for one write.
+const GATHER: usize = 256 << 10;
+
+/// Writes what comes until the queue's other end is gone.
+async fn write(writer: &mut OwnedWriteHalf, queue: &mut Queue) -> Disconnect {
+    let mut frames = Frames::of_hello();
+    while let Some(body) = queue.frames.recv().await {
+        let (mut buffer, bodies) = gather(body, queue, &mut frames);
+        while buffer.has_remaining() {
+            match timeout(WRITE_TIMEOUT, writer.write_buf(&mut buffer)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Disconnect::Io(error),
+                Err(_) => return Disconnect::Blocked,
+            }
+        }
+        queue.written(bodies);
+    }
+    match writer.shutdown().await {
+        Ok(()) => Disconnect::Here,
+        Err(error) => Disconnect::Io(error),
+    }
+}
+
+/// This frame and those that wait behind it, as far as they are worth one write, and the bytes of their bodies.
+fn gather(first: Bytes, queue: &mut Queue, frames: &mut Frames) -> (BytesMut, usize) {
+    let mut buffer = BytesMut::with_capacity(first.len() + 64);
+    let mut bodies = 0;
+    let mut next = Some(first);
+    while let Some(body) = next {
+        bodies += body.len();
+        frames.encode(body, &mut buffer).expect("a body that is longer than a frame may be is never queued");
+        next = if buffer.len() < GATHER { queue.frames.try_recv().ok() } else { None };
+    }
+    (buffer, bodies)
+}
+
+/// Waits for the owner's word.
+async fn obey(ended: oneshot::Receiver<Ending>) -> Disconnect {
+    match ended.await {
+        Ok(Ending::Now(why)) => why,
+        // The queue's end is gone as well: the writer finishes, or not.
+        Ok(Ending::AfterFlush) | Err(_) => {
+            sleep(FLUSH_TIMEOUT).await;
+            Disconnect::HereUnflushed
+        }
+    }
+}
+
+/// Reads and forgets what the peer was sending: closing a socket with unread bytes would make the system throw
+/// away what was sent to the peer and not yet taken by it.
+async fn linger(reader: &mut OwnedReadHalf) {
+    let mut scrap = [0; 4096];
+    let drain = async { while matches!(reader.read(&mut scrap).await, Ok(1..)) {} };
+    let _ = timeout(Duration::from_secs(1), drain).await;
+}

@@ -1,0 +1,123 @@
+//! The socket that a daemon listens on.
+
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::sleep;
+
+/// Connections that may wait to be accepted.
+const BACKLOG: u32 = 1024;
+
+/// Connections that may be in their handshake at one time. More wait in the backlog.
+const HALF_OPEN: usize = 512;
+
+/// A socket that listens.
+#[derive(Debug)]
+pub struct Listener {
+    socket: TcpListener,
+    local: SocketAddr,
+}
+
+/// An address that cannot be listened on.
+#[derive(Debug, thiserror::Error)]
+pub enum ListenError {
+    /// The host has no address.
+    #[error("cannot listen on {address}: the host is not known: {error}")]
+    UnknownHost {
+        /// Where.
+        address: Address,
+        /// Why.
+        error: io::Error,
+    },
+    /// Somebody else listens there.
+    #[error(
+        "cannot listen on {address}: the port is in use: end the program that has it, or choose another port with --port (0: any free one)"
+    )]
+    InUse {
+        /// Where.
+        address: Address,
+    },
+    /// The operating system's error.
+    #[error("cannot listen on {address}: {error}")]
+    Io {
+        /// Where.
+        address: Address,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl Listener {
+    /// Listens. Port 0 is any free port.
+    ///
+    /// # Errors
+    /// The host is not known or not this machine, the port is taken or not allowed.
+    pub async fn bind(address: &Address) -> Result<Self, ListenError> {
+        let at = || address.clone();
+        let known = lookup_host((address.host.as_str(), address.port)).await;
+        let candidates = known.map_err(|error| ListenError::UnknownHost { address: at(), error })?;
+        let mut last = io::Error::from(io::ErrorKind::AddrNotAvailable);
+        for candidate in candidates {
+            match listen(candidate) {
+                Ok(listener) => return Ok(listener),
+                Err(error) => last = error,
+            }
+        }
+        Err(match last.kind() {
+            io::ErrorKind::AddrInUse => ListenError::InUse { address: at() },
+            _ => ListenError::Io { address: at(), error: last },
+        })
+    }
+
+    /// Where it listens.
+    #[must_use]
+    pub fn local(&self) -> SocketAddr {
+        self.local
+    }
+
+    /// Accepts for ever. Each connection comes with its place among the half-open ones, which it gives up when
+    /// its handshake is over.
+    pub(super) async fn accept_each(
+        self,
+        mut accepted: impl FnMut(TcpStream, SocketAddr, OwnedSemaphorePermit),
+    ) {
+        let half_open = Arc::new(Semaphore::new(HALF_OPEN));
+        loop {
+            let place = Arc::clone(&half_open).acquire_owned().await.expect("it is never closed");
+            match self.socket.accept().await {
+                Ok((stream, remote)) => accepted(stream, remote, place),
+                Err(error) if is_the_connections(&error) => {
+                    tracing::debug!("a connection ended before it was accepted: {error}");
+                }
+                Err(error) => {
+                    let pause = Duration::from_millis(500);
+                    tracing::warn!("cannot accept connections on {}, trying again: {error}", self.local);
+                    sleep(pause).await;
+                }
+            }
+        }
+    }
+}
+
+fn listen(address: SocketAddr) -> io::Result<Listener> {
+    let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // A port whose old connections are still being forgotten is free.
+    socket.set_reuseaddr(true)?;
+    socket.bind(address)?;
+    let socket = socket.listen(BACKLOG)?;
+    let local = socket.local_addr()?;
+    Ok(Listener { socket, local })
+}
+
+/// Whether the error belongs to the connection that was to be accepted, and the next one may be fine.
+fn is_the_connections(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset | io::ErrorKind::Interrupted
+    )
+}
