@@ -2,5 +2,7 @@
 
 pub mod clock;
 pub mod inbox;
+mod kind;
 pub mod net;
+pub mod owner;
 pub mod signals;

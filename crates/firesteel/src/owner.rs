@@ -1,0 +1,233 @@
+//! The one loop that owns a state machine.
+//!
+//! # How a daemon is written
+//!
+//! 1. Make a [`Context`]: the daemon's connections, its clock, its inbox.
+//! 2. Implement [`Shell`]: how each effect of the machine is performed. `perform` does not wait: what takes time
+//!    is a task that is given [`Context::inbox`] and sends an event when it is done.
+//! 3. Let others in with [`Peers::serve`], and hand everything to [`run`].
+//!
+//! ```ignore
+//! struct WorkerShell { runners: Runners }
+//!
+//! impl Shell for WorkerShell {
+//!     type Machine = Worker;
+//!     type End = Exit;
+//!
+//!     fn deadline() -> Event { Event::Deadline }
+//!     fn disconnected(peer: PeerId) -> Event { Event::Disconnected { peer } }
+//!
+//!     fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Exit> {
+//!         match effect {
+//!             Effect::Connect { master } => {
+//!                 let outcome = |result| match result {
+//!                     Ok(peer) => Event::Connected { peer, master },
+//!                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+//!                 };
+//!                 context.peers.dial(&master.clone(), Role::Master, from_master, outcome);
+//!             }
+//!             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
+//!             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+//!             Effect::Close { peer } => context.peers.close(peer),
+//!             Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
+//!             Effect::Note(note) => owner::note(note.level(), &note),
+//!             Effect::Exit(exit) => return ControlFlow::Break(exit),
+//!             // ...
+//!         }
+//!         ControlFlow::Continue(())
+//!     }
+//!
+//!     fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<Exit, Event> {
+//!         ControlFlow::Continue(Event::Shutdown)
+//!     }
+//! }
+//!
+//! fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+//!     Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
+//! }
+//!
+//! let clock = Clock::start();
+//! let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
+//! context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
+//! context.raise(Event::Start);
+//! let exit = owner::run(Worker::new(config), WorkerShell { .. }, context, EndRequests::install()?).await;
+//! ```
+//!
+//! What the loop promises: events come one at a time, deadlines are kept while the inbox is full, effects are
+//! performed one by one in order, `Disconnected` comes exactly once for each connection that the machine could
+//! know of, after everything that its peer said, and nothing of a connection comes after the machine closed it
+//! but that. When the machine is done, what was sent is flushed within a bounded time.
+
+use std::collections::VecDeque;
+use std::fmt;
+use std::ops::ControlFlow;
+
+use firesteel_core::ids::PeerId;
+use firesteel_core::wire::Role;
+use firesteel_core::{Machine, NoteLevel, Timestamp};
+use tokio::time::sleep_until;
+
+use crate::clock::Clock;
+use crate::inbox::{Arrivals, Inbox, inbox};
+use crate::kind::Kind;
+use crate::net::{Limits, Peers};
+use crate::signals::{EndRequest, EndRequests};
+
+/// The part of a daemon around its machine: performs what the machine decided.
+pub trait Shell {
+    /// The machine.
+    type Machine: Machine;
+    /// How the daemon ends.
+    type End;
+
+    /// The machine's event for a deadline that has come.
+    fn deadline() -> <Self::Machine as Machine>::Event;
+
+    /// The machine's event for a connection that has ended.
+    fn disconnected(peer: PeerId) -> <Self::Machine as Machine>::Event;
+
+    /// Performs one effect, without waiting for anything. `Break` ends the daemon at once; effects that would
+    /// follow are not performed.
+    fn perform(
+        &mut self,
+        effect: <Self::Machine as Machine>::Effect,
+        context: &mut Context<<Self::Machine as Machine>::Event>,
+    ) -> ControlFlow<Self::End>;
+
+    /// Somebody wants the daemon to end: it does at once (`Break`), or the machine is told (`Continue`).
+    fn asked_to_end(
+        &mut self,
+        request: EndRequest,
+    ) -> ControlFlow<Self::End, <Self::Machine as Machine>::Event>;
+}
+
+/// What a shell has at hand when it performs an effect.
+#[derive(Debug)]
+pub struct Context<E> {
+    /// The connections.
+    pub peers: Peers<E>,
+    clock: Clock,
+    inbox: Inbox<E>,
+    arrivals: Arrivals<E>,
+    raised: VecDeque<E>,
+}
+
+impl<E: Send + 'static> Context<E> {
+    /// What a daemon starts with. `role` and `name` are what its peers are told; `limits` say how much may wait
+    /// for one of them.
+    #[must_use]
+    pub fn new(role: Role, name: &str, limits: Limits, clock: Clock) -> Self {
+        let (inbox, arrivals) = inbox();
+        let peers = Peers::new(role, name, limits, inbox.clone());
+        Self { peers, clock, inbox, arrivals, raised: VecDeque::new() }
+    }
+
+    /// Now.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// The way in for the daemon's own tasks.
+    #[must_use]
+    pub fn inbox(&self) -> Inbox<E> {
+        self.inbox.clone()
+    }
+
+    /// Gives the machine an event after the effects at hand and before anything that waits in the inbox: for
+    /// what is known at once. The number of such events is the shell's to bound.
+    pub fn raise(&mut self, event: E) {
+        self.raised.push_back(event);
+    }
+}
+
+/// Runs a machine until its shell says that it is done.
+///
+/// # Panics
+/// In debug builds, when an invariant of the machine does not hold.
+pub async fn run<S: Shell>(
+    mut machine: S::Machine,
+    mut shell: S,
+    mut context: Context<<S::Machine as Machine>::Event>,
+    mut requests: EndRequests,
+) -> S::End {
+    loop {
+        let (peer, event, room) = match next(&machine, &mut shell, &mut context, &mut requests).await {
+            ControlFlow::Continue(Some(next)) => next,
+            ControlFlow::Continue(None) => continue,
+            ControlFlow::Break(end) => return finish(context, end).await,
+        };
+        let ended = turn(&mut machine, &mut shell, &mut context, peer, event);
+        drop(room);
+        if let ControlFlow::Break(end) = ended {
+            return finish(context, end).await;
+        }
+    }
+}
+
+type Next<S> = (Option<PeerId>, <<S as Shell>::Machine as Machine>::Event, Option<crate::inbox::Room>);
+
+/// Waits for what happens next. `None`: nothing that the machine needs to know.
+async fn next<S: Shell>(
+    machine: &S::Machine,
+    shell: &mut S,
+    context: &mut Context<<S::Machine as Machine>::Event>,
+    requests: &mut EndRequests,
+) -> ControlFlow<S::End, Option<Next<S>>> {
+    if let Some(event) = context.raised.pop_front() {
+        return ControlFlow::Continue(Some((None, event, None)));
+    }
+    let deadline = machine.next_deadline().map(|(time, _)| context.clock.instant(time));
+    let until_deadline = async {
+        match deadline {
+            Some(instant) => sleep_until(instant).await,
+            None => std::future::pending().await,
+        }
+    };
+    // Whichever is ready, in no order: none of the three starves another.
+    tokio::select! {
+        request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event, None))),
+        () = until_deadline => ControlFlow::Continue(Some((None, S::deadline(), None))),
+        arrival = context.arrivals.recv() => {
+            let (arrival, room) = arrival.expect("the context holds a sender");
+            let admitted = context.peers.admit(arrival, S::disconnected);
+            ControlFlow::Continue(admitted.map(|(peer, event)| (peer, event, Some(room))))
+        }
+    }
+}
+
+/// One event and its effects.
+fn turn<S: Shell>(
+    machine: &mut S::Machine,
+    shell: &mut S,
+    context: &mut Context<<S::Machine as Machine>::Event>,
+    peer: Option<PeerId>,
+    event: <S::Machine as Machine>::Event,
+) -> ControlFlow<S::End> {
+    let peer = peer.map(tracing::field::display);
+    let span = tracing::info_span!("event", kind = %Kind(&event), peer);
+    let _entered = span.enter();
+    let effects = machine.apply(context.now(), event);
+    if cfg!(debug_assertions)
+        && let Err(violation) = machine.check()
+    {
+        panic!("{violation}");
+    }
+    effects.into_iter().try_for_each(|effect| shell.perform(effect, context))
+}
+
+async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
+    let Context { peers, arrivals, .. } = context;
+    // Whoever waits for room in the inbox is let go first.
+    drop(arrivals);
+    peers.end().await;
+    end
+}
+
+/// Writes a machine's remark into the log, within the event's span.
+pub fn note(level: NoteLevel, note: &dyn fmt::Display) {
+    match level {
+        NoteLevel::Info => tracing::info!("{note}"),
+        NoteLevel::Warn => tracing::warn!("{note}"),
+    }
+}
