@@ -4,4 +4,5 @@ mod case;
 mod golden;
 mod properties;
 mod reference;
+mod shortfall;
 mod tables;

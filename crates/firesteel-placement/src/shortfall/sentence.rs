@@ -9,6 +9,7 @@ impl Display for Shortfall {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.missing)?;
         match &self.reason {
+            Reason::LimitReached { limit: 0 } => f.write_str("the limit allows no executor"),
             Reason::LimitReached { limit } => {
                 write!(f, "the limit of {} is reached", counted(*limit, "executor"))
             }
@@ -34,6 +35,7 @@ impl Display for Missing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Executors { of: 1, .. } => f.write_str("the one executor is missing"),
+            Self::Executors { missing: 2, of: 2 } => f.write_str("both executors are missing"),
             Self::Executors { missing, of } if missing == of => write!(f, "all {of} executors are missing"),
             Self::Executors { missing, of } => {
                 write!(f, "{missing} of {of} executors {} missing", are(missing))
@@ -124,18 +126,23 @@ fn counted(number: impl Into<i128>, noun: &str) -> String {
     }
 }
 
-/// `8 cores`, or `2 to 8 cores`.
+/// `8 cores`, `2 to 8 cores`, or `at most 8 cores` if some have none.
 fn between<N: Into<i128>>(least: N, most: N, noun: &str) -> String {
-    let (least, most) = (least.into().max(0), most.into());
-    if least >= most { counted(most, noun) } else { format!("{least} to {}", counted(most, noun)) }
+    let (least, most) = (least.into().max(0), most.into().max(0));
+    match least {
+        _ if least == most => counted(most, noun),
+        0 => format!("at most {}", counted(most, noun)),
+        _ => format!("{least} to {}", counted(most, noun)),
+    }
 }
 
-/// `4 GiB of memory`, or `512 MiB to 4 GiB of memory`.
+/// The same of memory.
 fn memory_between(least: MiB, most: MiB) -> String {
-    let least = least.max(MiB::ZERO);
-    match most {
-        MiB(..=0) => "no memory".to_owned(),
+    let (least, most) = (least.max(MiB::ZERO), most.max(MiB::ZERO));
+    match least {
+        _ if most == MiB::ZERO => "no memory".to_owned(),
         _ if least == most => format!("{most} of memory"),
+        MiB::ZERO => format!("at most {most} of memory"),
         _ => format!("{least} to {most} of memory"),
     }
 }
