@@ -2,6 +2,7 @@
 
 mod case;
 mod golden;
+mod plan;
 mod properties;
 mod reference;
 mod shortfall;

@@ -24,7 +24,7 @@ pub enum LineError {
         /// The line.
         line: u64,
         /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of what should
-        /// have it, and `.` for the whole line.
+        /// have it. Empty for the whole line.
         field: String,
         /// What is wrong with it.
         reason: serde_json::Error,
@@ -77,17 +77,22 @@ fn lines<T: DeserializeOwned>(mut input: impl BufRead) -> impl Iterator<Item = R
 fn parse<T: DeserializeOwned>(line: u64, text: &[u8]) -> Result<T, LineError> {
     let at_field = |error: serde_path_to_error::Error<serde_json::Error>| LineError::Field {
         line,
-        field: error.path().to_string(),
+        field: path(error.path()),
         reason: error.into_inner(),
     };
     let mut json = serde_json::Deserializer::from_slice(text);
     let parsed = serde_path_to_error::deserialize(&mut json).map_err(at_field)?;
-    json.end().map_err(|reason| LineError::Field { line, field: ".".to_owned(), reason })?;
+    json.end().map_err(|reason| LineError::Field { line, field: String::new(), reason })?;
     Ok(parsed)
 }
 
+/// The path as far as it is known: a line that breaks off has none where it does.
+fn path(path: &serde_path_to_error::Path) -> String {
+    path.to_string().trim_end_matches('?').trim_end_matches('.').to_owned()
+}
+
 fn at(field: &str) -> String {
-    if field == "." { String::new() } else { format!("{field}: ") }
+    if field.is_empty() { String::new() } else { format!("{field}: ") }
 }
 
 /// The reason without its own line number, which always is 1.
