@@ -1,0 +1,166 @@
+//! What does one event cost the Master, over the number of Workers?
+//!
+//! Three events that users wait for: an application of 16 executors registers and is placed; an executor
+//! ends and is replaced; a heartbeat. The cluster is half full, so that placement has to look. Each event is
+//! held to its expected effects before it is timed. The baseline in the same run is the heartbeat, which
+//! touches one row and places nothing.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
+    ResourceProfile, WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::{Command, ExitStatus};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+
+const SIZES: [u64; 5] = [10, 100, 1_000, 10_000, 100_000];
+const EXECUTORS: i64 = 16;
+const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+const DRIVER: PeerId = PeerId(1_000_000);
+const FILLER: PeerId = PeerId(1_000_001);
+
+/// Workers of 16 cores, registered one by one; half of each is taken by an application that stays.
+fn cluster(workers: u64) -> Master {
+    let mut master = Master::new(Config::default());
+    for n in 0..workers {
+        let worker = WorkerDescription {
+            id: WorkerId::new(format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250)),
+            host: format!("10.0.{}.{}", n / 250, n % 250),
+            port: 7078,
+            cores: Cores(16),
+            memory: MiB(65_536),
+            resources: Resources::default(),
+        };
+        let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+        master.apply(NOW, Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
+    }
+    let filler = i64::try_from(workers).expect("it is small") * 8;
+    let launched = launches(&driver(&mut master, FILLER, register(filler, 8)));
+    assert_eq!(launched.len() as u64, workers, "one executor of 8 cores on each Worker");
+    master
+}
+
+fn register(max_cores: i64, cores: i64) -> DriverToMaster {
+    DriverToMaster::RegisterApplication(ApplicationDescription {
+        name: "bench".to_owned(),
+        user: "bench".to_owned(),
+        max_cores: Some(Cores(max_cores)),
+        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
+        profile: ResourceProfile {
+            cores: Some(Cores(cores)),
+            memory: Some(MiB(1024)),
+            resources: ResourceAmounts::new(),
+        },
+        initial_limit: ExecutorLimit::Unlimited,
+    })
+}
+
+fn driver(master: &mut Master, peer: PeerId, message: DriverToMaster) -> Vec<Effect> {
+    master.apply(NOW, Event::Received { peer, message: Inbound::Driver(message) })
+}
+
+fn worker(master: &mut Master, peer: PeerId, message: WorkerToMaster) -> Vec<Effect> {
+    master.apply(NOW, Event::Received { peer, message: Inbound::Worker(message) })
+}
+
+/// The executors launched, each with its Worker's connection.
+fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
+    let launch = |effect: &Effect| match effect {
+        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
+            Some((*peer, launch.executor.clone()))
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(launch).collect()
+}
+
+fn registered(effects: &[Effect]) -> AppId {
+    let app = |effect: &Effect| match effect {
+        Effect::Send {
+            message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
+        } => Some(app.clone()),
+        _ => None,
+    };
+    effects.iter().find_map(app).expect("the application is registered")
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
+
+fn register_application(c: &mut Criterion) {
+    let mut group = c.benchmark_group("register an application of 16 executors");
+    for size in SIZES {
+        let mut master = cluster(size);
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            bencher.iter_custom(|rounds| {
+                let mut total = Duration::ZERO;
+                for _ in 0..rounds {
+                    let (effects, time) = timed(|| driver(&mut master, DRIVER, register(EXECUTORS, 1)));
+                    total += time;
+                    assert_eq!(launches(&effects).len() as i64, EXECUTORS);
+                    let app = registered(&effects);
+                    driver(&mut master, DRIVER, DriverToMaster::UnregisterApplication { app });
+                }
+                total
+            });
+        });
+    }
+}
+
+fn executor_state_changed(c: &mut Criterion) {
+    let mut group = c.benchmark_group("an executor ends and is replaced");
+    for size in SIZES {
+        let mut master = cluster(size);
+        let mut live = launches(&driver(&mut master, DRIVER, register(EXECUTORS, 1)));
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            bencher.iter_custom(|rounds| {
+                let mut total = Duration::ZERO;
+                for _ in 0..rounds {
+                    let (peer, executor) = live.remove(0);
+                    let state = ExecutorState::Exited(ExitStatus::SUCCESS);
+                    let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+                    let (effects, time) = timed(|| worker(&mut master, peer, message));
+                    total += time;
+                    let replacement = launches(&effects);
+                    assert_eq!(replacement.len(), 1);
+                    live.extend(replacement);
+                }
+                total
+            });
+        });
+    }
+}
+
+fn heartbeat(c: &mut Criterion) {
+    let mut group = c.benchmark_group("a heartbeat");
+    for size in SIZES {
+        let mut master = cluster(size);
+        let id = master.view().workers[0].id.clone();
+        let peer = PeerId(0);
+        group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
+            bencher.iter(|| {
+                let effects = worker(&mut master, peer, WorkerToMaster::Heartbeat { worker: id.clone() });
+                assert!(effects.is_empty());
+            });
+        });
+    }
+}
+
+fn short() -> Criterion {
+    Criterion::default()
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(2))
+        .sample_size(10)
+}
+
+criterion_group! { name = benches; config = short(); targets = register_application, executor_state_changed, heartbeat }
+criterion_main!(benches);
