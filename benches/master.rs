@@ -5,6 +5,8 @@
 //! held to its expected effects before it is timed. The baseline in the same run is the heartbeat, which
 //! touches one row and places nothing.
 
+#![allow(clippy::disallowed_types, reason = "a bench measures time")]
+
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
