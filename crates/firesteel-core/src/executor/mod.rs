@@ -1,11 +1,280 @@
 //! The executor: runs its driver's tasks.
+//!
+//! It dials its driver, says who it is, and starts what it is sent. It ends when the driver says so, when the
+//! driver's connection ends, or when it is asked to; in each case its tasks end first.
 
+mod check;
 mod config;
 mod effect;
 mod event;
 mod note;
+mod task;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::Cores;
+
+use self::task::{Step, Task};
+use crate::ids::AttemptId;
+use crate::machine::{Machine, Violation};
+use crate::messages::{DriverToExecutor, ExecutorToDriver, TaskEnd, TaskSpec, TaskState};
+use crate::process::{Signal, StartFailure, StartStep};
+use crate::time::Timestamp;
 
 pub use config::Config;
 pub use effect::{Effect, Exit};
 pub use event::Event;
 pub use note::Note;
+
+/// An executor.
+#[derive(Clone, Debug)]
+pub struct Executor {
+    config: Config,
+    link: Link,
+    /// Attempts that have not ended.
+    tasks: BTreeMap<AttemptId, Task>,
+    phase: Phase,
+    effects: Vec<Effect>,
+}
+
+/// The connection to the driver.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Link {
+    Unopened,
+    Open,
+    Ended,
+}
+
+/// ```text
+///  SERVING --stop, shutdown, driver lost--> ENDING --no task is left--> EXITED
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    Serving,
+    Ending {
+        exit: Exit,
+        /// How often a signal has asked for it: the second time means at once.
+        shutdowns: u32,
+    },
+    Exited,
+}
+
+/// Why an executor wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// A task was asked to end and its grace is over.
+    KillGrace(AttemptId),
+}
+
+impl Executor {
+    /// An executor that has not started.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            link: Link::Unopened,
+            tasks: BTreeMap::new(),
+            phase: Phase::Serving,
+            effects: Vec::new(),
+        }
+    }
+
+    /// Attempts that have not ended, in order.
+    pub fn attempts(&self) -> impl Iterator<Item = AttemptId> {
+        self.tasks.keys().copied()
+    }
+}
+
+impl Machine for Executor {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        if self.phase == Phase::Exited {
+            return Vec::new();
+        }
+        match event {
+            Event::Start => self.effects.push(Effect::Connect),
+            Event::Connected { peer: _ } => self.on_connected(),
+            Event::ConnectFailed { error } => self.end(now, Exit::DriverUnreachable { error }),
+            Event::Received { message } => self.on_message(now, message),
+            Event::Disconnected => {
+                self.link = Link::Ended;
+                self.end(now, Exit::DriverLost);
+            }
+            Event::TaskStarted { attempt, pid: _ } => self.on_task_started(now, attempt),
+            Event::TaskNotStarted { attempt, failure } => {
+                self.on_task_ended(attempt, TaskEnd::NotStarted(failure));
+            }
+            Event::TaskOutput { attempt, stream, bytes } => {
+                if self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
+                    self.send(ExecutorToDriver::TaskOutput { attempt, stream, bytes });
+                }
+            }
+            Event::TaskExited { attempt, status } => self.on_task_ended(attempt, TaskEnd::Exited(status)),
+            Event::Shutdown => self.on_shutdown(now),
+            Event::Deadline => self.on_deadline(now),
+        }
+        self.settle();
+        std::mem::take(&mut self.effects)
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let graces = self.tasks.iter().filter_map(|(&attempt, task)| Some((task.kill_at()?, attempt)));
+        graces.min().map(|(at, attempt)| (at, Reason::KillGrace(attempt)))
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        check::check(self)
+    }
+}
+
+impl Executor {
+    fn on_connected(&mut self) {
+        self.link = Link::Open;
+        let config = &self.config;
+        let message = ExecutorToDriver::RegisterExecutor {
+            app: config.app.clone(),
+            executor: config.executor,
+            worker: config.worker.clone(),
+            host: config.host.clone(),
+            cores: config.cores,
+        };
+        self.send(message);
+    }
+
+    fn on_message(&mut self, now: Timestamp, message: DriverToExecutor) {
+        match message {
+            DriverToExecutor::RegisteredExecutor => self.effects.push(Effect::Note(Note::Registered)),
+            DriverToExecutor::RegisterExecutorFailed(reason) => self.end(now, Exit::Refused(reason)),
+            DriverToExecutor::LaunchTask { attempt, spec, credit } => {
+                self.on_launch_task(attempt, spec, credit);
+            }
+            DriverToExecutor::KillTask { attempt } => self.end_task(now, attempt, Signal::Terminate),
+            DriverToExecutor::OutputCredit { attempt, bytes } => {
+                if self.tasks.get(&attempt).is_some_and(Task::is_wanted) {
+                    self.effects.push(Effect::AllowOutput { attempt, bytes });
+                }
+            }
+            DriverToExecutor::StopExecutor => self.end(now, Exit::Stopped),
+        }
+    }
+
+    fn on_launch_task(&mut self, attempt: AttemptId, spec: TaskSpec, credit: u64) {
+        if self.tasks.contains_key(&attempt) {
+            self.effects.push(Effect::Note(Note::RepeatedLaunch { attempt }));
+            return;
+        }
+        if self.phase != Phase::Serving {
+            self.report(attempt, TaskState::Ended(TaskEnd::Killed));
+            return;
+        }
+        let (cores, free) = (spec.cores_taken(), self.cores_free());
+        if cores > free {
+            self.effects.push(Effect::Note(Note::TooFewCores { attempt, cores, free }));
+            let error = format!("the task takes {cores} cores, and the executor has {free} free");
+            let failure = StartFailure { step: StartStep::Program, error };
+            self.report(attempt, TaskState::Ended(TaskEnd::NotStarted(failure)));
+            return;
+        }
+        self.tasks.insert(attempt, Task::new(cores));
+        self.effects.push(Effect::StartTask { attempt, spec, allowed: credit });
+    }
+
+    fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {
+        let Some(task) = self.tasks.get_mut(&attempt) else { return };
+        let kill_at = now + self.config.kill_grace;
+        let step = task.started(kill_at);
+        self.report(attempt, TaskState::Running);
+        self.perform(attempt, step);
+    }
+
+    /// A task that was asked to end has been killed, however it ended: nobody waits for its result.
+    fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
+        let Some(task) = self.tasks.remove(&attempt) else { return };
+        let end = if task.is_wanted() { end } else { TaskEnd::Killed };
+        self.report(attempt, TaskState::Ended(end));
+    }
+
+    fn on_shutdown(&mut self, now: Timestamp) {
+        self.end(now, Exit::Stopped);
+        if let Phase::Ending { shutdowns, .. } = &mut self.phase {
+            *shutdowns = shutdowns.saturating_add(1);
+            if *shutdowns > 1 {
+                self.end_tasks(now, Signal::Kill);
+            }
+        }
+    }
+
+    fn on_deadline(&mut self, now: Timestamp) {
+        let due = |task: &Task| task.kill_at().is_some_and(|at| at <= now);
+        let over: Vec<_> =
+            self.tasks.iter().filter(|(_, task)| due(task)).map(|(&attempt, _)| attempt).collect();
+        for attempt in over {
+            self.effects.push(Effect::Note(Note::GraceOver { attempt }));
+            self.end_task(now, attempt, Signal::Kill);
+        }
+    }
+
+    /// Begins to end, for the first reason that is given.
+    fn end(&mut self, now: Timestamp, exit: Exit) {
+        if self.phase == Phase::Serving {
+            self.phase = Phase::Ending { exit, shutdowns: 0 };
+            self.end_tasks(now, Signal::Terminate);
+        }
+    }
+
+    fn end_tasks(&mut self, now: Timestamp, signal: Signal) {
+        let all: Vec<_> = self.tasks.keys().copied().collect();
+        for attempt in all {
+            self.end_task(now, attempt, signal);
+        }
+    }
+
+    fn end_task(&mut self, now: Timestamp, attempt: AttemptId, signal: Signal) {
+        let kill_at = now + self.config.kill_grace;
+        if let Some(task) = self.tasks.get_mut(&attempt) {
+            let step = task.end(signal, kill_at);
+            self.perform(attempt, step);
+        }
+    }
+
+    fn perform(&mut self, attempt: AttemptId, step: Step) {
+        match step {
+            Step::Nothing => {}
+            Step::Signal(signal) => self.effects.push(Effect::SignalTask { attempt, signal }),
+            Step::DrainAndSignal(signal) => {
+                self.effects.push(Effect::DrainOutput { attempt });
+                self.effects.push(Effect::SignalTask { attempt, signal });
+            }
+        }
+    }
+
+    fn report(&mut self, attempt: AttemptId, state: TaskState) {
+        self.send(ExecutorToDriver::StatusUpdate { attempt, state });
+    }
+
+    fn send(&mut self, message: ExecutorToDriver) {
+        if self.link == Link::Open {
+            self.effects.push(Effect::Send(message));
+        }
+    }
+
+    fn cores_free(&self) -> Cores {
+        self.config.cores - self.tasks.values().map(Task::cores).sum()
+    }
+
+    fn settle(&mut self) {
+        if !self.tasks.is_empty() {
+            return;
+        }
+        if let Phase::Ending { exit, .. } = &self.phase {
+            let exit = exit.clone();
+            self.phase = Phase::Exited;
+            self.effects.push(Effect::Exit(exit));
+        }
+    }
+}

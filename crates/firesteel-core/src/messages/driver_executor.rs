@@ -84,8 +84,16 @@ pub struct TaskSpec {
     pub directory: TaskDirectory,
     /// What it reads on standard input; nothing if empty.
     pub stdin: Bytes,
-    /// How many of the executor's cores it takes.
+    /// How many of the executor's cores it takes; less than 1 counts as 1.
     pub cores: Cores,
+}
+
+impl TaskSpec {
+    /// How many of the executor's cores it takes: at least 1.
+    #[must_use]
+    pub fn cores_taken(&self) -> Cores {
+        self.cores.max(Cores(1))
+    }
 }
 
 /// Where a task runs.
@@ -111,7 +119,8 @@ pub enum TaskState {
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
-    /// The process was ended on the driver's request.
+    /// The process was ended on request. Unasked by the driver it means that the executor is ending: no task
+    /// sent to it now would run.
     Killed,
     /// It never became a process.
     NotStarted(StartFailure),

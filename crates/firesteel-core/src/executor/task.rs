@@ -1,0 +1,110 @@
+//! One attempt at a task, from its start to its end.
+
+use firesteel_placement::Cores;
+
+use crate::process::Signal;
+use crate::time::Timestamp;
+
+/// An attempt that has not ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Task {
+    cores: Cores,
+    state: State,
+}
+
+/// Only a process can be signalled, so an attempt that is told to end while it starts ends once it has started.
+///
+/// ```text
+///  STARTING --told to end--> DOOMED ------.
+///      |                        |          \ told to end hard
+///      | started                | started   \
+///      v                        v            v
+///   RUNNING --told to end--> TERMINATING --grace over--> KILLING
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    Starting,
+    Doomed(Signal),
+    Running,
+    Terminating { kill_at: Timestamp },
+    Killing,
+}
+
+/// What is to be done for an attempt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    Nothing,
+    Signal(Signal),
+    /// Its output is unwanted from now on. A process that waits for a reader could not end.
+    DrainAndSignal(Signal),
+}
+
+impl Task {
+    /// An attempt whose process is being started.
+    pub(super) fn new(cores: Cores) -> Self {
+        Self { cores, state: State::Starting }
+    }
+
+    /// Its cores.
+    pub(super) fn cores(&self) -> Cores {
+        self.cores
+    }
+
+    /// Whether nobody has asked for its end.
+    pub(super) fn is_wanted(&self) -> bool {
+        matches!(self.state, State::Starting | State::Running)
+    }
+
+    /// When its grace is over, if it has one.
+    pub(super) fn kill_at(&self) -> Option<Timestamp> {
+        match self.state {
+            State::Terminating { kill_at } => Some(kill_at),
+            State::Starting | State::Doomed(_) | State::Running | State::Killing => None,
+        }
+    }
+
+    /// Its process runs.
+    pub(super) fn started(&mut self, kill_at: Timestamp) -> Step {
+        match self.state {
+            State::Starting => {
+                self.state = State::Running;
+                Step::Nothing
+            }
+            State::Doomed(signal) => {
+                self.state = after(signal, kill_at);
+                Step::DrainAndSignal(signal)
+            }
+            State::Running | State::Terminating { .. } | State::Killing => Step::Nothing,
+        }
+    }
+
+    /// It is told to end; asked nicely, it has until `kill_at`.
+    pub(super) fn end(&mut self, signal: Signal, kill_at: Timestamp) -> Step {
+        match (self.state, signal) {
+            (State::Starting, _) => {
+                self.state = State::Doomed(signal);
+                Step::Nothing
+            }
+            (State::Doomed(earlier), _) => {
+                self.state = State::Doomed(earlier.max(signal));
+                Step::Nothing
+            }
+            (State::Running, _) => {
+                self.state = after(signal, kill_at);
+                Step::DrainAndSignal(signal)
+            }
+            (State::Terminating { .. }, Signal::Kill) => {
+                self.state = State::Killing;
+                Step::Signal(signal)
+            }
+            (State::Terminating { .. }, Signal::Terminate) | (State::Killing, _) => Step::Nothing,
+        }
+    }
+}
+
+fn after(signal: Signal, kill_at: Timestamp) -> State {
+    match signal {
+        Signal::Terminate => State::Terminating { kill_at },
+        Signal::Kill => State::Killing,
+    }
+}
