@@ -5,6 +5,5 @@ mod golden;
 mod plan;
 mod properties;
 mod reference;
-mod schedule;
 mod shortfall;
 mod tables;

@@ -1,11 +1,13 @@
 //! What a driver has its shell do.
 
+use std::fmt;
+
 use bytes::Bytes;
 
 use super::Note;
 use crate::address::Address;
 use crate::ids::{AttemptId, PeerId, TaskId};
-use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, Stream, TaskEnd};
+use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
 
 /// What a driver has its shell do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -90,7 +92,17 @@ pub enum FailureCause {
     /// The task itself ended so.
     Ended(TaskEnd),
     /// Its executor died under it, by its own fault or the task's.
-    ExecutorDied(crate::messages::ExecutorState),
+    ExecutorDied(ExecutorState),
+}
+
+/// `exit code 3`, `its executor died: EXITED (signal 9 (SIGKILL))`.
+impl fmt::Display for FailureCause {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Ended(end) => write!(f, "{end}"),
+            Self::ExecutorDied(state) => write!(f, "its executor died: {state}"),
+        }
+    }
 }
 
 /// How an application ended, as its driver sees it.

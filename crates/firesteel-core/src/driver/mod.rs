@@ -1,11 +1,362 @@
 //! The driver: owns an application and its tasks.
+//!
+//! It registers the application with a Master, takes the executors that register with it, and runs each task
+//! that is submitted on one of them, again where that is worth trying, until the task has ended for good. The
+//! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
+//!
+//! Each concern has its file: finding a Master (`registration`), the executors' table and their coming and going
+//! (`executors`, `membership`), the tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what
+//! (`offers`), the output's window (`credit`), and what is said when no executor comes (`starvation`).
 
+mod attempts;
+mod check;
 mod config;
+mod credit;
 mod effect;
 mod event;
+mod executors;
+mod membership;
 mod note;
+mod offers;
+mod registration;
+mod starvation;
+mod tasks;
+#[cfg(test)]
+mod tests;
+mod view;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::Cores;
+
+use self::executors::Executors;
+use self::membership::Newcomer;
+use self::registration::{Registered, Registration};
+use self::starvation::{Asked, Starvation};
+use self::tasks::Tasks;
+use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
+use crate::machine::{Machine, Violation};
+use crate::messages::{
+    DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskSpec,
+};
+use crate::time::Timestamp;
 
 pub use config::Config;
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound};
-pub use note::Note;
+pub use note::{ExecutorLoss, MasterStanding, Note};
+pub use view::{ExecutorView, ExecutorViewState, View};
+
+/// However many cores there are, no more tasks than this wait.
+const MOST_WAITING: usize = 65_536;
+/// However few cores there are, so many tasks may wait.
+const FEWEST_WAITING: usize = 64;
+/// Tasks that wait for each core: enough that no core waits for the shell.
+const WAITING_PER_CORE: i64 = 4;
+
+/// A driver.
+#[derive(Clone, Debug)]
+pub struct Driver {
+    config: Config,
+    registration: Registration,
+    executors: Executors,
+    /// Executors that came before the Master said which application is theirs.
+    early: BTreeMap<PeerId, Newcomer>,
+    /// Connections that were told to close and have not ended.
+    closing: BTreeSet<PeerId>,
+    tasks: Tasks,
+    starvation: Starvation,
+    /// Tasks of these sizes were said to be too large.
+    said_too_large: BTreeSet<Cores>,
+    phase: Phase,
+    effects: Vec<Effect>,
+}
+
+/// ```text
+///  OPEN --InputEnded--> DRAINING --last task ended--> DONE
+///    |                     |                           ^
+///    `---------------------`- cancelled, removed, ... -'
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Draining,
+    Done,
+}
+
+/// Why a driver wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// No Master has taken the application in time.
+    RegistrationTimeout,
+    /// The Masters are tried again.
+    RegistrationRound,
+    /// The Master's word on an executor has been waited for long enough.
+    LossDelay(ExecutorId),
+    /// No executor has come for a while.
+    Starvation,
+}
+
+impl Driver {
+    /// A driver that has not started.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            registration: Registration::new(&config),
+            executors: Executors::default(),
+            early: BTreeMap::new(),
+            closing: BTreeSet::new(),
+            tasks: Tasks::default(),
+            starvation: Starvation::new(config.starvation_timeout),
+            said_too_large: BTreeSet::new(),
+            phase: Phase::Open,
+            effects: Vec::new(),
+            config,
+        }
+    }
+
+    /// How many more tasks may be submitted now. It bounds how many wait here, however long the input is.
+    #[must_use]
+    pub fn room(&self) -> usize {
+        if self.phase != Phase::Open {
+            return 0;
+        }
+        let by_cores =
+            usize::try_from(self.executors.cores().0.saturating_mul(WAITING_PER_CORE)).unwrap_or(0);
+        by_cores.clamp(FEWEST_WAITING, MOST_WAITING).saturating_sub(self.tasks.tally().waiting)
+    }
+
+    /// The application's id, once a Master has given one.
+    #[must_use]
+    pub fn app(&self) -> Option<&AppId> {
+        self.registration.app()
+    }
+
+    /// Whether the application is over: [`Effect::Done`] was given.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+}
+
+impl Machine for Driver {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        if self.phase == Phase::Done {
+            return Vec::new();
+        }
+        match event {
+            Event::Start => self.registration.start(now, &mut self.effects),
+            Event::Connected { peer, master } => {
+                self.registration.on_connected(peer, master, &mut self.closing, &mut self.effects);
+            }
+            Event::ConnectFailed { master, error } => {
+                self.registration.on_connect_failed(master, error, &mut self.effects);
+            }
+            Event::Received { peer, message } => match message {
+                Inbound::Master(message) => self.on_master_message(now, peer, message),
+                Inbound::Executor(message) => self.on_executor_message(peer, message),
+            },
+            Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::Submit { task, spec } => self.on_submit(task, spec),
+            Event::InputEnded => self.phase = Phase::Draining,
+            Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
+            Event::Cancel => self.finish(Outcome::Cancelled),
+            Event::Deadline => self.on_deadline(now),
+        }
+        self.settle(now);
+        std::mem::take(&mut self.effects)
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        if self.phase == Phase::Done {
+            return None;
+        }
+        let deadlines = [
+            self.registration.give_up().map(|at| (at, Reason::RegistrationTimeout)),
+            self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
+            self.executors.next_loss().map(|(at, executor)| (at, Reason::LossDelay(executor))),
+            self.starvation.deadline().map(|at| (at, Reason::Starvation)),
+        ];
+        deadlines.into_iter().flatten().min()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        check::check(self)
+    }
+}
+
+impl Driver {
+    fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
+        if !self.registration.is_master(peer) {
+            self.unexpected(peer);
+            return;
+        }
+        match message {
+            MasterToDriver::RegisteredApplication { app, master_url: _ } => self.on_registered(peer, app),
+            MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
+            // Only the Master that has the application has anything else to say.
+            _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
+            MasterToDriver::ExecutorAdded { executor, worker, host, cores, memory } => {
+                self.executors.announce(executor, worker.clone(), host.clone(), cores);
+                self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
+            }
+            MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
+                if state.is_finished() {
+                    self.lose_executor(executor, ExecutorLoss::Ended(state));
+                }
+            }
+            MasterToDriver::WorkerRemoved { worker, host, reason } => {
+                self.note(Note::WorkerRemoved { worker, host, reason });
+            }
+            MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
+            MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {}
+        }
+    }
+
+    fn on_registered(&mut self, peer: PeerId, app: AppId) {
+        let meaning = self.registration.on_registered(peer, app, &mut self.closing, &mut self.effects);
+        match meaning {
+            Registered::Ignored => return,
+            Registered::First | Registered::Resumed => {}
+            Registered::Anew => self.lose_all_executors(),
+        }
+        self.request_shortfall(Asked::AtOnce);
+        for (peer, newcomer) in std::mem::take(&mut self.early) {
+            self.admit(peer, newcomer);
+        }
+    }
+
+    fn on_executor_message(&mut self, peer: PeerId, message: ExecutorToDriver) {
+        let known = self.executors.of_peer(peer);
+        match (message, known) {
+            (ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores }, None)
+                if !self.early.contains_key(&peer) && !self.closing.contains(&peer) =>
+            {
+                self.on_register_executor(peer, Newcomer { app, executor, worker, host, cores });
+            }
+            (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
+                self.on_status_update(executor, attempt, state);
+            }
+            (ExecutorToDriver::TaskOutput { attempt, stream, bytes }, Some(executor)) => {
+                self.on_task_output(executor, attempt, stream, bytes);
+            }
+            (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
+                self.note(Note::UnexpectedMessage { peer });
+                self.lose_executor(executor, ExecutorLoss::Misbehaved);
+            }
+            (
+                ExecutorToDriver::RegisterExecutor { .. }
+                | ExecutorToDriver::StatusUpdate { .. }
+                | ExecutorToDriver::TaskOutput { .. },
+                None,
+            ) => self.unexpected(peer),
+        }
+    }
+
+    fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        self.closing.remove(&peer);
+        self.early.remove(&peer);
+        if self.registration.on_disconnected(now, peer, &mut self.effects) {
+            return;
+        }
+        if let Some(executor) = self.executors.of_peer(peer) {
+            self.on_executor_disconnected(now, executor);
+        }
+    }
+
+    fn on_submit(&mut self, task: TaskId, spec: TaskSpec) {
+        if self.phase != Phase::Open || !self.tasks.submit(task, spec) {
+            self.note(Note::UnexpectedTask { task });
+        }
+    }
+
+    fn on_deadline(&mut self, now: Timestamp) {
+        if self.registration.give_up().is_some_and(|at| at <= now) {
+            self.finish(Outcome::NoMaster { errors: self.registration.errors() });
+            return;
+        }
+        self.registration.run_rounds(now, &mut self.effects);
+        while let Some((at, executor)) = self.executors.next_loss()
+            && at <= now
+        {
+            self.lose_executor(executor, ExecutorLoss::Disconnected);
+        }
+        self.complain(now);
+    }
+
+    /// What follows from the tables, once, at the end of every event.
+    fn settle(&mut self, now: Timestamp) {
+        match self.phase {
+            Phase::Done => return,
+            Phase::Draining if self.tasks.is_empty() => {
+                self.finish(Outcome::Completed);
+                return;
+            }
+            Phase::Open | Phase::Draining => {}
+        }
+        self.offer();
+        self.note_too_large();
+        if self.executors.any_offering() {
+            self.starvation.fed();
+        } else if self.registration.app().is_some() {
+            self.starvation.hungry(now);
+        }
+    }
+
+    /// The application is over.
+    fn finish(&mut self, outcome: Outcome) {
+        for task in self.tasks.clear() {
+            self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
+        }
+        let executors = std::mem::take(&mut self.executors);
+        for peer in executors.iter().filter_map(|(_, executor)| executor.peer()) {
+            self.send_executor(peer, DriverToExecutor::StopExecutor);
+        }
+        for peer in std::mem::take(&mut self.early).into_keys() {
+            self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping));
+        }
+        match outcome {
+            Outcome::Completed | Outcome::Cancelled => {
+                if let Some(app) = self.registration.app().cloned() {
+                    self.send_master(DriverToMaster::UnregisterApplication { app });
+                }
+            }
+            Outcome::Removed(_) | Outcome::NoMaster { .. } => {}
+        }
+        self.effects.push(Effect::Done(outcome));
+        self.phase = Phase::Done;
+    }
+
+    /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
+    fn unexpected(&mut self, peer: PeerId) {
+        if !self.closing.contains(&peer) {
+            self.note(Note::UnexpectedMessage { peer });
+            self.close(peer);
+        }
+    }
+
+    fn close(&mut self, peer: PeerId) {
+        self.early.remove(&peer);
+        self.closing.insert(peer);
+        self.effects.push(Effect::Close { peer });
+    }
+
+    fn send_executor(&mut self, peer: PeerId, message: DriverToExecutor) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Executor(message) });
+    }
+
+    /// Sends a message to the Master, if one has the application.
+    fn send_master(&mut self, message: DriverToMaster) {
+        if let Some((peer, _)) = self.registration.master() {
+            self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        self.effects.push(Effect::Note(note));
+    }
+}

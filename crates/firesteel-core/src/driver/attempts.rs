@@ -1,0 +1,98 @@
+//! What becomes of an attempt at a task.
+
+use bytes::Bytes;
+
+use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
+use crate::ids::{AttemptId, ExecutorId};
+use crate::messages::{DriverToExecutor, Stream, TaskEnd, TaskState};
+
+impl Driver {
+    /// Late words about an attempt that was given up, or on which nobody waits, change nothing.
+    pub(super) fn on_status_update(&mut self, executor: ExecutorId, attempt: AttemptId, state: TaskState) {
+        let Some((spec, _)) = self.tasks.running_mut(attempt, executor) else { return };
+        let TaskState::Ended(end) = state else { return };
+        self.executors.vacate(executor, attempt.task, spec.cores_taken());
+        match end {
+            end if end.is_success() => self.finish_task(attempt),
+            TaskEnd::Killed => {
+                self.executors.leave(executor);
+                self.repeat_attempt(attempt);
+            }
+            end => {
+                let host = self.executors.get(executor).map_or_else(String::new, |row| row.host.clone());
+                self.fail_attempt(attempt, executor, &host, FailureCause::Ended(end));
+            }
+        }
+    }
+
+    pub(super) fn on_task_output(
+        &mut self,
+        executor: ExecutorId,
+        attempt: AttemptId,
+        stream: Stream,
+        bytes: Bytes,
+    ) {
+        let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
+        if bytes.is_empty() {
+            return;
+        }
+        let sent = bytes.len() as u64;
+        match credit.receive(sent) {
+            Ok(()) => self.effects.push(Effect::Output { attempt, stream, bytes }),
+            Err(exceeded) => {
+                self.note(Note::CreditExceeded { executor, attempt, sent, granted: exceeded.granted });
+                self.lose_executor(executor, ExecutorLoss::Misbehaved);
+            }
+        }
+    }
+
+    pub(super) fn on_output_consumed(&mut self, attempt: AttemptId, bytes: u64) {
+        let Some(executor) = self.tasks.executor_of(attempt) else { return };
+        let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
+        let Some(bytes) = credit.consume(bytes) else { return };
+        if let Some(peer) = self.executors.get(executor).and_then(|row| row.peer()) {
+            self.send_executor(peer, DriverToExecutor::OutputCredit { attempt, bytes });
+        }
+    }
+
+    /// An attempt failed: another one is made while the task may fail again.
+    pub(super) fn fail_attempt(
+        &mut self,
+        attempt: AttemptId,
+        executor: ExecutorId,
+        host: &str,
+        cause: FailureCause,
+    ) {
+        let failures = self.tasks.count_failure(attempt.task, executor, host);
+        let limit = self.config.max_task_failures;
+        self.note(Note::TaskFailed {
+            attempt,
+            executor,
+            host: host.to_owned(),
+            cause: cause.clone(),
+            failures,
+            limit,
+        });
+        if failures < limit {
+            self.repeat_attempt(attempt);
+        } else {
+            self.tasks.finish(attempt.task);
+            self.tasks.tally_mut().failed += 1;
+            let outcome = TaskOutcome::Failed { attempt, failures, cause };
+            self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
+        }
+    }
+
+    /// An attempt came to nothing: the task waits again.
+    pub(super) fn repeat_attempt(&mut self, attempt: AttemptId) {
+        self.effects.push(Effect::DiscardOutput { attempt });
+        self.tasks.requeue(attempt.task);
+    }
+
+    fn finish_task(&mut self, attempt: AttemptId) {
+        self.tasks.finish(attempt.task);
+        self.tasks.tally_mut().succeeded += 1;
+        let outcome = TaskOutcome::Succeeded { attempt };
+        self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
+    }
+}

@@ -1,0 +1,336 @@
+//! The executors of the application.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Bound;
+
+use firesteel_placement::Cores;
+
+use super::tasks::Needs;
+use crate::ids::{ExecutorId, PeerId, TaskId, WorkerId};
+use crate::time::Timestamp;
+
+/// The executors that have not ended, and the numbers of those that have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Executors {
+    rows: BTreeMap<ExecutorId, Executor>,
+    peers: BTreeMap<PeerId, ExecutorId>,
+    ended: Ended,
+    /// Executors that take tasks and have free cores, by how many.
+    free: BTreeMap<Cores, BTreeSet<ExecutorId>>,
+    /// Executors that take tasks: how many have how many cores in all.
+    sizes: BTreeMap<Cores, usize>,
+    /// When the Master's word on a silent executor is no longer waited for.
+    silent: BTreeSet<(Timestamp, ExecutorId)>,
+    /// Whose turn it is.
+    next: ExecutorId,
+}
+
+/// An executor that has not ended.
+#[derive(Clone, Debug)]
+pub(super) struct Executor {
+    pub(super) worker: WorkerId,
+    pub(super) host: String,
+    pub(super) cores: Cores,
+    pub(super) state: State,
+    free: Cores,
+    running: BTreeSet<TaskId>,
+}
+
+/// ```text
+///  (nothing) --ExecutorAdded--> ANNOUNCED
+///      |                            |
+///      `--- RegisterExecutor -------+--> OFFERING --killed a task unasked--> LEAVING
+///                                           |                                   |
+///                                           `--------- connection ended --------+--> SILENT
+/// ```
+/// From each state an executor is lost by the Master's word; a silent one also by time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum State {
+    /// The Master assigned it; it has not been heard from.
+    Announced,
+    /// It takes tasks.
+    Offering(PeerId),
+    /// It ends by itself and takes no more tasks.
+    Leaving(PeerId),
+    /// Its connection ended. The Master's word on how it ended is waited for until then.
+    Silent(Timestamp),
+}
+
+impl Executor {
+    pub(super) fn peer(&self) -> Option<PeerId> {
+        match self.state {
+            State::Offering(peer) | State::Leaving(peer) => Some(peer),
+            State::Announced | State::Silent(_) => None,
+        }
+    }
+
+    pub(super) fn running(&self) -> &BTreeSet<TaskId> {
+        &self.running
+    }
+
+    fn is_offering(&self) -> bool {
+        matches!(self.state, State::Offering(_))
+    }
+}
+
+impl Executors {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ExecutorId, &Executor)> {
+        self.rows.iter().map(|(&id, row)| (id, row))
+    }
+
+    pub(super) fn get(&self, id: ExecutorId) -> Option<&Executor> {
+        self.rows.get(&id)
+    }
+
+    pub(super) fn of_peer(&self, peer: PeerId) -> Option<ExecutorId> {
+        self.peers.get(&peer).copied()
+    }
+
+    /// Whether some executor takes tasks.
+    pub(super) fn any_offering(&self) -> bool {
+        !self.sizes.is_empty()
+    }
+
+    /// The cores of the largest executor that takes tasks.
+    pub(super) fn largest(&self) -> Option<Cores> {
+        self.sizes.keys().next_back().copied()
+    }
+
+    /// The cores of all executors that take tasks.
+    pub(super) fn cores(&self) -> Cores {
+        let of_size = |(size, &count): (&Cores, &usize)| {
+            Cores(size.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
+        };
+        self.sizes.iter().map(of_size).sum()
+    }
+
+    /// When the next silent executor is given up, and which it is.
+    pub(super) fn next_loss(&self) -> Option<(Timestamp, ExecutorId)> {
+        self.silent.first().copied()
+    }
+
+    /// The Master assigned an executor. Nothing if it is known already, or has ended.
+    pub(super) fn announce(&mut self, id: ExecutorId, worker: WorkerId, host: String, cores: Cores) {
+        if self.rows.contains_key(&id) || self.ended.contains(id) {
+            return;
+        }
+        let running = BTreeSet::new();
+        self.rows.insert(id, Executor { worker, host, cores, state: State::Announced, free: cores, running });
+    }
+
+    /// An executor registers. Whether its number was free.
+    pub(super) fn register(
+        &mut self,
+        id: ExecutorId,
+        peer: PeerId,
+        worker: WorkerId,
+        host: String,
+        cores: Cores,
+    ) -> bool {
+        let known = self.rows.get(&id).map(|row| row.state);
+        if self.ended.contains(id) || !matches!(known, None | Some(State::Announced)) {
+            return false;
+        }
+        let (state, running) = (State::Offering(peer), BTreeSet::new());
+        self.rows.insert(id, Executor { worker, host, cores, state, free: cores, running });
+        self.peers.insert(peer, id);
+        *self.sizes.entry(cores).or_default() += 1;
+        self.index_free(id, Cores::ZERO, cores);
+        true
+    }
+
+    /// An executor takes no more tasks.
+    pub(super) fn leave(&mut self, id: ExecutorId) {
+        if let Some(State::Offering(peer)) = self.rows.get(&id).map(|row| row.state) {
+            self.set_state(id, State::Leaving(peer));
+        }
+    }
+
+    /// An executor's connection ended; its end is waited for until then.
+    pub(super) fn fall_silent(&mut self, id: ExecutorId, until: Timestamp) {
+        let Some(peer) = self.rows.get(&id).and_then(Executor::peer) else { return };
+        self.peers.remove(&peer);
+        self.set_state(id, State::Silent(until));
+        self.silent.insert((until, id));
+    }
+
+    /// Takes out an executor for good. Its number stays taken.
+    pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
+        self.ended.insert(id);
+        if let State::Silent(until) = self.rows.get(&id)?.state {
+            self.silent.remove(&(until, id));
+        }
+        self.stop_offering(id);
+        let row = self.rows.remove(&id)?;
+        if let Some(peer) = row.peer() {
+            self.peers.remove(&peer);
+        }
+        Some(row)
+    }
+
+    /// Forgets the numbers that were taken: another application begins. Every executor must be out.
+    pub(super) fn forget_numbers(&mut self) {
+        self.ended = Ended::default();
+        self.next = ExecutorId::default();
+    }
+
+    /// Gives a task some of an executor's free cores.
+    pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, cores: Cores) -> PeerId {
+        let row = self.rows.get_mut(&id).expect("tasks are launched on executors in the table");
+        let before = row.free;
+        row.free -= cores;
+        row.running.insert(task);
+        let (peer, after) = (row.peer(), row.free);
+        self.index_free(id, before, after);
+        self.next = ExecutorId(id.0.wrapping_add(1));
+        peer.expect("tasks are launched on executors that are connected")
+    }
+
+    /// Takes a task's cores back.
+    pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId, cores: Cores) {
+        let Some(row) = self.rows.get_mut(&id) else { return };
+        if row.running.remove(&task) {
+            let before = row.free;
+            row.free += cores;
+            let (offering, after) = (row.is_offering(), row.free);
+            if offering {
+                self.index_free(id, before, after);
+            }
+        }
+    }
+
+    /// The next executor in turn that has so many cores free, and how many it has.
+    pub(super) fn in_turn(&self, at_least: Cores) -> Option<(ExecutorId, Cores)> {
+        let first = |from: Bound<ExecutorId>| {
+            let fit = self.free.range(at_least..);
+            let heads =
+                fit.filter_map(|(&cores, ids)| Some((*ids.range((from, Bound::Unbounded)).next()?, cores)));
+            heads.min()
+        };
+        first(Bound::Included(self.next)).or_else(|| first(Bound::Unbounded))
+    }
+
+    /// An executor with room for a task that has failed before: one at another host if there is one free, never
+    /// one where it failed while there is another one that could ever take it.
+    pub(super) fn for_retry(&self, needs: &Needs) -> Option<ExecutorId> {
+        let large: usize = self.sizes.range(needs.cores..).map(|(_, count)| count).sum();
+        let offers = |id: &&ExecutorId| {
+            self.rows.get(*id).is_some_and(|row| row.is_offering() && row.cores >= needs.cores)
+        };
+        let spoilt = needs.not_on.iter().filter(offers).count();
+        let free = self.free.range(needs.cores..).rev().flat_map(|(_, ids)| ids).copied();
+        let mut usable = free.filter(|id| spoilt == large || !needs.not_on.contains(id)).peekable();
+        let any = usable.peek().copied();
+        usable.find(|id| !needs.rather_not_at.contains(&self.rows[id].host)).or(any)
+    }
+
+    fn set_state(&mut self, id: ExecutorId, state: State) {
+        self.stop_offering(id);
+        if let Some(row) = self.rows.get_mut(&id) {
+            row.state = state;
+        }
+    }
+
+    fn stop_offering(&mut self, id: ExecutorId) {
+        let Some(row) = self.rows.get(&id) else { return };
+        if !row.is_offering() {
+            return;
+        }
+        let (cores, free) = (row.cores, row.free);
+        self.index_free(id, free, Cores::ZERO);
+        if let Some(count) = self.sizes.get_mut(&cores) {
+            *count -= 1;
+            if *count == 0 {
+                self.sizes.remove(&cores);
+            }
+        }
+    }
+
+    fn index_free(&mut self, id: ExecutorId, before: Cores, after: Cores) {
+        if let Some(ids) = self.free.get_mut(&before) {
+            ids.remove(&id);
+            if ids.is_empty() {
+                self.free.remove(&before);
+            }
+        }
+        if after > Cores::ZERO {
+            self.free.entry(after).or_default().insert(id);
+        }
+    }
+
+    /// For the invariants: the indexes say what the rows say. `cores` tells what a running task takes, if it
+    /// runs on that executor.
+    pub(super) fn contradiction(
+        &self,
+        cores: impl Fn(TaskId, ExecutorId) -> Option<Cores>,
+    ) -> Option<String> {
+        let mut expected = Self { ended: self.ended.clone(), next: self.next, ..Self::default() };
+        for (id, row) in self.iter() {
+            if self.ended.contains(id) {
+                return Some(format!("executor {id} is in the table and has ended"));
+            }
+            let mut used = Cores::ZERO;
+            for &task in &row.running {
+                let Some(cores) = cores(task, id) else {
+                    return Some(format!("executor {id} runs task {task}, which does not run there"));
+                };
+                used += cores;
+            }
+            if row.cores - used != row.free || (row.free < Cores::ZERO && !row.running.is_empty()) {
+                return Some(format!("executor {id} has {} free of {}, {used} used", row.free, row.cores));
+            }
+            if let Some(peer) = row.peer() {
+                expected.peers.insert(peer, id);
+            }
+            if let State::Silent(until) = row.state {
+                expected.silent.insert((until, id));
+            }
+            if row.is_offering() {
+                *expected.sizes.entry(row.cores).or_default() += 1;
+                expected.index_free(id, Cores::ZERO, row.free);
+            }
+        }
+        let indexes = |table: &Self| {
+            (table.peers.clone(), table.silent.clone(), table.sizes.clone(), table.free.clone())
+        };
+        let (found, wanted) = (indexes(self), indexes(&expected));
+        (found != wanted).then(|| format!("the indexes are {found:?}, the rows say {wanted:?}"))
+    }
+}
+
+/// Numbers of executors that have ended. The Master counts from 0, so nearly all of them lie below a floor.
+#[derive(Clone, Debug, Default)]
+struct Ended {
+    floor: u32,
+    above: BTreeSet<u32>,
+}
+
+impl Ended {
+    fn contains(&self, id: ExecutorId) -> bool {
+        id.0 < self.floor || self.above.contains(&id.0)
+    }
+
+    fn insert(&mut self, id: ExecutorId) {
+        if id.0 >= self.floor {
+            self.above.insert(id.0);
+            while self.above.remove(&self.floor) {
+                self.floor = self.floor.saturating_add(1);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ended_numbers_are_remembered_in_little_space() {
+        let mut ended = Ended::default();
+        for id in [2, 0, 1, 5] {
+            ended.insert(ExecutorId(id));
+        }
+        assert_eq!((ended.floor, ended.above.len()), (3, 1));
+        assert_eq!((0..7).map(|id| ended.contains(ExecutorId(id))).filter(|&ended| ended).count(), 4);
+    }
+}

@@ -1,0 +1,173 @@
+//! Executors come and go, or do not come.
+
+use firesteel_placement::{Cores, Shortfall, shortfall};
+
+use super::executors::Executor;
+use super::starvation::Asked;
+use super::{Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, RefusedExecutor};
+use crate::process::ExitStatus;
+use crate::time::Timestamp;
+
+/// So many executors may wait for the Master to say which application is theirs.
+const MOST_EARLY: usize = 4096;
+
+/// What an executor says of itself when it registers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Newcomer {
+    pub(super) app: AppId,
+    pub(super) executor: ExecutorId,
+    pub(super) worker: WorkerId,
+    pub(super) host: String,
+    pub(super) cores: Cores,
+}
+
+impl Driver {
+    /// An executor can be quicker than the Master's answer to the registration: then it waits for that.
+    pub(super) fn on_register_executor(&mut self, peer: PeerId, newcomer: Newcomer) {
+        let mine = self.registration.app() == Some(&newcomer.app);
+        if !mine && self.registration.master().is_none() && self.early.len() < MOST_EARLY {
+            self.early.insert(peer, newcomer);
+        } else {
+            self.admit(peer, newcomer);
+        }
+    }
+
+    pub(super) fn admit(&mut self, peer: PeerId, newcomer: Newcomer) {
+        let Newcomer { app, executor, worker, host, cores } = newcomer;
+        if self.registration.app() != Some(&app) {
+            self.refuse(peer, executor, RefusedExecutor::OtherApplication);
+        } else if self.executors.register(executor, peer, worker, host.clone(), cores) {
+            self.note(Note::ExecutorRegistered { executor, host, cores });
+            self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
+        } else {
+            self.refuse(peer, executor, RefusedExecutor::NumberTaken);
+        }
+    }
+
+    /// Usually the Master hears of an executor's end too and says how it came; without a Master there is nothing
+    /// to wait for.
+    ///
+    /// Source: Spark's driver, 4.0.1 (`spark.standalone.executorRemoveDelayOnDisconnection`).
+    pub(super) fn on_executor_disconnected(&mut self, now: Timestamp, executor: ExecutorId) {
+        self.executors.fall_silent(executor, now + self.config.loss_delay);
+        if self.registration.master().is_none() {
+            self.lose_executor(executor, ExecutorLoss::Disconnected);
+        }
+    }
+
+    /// Gives an executor up. What ran there runs again.
+    pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
+        let Some(executor) = self.executors.remove(id) else { return };
+        let (host, tasks) = (executor.host.clone(), executor.running().len());
+        self.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });
+        if let Some(peer) = executor.peer() {
+            self.send_executor(peer, DriverToExecutor::StopExecutor);
+            self.close(peer);
+        }
+        self.lose_tasks(id, &executor, &loss);
+    }
+
+    /// The Master took the application as a new one: it ends the executors of the old one, and counts anew.
+    pub(super) fn lose_all_executors(&mut self) {
+        let all: Vec<_> = self.executors.iter().map(|(id, _)| id).collect();
+        for id in all {
+            self.lose_executor(id, ExecutorLoss::ApplicationReplaced);
+        }
+        self.executors.forget_numbers();
+    }
+
+    pub(super) fn request_shortfall(&mut self, why: Asked) {
+        if let Some(app) = self.registration.app().cloned() {
+            self.starvation.asked(why);
+            self.send_master(DriverToMaster::RequestShortfall { app });
+        }
+    }
+
+    pub(super) fn on_shortfalls(&mut self, now: Timestamp, shortfalls: Vec<(ProfileId, Shortfall)>) {
+        match self.starvation.answered() {
+            Asked::Nothing => {}
+            Asked::AtOnce => {
+                for (profile, shortfall) in shortfalls {
+                    if matches!(shortfall.reason, shortfall::Reason::TooSmall { .. }) {
+                        self.note(Note::NeverFits { profile, shortfall });
+                    }
+                }
+            }
+            Asked::Starving => {
+                if let (Some(waited), Some((_, master))) =
+                    (self.starvation.waited(now), self.registration.master())
+                {
+                    let master = MasterStanding::Registered { master: master.clone(), shortfalls };
+                    self.note(Note::NoExecutor { waited, master });
+                }
+            }
+        }
+    }
+
+    /// Says that no executor comes, if it is time to, and there is something to run. The Master is asked why
+    /// first.
+    pub(super) fn complain(&mut self, now: Timestamp) {
+        let Some(waited) = self.starvation.due(now) else { return };
+        if self.tasks.tally().waiting == 0 {
+            return;
+        }
+        if self.registration.master().is_some() {
+            self.request_shortfall(Asked::Starving);
+        } else {
+            self.note(Note::NoExecutor { waited, master: MasterStanding::Lost });
+        }
+    }
+
+    /// Says once for each size of task that no executor is large enough.
+    pub(super) fn note_too_large(&mut self) {
+        let Some(largest) = self.executors.largest().or(self.config.description.profile.cores) else {
+            return;
+        };
+        let too_large = self.tasks.waiting().filter(|(needs, _)| needs.cores > largest);
+        let news: Vec<_> = too_large.map(|(needs, task)| (needs.cores, task)).collect();
+        for (cores, task) in news {
+            if self.said_too_large.insert(cores) {
+                self.note(Note::TaskTooLarge { task, cores, largest });
+            }
+        }
+    }
+
+    fn refuse(&mut self, peer: PeerId, executor: ExecutorId, reason: RefusedExecutor) {
+        self.note(Note::ExecutorRefused { executor, reason });
+        self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(reason));
+        self.close(peer);
+    }
+
+    /// Tasks count an executor's death as their own failure only if they may have caused it.
+    fn lose_tasks(&mut self, id: ExecutorId, executor: &Executor, loss: &ExecutorLoss) {
+        let cause = match loss {
+            ExecutorLoss::Ended(state) => {
+                died_by_itself(state).then(|| FailureCause::ExecutorDied(state.clone()))
+            }
+            ExecutorLoss::Disconnected | ExecutorLoss::ApplicationReplaced | ExecutorLoss::Misbehaved => None,
+        };
+        for &task in executor.running() {
+            let Some(attempt) = self.tasks.attempt_of(task) else { continue };
+            match &cause {
+                Some(cause) => self.fail_attempt(attempt, id, &executor.host, cause.clone()),
+                None => self.repeat_attempt(attempt),
+            }
+        }
+    }
+}
+
+/// Whether the process ended by itself, and badly.
+///
+/// Source: Spark's driver, 4.0.1, where ends for reasons known to be outside of the application do not count.
+fn died_by_itself(state: &ExecutorState) -> bool {
+    match state {
+        ExecutorState::Exited(status) => *status != ExitStatus::SUCCESS,
+        ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Failed(_)
+        | ExecutorState::Lost(_) => false,
+    }
+}

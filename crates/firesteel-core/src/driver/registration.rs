@@ -1,0 +1,254 @@
+//! Finding a Master and staying with it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{Config, Effect, Note, Outbound};
+use crate::address::Address;
+use crate::ids::{AppId, PeerId};
+use crate::messages::{ApplicationDescription, DriverToMaster};
+use crate::time::Timestamp;
+
+/// The first pause between two rounds; it doubles with each round, up to [`LAST_PAUSE`].
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+/// The longest pause: Spark's application client tries every 20 s.
+const LAST_PAUSE: Duration = Duration::from_secs(20);
+
+/// Where the driver stands with its Masters. A round dials every Master that is not connected, and asks those
+/// that are again: a Master may have begun to lead since.
+///
+/// ```text
+///  IDLE --start--> SEEKING --first RegisteredApplication--> REGISTERED
+///                     ^                                         |
+///                     `------------- connection ended ----------'
+/// ```
+#[derive(Clone, Debug)]
+pub(super) struct Registration {
+    masters: Vec<Address>,
+    description: ApplicationDescription,
+    state: State,
+    /// The application's latest id. It outlives the connection to the Master that gave it.
+    app: Option<AppId>,
+    /// Masters that are being dialled.
+    dialling: BTreeSet<Address>,
+    /// Connected Masters that have not answered.
+    candidates: BTreeMap<PeerId, Address>,
+    /// The last error of each Master.
+    errors: BTreeMap<Address, String>,
+    /// How long a first Master is sought, and until when.
+    timeout: Duration,
+    give_up: Option<Timestamp>,
+    rng: ChaCha8Rng,
+}
+
+#[derive(Clone, Debug)]
+enum State {
+    Idle,
+    Seeking {
+        /// When all Masters are tried again.
+        next_round: Timestamp,
+        /// How many rounds there were.
+        rounds: u32,
+    },
+    Registered {
+        peer: PeerId,
+        master: Address,
+    },
+}
+
+/// What a `RegisteredApplication` means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Registered {
+    /// Nothing new, or nobody that was asked.
+    Ignored,
+    /// The first Master took the application.
+    First,
+    /// A Master took up the application that it knew: its executors go on.
+    Resumed,
+    /// A Master took it as a new application: the executors of the old one are lost.
+    Anew,
+}
+
+impl Registration {
+    pub(super) fn new(config: &Config) -> Self {
+        let mut seen = BTreeSet::new();
+        let masters = config.masters.iter().filter(|master| seen.insert(*master)).cloned().collect();
+        Self {
+            masters,
+            description: config.description.clone(),
+            state: State::Idle,
+            app: None,
+            dialling: BTreeSet::new(),
+            candidates: BTreeMap::new(),
+            errors: BTreeMap::new(),
+            timeout: config.registration_timeout,
+            give_up: None,
+            rng: ChaCha8Rng::seed_from_u64(config.seed),
+        }
+    }
+
+    /// The application's id, once a Master gave one.
+    pub(super) fn app(&self) -> Option<&AppId> {
+        self.app.as_ref()
+    }
+
+    /// The Master that has the application.
+    pub(super) fn master(&self) -> Option<(PeerId, &Address)> {
+        match &self.state {
+            State::Registered { peer, master } => Some((*peer, master)),
+            State::Idle | State::Seeking { .. } => None,
+        }
+    }
+
+    /// Whether the connection is one to a Master, asked or registered with.
+    pub(super) fn is_master(&self, peer: PeerId) -> bool {
+        self.candidates.contains_key(&peer) || self.master().is_some_and(|(master, _)| master == peer)
+    }
+
+    /// The last error of each Master, in the order of the settings.
+    pub(super) fn errors(&self) -> Vec<(Address, String)> {
+        let silent = || "no answer".to_owned();
+        let error = |master: &Address| self.errors.get(master).cloned().unwrap_or_else(silent);
+        self.masters.iter().map(|master| (master.clone(), error(master))).collect()
+    }
+
+    pub(super) fn next_round(&self) -> Option<Timestamp> {
+        match &self.state {
+            State::Seeking { next_round, .. } => Some(*next_round),
+            State::Idle | State::Registered { .. } => None,
+        }
+    }
+
+    /// When a first Master is no longer sought.
+    pub(super) fn give_up(&self) -> Option<Timestamp> {
+        self.give_up
+    }
+
+    pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        self.give_up = Some(now + self.timeout);
+        self.state = State::Seeking { next_round: now, rounds: 0 };
+        self.run_rounds(now, effects);
+    }
+
+    /// Begins a round if it is time for one.
+    pub(super) fn run_rounds(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let State::Seeking { next_round, rounds } = self.state else { return };
+        if now < next_round {
+            return;
+        }
+        self.state =
+            State::Seeking { next_round: now + self.pause(rounds), rounds: rounds.saturating_add(1) };
+        for &peer in self.candidates.keys() {
+            effects.push(self.application(peer));
+        }
+        let connected: BTreeSet<_> = self.candidates.values().collect();
+        for master in &self.masters {
+            if !connected.contains(master) && self.dialling.insert(master.clone()) {
+                effects.push(Effect::Connect { master: master.clone() });
+            }
+        }
+    }
+
+    pub(super) fn on_connected(
+        &mut self,
+        peer: PeerId,
+        master: Address,
+        closing: &mut BTreeSet<PeerId>,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.dialling.remove(&master);
+        if self.master().is_some() {
+            closing.insert(peer);
+            effects.push(Effect::Close { peer });
+            return;
+        }
+        self.candidates.insert(peer, master);
+        effects.push(self.application(peer));
+    }
+
+    pub(super) fn on_connect_failed(&mut self, master: Address, error: String, effects: &mut Vec<Effect>) {
+        self.dialling.remove(&master);
+        if self.master().is_none() {
+            effects
+                .push(Effect::Note(Note::MasterUnreachable { master: master.clone(), error: error.clone() }));
+        }
+        self.errors.insert(master, error);
+    }
+
+    /// The first Master to answer wins; the other connections end.
+    pub(super) fn on_registered(
+        &mut self,
+        peer: PeerId,
+        app: AppId,
+        closing: &mut BTreeSet<PeerId>,
+        effects: &mut Vec<Effect>,
+    ) -> Registered {
+        let Some(master) = self.candidates.remove(&peer) else { return Registered::Ignored };
+        for (other, _) in std::mem::take(&mut self.candidates) {
+            closing.insert(other);
+            effects.push(Effect::Close { peer: other });
+        }
+        effects.push(Effect::Note(Note::Registered { app: app.clone(), master: master.clone() }));
+        self.state = State::Registered { peer, master };
+        self.errors.clear();
+        self.give_up = None;
+        let meaning = match &self.app {
+            None => Registered::First,
+            Some(known) if *known == app => Registered::Resumed,
+            Some(_) => Registered::Anew,
+        };
+        self.app = Some(app);
+        meaning
+    }
+
+    /// A connection ended. Whether it was one to a Master.
+    pub(super) fn on_disconnected(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        effects: &mut Vec<Effect>,
+    ) -> bool {
+        if let Some(master) = self.candidates.remove(&peer) {
+            self.errors.insert(master, "the connection ended without an answer".to_owned());
+            return true;
+        }
+        match &self.state {
+            State::Registered { peer: mine, master } if *mine == peer => {
+                effects.push(Effect::Note(Note::MasterLost { master: master.clone() }));
+                self.state = State::Seeking { next_round: now + self.pause(0), rounds: 1 };
+                true
+            }
+            State::Registered { .. } | State::Idle | State::Seeking { .. } => false,
+        }
+    }
+
+    /// The message that registers the application.
+    fn application(&self, peer: PeerId) -> Effect {
+        let message = DriverToMaster::RegisterApplication(self.description.clone());
+        Effect::Send { peer, message: Outbound::Master(message) }
+    }
+
+    /// The pause after that many rounds, between half and one and a half of its nominal length, so that many
+    /// drivers do not come back to a restarted Master at once.
+    fn pause(&mut self, rounds: u32) -> Duration {
+        let nominal = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LAST_PAUSE);
+        nominal.mul_f64(self.rng.random_range(0.5..1.5))
+    }
+
+    /// For the invariants: no Master is both dialled and connected, and a registered driver asks nobody.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        if let Some(both) = self.candidates.values().find(|master| self.dialling.contains(*master)) {
+            return Some(format!("{both} is connected and dialled"));
+        }
+        if self.master().is_some() && !self.candidates.is_empty() {
+            return Some(format!("registered, and {} Masters are still asked", self.candidates.len()));
+        }
+        if self.master().is_some() && self.app.is_none() {
+            return Some("registered without an id".to_owned());
+        }
+        None
+    }
+}

@@ -1,0 +1,252 @@
+//! Finding a Master, staying with it, and saying why no executor comes.
+
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB, Shortfall, shortfall};
+
+use super::bench::*;
+use crate::driver::{Effect, Event, Inbound, MasterStanding, Note, Outbound, Outcome, Reason};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::machine::Machine;
+use crate::messages::{
+    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor,
+    TaskState,
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+fn connect(host: &str) -> Effect {
+    Effect::Connect { master: master(host) }
+}
+
+fn ask(peer: PeerId) -> Effect {
+    let message = Outbound::Master(DriverToMaster::RegisterApplication(description()));
+    Effect::Send { peer, message }
+}
+
+fn registered_note(app: &str, host: &str) -> Effect {
+    Effect::Note(Note::Registered { app: AppId::new(app), master: master(host) })
+}
+
+fn request_shortfall(peer: PeerId, app: &str) -> Effect {
+    let message = DriverToMaster::RequestShortfall { app: AppId::new(app) };
+    Effect::Send { peer, message: Outbound::Master(message) }
+}
+
+fn unreachable(host: &str) -> Event {
+    Event::ConnectFailed { master: master(host), error: "refused".to_owned() }
+}
+
+fn from_master(peer: PeerId, message: MasterToDriver) -> Event {
+    Event::Received { peer, message: Inbound::Master(message) }
+}
+
+fn too_small() -> Shortfall {
+    let asked = shortfall::Amounts { cores: Cores(16), memory: MiB(1024), ..Default::default() };
+    let largest = shortfall::Amounts { cores: Cores(8), memory: MiB(4096), ..Default::default() };
+    let missing = shortfall::Missing::Executors { missing: 2, of: 2 };
+    Shortfall { missing, asked, reason: shortfall::Reason::TooSmall { largest } }
+}
+
+#[test]
+fn all_masters_are_asked_and_the_first_to_answer_wins() {
+    let mut bench = Bench::new(&["m1", "m2", "m3", "m1"]);
+    assert_eq!(bench.apply(Event::Start), [connect("m1"), connect("m2"), connect("m3")]);
+    for (peer, host) in [(1, "m1"), (2, "m2")] {
+        let connected = bench.apply(Event::Connected { peer: PeerId(peer), master: master(host) });
+        assert_eq!(connected, [ask(PeerId(peer))]);
+    }
+    let answer = bench.apply(from_master(PeerId(2), registered("app-1")));
+    assert_eq!(
+        answer,
+        [
+            Effect::Close { peer: PeerId(1) },
+            registered_note("app-1", "m2"),
+            request_shortfall(PeerId(2), "app-1"),
+        ]
+    );
+    assert_eq!(bench.apply(from_master(PeerId(1), registered("app-9"))), []);
+    let late = bench.apply(Event::Connected { peer: PeerId(3), master: master("m3") });
+    assert_eq!(late, [Effect::Close { peer: PeerId(3) }]);
+    assert_eq!(bench.apply(from_master(PeerId(2), registered("app-1"))), [], "repeated");
+    assert_eq!(bench.driver.app(), Some(&AppId::new("app-1")));
+}
+
+#[test]
+fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
+    let mut bench = Bench::new(&["m1"]);
+    bench.apply(Event::Start);
+    let (mut rounds, mut longest, mut last) = (1, Duration::ZERO, bench.now);
+    let outcome = loop {
+        let note = Note::MasterUnreachable { master: master("m1"), error: "refused".to_owned() };
+        assert_eq!(bench.apply(unreachable("m1")), [Effect::Note(note)]);
+        let (at, reason) = bench.driver.next_deadline().expect("a driver without a Master tries again");
+        longest = longest.max(at.since(last));
+        (bench.now, last) = (at, at);
+        let effects = bench.apply(Event::Deadline);
+        if reason == Reason::RegistrationTimeout {
+            break effects;
+        }
+        assert_eq!(effects, [connect("m1")]);
+        rounds += 1;
+    };
+    let errors = vec![(master("m1"), "refused".to_owned())];
+    assert_eq!(outcome, [Effect::Done(Outcome::NoMaster { errors })]);
+    assert!((5..15).contains(&rounds), "{rounds} rounds");
+    assert!(longest > 4 * SECOND && longest < 30 * SECOND, "{longest:?}");
+}
+
+#[test]
+fn a_master_that_does_not_answer_is_asked_again_and_another_one_dialled_again() {
+    let mut bench = Bench::new(&["m1", "m2"]);
+    bench.apply(Event::Start);
+    bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+    bench.apply(unreachable("m2"));
+    assert_eq!(bench.pass(SECOND), [ask(MASTER), connect("m2")]);
+    let ended = bench.apply(Event::Disconnected { peer: MASTER });
+    assert_eq!(ended, []);
+    assert_eq!(bench.pass(2 * SECOND), [connect("m1")]);
+}
+
+#[test]
+fn tasks_go_on_while_the_master_is_lost_and_end_the_application_without_it() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    bench.apply(Event::InputEnded);
+    let lost = bench.apply(Event::Disconnected { peer: MASTER });
+    assert_eq!(lost, [Effect::Note(Note::MasterLost { master: master("m1") })]);
+    assert_eq!(bench.pass(SECOND), [connect("m1")]);
+    let end = bench.end(0, attempt(0, 0), exit(0));
+    assert_eq!(
+        end,
+        [
+            succeeded(attempt(0, 0)),
+            to_executor(0, DriverToExecutor::StopExecutor),
+            Effect::Done(Outcome::Completed)
+        ]
+    );
+}
+
+#[test]
+fn a_new_registration_replaces_the_executors_of_the_old_one() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    bench.apply(Event::Disconnected { peer: MASTER });
+    bench.pass(SECOND);
+    let again = PeerId(5);
+    let connected = bench.apply(Event::Connected { peer: again, master: master("m1") });
+    assert_eq!(connected, [ask(again)]);
+    // The new application's executor is quicker than the Master's answer.
+    let early = Event::Received { peer: PeerId(20), message: Inbound::Executor(register_for("app-2", 0, 1)) };
+    assert_eq!(bench.apply(early), []);
+    let lost = Note::ExecutorLost {
+        executor: ExecutorId(0),
+        host: "h0".to_owned(),
+        loss: crate::driver::ExecutorLoss::ApplicationReplaced,
+        tasks: 1,
+    };
+    let ready = Note::ExecutorRegistered { executor: ExecutorId(0), host: "h0".to_owned(), cores: Cores(1) };
+    let to_new = |message| Effect::Send { peer: PeerId(20), message: Outbound::Executor(message) };
+    let launch = DriverToExecutor::LaunchTask { attempt: attempt(0, 1), spec: spec(1), credit: WINDOW };
+    assert_eq!(
+        bench.apply(from_master(again, registered("app-2"))),
+        [
+            registered_note("app-2", "m1"),
+            Effect::Note(lost),
+            to_executor(0, DriverToExecutor::StopExecutor),
+            closed(0),
+            discard(attempt(0, 0)),
+            request_shortfall(again, "app-2"),
+            Effect::Note(ready),
+            to_new(DriverToExecutor::RegisteredExecutor),
+            to_new(launch),
+        ]
+    );
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [], "the old executor is not listened to");
+}
+
+#[test]
+fn executors_live_on_when_a_master_takes_the_application_up_again() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    bench.apply(Event::Disconnected { peer: MASTER });
+    bench.pass(SECOND);
+    bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
+    let resumed = bench.apply(from_master(PeerId(5), registered("app-1")));
+    assert_eq!(resumed, [registered_note("app-1", "m1"), request_shortfall(PeerId(5), "app-1")]);
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0))]);
+}
+
+#[test]
+fn a_removed_application_is_over() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    let end = ApplicationEnd::Refused { reason: "no".to_owned() };
+    assert_eq!(
+        bench.master(MasterToDriver::ApplicationRemoved(end.clone())),
+        [cancelled(0), to_executor(0, DriverToExecutor::StopExecutor), Effect::Done(Outcome::Removed(end))]
+    );
+}
+
+#[test]
+fn strangers_are_turned_away() {
+    let mut bench = Bench::with_executors(&[1]);
+    for (id, message, reason) in [
+        (7, register_for("app-2", 7, 1), RefusedExecutor::OtherApplication),
+        (8, register(0, 1), RefusedExecutor::NumberTaken),
+    ] {
+        let ExecutorToDriver::RegisterExecutor { executor, .. } = message else { continue };
+        assert_eq!(
+            bench.executor(id, message),
+            [
+                Effect::Note(Note::ExecutorRefused { executor, reason }),
+                to_executor(id, DriverToExecutor::RegisterExecutorFailed(reason)),
+                closed(id),
+            ]
+        );
+    }
+    let out_of_turn = ExecutorToDriver::StatusUpdate { attempt: attempt(0, 0), state: TaskState::Running };
+    let note = Effect::Note(Note::UnexpectedMessage { peer: peer(9) });
+    assert_eq!(bench.executor(9, out_of_turn.clone()), [note, closed(9)]);
+    assert_eq!(bench.executor(9, out_of_turn), [], "it is closing");
+    let note = Effect::Note(Note::UnexpectedMessage { peer: PeerId(30) });
+    let foreign = bench.apply(from_master(PeerId(30), registered("app-1")));
+    assert_eq!(foreign, [note, Effect::Close { peer: PeerId(30) }]);
+}
+
+#[test]
+fn an_executor_that_fits_nowhere_is_said_at_once() {
+    let mut bench = Bench::registered();
+    let answer = bench.master(MasterToDriver::Shortfalls(vec![(ProfileId::DEFAULT, too_small())]));
+    let note = Note::NeverFits { profile: ProfileId::DEFAULT, shortfall: too_small() };
+    assert_eq!(answer, [Effect::Note(note)]);
+}
+
+#[test]
+fn tasks_without_executors_are_explained_again_and_again() {
+    let mut bench = Bench::registered();
+    bench.master(MasterToDriver::Shortfalls(Vec::new()));
+    assert_eq!(bench.pass(15 * SECOND), [], "there is nothing to run");
+    bench.submit(0, 1);
+    for round in 2..4 {
+        assert_eq!(bench.driver.next_deadline(), Some((bench.now + 15 * SECOND, Reason::Starvation)));
+        assert_eq!(bench.pass(15 * SECOND), [request_shortfall(MASTER, "app-1")]);
+        let shortfalls = vec![(ProfileId::DEFAULT, too_small())];
+        let answer = bench.master(MasterToDriver::Shortfalls(shortfalls.clone()));
+        let standing = MasterStanding::Registered { master: master("m1"), shortfalls };
+        let note = Note::NoExecutor { waited: round * 15 * SECOND, master: standing };
+        assert_eq!(answer, [Effect::Note(note)]);
+    }
+    bench.executor(0, register(0, 1));
+    assert_eq!(bench.driver.next_deadline(), None);
+}
+
+#[test]
+fn tasks_without_executors_and_without_a_master_are_remarked_on() {
+    let mut bench = Bench::registered();
+    bench.submit(0, 1);
+    bench.apply(Event::Disconnected { peer: MASTER });
+    let effects = bench.pass(15 * SECOND);
+    let note = Note::NoExecutor { waited: 15 * SECOND, master: MasterStanding::Lost };
+    assert_eq!(effects, [connect("m1"), Effect::Note(note)]);
+}

@@ -1,0 +1,193 @@
+//! A driver with its Master and executors played by the test.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+
+use crate::address::Address;
+use crate::driver::{Config, Driver, Effect, Event, FailureCause, Inbound, Note, Outbound, TaskOutcome};
+use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, TaskId, WorkerId};
+use crate::machine::Machine;
+use crate::messages::{
+    ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver,
+    MasterToDriver, ResourceProfile, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+};
+use crate::process::{Command, ExitStatus};
+use crate::time::Timestamp;
+
+pub(super) const MASTER: PeerId = PeerId(1);
+pub(super) const WINDOW: u64 = 1000;
+
+/// A driver and the time.
+pub(super) struct Bench {
+    pub(super) driver: Driver,
+    pub(super) now: Timestamp,
+}
+
+impl Bench {
+    pub(super) fn new(masters: &[&str]) -> Self {
+        let config = Config {
+            masters: masters.iter().map(|&host| master(host)).collect(),
+            description: description(),
+            max_task_failures: 3,
+            output_credit: WINDOW,
+            registration_timeout: Duration::from_secs(60),
+            starvation_timeout: Duration::from_secs(15),
+            loss_delay: Duration::from_secs(5),
+            seed: 7,
+        };
+        Self { driver: Driver::new(config), now: Timestamp::from_millis(1_000_000) }
+    }
+
+    /// Registered as `app-1` with the Master `m1`.
+    pub(super) fn registered() -> Self {
+        let mut bench = Self::new(&["m1"]);
+        bench.apply(Event::Start);
+        bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
+        bench.master(registered("app-1"));
+        bench
+    }
+
+    /// Registered, with executors of these cores: number i on host `hi` by connection 10 + i.
+    pub(super) fn with_executors(cores: &[i64]) -> Self {
+        let mut bench = Self::registered();
+        for (id, &cores) in (0..).zip(cores) {
+            bench.executor(id, register(id, cores));
+        }
+        bench
+    }
+
+    pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
+        let effects = self.driver.apply(self.now, event);
+        self.driver.check().expect("the invariants hold");
+        effects
+    }
+
+    pub(super) fn master(&mut self, message: MasterToDriver) -> Vec<Effect> {
+        self.apply(Event::Received { peer: MASTER, message: Inbound::Master(message) })
+    }
+
+    pub(super) fn executor(&mut self, id: u32, message: ExecutorToDriver) -> Vec<Effect> {
+        self.apply(Event::Received { peer: peer(id), message: Inbound::Executor(message) })
+    }
+
+    pub(super) fn end(&mut self, id: u32, attempt: AttemptId, end: TaskEnd) -> Vec<Effect> {
+        self.executor(id, ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(end) })
+    }
+
+    pub(super) fn updated(&mut self, id: u32, state: ExecutorState) -> Vec<Effect> {
+        let executor = ExecutorId(id);
+        self.master(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None })
+    }
+
+    pub(super) fn submit(&mut self, task: u64, cores: i64) -> Vec<Effect> {
+        self.apply(Event::Submit { task: TaskId(task), spec: spec(cores) })
+    }
+
+    /// The time passes without an event.
+    pub(super) fn pass(&mut self, time: Duration) -> Vec<Effect> {
+        self.now = self.now + time;
+        self.apply(Event::Deadline)
+    }
+}
+
+pub(super) fn master(host: &str) -> Address {
+    Address::new(host, 7077)
+}
+
+pub(super) fn peer(executor: u32) -> PeerId {
+    PeerId(10 + u64::from(executor))
+}
+
+pub(super) fn description() -> ApplicationDescription {
+    let profile = ResourceProfile { cores: None, memory: Some(MiB(512)), ..ResourceProfile::default() };
+    ApplicationDescription {
+        name: "test".to_owned(),
+        user: "someone".to_owned(),
+        max_cores: None,
+        command: command(),
+        profile,
+        initial_limit: ExecutorLimit::Unlimited,
+    }
+}
+
+pub(super) fn command() -> Command {
+    Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() }
+}
+
+pub(super) fn spec(cores: i64) -> TaskSpec {
+    let (directory, stdin) = (TaskDirectory::Executor, Bytes::new());
+    TaskSpec { command: command(), directory, stdin, cores: Cores(cores) }
+}
+
+pub(super) fn registered(app: &str) -> MasterToDriver {
+    MasterToDriver::RegisteredApplication { app: AppId::new(app), master_url: master("m1").url() }
+}
+
+pub(super) fn register(id: u32, cores: i64) -> ExecutorToDriver {
+    register_for("app-1", id, cores)
+}
+
+pub(super) fn register_for(app: &str, id: u32, cores: i64) -> ExecutorToDriver {
+    ExecutorToDriver::RegisterExecutor {
+        app: AppId::new(app),
+        executor: ExecutorId(id),
+        worker: WorkerId::new(format!("worker-{id}")),
+        host: format!("h{id}"),
+        cores: Cores(cores),
+    }
+}
+
+/// Attempt `number` at a task.
+pub(super) fn attempt(task: u64, number: u32) -> AttemptId {
+    AttemptId { task: TaskId(task), attempt: number }
+}
+
+pub(super) fn exit(code: i32) -> TaskEnd {
+    TaskEnd::Exited(ExitStatus::Code(code))
+}
+
+// What the driver decides.
+
+pub(super) fn to_master(message: DriverToMaster) -> Effect {
+    Effect::Send { peer: MASTER, message: Outbound::Master(message) }
+}
+
+pub(super) fn to_executor(id: u32, message: DriverToExecutor) -> Effect {
+    Effect::Send { peer: peer(id), message: Outbound::Executor(message) }
+}
+
+pub(super) fn launch(on: u32, attempt: AttemptId) -> Effect {
+    launch_sized(on, attempt, 1)
+}
+
+pub(super) fn launch_sized(on: u32, attempt: AttemptId, cores: i64) -> Effect {
+    to_executor(on, DriverToExecutor::LaunchTask { attempt, spec: spec(cores), credit: WINDOW })
+}
+
+pub(super) fn discard(attempt: AttemptId) -> Effect {
+    Effect::DiscardOutput { attempt }
+}
+
+pub(super) fn ended(task: u64, outcome: TaskOutcome) -> Effect {
+    Effect::TaskEnded { task: TaskId(task), outcome }
+}
+
+pub(super) fn succeeded(attempt: AttemptId) -> Effect {
+    ended(attempt.task.0, TaskOutcome::Succeeded { attempt })
+}
+
+pub(super) fn cancelled(task: u64) -> Effect {
+    ended(task, TaskOutcome::Cancelled)
+}
+
+pub(super) fn failure_noted(attempt: AttemptId, on: u32, cause: FailureCause, failures: u32) -> Effect {
+    let (executor, host) = (ExecutorId(on), format!("h{on}"));
+    Effect::Note(Note::TaskFailed { attempt, executor, host, cause, failures, limit: 3 })
+}
+
+pub(super) fn closed(id: u32) -> Effect {
+    Effect::Close { peer: peer(id) }
+}

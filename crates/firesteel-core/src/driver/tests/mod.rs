@@ -1,0 +1,7 @@
+//! The driver's laws, each as a table of events with everything that was decided.
+
+mod application;
+mod bench;
+mod losses;
+mod output;
+mod tasks;

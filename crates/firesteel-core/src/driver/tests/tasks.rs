@@ -1,0 +1,209 @@
+//! Who runs what, and what becomes of it.
+
+use super::bench::*;
+use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome};
+use crate::ids::{AppId, ExecutorId, TaskId};
+use crate::machine::Machine;
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, TaskEnd};
+use crate::process::{StartFailure, StartStep};
+use firesteel_placement::Cores;
+
+#[test]
+fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
+    let mut bench = Bench::with_executors(&[1]);
+    assert_eq!(bench.submit(0, 1), [launch(0, attempt(0, 0))]);
+    assert_eq!(bench.submit(1, 1), []);
+    assert_eq!(bench.apply(Event::InputEnded), []);
+    let first = bench.end(0, attempt(0, 0), exit(0));
+    assert_eq!(first, [succeeded(attempt(0, 0)), launch(0, attempt(1, 0))]);
+    let last = bench.end(0, attempt(1, 0), exit(0));
+    let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
+    assert_eq!(
+        last,
+        [
+            succeeded(attempt(1, 0)),
+            to_executor(0, DriverToExecutor::StopExecutor),
+            to_master(unregister),
+            Effect::Done(Outcome::Completed),
+        ]
+    );
+    assert_eq!(bench.updated(0, ExecutorState::Killed(None)), []);
+    assert_eq!(bench.driver.next_deadline(), None);
+}
+
+#[test]
+fn executors_take_turns_with_one_task_each() {
+    let mut bench = Bench::registered();
+    for task in 0..7 {
+        assert_eq!(bench.submit(task, 1), []);
+    }
+    let on_two: Vec<_> = bench.executor(0, register(0, 2)).split_off(2);
+    assert_eq!(on_two, [launch(0, attempt(0, 0)), launch(0, attempt(1, 0))]);
+    bench.executor(1, register(1, 2));
+    bench.executor(2, register(2, 1));
+    let view = bench.driver.view();
+    let running: Vec<_> = view.executors.iter().map(|executor| executor.running.clone()).collect();
+    assert_eq!(running, [vec![TaskId(0), TaskId(1)], vec![TaskId(2), TaskId(3)], vec![TaskId(4)]]);
+
+    let mut bench = Bench::with_executors(&[2, 2, 1]);
+    let launched: Vec<_> = (0..6).flat_map(|task| bench.submit(task, 1)).collect();
+    let turns = [0, 1, 2, 0, 1];
+    let expected: Vec<_> = (0..).zip(turns).map(|(task, on)| launch(on, attempt(task, 0))).collect();
+    assert_eq!(launched, expected);
+}
+
+#[test]
+fn a_task_takes_its_cores_and_a_smaller_one_is_not_held_back() {
+    let mut bench = Bench::with_executors(&[3]);
+    assert_eq!(bench.submit(0, 2), [launch_sized(0, attempt(0, 0), 2)]);
+    assert_eq!(bench.submit(1, 2), []);
+    assert_eq!(bench.submit(2, 1), [launch(0, attempt(2, 0))]);
+    let next = bench.end(0, attempt(0, 0), exit(0));
+    assert_eq!(next, [succeeded(attempt(0, 0)), launch_sized(0, attempt(1, 0), 2)]);
+}
+
+#[test]
+fn a_failed_task_runs_again_elsewhere_before_all_later_ones() {
+    let mut bench = Bench::with_executors(&[1, 1]);
+    for task in 0..4 {
+        bench.submit(task, 1);
+    }
+    let a = attempt(0, 0);
+    let failed = bench.end(0, a, exit(1));
+    let cause = FailureCause::Ended(exit(1));
+    assert_eq!(failed, [failure_noted(a, 0, cause, 1), discard(a), launch(0, attempt(2, 0))]);
+    let other = bench.end(1, attempt(1, 0), exit(0));
+    assert_eq!(other, [succeeded(attempt(1, 0)), launch(1, attempt(0, 1))]);
+}
+
+#[test]
+fn a_task_that_failed_everywhere_may_run_anywhere() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    let a = attempt(0, 0);
+    let effects = bench.end(0, a, exit(1));
+    let cause = FailureCause::Ended(exit(1));
+    assert_eq!(effects, [failure_noted(a, 0, cause, 1), discard(a), launch(0, attempt(0, 1))]);
+}
+
+#[test]
+fn an_executor_too_small_for_a_task_does_not_keep_it_from_the_one_where_it_failed() {
+    let mut bench = Bench::with_executors(&[2, 1]);
+    bench.submit(0, 2);
+    let a = attempt(0, 0);
+    let effects = bench.end(0, a, exit(1));
+    let cause = FailureCause::Ended(exit(1));
+    assert_eq!(effects, [failure_noted(a, 0, cause, 1), discard(a), launch_sized(0, attempt(0, 1), 2)]);
+}
+
+#[test]
+fn a_retry_prefers_another_host() {
+    let mut bench = Bench::with_executors(&[1]);
+    let mut same_host = |id: u32, host: &str| {
+        let crate::messages::ExecutorToDriver::RegisterExecutor { app, executor, worker, cores, .. } =
+            register(id, 1)
+        else {
+            unreachable!("register makes that message")
+        };
+        let host = host.to_owned();
+        let message =
+            crate::messages::ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores };
+        bench.executor(id, message);
+    };
+    same_host(1, "h0");
+    same_host(2, "h2");
+    bench.submit(0, 1);
+    let a = attempt(0, 0);
+    let effects = bench.end(0, a, exit(1));
+    let cause = FailureCause::Ended(exit(1));
+    assert_eq!(effects, [failure_noted(a, 0, cause, 1), discard(a), launch(2, attempt(0, 1))]);
+}
+
+#[test]
+fn a_task_that_failed_as_often_as_it_may_is_given_up_with_its_last_output() {
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    let failure = StartFailure { step: StartStep::Program, error: "nonesuch: not found".to_owned() };
+    let end = TaskEnd::NotStarted(failure);
+    let cause = FailureCause::Ended(end.clone());
+    for number in 0..2 {
+        let a = attempt(0, number);
+        let again =
+            [failure_noted(a, 0, cause.clone(), number + 1), discard(a), launch(0, attempt(0, number + 1))];
+        assert_eq!(bench.end(0, a, end.clone()), again);
+    }
+    let last = attempt(0, 2);
+    let outcome = TaskOutcome::Failed { attempt: last, failures: 3, cause: cause.clone() };
+    assert_eq!(bench.end(0, last, end.clone()), [failure_noted(last, 0, cause, 3), ended(0, outcome)]);
+    assert_eq!(bench.end(0, last, end), [], "a task ends once");
+    assert_eq!(bench.driver.view().failed, 1);
+}
+
+#[test]
+fn a_task_larger_than_every_executor_is_said_once_and_waits() {
+    let mut bench = Bench::with_executors(&[2]);
+    let note = Note::TaskTooLarge { task: TaskId(0), cores: Cores(4), largest: Cores(2) };
+    assert_eq!(bench.submit(0, 4), [Effect::Note(note)]);
+    assert_eq!(bench.submit(1, 4), []);
+    let larger = bench.executor(1, register(1, 4));
+    assert_eq!(larger.last(), Some(&launch_sized(1, attempt(0, 0), 4)));
+}
+
+#[test]
+fn the_room_is_bounded_by_the_cores_and_not_by_the_input() {
+    let mut bench = Bench::registered();
+    assert_eq!(bench.driver.room(), 64);
+    for task in 0..64 {
+        bench.submit(task, 1);
+    }
+    assert_eq!(bench.driver.room(), 0);
+    bench.executor(0, register(0, 100));
+    assert_eq!(bench.driver.room(), 400);
+    bench.apply(Event::InputEnded);
+    assert_eq!(bench.driver.room(), 0);
+}
+
+#[test]
+fn cancelling_ends_every_task_once_and_stops_the_executors() {
+    let mut bench = Bench::with_executors(&[1, 1]);
+    for task in 0..3 {
+        bench.submit(task, 1);
+    }
+    let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
+    assert_eq!(
+        bench.apply(Event::Cancel),
+        [
+            cancelled(0),
+            cancelled(1),
+            cancelled(2),
+            to_executor(0, DriverToExecutor::StopExecutor),
+            to_executor(1, DriverToExecutor::StopExecutor),
+            to_master(unregister),
+            Effect::Done(Outcome::Cancelled),
+        ]
+    );
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), []);
+    assert_eq!(bench.apply(Event::Cancel), []);
+}
+
+#[test]
+fn a_task_out_of_order_is_ignored() {
+    let mut bench = Bench::registered();
+    bench.submit(3, 1);
+    for task in [3, 2] {
+        assert_eq!(bench.submit(task, 1), [Effect::Note(Note::UnexpectedTask { task: TaskId(task) })]);
+    }
+    bench.apply(Event::InputEnded);
+    assert_eq!(bench.submit(4, 1), [Effect::Note(Note::UnexpectedTask { task: TaskId(4) })]);
+}
+
+#[test]
+fn words_from_an_executor_about_another_ones_task_change_nothing() {
+    let mut bench = Bench::with_executors(&[1, 1]);
+    bench.submit(0, 1);
+    assert_eq!(bench.end(1, attempt(0, 0), exit(0)), []);
+    assert_eq!(bench.end(0, attempt(0, 1), exit(0)), []);
+    assert_eq!(bench.end(0, attempt(9, 0), exit(0)), []);
+    assert_eq!(bench.driver.view().executors[0].id, ExecutorId(0));
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0))]);
+}
