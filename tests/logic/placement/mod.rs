@@ -5,5 +5,6 @@ mod golden;
 mod plan;
 mod properties;
 mod reference;
+mod schedule;
 mod shortfall;
 mod tables;

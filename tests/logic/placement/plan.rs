@@ -72,13 +72,49 @@ fn a_pass_names_the_field_that_is_wrong_too() {
 }
 
 #[test]
+fn a_pass_that_says_what_cannot_be_is_refused() {
+    let pass = |profiles: &str, next: u32, workers: &str| {
+        format!(
+            r#"{{"i":9,"spread_out":true,"policy":"WORKER_ID","default_cores":null,"workers":[{workers}],"apps":[{{"cores_max":4,"profiles":[{profiles}],"existing_executors":[{{"rp_id":0,"cores":1,"count":2}}],"next_executor_id":{next}}}]}}"#
+        )
+    };
+    let profile = |id: u32| format!(r#"{{"rp_id":{id},"cores":1,"memory_mb":512,"executor_limit":null}}"#);
+    let worker =
+        r#"{"id":"w1","state":"ALIVE","cores":8,"cores_free":8,"memory_mb":1024,"memory_free_mb":1024}"#;
+    let (one, two) = (profile(0), format!("{},{}", profile(0), profile(0)));
+    for (line, expected) in [
+        (
+            pass(&two, 2, worker),
+            "pass 9: apps[0].profiles: the first is profile 0, and each other has a number of its own",
+        ),
+        (pass(&one, 1, worker), "pass 9: apps[0].next_executor_id: 1, but it holds 2 executors"),
+        (
+            pass(&one, 2, &format!("{worker},{worker}")),
+            "pass 9: worker w1 has the id, address or connection of another one",
+        ),
+    ] {
+        let pass = plan::passes(line.as_bytes()).next().expect("a line").expect("well formed");
+        assert_eq!(pass.answer().map_err(|error| error.to_string()), Err(expected.to_owned()));
+    }
+    let sound = pass(&one, 2, worker);
+    let pass = plan::passes(sound.as_bytes()).next().expect("a line").expect("well formed");
+    assert_eq!(pass.answer().map(|answer| answer.launches.len()), Ok(2));
+}
+
+#[test]
 fn an_answer_is_one_line() {
     let call = r#"{"i":7,"spread_out":true,"app":{"cores_max":null,"cores_per_executor":2,"memory_per_executor_mb":512,"executor_limit":null},"workers":[{"cores_free":5,"memory_free_mb":9999},{"cores_free":1,"memory_free_mb":9999}]}"#;
+    let pass = r#"{"i":8,"spread_out":true,"policy":"WORKER_ID","default_cores":3,"workers":[{"id":"w1","state":"ALIVE","cores":8,"cores_free":8,"memory_mb":1024,"memory_free_mb":1024,"resources":{"gpu":{"addresses":["0","1"],"free":["1"]}}}],"apps":[{"cores_max":null,"profiles":[{"rp_id":0,"cores":null,"memory_mb":512,"executor_limit":null,"resources":{"gpu":1}}],"next_executor_id":5}]}"#;
     let mut written = Vec::new();
-    for call in plan::calls(call.as_bytes()) {
-        plan::write_line(&mut written, &call.expect("it is sound").answer()).expect("a vector takes it");
+    for question in plan::questions(format!("{call}\n{pass}").as_bytes()) {
+        let answer = question.expect("it is well formed").answer().expect("it can be");
+        plan::write_line(&mut written, &answer).expect("a vector takes it");
     }
-    assert_eq!(String::from_utf8(written).as_deref(), Ok("{\"i\":7,\"assigned_cores\":[4,0]}\n"));
+    let expected = [
+        r#"{"i":7,"assigned_cores":[4,0]}"#,
+        r#"{"i":8,"launches":[{"app":0,"worker":"w1","exec_id":5,"cores":3,"memory_mb":512,"rp_id":0,"resources":{"gpu":["1"]}}],"apps_after":[{"cores_left":0,"state":"RUNNING"}]}"#,
+    ];
+    assert_eq!(String::from_utf8(written).expect("text").lines().collect::<Vec<_>>(), expected);
 }
 
 fn said<T>(read: &Result<T, LineError>) -> String {

@@ -2,10 +2,10 @@
 
 use std::io::{self, BufRead, Write};
 
-use serde::Serialize;
-use serde::de::DeserializeOwned;
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::{Deserialize, Serialize};
 
-use super::{PlacementCall, SchedulePass};
+use super::{PlacementCall, Question, SchedulePass};
 
 /// Why a line of a plan cannot be used. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
@@ -31,16 +31,26 @@ pub enum LineError {
     },
 }
 
-/// Reads placement calls, one a line. Empty lines are passed over; after an error that is not the line's own fault,
-/// nothing more comes.
-pub fn calls(input: impl BufRead) -> impl Iterator<Item = Result<PlacementCall, LineError>> {
-    lines(input)
+/// Reads the lines of a plan, of one kind or of both. A line with `apps` is a pass, any other a call. Empty lines are
+/// passed over; after an error of the input itself nothing more comes.
+pub fn questions(input: impl BufRead) -> impl Iterator<Item = Result<Question, LineError>> {
+    lines(input, |line, text| {
+        let kind: Kind = parse(line, text)?;
+        match kind.apps {
+            Some(_) => parse(line, text).map(Question::Pass),
+            None => parse(line, text).map(Question::Call),
+        }
+    })
 }
 
-/// Reads scheduling passes, one a line. Empty lines are passed over; after an error that is not the line's own
-/// fault, nothing more comes.
+/// Reads placement calls only, as [`questions`] does.
+pub fn calls(input: impl BufRead) -> impl Iterator<Item = Result<PlacementCall, LineError>> {
+    lines(input, parse)
+}
+
+/// Reads scheduling passes only, as [`questions`] does.
 pub fn passes(input: impl BufRead) -> impl Iterator<Item = Result<SchedulePass, LineError>> {
-    lines(input)
+    lines(input, parse)
 }
 
 /// Writes an answer as one line.
@@ -52,7 +62,10 @@ pub fn write_line(output: &mut impl Write, answer: &impl Serialize) -> io::Resul
     output.write_all(b"\n")
 }
 
-fn lines<T: DeserializeOwned>(mut input: impl BufRead) -> impl Iterator<Item = Result<T, LineError>> {
+fn lines<T>(
+    mut input: impl BufRead,
+    parse: impl Fn(u64, &[u8]) -> Result<T, LineError>,
+) -> impl Iterator<Item = Result<T, LineError>> {
     let mut line = 0;
     let mut text = Vec::new();
     let mut failed = false;
@@ -72,6 +85,11 @@ fn lines<T: DeserializeOwned>(mut input: impl BufRead) -> impl Iterator<Item = R
         }
         None
     })
+}
+
+#[derive(Deserialize)]
+struct Kind {
+    apps: Option<IgnoredAny>,
 }
 
 fn parse<T: DeserializeOwned>(line: u64, text: &[u8]) -> Result<T, LineError> {

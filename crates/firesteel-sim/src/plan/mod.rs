@@ -2,18 +2,22 @@
 //!
 //! Two kinds of line are read, both one JSON object: a [`PlacementCall`] (one application over workers in a given
 //! order: which cores does each give?) and a [`SchedulePass`] (all applications over all workers: what is
-//! launched where?). They are the formats of `fixtures/placement/`, and described there. Fields beyond the
+//! launched where?); a [`Question`] is either. They are the formats of `fixtures/placement/`, and described there. Fields beyond the
 //! format are ignored; a field of the format may be left out only where its type here is documented to have a default.
 //!
 //! Nothing in here opens a file: input is any [`BufRead`](std::io::BufRead), output any [`Write`](std::io::Write).
 
+mod answer;
 mod call;
 mod line;
 mod pass;
+mod question;
 
+pub use answer::PassError;
 pub use call::{CallAnswer, CallWorker, PlacementCall};
-pub use line::{LineError, calls, passes, write_line};
+pub use line::{LineError, calls, passes, questions, write_line};
 pub use pass::{
     AppAfter, AppStanding, HeldExecutors, Launch, PassAddresses, PassAnswer, PassApp, PassProfile,
     PassWorker, SchedulePass, WorkerStanding,
 };
+pub use question::{Answer, Question};

@@ -115,7 +115,14 @@ pub struct HeldExecutors {
     /// Cores of each.
     pub cores: Cores,
     /// How many.
-    pub count: u32,
+    pub count: u16,
+}
+
+impl HeldExecutors {
+    /// The cores of all of them.
+    pub(super) fn all_cores(&self) -> Cores {
+        Cores(self.cores.0.saturating_mul(self.count.into()))
+    }
 }
 
 /// The answer to a pass.
@@ -171,8 +178,7 @@ pub enum AppStanding {
 
 /// The cores that an application may still get: its maximum, or the default one, less what it holds.
 pub(super) fn cores_left(own: Option<Cores>, default: Option<Cores>, held: &[HeldExecutors]) -> Cores {
-    let cores_held = held.iter().map(|held| Cores(held.cores.0.saturating_mul(i64::from(held.count)))).sum();
-    own.or(default).unwrap_or(Cores::UNLIMITED) - cores_held
+    own.or(default).unwrap_or(Cores::UNLIMITED) - held.iter().map(HeldExecutors::all_cores).sum()
 }
 
 /// The line as it is written.

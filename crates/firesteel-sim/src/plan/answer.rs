@@ -1,0 +1,194 @@
+//! A pass is answered by a Master: its tables are made from the line, and its first scheduling pass is the answer.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use firesteel_core::master::{
+    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Master, Outbound, ProfileSnapshot,
+    Snapshot, SnapshotError, WorkerSnapshot,
+};
+use firesteel_core::messages::{
+    ApplicationDescription, ExecutorLaunch, MasterToWorker, ResourceProfile, WorkerDescription,
+};
+use firesteel_core::process::Command;
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::{Cores, MiB, Resources};
+
+use super::{
+    AppAfter, AppStanding, HeldExecutors, Launch, PassAnswer, PassApp, PassProfile, PassWorker, SchedulePass,
+    WorkerStanding,
+};
+
+/// A Worker that is on no line. It runs what the applications hold, and has nothing free.
+const ELSEWHERE: &str = "(elsewhere)";
+
+/// Why a pass cannot be answered.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum PassError {
+    /// The first profile of an application is not the default one, or two have the same number.
+    #[error(
+        "pass {pass}: apps[{app}].profiles: the first is profile 0, and each other has a number of its own"
+    )]
+    Profiles {
+        /// Number of the pass.
+        pass: u64,
+        /// Index of the application.
+        app: usize,
+    },
+    /// An application holds more executors than it has had.
+    #[error("pass {pass}: apps[{app}].next_executor_id: {next}, but it holds {held} executors")]
+    NextExecutor {
+        /// Number of the pass.
+        pass: u64,
+        /// Index of the application.
+        app: usize,
+        /// The id that its next executor is to get.
+        next: u32,
+        /// How many executors it holds.
+        held: usize,
+    },
+    /// The line contradicts itself otherwise.
+    #[error("pass {pass}: {reason}")]
+    Contradiction {
+        /// Number of the pass.
+        pass: u64,
+        /// In what.
+        reason: SnapshotError,
+    },
+}
+
+impl SchedulePass {
+    /// Runs the pass.
+    ///
+    /// # Errors
+    /// The line says what cannot be.
+    pub fn answer(&self) -> Result<PassAnswer, PassError> {
+        let now = Timestamp::default();
+        let config = Config {
+            strategy: self.strategy,
+            worker_order: self.order,
+            default_cores: self.default_cores,
+            ..Config::default()
+        };
+        let mut master = Master::restore(config, now, self.snapshot()?)
+            .map_err(|reason| PassError::Contradiction { pass: self.i, reason })?;
+        let effects = master.apply(now, Event::Deadline);
+        let launches: Vec<_> = effects.into_iter().filter_map(|effect| self.launch(effect)).collect();
+        let launched: BTreeSet<_> = launches.iter().map(|launch| launch.app).collect();
+
+        let granted = master.view().applications.into_iter().map(|app| app.cores_granted);
+        let after = |((index, app), granted): ((usize, &PassApp), Cores)| AppAfter {
+            cores_left: app.cores_max.unwrap_or(self.default_cores) - granted,
+            state: if launched.contains(&index) { AppStanding::Running } else { AppStanding::Waiting },
+        };
+        let apps_after = self.apps.iter().enumerate().zip(granted).map(after).collect();
+        Ok(PassAnswer { i: self.i, launches, apps_after })
+    }
+
+    fn snapshot(&self) -> Result<Snapshot, PassError> {
+        let all = self.workers.iter().zip(0..);
+        let alive = all.filter(|(worker, _)| worker.state == WorkerStanding::Alive);
+        let mut workers: Vec<_> = alive.map(|(worker, peer)| worker.snapshot(PeerId(peer))).collect();
+        workers.push(self.elsewhere());
+        let applications = self.apps.iter().enumerate().map(|(index, app)| self.application(index, app));
+        Ok(Snapshot { workers, applications: applications.collect::<Result<_, _>>()? })
+    }
+
+    fn elsewhere(&self) -> WorkerSnapshot {
+        let held = self.apps.iter().flat_map(|app| &app.existing_executors).map(HeldExecutors::all_cores);
+        WorkerSnapshot {
+            description: description(ELSEWHERE, held.sum(), MiB::ZERO, Resources::default()),
+            peer: PeerId(self.workers.len() as u64),
+        }
+    }
+
+    /// An application's id is its index.
+    fn application(&self, index: usize, app: &PassApp) -> Result<ApplicationSnapshot, PassError> {
+        let (pass, next) = (self.i, app.next_executor_id);
+        let numbers: BTreeSet<_> = app.profiles.iter().map(|profile| profile.rp_id).collect();
+        let Some((default, others)) = app.profiles.split_first() else {
+            return Err(PassError::Profiles { pass, app: index });
+        };
+        if default.rp_id != 0 || numbers.len() != app.profiles.len() {
+            return Err(PassError::Profiles { pass, app: index });
+        }
+        let executors = app.executors();
+        if executors.len() > next as usize {
+            return Err(PassError::NextExecutor { pass, app: index, next, held: executors.len() });
+        }
+        let command =
+            Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() };
+        Ok(ApplicationSnapshot {
+            id: AppId::new(index.to_string()),
+            description: ApplicationDescription {
+                name: format!("apps[{index}]"),
+                user: String::new(),
+                max_cores: app.cores_max,
+                command,
+                profile: default.needs(),
+                initial_limit: default.limit,
+            },
+            peer: PeerId((self.workers.len() + 1 + index) as u64),
+            profiles: others.iter().map(PassProfile::snapshot).collect(),
+            executors,
+            next_executor: ExecutorId(next),
+        })
+    }
+
+    fn launch(&self, effect: Effect) -> Option<Launch> {
+        let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } = effect
+        else {
+            return None;
+        };
+        let ExecutorLaunch { executor, profile, cores, memory, resources, .. } = launch;
+        Some(Launch {
+            app: executor.app.as_str().parse().ok()?,
+            worker: self.workers.get(peer.0 as usize)?.id.clone(),
+            exec_id: executor.executor.0,
+            cores,
+            memory,
+            rp_id: profile.0,
+            resources,
+        })
+    }
+}
+
+impl PassWorker {
+    /// A Worker that has in all what this one has free.
+    fn snapshot(&self, peer: PeerId) -> WorkerSnapshot {
+        let free = self.resources.iter().map(|(name, addresses)| (name, &addresses.free));
+        WorkerSnapshot {
+            description: description(&self.id, self.cores_free, self.memory_free, free.collect()),
+            peer,
+        }
+    }
+}
+
+impl PassApp {
+    /// What the application holds, numbered from 0.
+    fn executors(&self) -> Vec<ExecutorSnapshot> {
+        let each = |held: &HeldExecutors| std::iter::repeat_n(*held, held.count.into());
+        let executor = |(held, id): (HeldExecutors, u32)| ExecutorSnapshot {
+            id: ExecutorId(id),
+            profile: ProfileId(held.rp_id),
+            worker: WorkerId::new(ELSEWHERE),
+            cores: held.cores,
+            memory: MiB::ZERO,
+        };
+        self.existing_executors.iter().flat_map(each).zip(0..).map(executor).collect()
+    }
+}
+
+impl PassProfile {
+    fn needs(&self) -> ResourceProfile {
+        ResourceProfile { cores: self.cores, memory: self.memory, resources: self.resources.clone() }
+    }
+
+    fn snapshot(&self) -> ProfileSnapshot {
+        ProfileSnapshot { id: ProfileId(self.rp_id), profile: self.needs(), limit: self.limit }
+    }
+}
+
+fn description(id: &str, cores: Cores, memory: MiB, resources: Resources) -> WorkerDescription {
+    WorkerDescription { id: WorkerId::new(id), host: id.to_owned(), port: 0, cores, memory, resources }
+}
