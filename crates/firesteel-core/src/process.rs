@@ -22,20 +22,24 @@ pub struct Command {
 /// `sh -c 'echo hi'`, quoted where a shell would need it.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_quoted(f, &self.program)?;
-        self.arguments.iter().try_for_each(|argument| {
-            f.write_str(" ")?;
-            write_quoted(f, argument)
-        })
+        write!(f, "{}", Quoted(&self.program))?;
+        self.arguments.iter().try_for_each(|argument| write!(f, " {}", Quoted(argument)))
     }
 }
 
-fn write_quoted(f: &mut fmt::Formatter<'_>, word: &str) -> fmt::Result {
-    let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,@%+{}".contains(&b);
-    if !word.is_empty() && word.bytes().all(plain) {
-        return f.write_str(word);
+/// A word, quoted where a shell would need it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Quoted<'a>(pub &'a str);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(word) = self;
+        let plain = |b: u8| b.is_ascii_alphanumeric() || b"-_./:=,@%+{}".contains(&b);
+        if !word.is_empty() && word.bytes().all(plain) {
+            return f.write_str(word);
+        }
+        write!(f, "'{}'", word.replace('\'', r"'\''"))
     }
-    write!(f, "'{}'", word.replace('\'', r"'\''"))
 }
 
 /// A word of an executor's command that its Worker fills in.
