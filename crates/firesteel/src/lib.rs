@@ -6,3 +6,4 @@ mod kind;
 pub mod net;
 pub mod owner;
 pub mod signals;
+pub mod worker;

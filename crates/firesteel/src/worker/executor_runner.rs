@@ -1,0 +1,175 @@
+//! The ExecutorRunner: one task for one executor's process, from its start until nothing of it is left.
+
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::ids::WorkerId;
+use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
+use firesteel_core::worker::{Event, ExecutorPlan};
+use nix::sys::signal::{self, killpg};
+use nix::unistd::Pid;
+use tokio::process::Child;
+use tokio::sync::mpsc;
+
+use super::environment;
+use super::header::header;
+use super::strays::{Marker, kill_bearers};
+use super::work_directory::{Outputs, WorkDirectory};
+use crate::inbox::Inbox;
+
+/// Signals that may wait for a runner. The machine sends two at most.
+const SIGNALS: usize = 4;
+
+/// How long killed strays may take to be gone before the executor's end is reported all the same.
+const STRAYS_LIMIT: Duration = Duration::from_secs(10);
+
+/// What all runners of a Worker have in common.
+#[derive(Debug)]
+pub struct Site {
+    /// The Worker's id, part of every marker.
+    pub worker: WorkerId,
+    /// Where executors have their directories.
+    pub work: WorkDirectory,
+    /// What `{{FIRESTEEL}}` stands for.
+    pub firesteel: PathBuf,
+}
+
+/// The handle of a runner. Dropping it does not end the executor.
+#[derive(Debug)]
+pub struct ExecutorRunner {
+    signals: mpsc::Sender<Signal>,
+}
+
+impl ExecutorRunner {
+    /// Starts an executor. [`Event::RunnerStarted`] or [`Event::RunnerFailed`] comes to the inbox, and after the
+    /// first, once nothing of the executor is left, [`Event::RunnerExited`].
+    ///
+    /// To be called on a thread of the runtime: see [`super`].
+    #[must_use]
+    pub fn start(plan: ExecutorPlan, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
+        let (sender, signals) = mpsc::channel(SIGNALS);
+        tokio::spawn(run(plan, site, signals, inbox));
+        Self { signals: sender }
+    }
+
+    /// Signals the executor's process group; before its start, as soon as it has started. Nothing if it has
+    /// ended.
+    pub fn signal(&self, signal: Signal) {
+        // Full: it is being ended already.
+        let _ = self.signals.try_send(signal);
+    }
+
+    /// Whether the executor's end was reported.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.signals.is_closed()
+    }
+}
+
+async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal>, inbox: Inbox<Event>) {
+    let executor = plan.executor.clone();
+    let marker = Marker::of_executor(&site.worker, &executor);
+    let last = match start(plan, &site).await {
+        Ok((child, group)) => {
+            let pid = group.as_raw().unsigned_abs();
+            // If the owner has ended, the reaper sees to the process.
+            let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
+            let status = wait(child, group, signals).await;
+            kill_the_rest(group, marker).await;
+            Event::RunnerExited { executor, status }
+        }
+        Err(failure) => Event::RunnerFailed { executor, failure },
+    };
+    let _ = inbox.send(last).await;
+}
+
+/// The process and the group that it leads.
+async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Pid), StartFailure> {
+    fill_in_own_binary(&mut plan.command, site);
+    let directory = site.work.of_executor(&plan.executor);
+    let variables = environment::of(&plan, &site.worker, &directory);
+
+    let header = header(&plan.command, &variables);
+    let (executor, at) = (plan.executor.clone(), Arc::clone(site));
+    let prepared = tokio::task::spawn_blocking(move || at.work.prepare(&executor, &header)).await;
+    let Outputs { stdout, stderr } = prepared.expect("preparing a directory does not panic")?;
+
+    let Command { program, arguments, environment: _ } = plan.command;
+    let mut command = std::process::Command::new(&program);
+    for name in environment::not_inherited() {
+        command.env_remove(name);
+    }
+    command
+        .args(arguments)
+        .envs(variables)
+        .current_dir(directory)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .process_group(0);
+    let failure = |error: std::io::Error| StartFailure {
+        step: StartStep::Program,
+        error: format!("{program}: {error}"),
+    };
+    let child = tokio::process::Command::from(command).spawn().map_err(failure)?;
+    let pid = child.id().expect("a process that was not waited for has an id");
+    let group = Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit"));
+    Ok((child, group))
+}
+
+fn fill_in_own_binary(command: &mut Command, site: &Site) {
+    for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
+        if Placeholder::of(word) == Some(Placeholder::Firesteel) {
+            *word = site.firesteel.display().to_string();
+        }
+    }
+}
+
+/// Waits for the process's end and passes signals on meanwhile. A signal cannot hit a stranger: until the end was
+/// waited for, here, the id is the process's.
+async fn wait(mut child: Child, group: Pid, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
+    loop {
+        tokio::select! {
+            status = child.wait() => return exit_status(status),
+            Some(signal) = signals.recv() => {
+                let signal = match signal {
+                    Signal::Terminate => signal::Signal::SIGTERM,
+                    Signal::Kill => signal::Signal::SIGKILL,
+                };
+                // It may have ended meanwhile.
+                let _ = killpg(group, signal);
+            }
+        }
+    }
+}
+
+fn exit_status(status: std::io::Result<std::process::ExitStatus>) -> ExitStatus {
+    match status {
+        Ok(status) => match (status.code(), status.signal()) {
+            (Some(code), _) => ExitStatus::Code(code),
+            (None, Some(signal)) => ExitStatus::Signal(signal),
+            (None, None) => unreachable!("a process ends with a code or by a signal"),
+        },
+        Err(error) => {
+            tracing::error!("cannot learn how a process ended, reporting code 255: {error}");
+            ExitStatus::Code(255)
+        }
+    }
+}
+
+/// Kills what the process left behind: its group, and then those that left the group.
+async fn kill_the_rest(group: Pid, marker: Marker) {
+    // As long as the group has members its id is nobody else's. Where it had none the id has been free for the
+    // moment since the wait.
+    let _ = killpg(group, signal::Signal::SIGKILL);
+    let killing = tokio::task::spawn_blocking(move || kill_bearers(&marker, 1, STRAYS_LIMIT)).await;
+    if let Err(survivors) = killing.expect("looking for processes does not panic") {
+        tracing::error!("an executor has ended and {survivors}");
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

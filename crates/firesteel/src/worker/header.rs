@@ -1,0 +1,76 @@
+//! What stands at the top of an executor's `stderr`: how it was started.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::process::{Command, Quoted};
+
+/// What stands in the place of a secret. Source: Spark, 4.0.1.
+const REDACTED: &str = "*********(redacted)";
+
+/// A name with one of these in it, in either case, is a secret's name.
+const SECRET: [&str; 4] = ["SECRET", "PASSWORD", "TOKEN", "KEY"];
+
+/// The command and the variables that were added to the environment, quoted as for a shell and without
+/// secrets; a line of 40 `=`; an empty line.
+///
+/// Source: Spark Worker, 4.0.1, which shows the command only.
+#[must_use]
+pub fn header(command: &Command, variables: &BTreeMap<String, String>) -> String {
+    let mut text = format!("Firesteel Executor Command: {}\n", redacted(command));
+    text.push_str("Firesteel Executor Environment:");
+    for (name, value) in variables {
+        let value = if is_secret(name) { REDACTED } else { value };
+        text.push(' ');
+        text.push_str(&Quoted(&format!("{name}={value}")).to_string());
+    }
+    text.push('\n');
+    text.push_str(&"=".repeat(40));
+    text.push_str("\n\n");
+    text
+}
+
+/// The command with `--password=x`, `PASSWORD=x` and what follows `--password` made unreadable.
+fn redacted(command: &Command) -> Command {
+    let mut after_secret = false;
+    let redact = |argument: &String| {
+        let (name, value) = argument.split_once('=').unzip();
+        let text = match (name, value) {
+            (Some(name), Some(_)) if is_secret(name) => format!("{name}={REDACTED}"),
+            _ if after_secret && !argument.starts_with('-') => REDACTED.to_owned(),
+            _ => argument.clone(),
+        };
+        after_secret = name.is_none() && argument.starts_with('-') && is_secret(argument);
+        text
+    };
+    Command { arguments: command.arguments.iter().map(redact).collect(), ..command.clone() }
+}
+
+fn is_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET.iter().any(|secret| name.contains(secret))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_header_shows_command_and_environment_without_secrets() {
+        let words = ["-c", "echo hi", "--token", "abc", "--api-key=def", "DB_PASSWORD=ghi", "--secret", "-v"];
+        let command = Command {
+            program: "sh".into(),
+            arguments: words.map(String::from).to_vec(),
+            environment: BTreeMap::new(),
+        };
+        let variables = [("APP", "a b"), ("AWS_SECRET_ACCESS_KEY", "jkl"), ("Auth_Token", "mno")];
+        let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+        let hidden = "*********(redacted)";
+        let expected = format!(
+            "Firesteel Executor Command: sh -c 'echo hi' --token '{hidden}' '--api-key={hidden}' \
+             'DB_PASSWORD={hidden}' --secret -v\n\
+             Firesteel Executor Environment: 'APP=a b' 'AWS_SECRET_ACCESS_KEY={hidden}' 'Auth_Token={hidden}'\n\
+             ========================================\n\n"
+        );
+        assert_eq!(header(&command, &variables), expected);
+    }
+}

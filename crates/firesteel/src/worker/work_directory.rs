@@ -1,0 +1,134 @@
+//! Where executors have their directories.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use firesteel_core::ids::{AppId, ExecutorKey};
+use firesteel_core::process::{StartFailure, StartStep};
+
+/// The Worker's work directory, which exists and can be written.
+///
+/// ```text
+/// <work directory>/<application>/<executor>/stdout
+///                                           stderr
+/// ```
+///
+/// What an executor left there stays when its application ends, so that it can be read. Source: Spark Worker,
+/// 4.0.1, which removes it after `spark.worker.cleanup.appDataTtl`, seven days; Firesteel does not yet.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkDirectory(PathBuf);
+
+/// A work directory that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot use {path:?} as the work directory: {step}: {error}: choose another one with --work-dir")]
+pub struct UnusableDirectory {
+    /// Which, as it was given.
+    pub path: PathBuf,
+    /// What was tried, in words.
+    pub step: &'static str,
+    /// The operating system's words.
+    pub error: io::Error,
+}
+
+/// The files that an executor writes to.
+#[derive(Debug)]
+pub struct Outputs {
+    /// Standard output.
+    pub stdout: File,
+    /// Standard error, behind the header.
+    pub stderr: File,
+}
+
+impl WorkDirectory {
+    /// Makes the directory where there is none, and makes sure that it can be written.
+    ///
+    /// # Errors
+    /// It cannot be made or written.
+    pub fn open(path: &Path) -> Result<Self, UnusableDirectory> {
+        let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
+        fs::create_dir_all(path).map_err(fail("it cannot be made"))?;
+        let absolute = path.canonicalize().map_err(fail("it cannot be found"))?;
+        tempfile::Builder::new()
+            .prefix(".firesteel-probe-")
+            .tempfile_in(&absolute)
+            .and_then(|mut probe| probe.write_all(b"probe"))
+            .map_err(fail("it cannot be written"))?;
+        Ok(Self(absolute))
+    }
+
+    /// Its path, absolute.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
+    }
+
+    /// An application's directory.
+    #[must_use]
+    pub fn of_app(&self, app: &AppId) -> PathBuf {
+        self.0.join(app.as_str())
+    }
+
+    /// An executor's directory. Ids were held against [`firesteel_core::ids::is_sound`] by the Worker's machine.
+    #[must_use]
+    pub fn of_executor(&self, executor: &ExecutorKey) -> PathBuf {
+        self.of_app(&executor.app).join(executor.executor.to_string())
+    }
+
+    /// Makes an executor's directory and opens its files, emptied. An existing directory is fine. Source: Spark
+    /// Worker, 4.2.1; for 4.0.1 it is an error.
+    ///
+    /// # Errors
+    /// What could not be made or written, with its path.
+    pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, StartFailure> {
+        let directory = self.of_executor(executor);
+        fs::create_dir_all(&directory).map_err(|error| failure(StartStep::Directory, &directory, &error))?;
+        let open = |name| {
+            let path = directory.join(name);
+            File::create(&path).map_err(|error| failure(StartStep::Output, &path, &error))
+        };
+        let stdout = open("stdout")?;
+        let mut stderr = open("stderr")?;
+        stderr
+            .write_all(header.as_bytes())
+            .map_err(|error| failure(StartStep::Output, &directory.join("stderr"), &error))?;
+        Ok(Outputs { stdout, stderr })
+    }
+}
+
+/// A failure with the path in front of the operating system's words.
+#[must_use]
+pub fn failure(step: StartStep, path: &Path, error: &io::Error) -> StartFailure {
+    StartFailure { step, error: format!("{}: {error}", path.display()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_work_directory_is_made_with_its_parents() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("a/b");
+        let work = WorkDirectory::open(&path).expect("it can be made");
+        assert!(work.path().is_absolute());
+        assert_eq!(fs::read_dir(&path).expect("it is there").count(), 0, "the probe is gone");
+    }
+
+    #[test]
+    fn a_work_directory_that_cannot_be_used_is_named() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let file = scratch.path().join("file");
+        fs::write(&file, "").expect("a file");
+        let below_file = file.join("work");
+        for (path, words) in [
+            (file.as_path(), "it cannot be made"),
+            (below_file.as_path(), "it cannot be made"),
+            // Not even root writes there.
+            (Path::new("/proc/self"), "it cannot be written"),
+        ] {
+            let error = WorkDirectory::open(path).expect_err("it cannot be used").to_string();
+            assert!(error.contains(words) && error.contains(&format!("{path:?}")), "{error}");
+        }
+    }
+}
