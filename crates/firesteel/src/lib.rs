@@ -1,9 +1,12 @@
 //! The daemons of Firesteel: the shell around the state machines of `firesteel-core`.
 
 pub mod clock;
+pub mod daemon;
 pub mod inbox;
 mod kind;
+pub mod master;
 pub mod net;
 pub mod owner;
+pub mod settings;
 pub mod signals;
 pub mod worker;

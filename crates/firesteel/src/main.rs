@@ -1,3 +1,7 @@
 //! The `firesteel` command.
 
-fn main() {}
+mod cli;
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

@@ -1,5 +1,6 @@
 //! Who asks a process to end.
 
+use std::fmt;
 use std::io::{self, Read};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
@@ -14,6 +15,16 @@ pub enum EndRequest {
     Interrupt,
     /// Standard input has ended: the process that held its other end is gone.
     StdinClosed,
+}
+
+impl fmt::Display for EndRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Terminate => "SIGTERM",
+            Self::Interrupt => "SIGINT",
+            Self::StdinClosed => "standard input is at its end",
+        })
+    }
 }
 
 /// Requests to end, as they come.

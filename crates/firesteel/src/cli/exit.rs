@@ -1,0 +1,76 @@
+//! Exit codes, and the one line that says why.
+
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+
+/// The exit codes, for `--help`.
+pub(super) const HELP: &str = "\
+Exit codes: 0 done; 1 failed; 2 wrong usage or settings; 69 no Master could be reached; 130 cancelled.
+Logs go to standard error, data to standard output. RUST_LOG sets what is logged, NO_COLOR keeps colours out.";
+
+/// How a command ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Exit {
+    /// Done.
+    Done,
+    /// Failed.
+    Failure,
+    /// The command line or a setting is wrong.
+    Usage,
+    /// No Master could be reached.
+    Unreachable,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(match exit {
+            Exit::Done => 0,
+            Exit::Failure => 1,
+            Exit::Usage => 2,
+            Exit::Unreachable => 69,
+        })
+    }
+}
+
+/// A command that failed, in one line: what was wrong, where, what to do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Failure {
+    exit: Exit,
+    sentence: String,
+}
+
+impl Failure {
+    /// A failure with these words.
+    pub(super) fn of(exit: Exit, sentence: impl Into<String>) -> Self {
+        Self { exit, sentence: sentence.into() }
+    }
+
+    /// A failure with an error's words.
+    pub(super) fn with(exit: Exit, error: &dyn Error) -> Self {
+        Self::of(exit, error.to_string())
+    }
+
+    /// Writes the line.
+    pub(super) fn report(self) -> ExitCode {
+        // Nobody may be left to read it.
+        let _ = io::Write::write_all(&mut io::stderr(), format!("firesteel: {}\n", self.sentence).as_bytes());
+        self.exit.into()
+    }
+}
+
+/// What could not be written to standard output. A reader that has had enough is no failure.
+pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
+    match result {
+        Ok(()) => Ok(Exit::Done),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(Exit::Done),
+        Err(error) => Err(Failure::of(Exit::Failure, format!("cannot write to standard output: {error}"))),
+    }
+}
+
+/// Clap's words about the command line: help and version on standard output, errors on standard error.
+pub(super) fn usage(error: &clap::Error) -> ExitCode {
+    // Nobody may be left to read it.
+    let _ = error.print();
+    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+}

@@ -1,0 +1,63 @@
+//! The log: lines on standard error.
+
+use std::io::{self, IsTerminal};
+
+use clap::{ArgAction, Args};
+use tracing::Level;
+use tracing_subscriber::EnvFilter;
+
+/// How much is said.
+#[derive(Clone, Copy, Debug, Args)]
+pub(super) struct Talk {
+    /// Say more; twice: say everything
+    #[arg(short, long, global = true, action = ArgAction::Count)]
+    verbose: u8,
+    /// Say less; twice: errors only
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose")]
+    quiet: u8,
+}
+
+/// What is said when nobody asked for more or less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Usual {
+    /// What daemons say.
+    Info,
+    /// What commands with a result say.
+    Warnings,
+}
+
+impl Talk {
+    /// Starts the log. `RUST_LOG` overrides what flags say.
+    pub(super) fn start(self, usual: Usual) {
+        let filter = EnvFilter::try_from_default_env()
+            .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
+        let colours =
+            io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
+        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(io::stderr).init();
+    }
+
+    fn level(self, usual: Usual) -> Level {
+        const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
+        let usual: usize = match usual {
+            Usual::Info => 2,
+            Usual::Warnings => 1,
+        };
+        let level = usual.saturating_add(self.verbose.into()).saturating_sub(self.quiet.into());
+        LEVELS[level.min(LEVELS.len() - 1)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_move_the_level_within_its_ends() {
+        let level = |verbose, quiet, usual| Talk { verbose, quiet }.level(usual);
+        assert_eq!(level(0, 0, Usual::Info), Level::INFO);
+        assert_eq!(level(0, 0, Usual::Warnings), Level::WARN);
+        assert_eq!(level(1, 0, Usual::Info), Level::DEBUG);
+        assert_eq!(level(9, 0, Usual::Warnings), Level::TRACE);
+        assert_eq!(level(0, 9, Usual::Info), Level::ERROR);
+    }
+}

@@ -1,0 +1,67 @@
+//! Words to settings, results to exit codes, tables on standard output. One file for each command.
+
+mod common;
+mod exit;
+mod log;
+mod master;
+mod status;
+mod worker;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use exit::{Exit, Failure};
+
+/// A cluster manager with Apache Spark's Standalone model.
+#[derive(Debug, Parser)]
+#[command(name = "firesteel", version, propagate_version = false, max_term_width = 100)]
+#[command(after_help = exit::HELP)]
+struct Cli {
+    #[command(flatten)]
+    talk: log::Talk,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Start a Master: it decides which Workers run which executors
+    Master(master::Args),
+    /// Start a Worker: it registers with a Master and runs executors
+    Worker(worker::Args),
+    /// Show a Master's Workers, applications and executors
+    Status(status::Args),
+}
+
+/// Runs the command that the program was started with.
+pub(crate) fn main() -> ExitCode {
+    let Cli { talk, command } = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return exit::usage(&error),
+    };
+    talk.start(match command {
+        Command::Master(_) | Command::Worker(_) => log::Usual::Info,
+        Command::Status(_) => log::Usual::Warnings,
+    });
+    let done = match command {
+        Command::Master(args) => master::run(args),
+        Command::Worker(args) => worker::run(args),
+        Command::Status(args) => status::run(args),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(failure) => failure.report(),
+    }
+}
+
+/// Runs a daemon or a question on a runtime of its own. What is left over when it is done is abandoned.
+fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::of(Exit::Failure, format!("cannot start the runtime: {error}")))?;
+    let result = runtime.block_on(future);
+    runtime.shutdown_background();
+    Ok(result)
+}

@@ -1,0 +1,181 @@
+//! `firesteel status`.
+
+use std::io::{self, Write};
+
+use clap::Args as ClapArgs;
+use comfy_table::{CellAlignment, Table, presets};
+use firesteel::net::{self, CallError};
+use firesteel_core::address::parse_masters;
+use firesteel_core::messages::{
+    ApplicationView, ClientToMaster, ExecutorView, MasterToClient, MasterView, WorkerView,
+};
+use firesteel_core::wire::Role;
+use firesteel_placement::{Cores, Resources};
+use serde::Serialize;
+
+use super::block_on;
+use super::exit::{self, Exit, Failure};
+
+/// What is shown of which Master.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "With several Masters the first that answers is shown.")]
+pub(super) struct Args {
+    /// The Master: spark://HOST:PORT[,HOST:PORT..]
+    #[arg(long, env = "MASTER", default_value = "spark://127.0.0.1:7077", value_name = "URL")]
+    master: String,
+    /// Print one JSON value instead of tables
+    #[arg(long)]
+    json: bool,
+}
+
+/// Asks a Master for its state and prints it.
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    let masters = parse_masters(&args.master)
+        .map_err(|error| Failure::of(Exit::Usage, format!("--master: {error}")))?;
+    let mut errors = Vec::new();
+    for master in &masters {
+        let question = ClientToMaster::RequestMasterState;
+        let name = format!("firesteel status {}", std::process::id());
+        match block_on(net::call(master, Role::Master, &name, &question))? {
+            Ok(MasterToClient::MasterStateResponse(view)) => {
+                return exit::written(if args.json { print_json(&view) } else { print_tables(&view) });
+            }
+            Err(error) => errors.push(error),
+        }
+    }
+    Err(unreachable(&errors))
+}
+
+fn unreachable(errors: &[CallError]) -> Failure {
+    let each: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    Failure::of(
+        Exit::Unreachable,
+        format!("no Master could be asked: {}; is it running, and is --master its URL?", each.join("; ")),
+    )
+}
+
+/// The JSON value. `schema` rises when a field goes or changes its meaning.
+#[derive(Serialize)]
+struct Status<'a> {
+    schema: u32,
+    #[serde(flatten)]
+    master: &'a MasterView,
+}
+
+fn print_json(view: &MasterView) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut stdout, &Status { schema: 1, master: view })?;
+    writeln!(stdout)
+}
+
+fn print_tables(view: &MasterView) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    writeln!(stdout, "Master {}", view.url)?;
+    writeln!(stdout, "\nWorkers\n{}", workers(&view.workers))?;
+    writeln!(stdout, "\nApplications\n{}", applications(&view.applications))?;
+    writeln!(stdout, "\nExecutors\n{}", executors(&view.applications))?;
+    if !view.completed.is_empty() {
+        writeln!(stdout, "\nCompleted applications\n{}", completed(&view.completed))?;
+    }
+    stdout.flush()
+}
+
+fn workers(workers: &[WorkerView]) -> String {
+    let rows = workers.iter().map(|worker| {
+        let resources = resources(&worker.resources_used, &worker.resources);
+        vec![
+            worker.id.to_string(),
+            format!("{:?}", worker.state).to_uppercase(),
+            format!("{}/{}", worker.cores_used.0, worker.cores.0),
+            format!("{} of {}", worker.memory_used, worker.memory),
+            resources,
+            worker.last_heartbeat.to_string(),
+        ]
+    });
+    table(&["WORKER", "STATE", "CORES", "MEMORY", "RESOURCES", "LAST HEARTBEAT"], rows.collect())
+}
+
+fn applications(applications: &[ApplicationView]) -> String {
+    let rows = applications.iter().map(|application| {
+        vec![
+            application.id.to_string(),
+            application.name.clone(),
+            application.user.clone(),
+            format!("{:?}", application.state).to_uppercase(),
+            cores(application),
+            application.executors.len().to_string(),
+            application.memory_per_executor.to_string(),
+            application.submitted.to_string(),
+        ]
+    });
+    let header =
+        ["APPLICATION", "NAME", "USER", "STATE", "CORES", "EXECUTORS", "MEMORY PER EXECUTOR", "SUBMITTED"];
+    table(&header, rows.collect())
+}
+
+fn completed(applications: &[ApplicationView]) -> String {
+    let rows = applications.iter().map(|application| {
+        vec![
+            application.id.to_string(),
+            application.name.clone(),
+            application.user.clone(),
+            format!("{:?}", application.state).to_uppercase(),
+            application.end.clone().unwrap_or_default(),
+            application.ended.map(|time| time.to_string()).unwrap_or_default(),
+        ]
+    });
+    table(&["APPLICATION", "NAME", "USER", "STATE", "REASON", "ENDED"], rows.collect())
+}
+
+fn executors(applications: &[ApplicationView]) -> String {
+    let row = |application: &ApplicationView, executor: &ExecutorView| {
+        vec![
+            format!("{}/{}", application.id, executor.id),
+            executor.worker.to_string(),
+            executor.state.to_string(),
+            executor.cores.0.to_string(),
+            executor.memory.to_string(),
+            addresses(&executor.resources),
+        ]
+    };
+    let rows = applications
+        .iter()
+        .flat_map(|application| application.executors.iter().map(move |executor| row(application, executor)));
+    table(&["EXECUTOR", "WORKER", "STATE", "CORES", "MEMORY", "RESOURCES"], rows.collect())
+}
+
+/// `8 of 24`, or `8` where there is no maximum.
+fn cores(application: &ApplicationView) -> String {
+    let granted = application.cores_granted.0;
+    match application.max_cores {
+        Some(most) if most < Cores::UNLIMITED => format!("{granted} of {}", most.0),
+        Some(_) | None => granted.to_string(),
+    }
+}
+
+/// `gpu 1/2`.
+fn resources(used: &Resources, all: &Resources) -> String {
+    let each = all.iter().map(|(name, _)| format!("{name} {}/{}", used.count(name), all.count(name)));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// `gpu 0,1`.
+fn addresses(resources: &Resources) -> String {
+    let each = resources
+        .iter()
+        .map(|(name, addresses)| format!("{name} {}", addresses.collect::<Vec<_>>().join(",")));
+    each.collect::<Vec<_>>().join("; ")
+}
+
+/// Columns under a header; numbers need no box around them to be read.
+fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
+    if rows.is_empty() {
+        return "  none".to_owned();
+    }
+    let mut table = Table::new();
+    table.load_style(presets::NOTHING).set_header(header).add_rows(rows);
+    for column in table.column_iter_mut() {
+        column.set_cell_alignment(CellAlignment::Left);
+    }
+    table.trim_fmt()
+}

@@ -1,0 +1,78 @@
+//! `firesteel worker`.
+
+use std::path::PathBuf;
+
+use clap::{ArgAction, Args as ClapArgs};
+use firesteel::settings::size::{self, Unit};
+use firesteel::settings::{WorkerSettings, resources};
+use firesteel_core::address::parse_masters;
+use firesteel_placement::Cores;
+
+use super::common::{self, Conf, Held};
+use super::exit::{Exit, Failure};
+
+/// The flags of Spark's Worker.
+#[derive(Debug, ClapArgs)]
+#[command(disable_help_flag = true, after_help = HELP)]
+pub(super) struct Args {
+    /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
+    #[arg(value_name = "MASTER")]
+    masters: String,
+    /// The name or address to listen on
+    #[arg(short = 'h', long, env = "SPARK_WORKER_HOST", default_value = "127.0.0.1")]
+    host: String,
+    /// The port to listen on; 0 is any free one
+    #[arg(short, long, env = "SPARK_WORKER_PORT", default_value = "0")]
+    port: String,
+    /// Cores to give to executors [default: all]
+    #[arg(short, long, env = "SPARK_WORKER_CORES")]
+    cores: Option<String>,
+    /// Memory to give to executors, with its unit: 4g [default: all but 1 GiB]
+    #[arg(short, long, env = "SPARK_WORKER_MEMORY")]
+    memory: Option<String>,
+    /// Where executors run, each in its own directory
+    #[arg(short = 'd', long, env = "SPARK_WORKER_DIR", default_value = "work", value_name = "DIR")]
+    work_dir: PathBuf,
+    /// A custom resource: an amount (gpu=2) or addresses (gpu=0,1,5); may be given several times
+    #[arg(long = "resource", value_name = "NAME=..")]
+    resources: Vec<String>,
+    #[command(flatten)]
+    conf: Conf,
+    #[command(flatten)]
+    held: Held,
+    /// Print help
+    #[arg(long, action = ArgAction::Help)]
+    help: Option<bool>,
+}
+
+const HELP: &str = "\
+There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as. \
+Properties: spark.worker.maxRegistrationRetries, firesteel.worker.killGrace.";
+
+/// Runs a Worker until it is asked to end.
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    fn usage(error: impl std::error::Error) -> Failure {
+        Failure::with(Exit::Usage, &error)
+    }
+    let address = common::address(&args.host, &args.port, "--port", 0)?;
+    let masters = parse_masters(&args.masters).map_err(usage)?;
+    let cores = args.cores.as_deref().map(cores).transpose()?;
+    let memory = args.memory.as_deref().map(|text| size::memory(text, Unit::Bytes)).transpose();
+    let memory = memory.map_err(|error| Failure::of(Exit::Usage, format!("--memory: {error}")))?;
+    let resources = resources::parse(args.resources.iter().map(String::as_str));
+    let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
+    let properties = args.conf.properties()?;
+    let settings = WorkerSettings::of(&properties).map_err(usage)?;
+    let _ = (address, masters, cores, memory, resources, settings, args.work_dir, args.held);
+    Err(Failure::of(Exit::Failure, "the Worker's daemon is not wired yet"))
+}
+
+fn cores(text: &str) -> Result<Cores, Failure> {
+    match text.parse::<i32>() {
+        Ok(cores) if cores > 0 => Ok(Cores(cores.into())),
+        Ok(_) | Err(_) => {
+            let words = format!("--cores cannot be {text:?}: write a whole number from 1 to 2147483647");
+            Err(Failure::of(Exit::Usage, words))
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! An application's settings out of properties.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB, ResourceAmounts};
+
+use super::duration::Unit;
+use super::{Properties, SettingError, keys, size};
+
+/// What of an application's settings comes from properties. Flags of submit commands are properties by another
+/// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
+/// `--executor-memory` is `spark.executor.memory`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationSettings {
+    /// `spark.app.name`.
+    pub name: Option<String>,
+    /// `spark.master`.
+    pub master: Option<String>,
+    /// `spark.cores.max`. `None`: the Master's default.
+    pub max_cores: Option<Cores>,
+    /// `spark.executor.cores`. `None`: one executor on each Worker.
+    pub executor_cores: Option<Cores>,
+    /// `spark.executor.memory`, 1 GiB by default.
+    pub executor_memory: MiB,
+    /// `spark.executor.resource.NAME.amount`.
+    pub executor_resources: ResourceAmounts,
+    /// `spark.executorEnv.NAME`.
+    pub executor_environment: BTreeMap<String, String>,
+    /// `spark.task.cpus`, 1 by default.
+    pub task_cores: Cores,
+    /// `spark.task.maxFailures`, 4 by default, at least 1.
+    pub max_task_failures: u32,
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`, 5 s by default.
+    pub loss_delay: Duration,
+    /// `spark.starvation.timeout`, 15 s by default.
+    pub starvation_timeout: Duration,
+    /// `firesteel.driver.registrationTimeout`, 60 s by default.
+    pub registration_timeout: Duration,
+    /// `firesteel.task.outputCredit`, 1 MiB by default, in bytes.
+    pub output_credit: u64,
+}
+
+impl ApplicationSettings {
+    /// The settings. What is not set has Spark's default.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn of(properties: &Properties) -> Result<Self, SettingError> {
+        let seconds = |key, default| {
+            properties.duration(key, Unit::Seconds).map(|set| set.unwrap_or(Duration::from_secs(default)))
+        };
+        let text = |key| properties.get(key).map(str::to_owned);
+        let credit = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
+        let failures = |text: &str| text.parse().ok().filter(|failures| *failures > 0);
+        Ok(Self {
+            name: text(keys::APP_NAME),
+            master: text(keys::MASTER),
+            max_cores: properties.cores(keys::CORES_MAX)?,
+            executor_cores: properties.cores(keys::EXECUTOR_CORES)?,
+            executor_memory: properties.memory(keys::EXECUTOR_MEMORY)?.unwrap_or(MiB(1024)),
+            executor_resources: resources(properties)?,
+            executor_environment: environment(properties),
+            task_cores: properties.cores(keys::TASK_CPUS)?.unwrap_or(Cores(1)),
+            max_task_failures: properties
+                .read(keys::TASK_MAX_FAILURES, "a whole number from 1 to 4294967295", failures)?
+                .unwrap_or(4),
+            loss_delay: seconds(keys::REMOVE_DELAY, 5)?,
+            starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
+            registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
+            output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, credit)?.unwrap_or(1 << 20),
+        })
+    }
+}
+
+fn resources(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
+    let named = |(key, _)| {
+        let name = str::strip_prefix(key, keys::EXECUTOR_RESOURCE)?.strip_suffix(keys::AMOUNT)?;
+        Some((name.to_owned(), key))
+    };
+    properties
+        .iter()
+        .filter_map(named)
+        .map(|(name, key)| Ok((name, properties.count(key)?.map_or(0, u64::from))))
+        .collect()
+}
+
+fn environment(properties: &Properties) -> BTreeMap<String, String> {
+    let named = |(key, value): (&str, &str)| {
+        Some((key.strip_prefix(keys::EXECUTOR_ENV)?.to_owned(), value.to_owned()))
+    };
+    properties.iter().filter_map(named).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parsed(pairs: &[&str]) -> Result<ApplicationSettings, SettingError> {
+        ApplicationSettings::of(&Properties::parse(pairs.iter().copied())?)
+    }
+
+    fn defaults() -> ApplicationSettings {
+        ApplicationSettings {
+            name: None,
+            master: None,
+            max_cores: None,
+            executor_cores: None,
+            executor_memory: MiB(1024),
+            executor_resources: ResourceAmounts::new(),
+            executor_environment: BTreeMap::new(),
+            task_cores: Cores(1),
+            max_task_failures: 4,
+            loss_delay: Duration::from_secs(5),
+            starvation_timeout: Duration::from_secs(15),
+            registration_timeout: Duration::from_secs(60),
+            output_credit: 1 << 20,
+        }
+    }
+
+    #[test]
+    fn every_key_reaches_its_field() {
+        assert_eq!(parsed(&[]), Ok(defaults()));
+        let pairs = [
+            "spark.app.name=sums",
+            "spark.master=spark://h:7077",
+            "spark.cores.max=24",
+            "spark.executor.cores=6",
+            "spark.executor.memory=2g",
+            "spark.executor.resource.gpu.amount=2",
+            "spark.executorEnv.LANG=C",
+            "spark.task.cpus=2",
+            "spark.task.maxFailures=1",
+            "spark.standalone.executorRemoveDelayOnDisconnection=1s",
+            "spark.starvation.timeout=2",
+            "firesteel.driver.registrationTimeout=3s",
+            "firesteel.task.outputCredit=64k",
+        ];
+        let expected = ApplicationSettings {
+            name: Some("sums".to_owned()),
+            master: Some("spark://h:7077".to_owned()),
+            max_cores: Some(Cores(24)),
+            executor_cores: Some(Cores(6)),
+            executor_memory: MiB(2048),
+            executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
+            executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
+            task_cores: Cores(2),
+            max_task_failures: 1,
+            loss_delay: Duration::from_secs(1),
+            starvation_timeout: Duration::from_secs(2),
+            registration_timeout: Duration::from_secs(3),
+            output_credit: 64 << 10,
+        };
+        assert_eq!(parsed(&pairs), Ok(expected));
+    }
+
+    #[test]
+    fn memory_alone_counts_mebibytes() {
+        assert_eq!(parsed(&["spark.executor.memory=512"]).map(|s| s.executor_memory), Ok(MiB(512)));
+    }
+
+    #[test]
+    fn unusable_values_are_refused() {
+        for pair in [
+            "spark.executor.memory=1.5g",
+            "spark.executor.cores=-1",
+            "spark.task.maxFailures=0",
+            "spark.executor.resource.gpu.amount=two",
+            "firesteel.task.outputCredit=0",
+        ] {
+            assert!(parsed(&[pair]).is_err(), "{pair}");
+        }
+    }
+}

@@ -1,0 +1,71 @@
+//! Durations: `10s`, `500ms`, `1min`.
+
+use std::time::Duration;
+
+/// What a number without a unit counts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Milliseconds.
+    Millis,
+    /// Seconds.
+    Seconds,
+}
+
+/// How a duration is written, for error messages.
+pub const EXPECTED: &str = "a whole number with a unit (us, ms, s, m or min, h, d), such as 500ms or 10s";
+
+/// A duration such as `10s`, `1min`, `500ms`; a number alone counts `plain` units. `None` if the text is not of
+/// that form, negative (nothing here can be), or does not fit.
+///
+/// Source: Spark 4.0.1.
+#[must_use]
+pub fn parse(text: &str, plain: Unit) -> Option<Duration> {
+    let text = text.trim();
+    let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, suffix) = text.split_at(digits);
+    let number: u64 = number.parse().ok()?;
+    let seconds = |factor| number.checked_mul(factor).map(Duration::from_secs);
+    match suffix.trim_start().to_ascii_lowercase().as_str() {
+        "" => match plain {
+            Unit::Millis => Some(Duration::from_millis(number)),
+            Unit::Seconds => seconds(1),
+        },
+        "us" => Some(Duration::from_micros(number)),
+        "ms" => Some(Duration::from_millis(number)),
+        "s" => seconds(1),
+        "m" | "min" => seconds(60),
+        "h" => seconds(3600),
+        "d" => seconds(86_400),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_are_read_as_spark_reads_them() {
+        let seconds = Duration::from_secs;
+        for (text, expected) in [
+            ("10", seconds(10)),
+            ("10s", seconds(10)),
+            ("500ms", Duration::from_millis(500)),
+            ("7us", Duration::from_micros(7)),
+            ("1min", seconds(60)),
+            ("2M", seconds(120)),
+            ("1 h", seconds(3600)),
+            ("1d", seconds(86_400)),
+        ] {
+            assert_eq!(parse(text, Unit::Seconds), Some(expected), "{text:?}");
+        }
+        assert_eq!(parse("10", Unit::Millis), Some(Duration::from_millis(10)));
+    }
+
+    #[test]
+    fn malformed_durations_are_refused() {
+        for text in ["", "s", "-1s", "1.5s", "1week", "99999999999999999999s", "18446744073709551615d"] {
+            assert_eq!(parse(text, Unit::Seconds), None, "{text:?}");
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! A Master's settings out of properties.
+
+use firesteel_core::master::{Config, Retries};
+use firesteel_placement::Strategy;
+
+use super::duration::Unit;
+use super::{Properties, SettingError, keys};
+
+/// The settings of the Master that is reached at `url`. What is not set has Spark's default.
+///
+/// # Errors
+/// The first value that cannot be used.
+pub fn config(properties: &Properties, url: String) -> Result<Config, SettingError> {
+    let defaults = Config::default();
+    let spread_out = match properties.boolean(keys::SPREAD_OUT)? {
+        Some(spread_out) => Some(spread_out),
+        None => properties.boolean(keys::SPREAD_OUT_OLD)?,
+    };
+    Ok(Config {
+        url,
+        worker_timeout: properties
+            .period(keys::WORKER_TIMEOUT, Unit::Seconds)?
+            .unwrap_or(defaults.worker_timeout),
+        strategy: match spread_out {
+            Some(true) => Strategy::SpreadOut,
+            Some(false) => Strategy::Consolidate,
+            None => defaults.strategy,
+        },
+        worker_order: properties
+            .read(keys::WORKER_ORDER, WORKER_ORDERS, |text| text.parse().ok())?
+            .unwrap_or(defaults.worker_order),
+        default_cores: properties.cores(keys::DEFAULT_CORES)?.unwrap_or(defaults.default_cores),
+        retries: properties
+            .read(keys::MAX_EXECUTOR_RETRIES, "-1 (never give up) or a whole number from 0 on", retries)?
+            .unwrap_or(defaults.retries),
+        proven_after: properties
+            .duration(keys::PROVEN_AFTER, Unit::Seconds)?
+            .unwrap_or(defaults.proven_after),
+        retained_applications: properties
+            .count(keys::RETAINED_APPLICATIONS)?
+            .map_or(defaults.retained_applications, |count| count as usize),
+        dead_worker_persistence: properties
+            .count(keys::DEAD_WORKER_PERSISTENCE)?
+            .unwrap_or(defaults.dead_worker_persistence),
+    })
+}
+
+const WORKER_ORDERS: &str = "CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID";
+
+fn retries(text: &str) -> Option<Retries> {
+    match text.parse::<i32>().ok()? {
+        -1 => Some(Retries::Unlimited),
+        count => u32::try_from(count).ok().map(Retries::AtMost),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firesteel_placement::{Cores, WorkerOrder};
+    use std::time::Duration;
+
+    fn parsed(pairs: &[&str]) -> Result<Config, SettingError> {
+        config(&Properties::parse(pairs.iter().copied())?, "spark://h:7077".to_owned())
+    }
+
+    #[test]
+    fn every_key_reaches_its_field() {
+        let url = "spark://h:7077".to_owned();
+        assert_eq!(parsed(&[]), Ok(Config { url: url.clone(), ..Config::default() }));
+        let all = [
+            "spark.worker.timeout=7",
+            "spark.deploy.spreadOutApps=FALSE",
+            "spark.deploy.workerSelectionPolicy=memory_free_asc",
+            "spark.deploy.defaultCores=3",
+            "spark.deploy.maxExecutorRetries=-1",
+            "firesteel.executor.provenAfter=1500ms",
+            "spark.deploy.retainedApplications=5",
+            "spark.dead.worker.persistence=0",
+        ];
+        let expected = Config {
+            url,
+            worker_timeout: Duration::from_secs(7),
+            strategy: Strategy::Consolidate,
+            worker_order: WorkerOrder::MemoryFreeAsc,
+            default_cores: Cores(3),
+            retries: Retries::Unlimited,
+            proven_after: Duration::from_millis(1500),
+            retained_applications: 5,
+            dead_worker_persistence: 0,
+        };
+        assert_eq!(parsed(&all), Ok(expected));
+    }
+
+    #[test]
+    fn the_old_name_of_spread_out_counts_where_the_new_one_is_not_set() {
+        let strategy = |pairs: &[&str]| parsed(pairs).map(|config| config.strategy);
+        assert_eq!(strategy(&["spark.deploy.spreadOut=false"]), Ok(Strategy::Consolidate));
+        let both = ["spark.deploy.spreadOut=false", "spark.deploy.spreadOutApps=true"];
+        assert_eq!(strategy(&both), Ok(Strategy::SpreadOut));
+    }
+
+    #[test]
+    fn unusable_values_are_refused() {
+        for pair in [
+            "spark.worker.timeout=0",
+            "spark.worker.timeout=soon",
+            "spark.deploy.spreadOutApps=yes",
+            "spark.deploy.workerSelectionPolicy=RANDOM",
+            "spark.deploy.defaultCores=0",
+            "spark.deploy.maxExecutorRetries=-2",
+            "spark.deploy.retainedApplications=-1",
+        ] {
+            let key = pair.split_once('=').expect("it is a pair").0;
+            let error = parsed(&[pair]).expect_err(pair).to_string();
+            assert!(error.starts_with(key), "{error}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Properties: keys and values as text.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB};
+
+use super::{duration, keys, size};
+
+/// The properties of a daemon or an application, by key.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Properties(BTreeMap<String, String>);
+
+/// A property that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum SettingError {
+    /// It is not a pair.
+    #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
+    NoPair {
+        /// What was given.
+        text: String,
+    },
+    /// Its value is not what its key needs.
+    #[error("{key} cannot be {value:?}: write {expected}")]
+    Value {
+        /// The key.
+        key: String,
+        /// Its value.
+        value: String,
+        /// How a value looks.
+        expected: &'static str,
+    },
+}
+
+impl Properties {
+    /// The properties of `--conf` flags. The last of several with one key counts.
+    ///
+    /// # Errors
+    /// The first that is not `key=value`.
+    pub fn parse<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self, SettingError> {
+        let pair = |text: &str| match text.split_once('=') {
+            Some((key, value)) if !key.trim().is_empty() => {
+                Ok((key.trim().to_owned(), value.trim().to_owned()))
+            }
+            Some(_) | None => Err(SettingError::NoPair { text: text.to_owned() }),
+        };
+        pairs.into_iter().map(pair).collect::<Result<_, _>>().map(Self)
+    }
+
+    /// Sets a property, as a flag that stands for it does.
+    pub fn set(&mut self, key: &str, value: impl Into<String>) {
+        self.0.insert(key.to_owned(), value.into());
+    }
+
+    /// A value as it was given.
+    #[must_use]
+    pub fn get(&self, key: &str) -> Option<&str> {
+        self.0.get(key).map(String::as_str)
+    }
+
+    /// Every property.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+    }
+
+    /// Keys that nobody reads, in order.
+    pub fn unknown(&self) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str).filter(|key| !keys::is_known(key))
+    }
+
+    /// Writes a warning for every key that nobody reads.
+    pub fn warn_of_unknown(&self) {
+        for key in self.unknown() {
+            tracing::warn!("the property {key} is not known to Firesteel and has no effect");
+        }
+    }
+
+    /// A value that `read` understands. `None`: not set.
+    ///
+    /// # Errors
+    /// It is set and `read` has no answer.
+    pub fn read<T>(
+        &self,
+        key: &str,
+        expected: &'static str,
+        read: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<Option<T>, SettingError> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let error = || SettingError::Value { key: key.to_owned(), value: value.to_owned(), expected };
+        read(value).map(Some).ok_or_else(error)
+    }
+
+    /// `true` or `false`, in any case.
+    ///
+    /// # Errors
+    /// It is set to something else.
+    pub fn boolean(&self, key: &str) -> Result<Option<bool>, SettingError> {
+        self.read(key, "true or false", |text| match text.to_ascii_lowercase().as_str() {
+            "true" => Some(true),
+            "false" => Some(false),
+            _ => None,
+        })
+    }
+
+    /// A whole number that is not negative.
+    ///
+    /// # Errors
+    /// It is set to something else.
+    pub fn count(&self, key: &str) -> Result<Option<u32>, SettingError> {
+        self.read(key, "a whole number from 0 to 4294967295", |text| text.parse().ok())
+    }
+
+    /// Cores, at least one.
+    ///
+    /// # Errors
+    /// It is set to something else.
+    pub fn cores(&self, key: &str) -> Result<Option<Cores>, SettingError> {
+        let positive = |text: &str| text.parse::<i32>().ok().filter(|cores| *cores > 0);
+        let cores = self.read(key, "a whole number from 1 to 2147483647", positive)?;
+        Ok(cores.map(|cores| Cores(cores.into())))
+    }
+
+    /// Memory; a number alone counts MiB.
+    ///
+    /// # Errors
+    /// It is set to something else or to less than 1 MiB.
+    pub fn memory(&self, key: &str) -> Result<Option<MiB>, SettingError> {
+        self.read(key, size::EXPECTED, |text| size::memory(text, size::Unit::MiB).ok())
+    }
+
+    /// A duration; a number alone counts `plain`.
+    ///
+    /// # Errors
+    /// It is set to something else.
+    pub fn duration(&self, key: &str, plain: duration::Unit) -> Result<Option<Duration>, SettingError> {
+        self.read(key, duration::EXPECTED, |text| duration::parse(text, plain))
+    }
+
+    /// A duration that is not zero.
+    ///
+    /// # Errors
+    /// It is set to something else.
+    pub fn period(&self, key: &str, plain: duration::Unit) -> Result<Option<Duration>, SettingError> {
+        let expected = "a duration of at least 1 ms, such as 500ms, 10s or 1min";
+        let least = Duration::from_millis(1);
+        self.read(key, expected, |text| duration::parse(text, plain).filter(|period| *period >= least))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_last_of_several_values_counts_and_blanks_around_them_do_not() {
+        let properties = Properties::parse(["spark.a=1", " spark.b = x=y ", "spark.a=2", "spark.c="])
+            .expect("they are pairs");
+        let expected = [("spark.a", "2"), ("spark.b", "x=y"), ("spark.c", "")];
+        assert_eq!(properties.iter().collect::<Vec<_>>(), expected);
+        for text in ["spark.a", "=1", ""] {
+            assert!(matches!(Properties::parse([text]), Err(SettingError::NoPair { .. })), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn an_error_names_key_value_and_what_is_expected() {
+        let properties = Properties::parse(["spark.cores.max=0"]).expect("it is a pair");
+        let error = properties.cores("spark.cores.max").expect_err("it is not positive");
+        assert_eq!(
+            error.to_string(),
+            "spark.cores.max cannot be \"0\": write a whole number from 1 to 2147483647"
+        );
+        assert_eq!(properties.cores("spark.executor.cores"), Ok(None));
+    }
+
+    #[test]
+    fn keys_that_nobody_reads_are_known_by_name() {
+        let properties = Properties::parse([
+            "spark.worker.timeout=60",
+            "spark.executorEnv.PATH=/bin",
+            "spark.executor.resource.gpu.amount=1",
+            "spark.eventLog.enabled=true",
+            "colour=red",
+        ])
+        .expect("they are pairs");
+        assert_eq!(properties.unknown().collect::<Vec<_>>(), ["colour", "spark.eventLog.enabled"]);
+    }
+}

@@ -1,0 +1,108 @@
+//! Custom resources of a Worker: `gpu=2`, `gpu=0,1,5`.
+
+use firesteel_placement::Resources;
+
+/// A resource that cannot be read.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ResourceError {
+    /// It is not of the form.
+    #[error(
+        "{text:?} is not a resource: write NAME=AMOUNT or NAME=ADDRESS,ADDRESS,.. such as gpu=2 or gpu=0,1,5"
+    )]
+    Malformed {
+        /// What was given.
+        text: String,
+    },
+    /// One address stands there twice.
+    #[error("{text:?} names the address {address:?} twice")]
+    Twice {
+        /// What was given.
+        text: String,
+        /// The address.
+        address: String,
+    },
+    /// One resource is given twice.
+    #[error("the resource {name:?} is given twice")]
+    Again {
+        /// Its name.
+        name: String,
+    },
+    /// More than a Worker can have.
+    #[error("{text:?} is more than {MOST} addresses")]
+    TooMany {
+        /// What was given.
+        text: String,
+    },
+}
+
+/// Addresses that one resource may have.
+const MOST: usize = 4096;
+
+/// The resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. For one
+/// address that is a number write a comma after it: `gpu=5,`.
+///
+/// # Errors
+/// The first flag that is not of the form.
+pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, ResourceError> {
+    let mut all: Vec<(&str, Vec<String>)> = Vec::new();
+    for flag in flags {
+        let (name, addresses) = one(flag)?;
+        if all.iter().any(|(other, _)| *other == name) {
+            return Err(ResourceError::Again { name: name.to_owned() });
+        }
+        all.push((name, addresses));
+    }
+    Ok(all.into_iter().collect())
+}
+
+fn one(text: &str) -> Result<(&str, Vec<String>), ResourceError> {
+    let malformed = || ResourceError::Malformed { text: text.to_owned() };
+    let too_many = || ResourceError::TooMany { text: text.to_owned() };
+    let (name, value) = text.split_once('=').ok_or_else(malformed)?;
+    let is_word = |word: &str| {
+        !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+    };
+    if !is_word(name) || value.is_empty() {
+        return Err(malformed());
+    }
+    if value.bytes().all(|b| b.is_ascii_digit()) {
+        let amount = value.parse().ok().filter(|amount| *amount <= MOST).ok_or_else(too_many)?;
+        return Ok((name, (0..amount).map(|address: usize| address.to_string()).collect()));
+    }
+    let mut addresses: Vec<String> = Vec::new();
+    for address in value.strip_suffix(',').unwrap_or(value).split(',').map(str::trim) {
+        if !is_word(address) {
+            return Err(malformed());
+        }
+        if addresses.iter().any(|other| other == address) {
+            return Err(ResourceError::Twice { text: text.to_owned(), address: address.to_owned() });
+        }
+        addresses.push(address.to_owned());
+    }
+    if addresses.len() > MOST { Err(too_many()) } else { Ok((name, addresses)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn resources_are_amounts_or_addresses() {
+        let parsed = parse(["gpu=2", "fpga=f1,f0", "nic=5,"]).expect("they are sound");
+        let expected =
+            Resources::from_iter([("gpu", vec!["0", "1"]), ("fpga", vec!["f0", "f1"]), ("nic", vec!["5"])]);
+        assert_eq!(parsed, expected);
+        assert_eq!(parse([]), Ok(Resources::default()));
+    }
+
+    #[test]
+    fn malformed_resources_are_refused() {
+        for text in ["gpu", "=2", "gpu=", "gpu=a b", "gpu=0,,1", "g/pu=1", "gpu=-1,/", "gpu=1.5/"] {
+            assert!(matches!(parse([text]), Err(ResourceError::Malformed { .. })), "{text:?}");
+        }
+        assert!(matches!(parse(["gpu=0,1,0"]), Err(ResourceError::Twice { .. })));
+        assert!(matches!(parse(["gpu=1", "gpu=2"]), Err(ResourceError::Again { .. })));
+        assert!(matches!(parse(["gpu=4097"]), Err(ResourceError::TooMany { .. })));
+        assert!(matches!(parse(["gpu=99999999999999999999"]), Err(ResourceError::TooMany { .. })));
+    }
+}
