@@ -3,5 +3,7 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test binary")]
 
 mod fixtures;
+mod golden;
 mod laws;
 mod placement;
+mod wire;

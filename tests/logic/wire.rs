@@ -1,0 +1,355 @@
+//! The bytes of every message, held to a record: whatever changes them by accident shows here.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
+use firesteel_core::messages::*;
+use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
+use firesteel_core::wire::{self, Hello, Role};
+use firesteel_placement::{
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, shortfall,
+};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use crate::golden;
+use crate::laws;
+
+/// A message, written out as its name and bytes, and held to survive the way there and back.
+struct Record {
+    lines: Vec<String>,
+    bodies: Vec<Vec<u8>>,
+}
+
+impl Record {
+    fn add<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+        &mut self,
+        pair: &str,
+        message: &M,
+    ) {
+        let body = wire::encode(message, wire::MAX_FRAME).expect("it is short");
+        assert_eq!(wire::decode::<M>(&body).as_ref(), Ok(message));
+        let shown = format!("{message:?}");
+        let name: String = shown.chars().take_while(|c| c.is_alphanumeric()).collect();
+        let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
+        self.lines.push(format!("{pair} {name} {hex}"));
+        self.bodies.push(body.to_vec());
+    }
+}
+
+fn key() -> ExecutorKey {
+    ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) }
+}
+
+fn gpus() -> Resources {
+    [("gpu", vec!["0", "1"])].into_iter().collect()
+}
+
+fn command() -> Command {
+    let environment = BTreeMap::from([("NAME".to_owned(), "value".to_owned())]);
+    Command { program: "echo".to_owned(), arguments: vec!["{{CORES}}".to_owned()], environment }
+}
+
+fn profile() -> ResourceProfile {
+    let resources = ResourceAmounts::from([("gpu".to_owned(), 1)]);
+    ResourceProfile { cores: Some(Cores(2)), memory: None, resources }
+}
+
+fn failure() -> StartFailure {
+    StartFailure { step: StartStep::Program, error: "no such file".to_owned() }
+}
+
+fn executor_states() -> [ExecutorState; 8] {
+    [
+        ExecutorState::Launching,
+        ExecutorState::Running,
+        ExecutorState::Killed(None),
+        ExecutorState::Failed(failure()),
+        ExecutorState::Lost(LossReason::Disconnected),
+        ExecutorState::Lost(LossReason::HeartbeatTimeout { seconds: 60 }),
+        ExecutorState::Lost(LossReason::LaunchLost),
+        ExecutorState::Exited(ExitStatus::Signal(9)),
+    ]
+}
+
+fn record() -> Record {
+    let mut record = Record { lines: Vec::new(), bodies: Vec::new() };
+    for role in [Role::Master, Role::Worker, Role::Driver, Role::Client, Role::Executor] {
+        record.add("hello", &Hello { role, name: "me".to_owned(), challenge: Bytes::new(), epoch: 0 });
+    }
+    workers(&mut record);
+    drivers(&mut record);
+    executors(&mut record);
+    clients(&mut record);
+    record
+}
+
+fn workers(record: &mut Record) {
+    let worker = WorkerDescription {
+        id: WorkerId::new("worker-1"),
+        host: "host".to_owned(),
+        port: 7078,
+        cores: Cores(8),
+        memory: MiB(1024),
+        resources: gpus(),
+    };
+    let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
+    record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
+    record.add("worker-to-master", &WorkerToMaster::Heartbeat { worker: worker.id });
+    for state in executor_states() {
+        let report = ExecutorReport { executor: key(), state };
+        record.add("worker-to-master", &WorkerToMaster::ExecutorStateChanged(report));
+    }
+    let (cores, memory) = (Cores(2), MiB(512));
+    let launch = ExecutorLaunch {
+        executor: key(),
+        profile: ProfileId(1),
+        app_name: "name".to_owned(),
+        command: command(),
+        cores,
+        memory,
+        resources: gpus(),
+    };
+    let same =
+        RefusedRegistration::SameAddress { address: "host:1".to_owned(), other: WorkerId::new("worker-2") };
+    for message in [
+        MasterToWorker::RegisteredWorker {
+            master_url: "spark://m:7077".to_owned(),
+            heartbeat_millis: 15_000,
+            duplicate: true,
+        },
+        MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundId),
+        MasterToWorker::RegisterWorkerFailed(same),
+        MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundSize { cores: Cores(-1), memory }),
+        MasterToWorker::ReconnectWorker,
+        MasterToWorker::LaunchExecutor(launch),
+        MasterToWorker::KillExecutor { executor: key() },
+        MasterToWorker::ApplicationFinished { app: key().app },
+        MasterToWorker::ExecutorEndNoted { executor: key() },
+    ] {
+        record.add("master-to-worker", &message);
+    }
+}
+
+fn drivers(record: &mut Record) {
+    let app = key().app;
+    let description = ApplicationDescription {
+        name: "name".to_owned(),
+        user: "user".to_owned(),
+        max_cores: Some(Cores(300)),
+        command: command(),
+        profile: profile(),
+        initial_limit: ExecutorLimit::AtMost(2),
+    };
+    let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
+    for message in [
+        DriverToMaster::RegisterApplication(description),
+        DriverToMaster::UnregisterApplication { app: app.clone() },
+        DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] },
+        DriverToMaster::KillExecutors { app: app.clone(), executors: vec![ExecutorId(1), ExecutorId(2)] },
+        DriverToMaster::RequestShortfall { app: app.clone() },
+    ] {
+        record.add("driver-to-master", &message);
+    }
+    for message in [
+        MasterToDriver::RegisteredApplication { app, master_url: "spark://m:7077".to_owned() },
+        MasterToDriver::ExecutorAdded {
+            executor: ExecutorId(3),
+            worker: WorkerId::new("worker-1"),
+            host: "host".to_owned(),
+            cores: Cores(2),
+            memory: MiB(512),
+        },
+        MasterToDriver::ExecutorUpdated {
+            executor: ExecutorId(3),
+            state: ExecutorState::Running,
+            lost_host: Some("host".to_owned()),
+        },
+        MasterToDriver::WorkerRemoved {
+            worker: WorkerId::new("worker-1"),
+            host: "host".to_owned(),
+            reason: LossReason::Disconnected,
+        },
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::DriverLost),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::ExecutorsFailed {
+            failures: 10,
+            last: ExecutorState::Running,
+        }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason: "why".to_owned() }),
+        MasterToDriver::ExecutorsRequested { accepted: true },
+        MasterToDriver::ExecutorsKilled { accepted: false },
+        MasterToDriver::Shortfalls(shortfalls()),
+    ] {
+        record.add("master-to-driver", &message);
+    }
+}
+
+/// One of each kind of reason, by asking for it.
+fn shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
+    let demand = |each: i64, left: i64, limit| Demand {
+        size: ExecutorSize::Fixed(Cores(each)),
+        memory: MiB(1024),
+        cores_left: Cores(left),
+        limit,
+        ..Demand::default()
+    };
+    let offer =
+        |cores| Offer { worker: "w", cores: Cores(cores), memory: MiB(512), resources: Resources::NONE };
+    let large = Offer { memory: MiB(4096), ..offer(8) };
+    let rows = [
+        shortfall(&demand(4, 8, ExecutorLimit::AtMost(0)), &[], &[]),
+        shortfall(&demand(4, 2, ExecutorLimit::Unlimited), &[], &[]),
+        shortfall(&demand(4, 8, ExecutorLimit::Unlimited), &[], &[]),
+        shortfall(&demand(4, 8, ExecutorLimit::Unlimited), &[offer(2)], &[offer(8)]),
+        shortfall(&demand(4, 8, ExecutorLimit::Unlimited), &[offer(2)], &[large]),
+    ];
+    rows.into_iter().flatten().map(|row| (ProfileId::DEFAULT, row)).collect()
+}
+
+fn executors(record: &mut Record) {
+    let attempt = AttemptId { task: TaskId(300), attempt: 1 };
+    for message in [
+        ExecutorToDriver::RegisterExecutor {
+            app: key().app,
+            executor: ExecutorId(3),
+            worker: WorkerId::new("worker-1"),
+            host: "host".to_owned(),
+            cores: Cores(2),
+        },
+        ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Running },
+        ExecutorToDriver::StatusUpdate {
+            attempt,
+            state: TaskState::Ended(TaskEnd::Exited(ExitStatus::Code(3))),
+        },
+        ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(TaskEnd::Killed) },
+        ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(TaskEnd::NotStarted(failure())) },
+        ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stdout, bytes: Bytes::from_static(b"out") },
+        ExecutorToDriver::TaskOutput { attempt, stream: Stream::Stderr, bytes: Bytes::from_static(b"err") },
+    ] {
+        record.add("executor-to-driver", &message);
+    }
+    let spec = |directory| TaskSpec {
+        command: command(),
+        directory,
+        stdin: Bytes::from_static(b"in"),
+        cores: Cores(1),
+    };
+    for message in [
+        DriverToExecutor::RegisteredExecutor,
+        DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::OtherApplication),
+        DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken),
+        DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping),
+        DriverToExecutor::LaunchTask { attempt, spec: spec(TaskDirectory::Executor), credit: 1 << 20 },
+        DriverToExecutor::LaunchTask {
+            attempt,
+            spec: spec(TaskDirectory::Path("/data".to_owned())),
+            credit: 1,
+        },
+        DriverToExecutor::KillTask { attempt },
+        DriverToExecutor::OutputCredit { attempt, bytes: 65_536 },
+        DriverToExecutor::StopExecutor,
+    ] {
+        record.add("driver-to-executor", &message);
+    }
+}
+
+fn clients(record: &mut Record) {
+    record.add("client-to-master", &ClientToMaster::RequestMasterState);
+    record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
+    let executor = ExecutorView {
+        id: ExecutorId(3),
+        worker: WorkerId::new("worker-1"),
+        profile: ProfileId::DEFAULT,
+        cores: Cores(2),
+        memory: MiB(512),
+        resources: gpus(),
+        state: ExecutorState::Running,
+    };
+    let application = ApplicationView {
+        id: key().app,
+        name: "name".to_owned(),
+        user: "user".to_owned(),
+        state: ApplicationState::Failed,
+        end: Some("why".to_owned()),
+        submitted: Timestamp::from_millis(1_795_209_755_042),
+        ended: Some(Timestamp::from_millis(1_795_209_755_043)),
+        max_cores: Some(Cores(4)),
+        cores_granted: Cores(2),
+        memory_per_executor: MiB(512),
+        executors: vec![executor],
+    };
+    let worker = WorkerView {
+        id: WorkerId::new("worker-1"),
+        host: "host".to_owned(),
+        port: 7078,
+        state: WorkerState::Alive,
+        cores: Cores(8),
+        cores_used: Cores(2),
+        memory: MiB(1024),
+        memory_used: MiB(512),
+        resources: gpus(),
+        resources_used: Resources::default(),
+        last_heartbeat: Timestamp::from_millis(1_795_209_755_042),
+    };
+    let view = MasterView {
+        url: "spark://m:7077".to_owned(),
+        workers: vec![worker],
+        applications: Vec::new(),
+        completed: vec![application],
+    };
+    record.add("master-to-client", &MasterToClient::MasterStateResponse(view));
+    let running = RunningExecutor {
+        executor: key(),
+        cores: Cores(2),
+        memory: MiB(512),
+        state: ExecutorState::Running,
+        pid: Some(4711),
+    };
+    let view = WorkerViewOfItself {
+        id: WorkerId::new("worker-1"),
+        master_url: None,
+        cores: Cores(8),
+        memory: MiB(1024),
+        executors: vec![running],
+    };
+    record.add("worker-to-client", &WorkerToClient::WorkerStateResponse(view));
+}
+
+#[test]
+fn the_bytes_of_every_message_are_as_recorded() {
+    let lines = record().lines;
+    assert!(lines.len() >= 50, "only {} messages are recorded", lines.len());
+    golden::check("wire/version-1.txt", &(lines.join("\n") + "\n"));
+}
+
+/// What happens to a frame on its way: overwritten, cut or lengthened, and where.
+type Damage = (u8, usize, u8);
+
+/// Frames that were damaged on the way, or made up, are refused or read as some message; nothing panics.
+#[test]
+fn damaged_frames_never_panic() {
+    let bodies = record().bodies;
+    laws::hold("wire::damaged_frames_never_panic", 20_000, |(which, damages): &(usize, Vec<Damage>)| {
+        let mut body = bodies[which % bodies.len()].clone();
+        for (kind, place, byte) in damages {
+            match (kind % 3, body.len()) {
+                (0, length) if length > 0 => body[place % length] = *byte,
+                (1, length) if length > 0 => body.truncate(place % length),
+                _ => body.push(*byte),
+            }
+        }
+        let _ = wire::decode::<Hello>(&body);
+        let _ = wire::decode::<WorkerToMaster>(&body);
+        let _ = wire::decode::<MasterToWorker>(&body);
+        let _ = wire::decode::<DriverToMaster>(&body);
+        let _ = wire::decode::<MasterToDriver>(&body);
+        let _ = wire::decode::<ExecutorToDriver>(&body);
+        let _ = wire::decode::<DriverToExecutor>(&body);
+        let _ = wire::decode::<MasterToClient>(&body);
+        let _ = wire::decode::<WorkerToClient>(&body);
+        Ok(())
+    });
+}
