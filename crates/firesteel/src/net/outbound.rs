@@ -18,9 +18,10 @@ pub struct Limits {
 }
 
 impl Default for Limits {
-    /// 1,024 frames, 64 MiB.
+    /// 64 MiB, in up to a million frames: one event may tell a driver of 100,000 executors before the peer has a
+    /// chance to take the first message.
     fn default() -> Self {
-        Self { frames: 1024, bytes: 64 << 20 }
+        Self { frames: 1 << 20, bytes: 64 << 20 }
     }
 }
 
