@@ -3,6 +3,7 @@
 mod executors;
 mod registration;
 mod shutdown;
+mod storm;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
