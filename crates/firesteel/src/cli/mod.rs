@@ -4,6 +4,7 @@ mod common;
 mod exit;
 mod log;
 mod master;
+mod reaper;
 mod status;
 mod worker;
 
@@ -32,6 +33,9 @@ enum Command {
     Worker(worker::Args),
     /// Show a Master's Workers, applications and executors
     Status(status::Args),
+    /// End what a Worker leaves behind
+    #[command(name = firesteel::worker::reaper::COMMAND, hide = true)]
+    Reaper(reaper::Args),
 }
 
 /// Runs the command that the program was started with.
@@ -42,12 +46,13 @@ pub(crate) fn main() -> ExitCode {
     };
     talk.start(match command {
         Command::Master(_) | Command::Worker(_) => log::Usual::Info,
-        Command::Status(_) => log::Usual::Warnings,
+        Command::Status(_) | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
         Command::Status(args) => status::run(args),
+        Command::Reaper(args) => reaper::run(&args),
     };
     match done {
         Ok(exit) => exit.into(),

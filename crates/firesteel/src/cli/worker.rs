@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::settings::size::{self, Unit};
 use firesteel::settings::{WorkerSettings, resources};
+use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::parse_masters;
 use firesteel_placement::Cores;
 
+use super::block_on;
 use super::common::{self, Conf, Held};
 use super::exit::{Exit, Failure};
 
@@ -63,8 +65,31 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
     let properties = args.conf.properties()?;
     let settings = WorkerSettings::of(&properties).map_err(usage)?;
-    let _ = (address, masters, cores, memory, resources, settings, args.work_dir, args.held);
-    Err(Failure::of(Exit::Failure, "the Worker's daemon is not wired yet"))
+    properties.warn_of_unknown();
+    let options = Options {
+        address,
+        masters,
+        cores: cores.unwrap_or_else(capacity::cores),
+        memory: memory.unwrap_or_else(capacity::memory),
+        resources,
+        work_directory: args.work_dir,
+        settings,
+        announcement: args.held.announcement(),
+        life: args.held.life(),
+    };
+    block_on(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
+        let exit = match error {
+            WorkerError::NoMaster { .. } => Exit::Unreachable,
+            WorkerError::UnsoundHost { .. } => Exit::Usage,
+            WorkerError::WorkDirectory(_)
+            | WorkerError::Listen(_)
+            | WorkerError::OwnProgram(_)
+            | WorkerError::Signals(_)
+            | WorkerError::Reaper(_)
+            | WorkerError::Refused(_) => Exit::Failure,
+        };
+        Failure::with(exit, &error)
+    })
 }
 
 fn cores(text: &str) -> Result<Cores, Failure> {

@@ -6,8 +6,8 @@ use std::io;
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
 
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId, is_sound};
 use firesteel_core::messages::{RefusedRegistration, WorkerDescription};
@@ -20,16 +20,18 @@ use super::executor_runner::{ExecutorRunner, Site};
 use super::reaper::{Reaper, ReaperError};
 use super::work_directory::{UnusableDirectory, WorkDirectory};
 use crate::clock::Clock;
+use crate::daemon::{self, Announcement, Life};
 use crate::inbox::Inbox;
 use crate::net::{Limits, ListenError, Listener, Welcome};
 use crate::owner::{self, Context, Shell};
-use crate::signals::{EndRequest, EndRequests};
+use crate::settings::WorkerSettings;
+use crate::signals::EndRequest;
 
-/// How a Worker is set up.
+/// What a Worker's daemon is started with.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens, and the name that others reach it by. Port 0 is any free port.
-    pub listen: Address,
+    /// Where it listens. Port 0 is any free port.
+    pub address: Address,
     /// The Masters to register with.
     pub masters: Vec<Address>,
     /// What it offers: see [`super::capacity`].
@@ -40,10 +42,12 @@ pub struct Options {
     pub resources: Resources,
     /// Where executors have their directories. Made where there is none.
     pub work_directory: PathBuf,
-    /// After so many failed rounds without ever having been registered, the Worker gives up.
-    pub max_registration_retries: u32,
-    /// How long an executor may take to end when asked, before it is killed.
-    pub kill_grace: Duration,
+    /// Its settings.
+    pub settings: WorkerSettings,
+    /// How it says that it is ready.
+    pub announcement: Announcement,
+    /// When it ends.
+    pub life: Life,
 }
 
 /// Why a Worker could not start, or ended otherwise than asked.
@@ -62,11 +66,11 @@ pub enum WorkerError {
         host: String,
     },
     /// Its own program cannot be found.
-    #[error("cannot find the program that this is: {error}")]
-    OwnProgram {
-        /// The operating system's words.
-        error: io::Error,
-    },
+    #[error("cannot find the program that this is: {0}")]
+    OwnProgram(io::Error),
+    /// It cannot catch signals.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
     /// The reaper.
     #[error(transparent)]
     Reaper(#[from] ReaperError),
@@ -87,78 +91,67 @@ fn urls(masters: &[Address]) -> String {
     masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
 }
 
-/// A Worker that has its port and its work directory and has not registered yet.
-#[derive(Debug)]
-pub struct WorkerDaemon {
-    listener: Listener,
-    clock: Clock,
-    config: Config,
-    site: Arc<Site>,
+/// Runs a Worker until it is asked to end. To be awaited within a runtime of several threads.
+///
+/// # Errors
+/// It could not start, or no Master took it.
+pub async fn run(options: Options) -> Result<(), WorkerError> {
+    let Options { address, masters, announcement, life, .. } = &options;
+    daemon::raise_open_files();
+    let requests = life.end_requests().map_err(WorkerError::Signals)?;
+    let listener = Listener::bind(address).await?;
+    let reached = daemon::reachable(&address.host, listener.local().port());
+    let clock = Clock::start();
+    let id = id(&reached, clock.now())?;
+    let work = WorkDirectory::open(&options.work_directory)?;
+    let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
+    // There is no executor before there is a reaper.
+    let reaper = Reaper::start(&firesteel, &id).await?;
+
+    let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
+    context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
+    let offer = format!("{} and {}", options.cores, options.memory);
+    tracing::info!(
+        "{id} listens on {} and offers {offer}; it works in {}",
+        reached.url(),
+        work.path().display()
+    );
+    announcement.ready(&reached);
+    context.raise(Event::Start);
+    let config = config(&options, &id, reached);
+    let shell = WorkerShell { runners: Runners::new(Site { worker: id, work, firesteel }) };
+    let exit = owner::run(Worker::new(config), shell, context, requests).await;
+    reaper.let_go().await;
+    match exit {
+        Exit::Shutdown => Ok(()),
+        Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.clone() }),
+        Exit::Refused(refusal) => Err(WorkerError::Refused(refusal)),
+    }
 }
 
-impl WorkerDaemon {
-    /// Takes the port, makes the id from it, and makes sure that the work directory can be used.
-    ///
-    /// # Errors
-    /// The port, the host, or the work directory cannot be used.
-    pub async fn open(options: Options) -> Result<Self, WorkerError> {
-        let Options { listen, masters, cores, memory, resources, .. } = options;
-        let listener = Listener::bind(&listen).await?;
-        let clock = Clock::start();
-        let Address { host, .. } = listen;
-        let port = listener.local().port();
-        let id = format!("worker-{}-{host}-{port}", clock.now().compact());
-        if !is_sound(&id) {
-            return Err(WorkerError::UnsoundHost { host });
-        }
-        let work = WorkDirectory::open(&options.work_directory)?;
-        let firesteel = std::env::current_exe().map_err(|error| WorkerError::OwnProgram { error })?;
+/// `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.
+fn id(reached: &Address, now: Timestamp) -> Result<WorkerId, WorkerError> {
+    let Address { host, port } = reached;
+    let id = format!("worker-{}-{host}-{port}", now.compact());
+    if is_sound(&id) { Ok(WorkerId::new(id)) } else { Err(WorkerError::UnsoundHost { host: host.clone() }) }
+}
 
-        let id = WorkerId::new(id);
-        let description = WorkerDescription { id: id.clone(), host, port, cores, memory, resources };
-        let config = Config {
-            description,
-            masters,
-            max_registration_retries: options.max_registration_retries,
-            kill_grace: options.kill_grace,
-            // The standard library's randomness: no two Workers have the same.
-            seed: RandomState::new().hash_one(id.as_str()),
-        };
-        Ok(Self { listener, clock, config, site: Arc::new(Site { worker: id, work, firesteel }) })
-    }
-
-    /// Who it is and what it offers.
-    #[must_use]
-    pub fn description(&self) -> &WorkerDescription {
-        &self.config.description
-    }
-
-    /// Registers, and runs executors until it is asked to end. To be awaited within a runtime of several
-    /// threads.
-    ///
-    /// # Errors
-    /// No Master took it, or the reaper could not be started.
-    pub async fn run(self, requests: EndRequests) -> Result<(), WorkerError> {
-        let Self { listener, clock, config, site } = self;
-        let WorkerDescription { id, cores, memory, .. } = &config.description;
-        let address = config.description.address().url();
-        let work = site.work.path().display();
-        tracing::info!("{id} listens at {address} and offers {cores} and {memory}; work directory {work}");
-
-        // There is no executor before there is a reaper.
-        let reaper = Reaper::start(&site.firesteel, id).await?;
-        let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
-        context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
-        context.raise(Event::Start);
-        let masters = config.masters.clone();
-        let shell = WorkerShell { runners: Runners::new(site) };
-        let exit = owner::run(Worker::new(config), shell, context, requests).await;
-        reaper.let_go().await;
-        match exit {
-            Exit::Shutdown => Ok(()),
-            Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters }),
-            Exit::Refused(refusal) => Err(WorkerError::Refused(refusal)),
-        }
+fn config(options: &Options, id: &WorkerId, reached: Address) -> Config {
+    let Address { host, port } = reached;
+    Config {
+        description: WorkerDescription {
+            id: id.clone(),
+            host,
+            port,
+            cores: options.cores,
+            memory: options.memory,
+            resources: options.resources.clone(),
+        },
+        masters: options.masters.clone(),
+        max_registration_retries: options.settings.max_registration_retries,
+        kill_grace: options.settings.kill_grace,
+        // The standard library's randomness: no two Workers have the same.
+        seed: RandomState::new().hash_one(id),
     }
 }
 
@@ -213,8 +206,8 @@ struct Runners {
 }
 
 impl Runners {
-    fn new(site: Arc<Site>) -> Self {
-        Self { site, table: BTreeMap::new() }
+    fn new(site: Site) -> Self {
+        Self { site: Arc::new(site), table: BTreeMap::new() }
     }
 
     fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {

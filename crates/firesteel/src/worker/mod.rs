@@ -23,4 +23,4 @@ pub mod reaper;
 pub mod strays;
 pub mod work_directory;
 
-pub use daemon::{Options, WorkerDaemon, WorkerError};
+pub use daemon::{Options, WorkerError, run};

@@ -1,0 +1,21 @@
+//! `firesteel __reaper`, which only a Worker starts.
+
+use clap::Args as ClapArgs;
+use firesteel::worker::reaper;
+use firesteel_core::ids::WorkerId;
+
+use super::exit::{Exit, Failure};
+
+/// What a Worker tells its reaper.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Args {
+    /// The Worker's id
+    worker: String,
+}
+
+/// Waits for the Worker's end, and ends what it left behind.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    reaper::run(&WorkerId::new(args.worker.as_str()))
+        .map(|()| Exit::Done)
+        .map_err(|error| Failure::with(Exit::Failure, &error))
+}
