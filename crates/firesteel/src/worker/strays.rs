@@ -1,5 +1,6 @@
 //! Finding processes by the marker that executors carry in their environment, and killing them.
 
+use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
@@ -36,6 +37,13 @@ impl Marker {
         marker.entries.push(format!("{APP_ID}={}", executor.app).into_bytes());
         marker.entries.push(format!("{EXECUTOR_ID}={}", executor.executor).into_bytes());
         marker
+    }
+
+    /// Only those that carry this variable too.
+    #[must_use]
+    pub fn and(mut self, variable: &str, value: impl fmt::Display) -> Self {
+        self.entries.push(format!("{variable}={value}").into_bytes());
+        self
     }
 
     /// Whether an environment, as `/proc/<pid>/environ` has it, carries the marker.
