@@ -51,7 +51,7 @@ pub enum Event {
         /// The bytes.
         bytes: Bytes,
     },
-    /// A task's process ended, all of its output was read, and nothing that it started is left.
+    /// A task's process ended, all of its output was read, and what it left in its process group was killed.
     TaskExited {
         /// Which attempt's.
         attempt: AttemptId,

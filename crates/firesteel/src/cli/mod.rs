@@ -1,6 +1,7 @@
 //! Words to settings, results to exit codes, tables on standard output. One file for each command.
 
 mod common;
+mod executor;
 mod exit;
 mod log;
 mod master;
@@ -33,6 +34,9 @@ enum Command {
     Worker(worker::Args),
     /// Show a Master's Workers, applications and executors
     Status(status::Args),
+    /// Run a driver's tasks
+    #[command(hide = true)]
+    Executor(executor::Args),
     /// End what a Worker leaves behind
     #[command(name = firesteel::worker::reaper::COMMAND, hide = true)]
     Reaper(reaper::Args),
@@ -45,13 +49,14 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => return exit::usage(&error),
     };
     talk.start(match command {
-        Command::Master(_) | Command::Worker(_) => log::Usual::Info,
+        Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
         Command::Status(_) | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
         Command::Status(args) => status::run(args),
+        Command::Executor(args) => executor::run(args),
         Command::Reaper(args) => reaper::run(&args),
     };
     match done {

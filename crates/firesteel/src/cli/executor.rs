@@ -1,0 +1,48 @@
+//! `firesteel executor`, which only a Worker starts, on the order of `firesteel map`.
+
+use clap::Args as ClapArgs;
+use firesteel::executor::daemon::{self, Options};
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
+use firesteel_placement::Cores;
+
+use super::block_on;
+use super::exit::{Exit, Failure};
+
+/// The flags of Spark's executor, as far as there is something to them here.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Args {
+    /// Where the driver listens
+    #[arg(long, value_name = "HOST:PORT")]
+    driver_url: Address,
+    /// The application's id
+    #[arg(long)]
+    app_id: String,
+    /// The executor's number
+    #[arg(long)]
+    executor_id: u32,
+    /// The Worker's id
+    #[arg(long)]
+    worker_id: String,
+    /// The Worker's host
+    #[arg(long)]
+    hostname: String,
+    /// The executor's cores
+    #[arg(long, value_parser = clap::value_parser!(i64).range(1..=2_147_483_647))]
+    cores: i64,
+}
+
+/// Runs tasks until the driver is done or gone.
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    daemon::die_with_parent().map_err(|error| Failure::with(Exit::Failure, &error))?;
+    let options = Options {
+        driver: args.driver_url,
+        app: AppId::new(args.app_id),
+        executor: ExecutorId(args.executor_id),
+        worker: WorkerId::new(args.worker_id),
+        host: args.hostname,
+        cores: Cores(args.cores),
+    };
+    let done = block_on(daemon::run(options))?;
+    done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))
+}

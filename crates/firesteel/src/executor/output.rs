@@ -1,0 +1,88 @@
+//! Reading one of a process's two outputs.
+
+use bytes::{BufMut, Bytes, BytesMut};
+use firesteel_core::wire::MAX_OUTPUT;
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+/// The first piece; where output comes fast, pieces grow up to [`MAX_OUTPUT`].
+const SMALL_PIECE: usize = 4 << 10;
+
+/// One output, read in pieces.
+#[derive(Debug)]
+pub(super) struct Output<R> {
+    pipe: Option<R>,
+    buffer: BytesMut,
+    piece: usize,
+}
+
+/// What was read.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Read {
+    /// At least one byte.
+    Piece(Bytes),
+    /// Nothing more will come.
+    End,
+}
+
+impl<R: AsyncRead + Unpin> Output<R> {
+    pub(super) fn new(pipe: R) -> Self {
+        Self { pipe: Some(pipe), buffer: BytesMut::new(), piece: SMALL_PIECE }
+    }
+
+    /// Whether the end has not been read.
+    pub(super) fn is_open(&self) -> bool {
+        self.pipe.is_some()
+    }
+
+    /// Closes it unread.
+    pub(super) fn close(&mut self) {
+        self.pipe = None;
+    }
+
+    /// The next piece, of at most so many bytes, which is at least one. Dropped while it waits, it has read
+    /// nothing.
+    pub(super) async fn read(&mut self, at_most: u64) -> Read {
+        let Some(pipe) = &mut self.pipe else { return Read::End };
+        let limit = usize::try_from(at_most).unwrap_or(usize::MAX).min(self.piece);
+        self.buffer.reserve(limit);
+        match pipe.read_buf(&mut (&mut self.buffer).limit(limit)).await {
+            Ok(1..) => {
+                let bytes = self.buffer.split().freeze();
+                if bytes.len() == self.piece {
+                    self.piece = (self.piece * 2).min(MAX_OUTPUT);
+                }
+                Read::Piece(bytes)
+            }
+            Ok(0) => self.end(),
+            Err(error) => {
+                tracing::warn!("cannot read a task's output to its end: {error}");
+                self.end()
+            }
+        }
+    }
+
+    fn end(&mut self) -> Read {
+        self.pipe = None;
+        self.buffer = BytesMut::new();
+        Read::End
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn pieces_keep_to_the_limit_and_grow_where_output_comes_fast() {
+        let data = vec![7; 300_000];
+        let mut output = Output::new(&data[..]);
+        assert_eq!(output.read(3).await, Read::Piece(Bytes::from_static(&[7; 3])));
+        let mut sizes = Vec::new();
+        while let Read::Piece(bytes) = output.read(u64::MAX).await {
+            sizes.push(bytes.len());
+        }
+        assert_eq!(sizes[..6], [4096, 8192, 16_384, 32_768, 65_536, 65_536]);
+        assert_eq!(sizes.iter().sum::<usize>() + 3, data.len());
+        assert!(!output.is_open());
+    }
+}
