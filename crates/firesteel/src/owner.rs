@@ -7,7 +7,7 @@
 //!    is a task that is given [`Context::inbox`] and sends an event when it is done.
 //! 3. Let others in with [`Peers::serve`], and hand everything to [`run`].
 //!
-//! ```ignore
+//! ```text
 //! struct WorkerShell { runners: Runners }
 //!
 //! impl Shell for WorkerShell {

@@ -1,0 +1,67 @@
+//! What stands behind `--master`.
+
+use std::str::FromStr;
+
+use firesteel_core::address::{Address, AddressError, parse_masters};
+
+use crate::local_cluster::{LocalClusterSpec, SpecError};
+
+/// A master URL: `spark://host:port[,host:port..]` or `local-cluster[workers,cores,memoryMiB]`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum MasterUrl {
+    /// Masters that run already; at least one, in the order given.
+    Spark(Vec<Address>),
+    /// A cluster of processes of its own, on this machine.
+    LocalCluster(LocalClusterSpec),
+}
+
+/// A master URL that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum MasterUrlError {
+    /// It is of no kind that there is.
+    #[error(
+        "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..] or \
+         local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
+    )]
+    Unknown {
+        /// What was given.
+        url: String,
+    },
+    /// Its list of Masters is malformed.
+    #[error(transparent)]
+    Spark(#[from] AddressError),
+    /// Its size of a cluster is malformed.
+    #[error(transparent)]
+    LocalCluster(#[from] SpecError),
+}
+
+impl FromStr for MasterUrl {
+    type Err = MasterUrlError;
+
+    fn from_str(url: &str) -> Result<Self, MasterUrlError> {
+        if url.starts_with("spark://") {
+            Ok(Self::Spark(parse_masters(url)?))
+        } else if url.starts_with("local-cluster") {
+            Ok(Self::LocalCluster(url.parse()?))
+        } else {
+            Err(MasterUrlError::Unknown { url: url.to_owned() })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_master_url_is_told_by_its_beginning() {
+        assert_eq!("spark://a:1".parse(), Ok(MasterUrl::Spark(vec![Address::new("a", 1)])));
+        assert!(matches!("local-cluster[2,1,1024]".parse(), Ok(MasterUrl::LocalCluster(_))));
+        for url in ["", "local", "local[4]", "yarn", "k8s://x", "a:7077", "Spark://a:1"] {
+            let error = url.parse::<MasterUrl>().expect_err(url);
+            assert!(matches!(error, MasterUrlError::Unknown { .. }), "{url}");
+        }
+        assert!(matches!("spark://a".parse::<MasterUrl>(), Err(MasterUrlError::Spark(_))));
+        assert!(matches!("local-cluster[]".parse::<MasterUrl>(), Err(MasterUrlError::LocalCluster(_))));
+    }
+}
