@@ -1,5 +1,7 @@
 //! Arguments that several commands have.
 
+use std::net::Ipv6Addr;
+
 use clap::Args;
 use firesteel::daemon::{Announcement, Life};
 use firesteel::settings::Properties;
@@ -63,8 +65,9 @@ pub(super) fn address(
             Failure::of(Exit::Usage, words)
         })?
     };
-    // The host is held against the same rules as in a URL.
-    let url_host = if host.contains(':') { format!("[{host}]:1") } else { format!("{host}:1") };
+    // The host is held against the same rules as in a URL; only an IPv6 address has colons.
+    let is_ipv6 = host.parse::<Ipv6Addr>().is_ok();
+    let url_host = if is_ipv6 { format!("[{host}]:1") } else { format!("{host}:1") };
     match url_host.parse::<Address>() {
         Ok(address) => Ok(Address::new(address.host, port)),
         Err(_) => {

@@ -35,7 +35,7 @@ pub enum HandshakeError {
     #[error("its hello cannot be read: {0}")]
     Hello(#[from] DecodeError),
     /// It is not what was expected.
-    #[error("it is a {found} and this is a {here}, which lets in only: {}", roles(.wanted))]
+    #[error("its role is {found}; this {here} talks only to: {}", roles(.wanted))]
     WrongRole {
         /// What it is.
         found: Role,

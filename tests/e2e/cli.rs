@@ -1,0 +1,174 @@
+//! Bad input on the command line: what is said, and the exit code.
+
+use std::io::Read;
+use std::net::TcpListener;
+use std::process::Stdio;
+
+use nix::sys::signal::Signal;
+
+use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
+
+/// Runs the words; the code and the words on standard error are as stated, in one line if it is ours, and standard
+/// output is empty.
+fn check(arguments: &[&str], code: i32, words: &str) {
+    let done = run(firesteel().args(arguments));
+    assert_eq!(done.code(), code, "{arguments:?}: {done}");
+    assert!(done.stderr.contains(words), "{arguments:?}: {done}");
+    assert_eq!(done.stdout, "", "{arguments:?}");
+    if let Some(line) = done.stderr.strip_prefix("firesteel: ") {
+        assert_eq!(line.lines().count(), 1, "{arguments:?}: {done}");
+    }
+}
+
+#[test]
+fn wrong_usage_is_told_with_exit_code_2() {
+    for (arguments, words) in [
+        (&[][..], "Usage: firesteel"),
+        (&["conquer"], "unrecognized subcommand 'conquer'"),
+        (&["master", "--speed", "9"], "unexpected argument '--speed'"),
+        (&["master", "extra"], "unexpected argument 'extra'"),
+        (&["master", "--port"], "a value is required for '--port <PORT>'"),
+        (&["master", "--port", "70000"], "--port cannot be \"70000\""),
+        (&["master", "--port", "x"], "--port cannot be \"x\""),
+        (&["master", "--host", "a b"], "--host cannot be \"a b\""),
+        (&["master", "--host", "a:7077"], "--host cannot be \"a:7077\""),
+        (&["master", "--host", ""], "--host cannot be \"\""),
+        (&["master", "--conf", "spark.worker.timeout"], "is not a property: write --conf KEY=VALUE"),
+        (&["master", "--conf", "spark.worker.timeout=soon"], "spark.worker.timeout cannot be \"soon\""),
+        (&["master", "--conf", "spark.deploy.workerSelectionPolicy=BEST"], "write CORES_FREE_DESC, "),
+        (&["master", "--conf", "spark.deploy.defaultCores=0"], "spark.deploy.defaultCores cannot be \"0\""),
+        (&["worker"], "<MASTER>"),
+        (&["worker", "spark://a:1", "spark://b:2"], "unexpected argument 'spark://b:2'"),
+        (&["worker", "a:7077"], "\"a:7077\" does not begin with spark://"),
+        (&["worker", "spark://a"], "\"a\" has no usable port"),
+        (&["worker", "spark://a:7077,"], "\"\" has no usable port"),
+        (&["worker", "-c", "0", "spark://a:1"], "--cores cannot be \"0\""),
+        (&["worker", "-c", "two", "spark://a:1"], "--cores cannot be \"two\""),
+        (&["worker", "-m", "10000", "spark://a:1"], "--memory: \"10000\" is less than 1 MiB"),
+        (&["worker", "-m", "1.5g", "spark://a:1"], "--memory: \"1.5g\" has a fraction"),
+        (&["worker", "-m", "lots", "spark://a:1"], "--memory: \"lots\" is not a size"),
+        (&["worker", "--resource", "gpu", "spark://a:1"], "--resource: \"gpu\" is not a resource"),
+        (&["worker", "--resource", "gpu=0,0", "spark://a:1"], "names the address \"0\" twice"),
+        (&["status", "--master", "http://a"], "--master: \"http://a\" does not begin with spark://"),
+        (&["status", "--yaml"], "unexpected argument '--yaml'"),
+    ] {
+        check(arguments, 2, words);
+    }
+}
+
+#[test]
+fn a_port_in_use_is_told_with_its_address_and_what_to_do() {
+    let taken = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let address = taken.local_addr().expect("it is bound");
+    let port = address.port().to_string();
+    let words =
+        format!("cannot listen on {address}: the port is in use: end the program that has it, or choose");
+    check(&["master", "--port", &port], 1, &words);
+}
+
+#[test]
+fn an_address_that_is_not_this_machines_is_told() {
+    check(&["master", "--host", "192.0.2.1", "--port", "0"], 1, "cannot listen on 192.0.2.1:0: ");
+    check(&["master", "--host", "no-such-host.invalid", "--port", "0"], 1, "the host is not known");
+}
+
+#[test]
+fn a_master_that_is_not_there_is_told_with_exit_code_69() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let address = free.local_addr().expect("it is bound");
+    drop(free);
+    let url = format!("spark://{address}");
+    check(&["status", "--master", &url], 69, &format!("cannot connect to {address}"));
+}
+
+#[test]
+fn a_port_where_something_else_listens_is_not_a_master() {
+    let other = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let address = other.local_addr().expect("it is bound");
+    let answering = std::thread::spawn(move || {
+        let (mut stream, _) = other.accept().expect("status connects");
+        std::io::Write::write_all(&mut stream, b"HTTP/1.1 400 Bad Request\r\n\r\n").expect("it listens");
+    });
+    check(&["status", "--master", &format!("spark://{address}")], 69, "does not speak Firesteel's protocol");
+    answering.join().expect("it does not panic");
+}
+
+#[test]
+fn help_and_version_go_to_standard_output() {
+    for (arguments, words) in [
+        (&["--help"][..], "Exit codes: 0 done"),
+        (&["help", "master"], "--port"),
+        (&["master", "--help"], "[default: 127.0.0.1]"),
+        (&["worker", "--help"], "--work-dir"),
+        (&["--version"], "firesteel 0."),
+    ] {
+        let done = run(firesteel().args(arguments));
+        assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{arguments:?}");
+        assert!(done.stdout.contains(words), "{arguments:?}: {done}");
+    }
+}
+
+#[test]
+fn h_is_the_host_as_in_spark() {
+    let master = Daemon::master(&["-h", "127.0.0.2"]);
+    assert!(master.url().starts_with("spark://127.0.0.2:"), "{}", master.url());
+    assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn unknown_properties_are_a_warning() {
+    let master = Daemon::master(&["--conf", "spark.eventLog.enabled=true", "--conf", "spark.cores.max=4"]);
+    let line = master.wait_for_line(&["spark.eventLog.enabled"]);
+    assert!(line.contains("WARN") && line.contains("has no effect"), "{line}");
+    assert!(!master.log().contains("spark.cores.max"));
+}
+
+#[test]
+fn the_environment_says_what_flags_do_not() {
+    let master = Daemon::start(firesteel().arg("master").env("SPARK_MASTER_PORT", "0"));
+    assert!(!master.url().ends_with(":0"));
+    // Kubernetes sets such a value for a service called spark-master. The default port may be taken on this
+    // machine, so only the warning is looked for.
+    let mut command = firesteel();
+    command.args(["master", "-h", "127.0.0.77"]).env("SPARK_MASTER_PORT", "tcp://10.0.0.1:7077");
+    let confused = Daemon::spawn(&mut command);
+    confused.wait_for_line(&["WARN", "tcp://10.0.0.1:7077", "has no effect"]);
+}
+
+#[test]
+fn a_broken_pipe_on_standard_output_is_quiet() {
+    let master = Daemon::master(&[]);
+    let mut status = firesteel()
+        .args(["status", "--json", "--master", master.url()])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary can be started");
+    drop(status.stdout.take());
+    let mut stderr = String::new();
+    status.stderr.take().expect("it is piped").read_to_string(&mut stderr).expect("it is text");
+    assert_eq!(stderr, "");
+    assert_eq!(status.wait().expect("it ends").code(), Some(0));
+}
+
+#[test]
+fn a_master_ends_in_order_however_it_is_asked() {
+    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut master = Daemon::master(&[]);
+        master.signal(signal);
+        assert_eq!(master.wait(), 0);
+        assert!(master.log().contains(&format!("ended: {signal}")), "{}", master.log());
+    }
+}
+
+#[test]
+fn a_daemon_that_lives_by_its_standard_input_ends_with_it() {
+    let mut command = firesteel();
+    command.args(["master", "--port", "0", "--until-stdin-closes"]).stdin(Stdio::piped());
+    let mut child = command.stderr(Stdio::null()).spawn().expect("the binary can be started");
+    let pid = child.id();
+    assert!(processes::is_alive(pid));
+    drop(child.stdin.take());
+    let status = wait_for("the Master to end", || child.try_wait().expect("it is our child"));
+    assert_eq!(status.code(), Some(0));
+}

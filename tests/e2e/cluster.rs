@@ -1,0 +1,348 @@
+//! Starts the real binary, waits for what it does, and looks at its processes.
+//!
+//! ```text
+//! let master = Daemon::master(&[]);
+//! let directory = tempfile::tempdir().expect("a temporary directory");
+//! let worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "1g"]);
+//! wait_for("the Worker to register", || (master.status()["workers"].as_array()?.len() == 1).then_some(()));
+//! assert_eq!(worker.terminate(), 0);
+//! ```
+
+use std::fmt;
+use std::io::{BufRead, BufReader, Read};
+use std::net::SocketAddr;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+
+/// The longest that anything here is waited for.
+pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
+
+/// The binary under test.
+pub(crate) fn firesteel() -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
+    // What the tests' own environment says does not count.
+    for name in ["RUST_LOG", "MASTER", "SPARK_MASTER_HOST", "SPARK_MASTER_PORT", "SPARK_WORKER_HOST"] {
+        command.env_remove(name);
+    }
+    for name in ["SPARK_WORKER_PORT", "SPARK_WORKER_CORES", "SPARK_WORKER_MEMORY", "SPARK_WORKER_DIR"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// Waits until `look` finds something.
+///
+/// # Panics
+/// It finds nothing for [`DEADLINE`].
+pub(crate) fn wait_for<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let deadline = Instant::now() + DEADLINE;
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(Instant::now() < deadline, "waited {DEADLINE:?} in vain for {what}");
+        thread::park_timeout(Duration::from_millis(10));
+    }
+}
+
+/// A daemon that runs. It is killed when it is dropped.
+#[derive(Debug)]
+pub(crate) struct Daemon {
+    child: Child,
+    stdout: Text,
+    stderr: Text,
+    url: String,
+}
+
+impl Daemon {
+    /// A Master on a free port of loopback.
+    pub(crate) fn master(arguments: &[&str]) -> Self {
+        Self::start(firesteel().args(["master", "--port", "0"]).args(arguments))
+    }
+
+    /// A Worker of that Master, on a free port of loopback, with that work directory.
+    pub(crate) fn worker(master: &Daemon, work_dir: &Path, arguments: &[&str]) -> Self {
+        let mut command = firesteel();
+        command.args(["worker", "--port", "0", "--work-dir"]).arg(work_dir).args(arguments).arg(master.url());
+        Self::start(&mut command)
+    }
+
+    /// Any daemon that knows `--announce`. Returns when it is ready.
+    pub(crate) fn start(command: &mut Command) -> Self {
+        let mut daemon = Self::spawn(command.arg("--announce"));
+        let line = wait_for("a daemon's announcement", || {
+            let line = daemon.stdout.first_line();
+            assert!(line.is_some() || daemon.is_alive(), "a daemon ended at once:\n{}", daemon.log());
+            line
+        });
+        let ready: Value = serde_json::from_str(&line).expect("an announcement is JSON");
+        daemon.url = ready["url"].as_str().expect("an announcement has a url").to_owned();
+        daemon
+    }
+
+    /// Any command, whether or not it gets ready.
+    pub(crate) fn spawn(command: &mut Command) -> Self {
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary can be started");
+        let stdout = Text::collect(child.stdout.take().expect("it is piped"));
+        let stderr = Text::collect(child.stderr.take().expect("it is piped"));
+        Self { child, stdout, stderr, url: String::new() }
+    }
+
+    /// Where it listens, `spark://host:port`.
+    pub(crate) fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// The same, for a socket.
+    pub(crate) fn address(&self) -> SocketAddr {
+        let address = self.url.strip_prefix("spark://").expect("a URL has a scheme");
+        address.parse().expect("daemons in tests listen on an IP address")
+    }
+
+    /// Its process.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> String {
+        self.stderr.so_far()
+    }
+
+    /// Waits for a line of its log that has all of these words, and returns it.
+    pub(crate) fn wait_for_line(&self, words: &[&str]) -> String {
+        self.stderr.wait_for_line(words)
+    }
+
+    /// Whether its process has not ended.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        self.child.try_wait().expect("it is our child").is_none()
+    }
+
+    /// What `firesteel status --json` says of this Master.
+    pub(crate) fn status(&self) -> Value {
+        let done = run(firesteel().args(["status", "--json", "--master", &self.url]));
+        assert_eq!(done.code(), 0, "{done}\n{}", self.log());
+        serde_json::from_str(&done.stdout).expect("status prints JSON")
+    }
+
+    /// Sends it a signal.
+    pub(crate) fn signal(&self, signal: Signal) {
+        let pid = i32::try_from(self.child.id()).expect("a process id is a positive i32");
+        // It may have ended already.
+        let _ = kill(Pid::from_raw(pid), signal);
+    }
+
+    /// SIGTERM, and its exit code as a shell shows it.
+    pub(crate) fn terminate(mut self) -> i32 {
+        self.signal(Signal::SIGTERM);
+        self.wait()
+    }
+
+    /// Waits for its end; its exit code as a shell shows it.
+    pub(crate) fn wait(&mut self) -> i32 {
+        let child = &mut self.child;
+        shell_code(wait_for("a process to end", || child.try_wait().expect("it is our child")))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        // It may have ended already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if thread::panicking() {
+            eprintln!("--- log of process {} ---\n{}", self.child.id(), self.log());
+        }
+    }
+}
+
+/// A command that has ended.
+#[derive(Debug)]
+pub(crate) struct Finished {
+    pub(crate) status: ExitStatus,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Finished {
+    /// The exit code as a shell shows it: 128 + n for signal n.
+    pub(crate) fn code(&self) -> i32 {
+        shell_code(self.status)
+    }
+}
+
+impl fmt::Display for Finished {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}\n--- stdout ---\n{}\n--- stderr ---\n{}", self.status, self.stdout, self.stderr)
+    }
+}
+
+/// Runs a command to its end, without standard input.
+pub(crate) fn run(command: &mut Command) -> Finished {
+    run_with_input(command, Vec::new())
+}
+
+/// Runs a command to its end with these bytes on standard input.
+pub(crate) fn run_with_input(command: &mut Command, input: Vec<u8>) -> Finished {
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the binary can be started");
+    let mut stdin = child.stdin.take().expect("it is piped");
+    // A command may end without having read everything.
+    let writer = thread::spawn(move || drop(std::io::Write::write_all(&mut stdin, &input)));
+    let stdout = Text::collect(child.stdout.take().expect("it is piped"));
+    let stderr = Text::collect(child.stderr.take().expect("it is piped"));
+    let deadline = Instant::now() + 4 * DEADLINE;
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("it is our child") {
+            break status;
+        }
+        if Instant::now() > deadline {
+            let _ = child.kill();
+            panic!("{command:?} did not end:\n{}", stderr.so_far());
+        }
+        thread::park_timeout(Duration::from_millis(10));
+    };
+    writer.join().expect("writing does not panic");
+    Finished { status, stdout: stdout.whole(), stderr: stderr.whole() }
+}
+
+fn shell_code(status: ExitStatus) -> i32 {
+    status.code().or_else(|| status.signal().map(|signal| 128 + signal)).expect("it ended somehow")
+}
+
+/// What a process wrote, collected by a thread so that it never blocks.
+#[derive(Clone, Debug)]
+struct Text(Arc<(Mutex<Collected>, Condvar)>);
+
+#[derive(Debug, Default)]
+struct Collected {
+    bytes: Vec<u8>,
+    ended: bool,
+}
+
+impl Text {
+    fn collect(source: impl Read + Send + 'static) -> Self {
+        let text = Self(Arc::default());
+        let into = text.clone();
+        thread::spawn(move || {
+            let mut source = BufReader::new(source);
+            loop {
+                let piece = source.fill_buf().map(<[u8]>::to_vec).unwrap_or_default();
+                source.consume(piece.len());
+                let (collected, changed) = &*into.0;
+                let mut collected = collected.lock().expect("nobody panics with it");
+                collected.ended = piece.is_empty();
+                collected.bytes.extend(piece);
+                changed.notify_all();
+                if collected.ended {
+                    return;
+                }
+            }
+        });
+        text
+    }
+
+    fn so_far(&self) -> String {
+        let collected = self.0.0.lock().expect("nobody panics with it");
+        String::from_utf8_lossy(&collected.bytes).into_owned()
+    }
+
+    /// Everything, once the other end is closed. A process may leave children behind that hold it open.
+    fn whole(&self) -> String {
+        let (collected, changed) = &*self.0;
+        let collected = collected.lock().expect("nobody panics with it");
+        let (collected, _) = changed
+            .wait_timeout_while(collected, DEADLINE, |collected| !collected.ended)
+            .expect("nobody panics with it");
+        String::from_utf8_lossy(&collected.bytes).into_owned()
+    }
+
+    fn first_line(&self) -> Option<String> {
+        self.so_far().split_once('\n').map(|(line, _)| line.to_owned())
+    }
+
+    fn wait_for_line(&self, words: &[&str]) -> String {
+        let (collected, changed) = &*self.0;
+        let deadline = Instant::now() + DEADLINE;
+        let mut seen = collected.lock().expect("nobody panics with it");
+        loop {
+            let text = String::from_utf8_lossy(&seen.bytes).into_owned();
+            if let Some(line) = text.lines().find(|line| words.iter().all(|word| line.contains(word))) {
+                return line.to_owned();
+            }
+            let left = deadline.saturating_duration_since(Instant::now());
+            assert!(!left.is_zero() && !seen.ended, "no line of the log has {words:?}:\n{text}");
+            seen = changed.wait_timeout(seen, left).expect("nobody panics with it").0;
+        }
+    }
+}
+
+/// Processes, as /proc shows them.
+pub(crate) mod processes {
+    use super::{Path, PathBuf};
+    use std::fs;
+
+    /// Its children.
+    pub(crate) fn children_of(pid: u32) -> Vec<u32> {
+        all().filter(|other| parent_of(*other) == Some(pid)).collect()
+    }
+
+    /// Its children, their children, and so on.
+    pub(crate) fn descendants_of(pid: u32) -> Vec<u32> {
+        let mut found = children_of(pid);
+        let mut next = 0;
+        while let Some(child) = found.get(next).copied() {
+            found.extend(children_of(child));
+            next += 1;
+        }
+        found
+    }
+
+    /// Its parent; `None` if it has ended.
+    pub(crate) fn parent_of(pid: u32) -> Option<u32> {
+        field(pid, "PPid:")?.parse().ok()
+    }
+
+    /// Whether it runs. A process that has ended and was not waited for does not.
+    pub(crate) fn is_alive(pid: u32) -> bool {
+        field(pid, "State:").is_some_and(|state| !state.starts_with(['Z', 'X']))
+    }
+
+    /// Its words; empty if it has ended.
+    pub(crate) fn command_line(pid: u32) -> Vec<String> {
+        let bytes = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty());
+        words.map(|word| String::from_utf8_lossy(word).into_owned()).collect()
+    }
+
+    /// Where it runs; `None` if it has ended.
+    pub(crate) fn directory_of(pid: u32) -> Option<PathBuf> {
+        fs::read_link(format!("/proc/{pid}/cwd")).ok()
+    }
+
+    /// Processes that run in this directory or below it.
+    pub(crate) fn within(directory: &Path) -> Vec<u32> {
+        let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
+        all().filter(|pid| directory_of(*pid).is_some_and(|cwd| cwd.starts_with(&directory))).collect()
+    }
+
+    fn all() -> impl Iterator<Item = u32> {
+        let entries = fs::read_dir("/proc").expect("there is a /proc").flatten();
+        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+    }
+
+    fn field(pid: u32, name: &str) -> Option<String> {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
+        status.lines().find_map(|line| Some(line.strip_prefix(name)?.trim().to_owned()))
+    }
+}

@@ -1,0 +1,9 @@
+//! Real processes on loopback: the `firesteel` binary as its users run it.
+//!
+//! [`cluster`] starts daemons and waits for what they do. Nothing here sleeps for a fixed time: every wait is
+//! for something that happens, with a deadline after which the test fails and shows the logs.
+
+mod cli;
+#[allow(dead_code, reason = "a harness is there before all of its users")]
+mod cluster;
+mod wire;

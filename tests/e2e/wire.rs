@@ -1,0 +1,195 @@
+//! What strangers and broken peers send a Master: their connections end with a line in the log, and nobody else
+//! notices.
+
+use std::io::{self, Read, Write};
+use std::net::{Shutdown, SocketAddr, TcpStream};
+
+use bytes::Bytes;
+use firesteel_core::messages::{ApplicationDescription, ClientToMaster, DriverToMaster, ResourceProfile};
+use firesteel_core::process::Command;
+use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
+use firesteel_placement::ExecutorLimit;
+
+use crate::cluster::{DEADLINE, Daemon, wait_for};
+
+/// A connection of somebody who is up to no good.
+struct Stranger {
+    stream: TcpStream,
+    address: SocketAddr,
+}
+
+impl Stranger {
+    fn connect(master: &Daemon) -> Self {
+        let stream = TcpStream::connect(master.address()).expect("the Master listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a time-out can be set");
+        stream.set_write_timeout(Some(DEADLINE)).expect("a time-out can be set");
+        let address = stream.local_addr().expect("it is connected");
+        Self { stream, address }
+    }
+
+    fn send(&mut self, bytes: &[u8]) {
+        // The Master may have hung up already.
+        let _ = self.stream.write_all(bytes);
+    }
+
+    /// Reads until the Master hangs up.
+    fn until_closed(&mut self) {
+        match io::copy(&mut (&self.stream).take(1 << 20), &mut io::sink()) {
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind(), io::ErrorKind::ConnectionReset, "{error}"),
+        }
+    }
+}
+
+fn frame(body: &[u8]) -> Vec<u8> {
+    let length = u32::try_from(body.len()).expect("it is short");
+    [&length.to_be_bytes()[..], body].concat()
+}
+
+fn hello(role: Role) -> Vec<u8> {
+    let hello = Hello { role, name: "a stranger".to_owned(), challenge: Bytes::new(), epoch: 0 };
+    frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"))
+}
+
+fn message(message: &impl serde::Serialize) -> Vec<u8> {
+    frame(&wire::encode(message, MAX_FRAME).expect("it fits"))
+}
+
+/// Whether what was sent is all that comes.
+#[derive(Clone, Copy, Debug)]
+enum Then {
+    HangUp,
+    Wait,
+}
+
+/// Sends the bytes to a Master; it hangs up and says why, naming the sender, and still serves others.
+fn check(master: &Daemon, bytes: &[u8], then: Then, words: &str) {
+    let mut stranger = Stranger::connect(master);
+    stranger.send(bytes);
+    match then {
+        Then::HangUp => stranger.stream.shutdown(Shutdown::Write).expect("it is connected"),
+        Then::Wait => {}
+    }
+    stranger.until_closed();
+    let line = master.wait_for_line(&[&stranger.address.to_string(), words]);
+    assert!(line.contains("WARN"), "{line}");
+    assert_eq!(master.status()["schema"], 1);
+}
+
+#[test]
+fn a_stranger_is_turned_away_in_its_handshake() {
+    let master = Daemon::master(&[]);
+    let oversized = u32::try_from(MAX_HELLO + 1).expect("it is small").to_be_bytes();
+    let mut foreign = PREAMBLE;
+    foreign[7] = 9;
+    let good = hello(Role::Client);
+    for (bytes, then, words) in [
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "does not speak Firesteel's protocol"),
+        (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "does not speak Firesteel's protocol"),
+        (vec![0; 64], Then::Wait, "does not speak Firesteel's protocol"),
+        (foreign.to_vec(), Then::Wait, "speaks version 9 of the protocol, this side speaks version 1"),
+        (PREAMBLE[..5].to_vec(), Then::HangUp, "in the middle of the handshake"),
+        (PREAMBLE.to_vec(), Then::HangUp, "in the middle of the handshake"),
+        ([&PREAMBLE[..], &good[..6]].concat(), Then::HangUp, "in the middle of the handshake"),
+        ([&PREAMBLE[..], &oversized].concat(), Then::Wait, "a frame of 4097 bytes; 4096 are the most here"),
+        ([&PREAMBLE[..], &frame(&[0xFF; 9])].concat(), Then::Wait, "its hello cannot be read"),
+        ([&PREAMBLE[..], &frame(b"")].concat(), Then::Wait, "its hello cannot be read"),
+        (
+            [&PREAMBLE[..], &hello(Role::Executor)].concat(),
+            Then::Wait,
+            "its role is executor; this Master talks only to: Worker, driver, client",
+        ),
+        ([&PREAMBLE[..], &hello(Role::Master)].concat(), Then::Wait, "its role is Master; this Master"),
+    ] {
+        check(&master, &bytes, then, words);
+    }
+    assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn a_peer_that_sends_what_is_no_message_is_disconnected() {
+    let master = Daemon::master(&[]);
+    let question = message(&ClientToMaster::RequestMasterState);
+    let oversized = u32::try_from(MAX_FRAME + 1).expect("it fits").to_be_bytes().to_vec();
+    let trailing =
+        frame(&[&wire::encode(&ClientToMaster::RequestMasterState, 9).expect("short")[..], b"!"].concat());
+    for (bytes, then, words) in [
+        (oversized, Then::Wait, "a frame of 16777217 bytes; 16777216 are the most here"),
+        (vec![0xFF; 4], Then::Wait, "a frame of 4294967295 bytes"),
+        (frame(&[0x63]), Then::Wait, "a frame of 1 bytes is not a message"),
+        (frame(b""), Then::Wait, "a frame of 0 bytes is not a message"),
+        (trailing, Then::Wait, "1 bytes are left over after a message"),
+        (question[..3].to_vec(), Then::HangUp, "in the middle of a frame"),
+        (question[..4].to_vec(), Then::HangUp, "in the middle of a frame"),
+        ([&question[..], &question[..4]].concat(), Then::HangUp, "in the middle of a frame"),
+    ] {
+        check(&master, &[&PREAMBLE[..], &hello(Role::Client), &bytes].concat(), then, words);
+    }
+    assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
+    let master = Daemon::master(&[]);
+    let name = "x\n2026-01-01 ERROR all is lost\u{1b}[31m".to_owned();
+    let hello = Hello { role: Role::Client, name, challenge: Bytes::new(), epoch: 0 };
+    let hello = frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"));
+    check(&master, &[&PREAMBLE[..], &hello, &frame(b"!")].concat(), Then::Wait, r"x\n2026-01-01 ERROR");
+    assert!(!master.log().contains('\u{1b}'));
+}
+
+/// Answers with an application's name in them are long, and a peer that asks and never reads soon has more of them
+/// waiting than a queue may hold.
+#[test]
+fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
+    let master = Daemon::master(&[]);
+    let mut driver = Stranger::connect(&master);
+    let application = ApplicationDescription {
+        name: "n".repeat(1 << 20),
+        user: "someone".to_owned(),
+        max_cores: None,
+        command: Command {
+            program: "true".to_owned(),
+            arguments: Vec::new(),
+            environment: Default::default(),
+        },
+        profile: ResourceProfile::default(),
+        initial_limit: ExecutorLimit::AtMost(0),
+    };
+    let register = message(&DriverToMaster::RegisterApplication(application));
+    driver.send(&[&PREAMBLE[..], &hello(Role::Driver), &register].concat());
+    let registered = || master.status()["applications"].as_array().filter(|it| it.len() == 1).map(|_| ());
+    wait_for("the application", registered);
+
+    let mut slow = Stranger::connect(&master);
+    let question = message(&ClientToMaster::RequestMasterState);
+    slow.send(&[&PREAMBLE[..], &hello(Role::Client), &question.repeat(300)].concat());
+    let line = master.wait_for_line(&[&slow.address.to_string(), "it is too slow"]);
+    assert!(line.contains("WARN"), "{line}");
+    slow.until_closed();
+    assert_eq!(master.status()["applications"].as_array().map(Vec::len), Some(1));
+    assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
+    let master = Daemon::master(&[]);
+    let mut flood: Vec<Stranger> = (0..300).map(|_| Stranger::connect(&master)).collect();
+    assert_eq!(master.status()["schema"], 1);
+    for stranger in &mut flood {
+        stranger.until_closed();
+    }
+    master.wait_for_line(&[&flood[299].address.to_string(), "its handshake was not over after 10 s"]);
+    assert_eq!(master.status()["schema"], 1);
+    assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn whoever_connects_and_leaves_without_a_word_is_not_worth_a_warning() {
+    let master = Daemon::master(&["-v"]);
+    let mut probe = Stranger::connect(&master);
+    probe.stream.shutdown(Shutdown::Write).expect("it is connected");
+    probe.until_closed();
+    let line = master.wait_for_line(&[&probe.address.to_string(), "without a word"]);
+    assert!(line.contains("DEBUG"), "{line}");
+}
