@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use firesteel_core::ids::WorkerId;
 use nix::sys::signal::{SigSet, Signal};
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::{Child, ChildStdin};
 use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
@@ -27,6 +27,10 @@ pub const COMMAND: &str = "__reaper";
 /// Looks in a row that must find nothing: a process that is being started wears its environment only a moment
 /// later.
 const QUIET_LOOKS: u32 = 10;
+/// As many are enough where the Worker ended in order, after its executors.
+const QUIET_LOOKS_AFTER_FAREWELL: u32 = 3;
+/// What a Worker that ends in order says last.
+const FAREWELL: &[u8] = b"farewell\n";
 /// After this it leaves what it could not end.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a reaper may take to say that it is there, and to end.
@@ -44,8 +48,10 @@ pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
     polite.thread_block().map_err(io::Error::from)?;
     // A Worker that is gone already has nobody to read this.
     let _ = io::stdout().write_all(READY).and_then(|()| io::stdout().flush());
-    wait_for_end(&mut io::stdin().lock())?;
-    Ok(kill_bearers(&Marker::of_worker(worker), QUIET_LOOKS, LIMIT)?)
+    let mut last_words = Vec::new();
+    io::stdin().lock().read_to_end(&mut last_words)?;
+    let looks = if last_words == FAREWELL { QUIET_LOOKS_AFTER_FAREWELL } else { QUIET_LOOKS };
+    Ok(kill_bearers(&Marker::of_worker(worker), looks, LIMIT)?)
 }
 
 /// Why a reaper failed.
@@ -71,18 +77,6 @@ pub enum ReaperError {
     /// Some process would not end.
     #[error("the reaper: {0}")]
     Survivors(#[from] Survivors),
-}
-
-fn wait_for_end(stdin: &mut impl Read) -> io::Result<()> {
-    let mut scrap = [0; 64];
-    loop {
-        match stdin.read(&mut scrap) {
-            Ok(0) => return Ok(()),
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
 }
 
 /// The Worker's hold on its reaper. Dropping it ends the reaper, after its work.
@@ -123,8 +117,11 @@ async fn keep(
     loop {
         tokio::select! {
             _ = &mut released => {
-                drop(process.stdin);
-                let _ = process.child.wait().await;
+                let Process { mut child, mut stdin } = process;
+                // It may have been ended in this moment, and then there is nothing left for it to do.
+                let _ = stdin.write_all(FAREWELL).await;
+                drop(stdin);
+                let _ = child.wait().await;
                 return;
             }
             _ = process.child.wait() => tracing::warn!("the reaper was ended: starting another"),
