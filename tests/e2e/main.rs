@@ -6,4 +6,6 @@
 mod cli;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
+mod driver;
 mod wire;
+mod worker;

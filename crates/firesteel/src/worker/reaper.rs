@@ -128,7 +128,10 @@ async fn keep(
         }
         process = loop {
             match Process::start(&binary, &worker).await {
-                Ok(process) => break process,
+                Ok(process) => {
+                    tracing::info!("another reaper is there");
+                    break process;
+                }
                 Err(error) => {
                     tracing::error!("{error}; trying again");
                     sleep(Duration::from_secs(5)).await;

@@ -1,0 +1,108 @@
+//! A driver that only talks to its Master: its executors run any command.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver, ResourceProfile,
+};
+use firesteel_core::process::Command;
+use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+
+use crate::cluster::DEADLINE;
+
+/// A registered application.
+#[derive(Debug)]
+pub(crate) struct Driver {
+    stream: TcpStream,
+    /// Its id.
+    pub(crate) app: AppId,
+}
+
+/// Executors of 1 core and 64 MiB that run a shell script.
+pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
+    ApplicationDescription {
+        name: "a test".into(),
+        user: "tester".into(),
+        max_cores: None,
+        command: Command {
+            program: "sh".into(),
+            arguments: vec!["-c".into(), script.into()],
+            environment: [("TEST_PASSWORD", "hunter2"), ("TEST_COLOUR", "red")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .into(),
+        },
+        profile: ResourceProfile {
+            cores: Some(Cores(1)),
+            memory: Some(MiB(64)),
+            resources: Default::default(),
+        },
+        initial_limit: ExecutorLimit::AtMost(executors),
+    }
+}
+
+impl Driver {
+    /// Registers the application.
+    pub(crate) fn register(master: SocketAddr, application: ApplicationDescription) -> Self {
+        let mut stream = TcpStream::connect(master).expect("a Master listens");
+        stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
+        let hello =
+            Hello { role: Role::Driver, name: "test".into(), challenge: Default::default(), epoch: 0 };
+        stream.write_all(&PREAMBLE).expect("the preamble can be sent");
+        write_frame(&mut stream, &wire::encode(&hello, MAX_HELLO).expect("it is short"));
+        let mut preamble = [0; PREAMBLE.len()];
+        stream.read_exact(&mut preamble).expect("a preamble");
+        wire::check_preamble(preamble).expect("our own");
+        let _: Hello = wire::decode(&read_frame(&mut stream)).expect("a hello");
+
+        let mut driver = Self { stream, app: AppId::new("") };
+        driver.send(&DriverToMaster::RegisterApplication(application));
+        match driver.next() {
+            MasterToDriver::RegisteredApplication { app, .. } => driver.app = app,
+            other => panic!("{other:?}"),
+        }
+        driver
+    }
+
+    /// Tells the Master.
+    pub(crate) fn send(&mut self, message: &DriverToMaster) {
+        write_frame(&mut self.stream, &wire::encode(message, MAX_FRAME).expect("it is short"));
+    }
+
+    /// What the Master says next.
+    pub(crate) fn next(&mut self) -> MasterToDriver {
+        wire::decode(&read_frame(&mut self.stream)).expect("a message")
+    }
+
+    /// Waits for an executor to have a state that is looked for.
+    pub(crate) fn until(
+        &mut self,
+        mut wanted: impl FnMut(&ExecutorState) -> bool,
+    ) -> (ExecutorId, ExecutorState) {
+        loop {
+            if let MasterToDriver::ExecutorUpdated { executor, state, .. } = self.next()
+                && wanted(&state)
+            {
+                return (executor, state);
+            }
+        }
+    }
+}
+
+fn write_frame(stream: &mut TcpStream, body: &[u8]) {
+    let length = u32::try_from(body.len()).expect("frames are shorter");
+    stream
+        .write_all(&length.to_be_bytes())
+        .and_then(|()| stream.write_all(body))
+        .expect("a frame can be sent");
+}
+
+fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).expect("a frame in time");
+    let mut body = vec![0; u32::from_be_bytes(length) as usize];
+    stream.read_exact(&mut body).expect("the rest of the frame");
+    body
+}

@@ -1,0 +1,234 @@
+//! The Worker and the processes that it starts.
+
+use std::fs;
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+
+use firesteel::net::call;
+use firesteel::worker::strays::Marker;
+use firesteel_core::address::parse_masters;
+use firesteel_core::messages::{
+    ClientToWorker, DriverToMaster, ExecutorState, WorkerToClient, WorkerViewOfItself,
+};
+use firesteel_core::process::ExitStatus;
+use firesteel_core::wire::Role;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tempfile::TempDir;
+
+use crate::cluster::processes::{children_of, command_line, is_alive};
+use crate::cluster::{Daemon, firesteel, run, wait_for};
+use crate::driver::{Driver, script};
+
+/// A Master and a Worker with 4 cores, and where the Worker works.
+struct Pair {
+    // Dropped in this order.
+    worker: Daemon,
+    master: Daemon,
+    work: TempDir,
+}
+
+impl Pair {
+    fn new(worker_arguments: &[&str]) -> Self {
+        let work = tempfile::tempdir().expect("a temporary directory");
+        let master = Daemon::master(&[]);
+        let arguments = [&["--cores", "4", "--memory", "4g"], worker_arguments].concat();
+        let worker = Daemon::worker(&master, work.path(), &arguments);
+        Self { worker, master, work }
+    }
+
+    fn register(&self, shell_script: &str, executors: u64) -> Driver {
+        Driver::register(self.master.address(), script(shell_script, executors))
+    }
+
+    /// A file of an executor.
+    fn file(&self, driver: &Driver, executor: u32, name: &str) -> PathBuf {
+        self.work.path().join(driver.app.as_str()).join(executor.to_string()).join(name)
+    }
+
+    /// What the Worker says of itself.
+    fn view(&self) -> WorkerViewOfItself {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let address = parse_masters(self.worker.url()).expect("it is a URL").remove(0);
+        let answer = call(&address, Role::Worker, "a test", &ClientToWorker::RequestWorkerState);
+        let WorkerToClient::WorkerStateResponse(view) = runtime.block_on(answer).expect("the Worker answers");
+        view
+    }
+
+    fn reaper(&self) -> Option<u32> {
+        let is_reaper = |pid: &u32| command_line(*pid).get(1).is_some_and(|word| word == "__reaper");
+        children_of(self.worker.pid()).into_iter().find(is_reaper)
+    }
+}
+
+/// Waits for a file with at least one whole line, and returns its text.
+fn wait_for_text(path: &Path) -> String {
+    let whole = || fs::read_to_string(path).ok().filter(|text| text.ends_with('\n'));
+    wait_for(&format!("{} to be written", path.display()), whole)
+}
+
+fn wait_for_ends(pids: &[u32]) {
+    wait_for("processes to end", || pids.iter().all(|&pid| !is_alive(pid)).then_some(()));
+}
+
+fn signal(pid: u32, signal: Signal) {
+    kill(Pid::from_raw(i32::try_from(pid).expect("process ids fit")), signal).expect("it is there");
+}
+
+/// A script that leaves processes everywhere: in the group, in a session of its own, and without a parent; it
+/// says `up` when all are there, and then stays.
+const SPREAD: &str = "trap '' TERM HUP INT; \
+    (sleep 1000 & echo $! > a; wait) & \
+    setsid sh -c 'echo $$ > b; exec sleep 1000' & \
+    (setsid sh -c '(sleep 1000 & echo $! > c) &' &) ; \
+    while ! [ -s a -a -s b -a -s c ]; do :; done; echo up > up; \
+    while :; do sleep 1000; done";
+
+fn up(pair: &Pair, driver: &Driver, executors: u32) -> Vec<u32> {
+    let mut pids = Vec::new();
+    for executor in 0..executors {
+        wait_for_text(&pair.file(driver, executor, "up"));
+        for name in ["a", "b", "c"] {
+            let text = wait_for_text(&pair.file(driver, executor, name));
+            pids.push(text.trim().parse().expect("a process id"));
+        }
+    }
+    pids.extend(pair.view().executors.iter().filter_map(|row| row.pid));
+    assert_eq!(pids.len(), 4 * executors as usize);
+    assert!(pids.iter().all(|&pid| is_alive(pid)), "{pids:?}");
+    pids
+}
+
+#[test]
+fn kill_9_of_a_worker_leaves_none_of_its_processes() {
+    let mut pair = Pair::new(&[]);
+    let driver = pair.register(SPREAD, 3);
+    let mut pids = up(&pair, &driver, 3);
+    let marker = Marker::of_worker(&pair.view().id);
+    pids.push(pair.reaper().expect("there is a reaper"));
+
+    pair.worker.signal(Signal::SIGKILL);
+    assert_eq!(pair.worker.wait(), 137);
+    wait_for_ends(&pids);
+    assert_eq!(marker.bearers(), []);
+}
+
+#[test]
+fn a_reaper_that_is_killed_is_replaced_and_polite_signals_do_not_end_it() {
+    let mut pair = Pair::new(&[]);
+    let driver = pair.register(SPREAD, 1);
+    let mut pids = up(&pair, &driver, 1);
+    let first = pair.reaper().expect("there is a reaper");
+    for polite in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
+        signal(first, polite);
+    }
+    assert!(is_alive(first));
+    signal(first, Signal::SIGKILL);
+    pair.worker.wait_for_line(&["another reaper is there"]);
+    pids.push(pair.reaper().filter(|&pid| pid != first).expect("there is another reaper"));
+
+    pair.worker.signal(Signal::SIGKILL);
+    assert_eq!(pair.worker.wait(), 137);
+    wait_for_ends(&pids);
+}
+
+#[test]
+fn sigterm_and_ctrl_c_end_the_executors_first_and_then_the_worker_with_code_0() {
+    for request in [Signal::SIGTERM, Signal::SIGINT] {
+        let mut pair = Pair::new(&["--conf", "firesteel.worker.killGrace=200ms"]);
+        let mut driver = pair.register(SPREAD, 2);
+        let pids = up(&pair, &driver, 2);
+        let reaper = pair.reaper().expect("there is a reaper");
+        pair.worker.signal(request);
+        assert_eq!(pair.worker.wait(), 0, "{}", pair.worker.log());
+        // Not a moment later: at its end nothing of it is left.
+        assert!(pids.iter().all(|&pid| !is_alive(pid)), "{}", pair.worker.log());
+        assert!(!is_alive(reaper));
+        // Their ends were told before the connection was closed.
+        let (_, state) = driver.until(ExecutorState::is_finished);
+        assert_eq!(state, ExecutorState::Killed(Some(ExitStatus::Signal(9))));
+    }
+}
+
+#[test]
+fn an_executors_end_is_told_to_its_driver_as_it_was() {
+    for (end, status) in [("exit 7", ExitStatus::Code(7)), ("kill -SEGV $$", ExitStatus::Signal(11))] {
+        let pair = Pair::new(&[]);
+        let mut driver = pair.register(&format!("echo out; echo err >&2; {end}"), 1);
+        let (executor, state) = driver.until(ExecutorState::is_finished);
+        assert_eq!(state, ExecutorState::Exited(status));
+        let read = |name| fs::read_to_string(pair.file(&driver, executor.0, name)).expect("it was written");
+        assert_eq!(read("stdout"), "out\n");
+        let stderr = read("stderr");
+        let (header, rest) = stderr.split_once(&format!("{}\n\n", "=".repeat(40))).expect("a header");
+        assert_eq!(rest, "err\n");
+        assert!(header.contains("Firesteel Executor Command: sh -c 'echo out;"), "{header}");
+        assert!(header.contains(" TEST_COLOUR=red ") && !header.contains("hunter2"), "{header}");
+    }
+}
+
+#[test]
+fn the_end_of_an_application_ends_its_executors_and_all_that_they_started() {
+    let pair = Pair::new(&["--conf", "firesteel.worker.killGrace=100ms"]);
+    let mut driver = pair.register(SPREAD, 2);
+    let pids = up(&pair, &driver, 2);
+    let app = driver.app.clone();
+    driver.send(&DriverToMaster::UnregisterApplication { app: app.clone() });
+    wait_for_ends(&pids);
+    wait_for("the Worker to notice", || pair.view().executors.is_empty().then_some(()));
+    pair.worker.wait_for_line(&[&format!("application {app} ended")]);
+    wait_for_text(&pair.file(&driver, 0, "stderr"));
+}
+
+#[test]
+fn executors_outlive_their_master_and_the_worker_comes_back_to_the_next_one() {
+    let mut pair = Pair::new(&["--conf", "firesteel.worker.killGrace=100ms"]);
+    let driver = pair.register(SPREAD, 1);
+    let pids = up(&pair, &driver, 1);
+    let port = pair.master.address().port().to_string();
+    pair.master.signal(Signal::SIGKILL);
+    assert_eq!(pair.master.wait(), 137);
+    let lost = || Some(pair.view()).filter(|view| view.master_url.is_none());
+    assert_eq!(wait_for("the Worker to notice", lost).executors.len(), 1);
+    assert!(pids.iter().all(|&pid| is_alive(pid)));
+
+    let next = Daemon::start(firesteel().args(["master", "--port", &port]));
+    let registered = || pair.view().master_url.filter(|url| url == next.url());
+    wait_for("the Worker to register again", registered);
+    // This Master does not know the executor, and has it ended.
+    wait_for_ends(&pids);
+    assert!(is_alive(pair.worker.pid()));
+}
+
+fn fails(arguments: &[&str], code: i32, words: &[&str]) {
+    let done = run(firesteel().args(arguments));
+    assert_eq!(done.code(), code, "{arguments:?}: {done}");
+    for words in words {
+        assert!(done.stderr.contains(words), "{words:?} is missing: {done}");
+    }
+}
+
+#[test]
+fn a_worker_that_cannot_work_says_why_and_what_to_do() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let path = |name| scratch.path().join(name).to_str().expect("temporary directories are text").to_owned();
+    let (file, work) = (&*path("file"), &*path("work"));
+    fs::write(file, "").expect("a file");
+    let nobody = "spark://127.0.0.1:1";
+
+    fails(
+        &["worker", nobody, "-d", file],
+        1,
+        &["as the work directory: it cannot be made", file, "--work-dir"],
+    );
+    let unwritable = ["as the work directory: it cannot be written", "--work-dir"];
+    fails(&["worker", nobody, "-d", "/proc/self"], 1, &unwritable);
+
+    let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = taken.local_addr().expect("it has one").port().to_string();
+    let in_use = ["the port is in use", &port, "--port"];
+    fails(&["worker", nobody, "-d", work, "--port", &port], 1, &in_use);
+
+    let once = ["worker", nobody, "-d", work, "--conf", "spark.worker.maxRegistrationRetries=1"];
+    fails(&once, 69, &["no Master took this Worker in 1 attempts: spark://127.0.0.1:1"]);
+}
