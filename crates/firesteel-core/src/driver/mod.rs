@@ -34,12 +34,14 @@ use self::membership::Newcomer;
 use self::registration::{Registered, Registration};
 use self::starvation::{Asked, Starvation};
 use self::tasks::Tasks;
-use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
+use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, TaskId};
 use crate::machine::{Machine, Violation};
 use crate::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskSpec,
+    DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskEnd, TaskSpec,
 };
+use crate::process::{StartFailure, StartStep};
 use crate::time::Timestamp;
+use crate::wire::MAX_FRAME;
 
 pub use config::Config;
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
@@ -47,6 +49,8 @@ pub use event::{Event, Inbound};
 pub use note::{ExecutorLoss, MasterStanding, Note};
 pub use view::{ExecutorView, ExecutorViewState, View};
 
+/// The longest task on the wire: its frame holds little else.
+const MAX_TASK: usize = MAX_FRAME - 1024;
 /// However many cores there are, no more tasks than this wait.
 const MOST_WAITING: usize = 65_536;
 /// However few cores there are, so many tasks may wait.
@@ -268,9 +272,19 @@ impl Driver {
         }
     }
 
+    /// A task that fits no frame fails at once: sending it would end the connection of one executor after the
+    /// other.
     fn on_submit(&mut self, task: TaskId, spec: TaskSpec) {
+        let length = spec.wire_length();
         if self.phase != Phase::Open || !self.tasks.submit(task, spec) {
             self.note(Note::UnexpectedTask { task });
+        } else if length > MAX_TASK {
+            self.tasks.give_up(task);
+            let error = format!("a task of {length} bytes is too long: {MAX_TASK} are the most");
+            let end = TaskEnd::NotStarted(StartFailure { step: StartStep::Program, error });
+            let attempt = AttemptId { task, attempt: 0 };
+            let outcome = TaskOutcome::Failed { attempt, failures: 1, cause: FailureCause::Ended(end) };
+            self.effects.push(Effect::TaskEnded { task, outcome });
         }
     }
 

@@ -187,6 +187,32 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
 }
 
 #[test]
+fn a_task_that_fits_no_frame_fails_at_once() {
+    let mut bench = Bench::with_executors(&[1]);
+    let stdin = bytes::Bytes::from(vec![0; crate::wire::MAX_FRAME]);
+    let too_long = crate::messages::TaskSpec { stdin, ..spec(1) };
+    let effects = bench.apply(Event::Submit { task: TaskId(0), spec: too_long });
+    let error = "a task of 16777289 bytes is too long: 16776192 are the most".to_owned();
+    let end = TaskEnd::NotStarted(StartFailure { step: StartStep::Program, error });
+    let cause = FailureCause::Ended(end);
+    assert_eq!(effects, [ended(0, TaskOutcome::Failed { attempt: attempt(0, 0), failures: 1, cause })]);
+    assert_eq!(bench.submit(1, 1), [launch(0, attempt(1, 0))]);
+}
+
+#[test]
+fn the_longest_task_fits_a_frame() {
+    let mut longest = spec(1);
+    longest.command.arguments = vec![String::new(); 1000];
+    longest.stdin = bytes::Bytes::from(vec![0; crate::driver::MAX_TASK - longest.wire_length()]);
+    let message = DriverToExecutor::LaunchTask {
+        attempt: attempt(u64::MAX, u32::MAX),
+        spec: longest,
+        credit: u64::MAX,
+    };
+    assert!(crate::wire::encode(&message, crate::wire::MAX_FRAME).is_ok());
+}
+
+#[test]
 fn a_task_out_of_order_is_ignored() {
     let mut bench = Bench::registered();
     bench.submit(3, 1);
