@@ -88,6 +88,13 @@ pub enum TaskOutcome {
     },
     /// The application ended first.
     Cancelled,
+    /// It was never attempted: it is too long to be sent to any executor.
+    TooLong {
+        /// Its bytes on the wire.
+        length: usize,
+        /// How many there may be.
+        limit: usize,
+    },
 }
 
 /// Why an attempt counts as failed.

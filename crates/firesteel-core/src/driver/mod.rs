@@ -34,12 +34,11 @@ use self::membership::Newcomer;
 use self::registration::{Registered, Registration};
 use self::starvation::{Asked, Starvation};
 use self::tasks::Tasks;
-use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, TaskId};
+use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
 use crate::machine::{Machine, Violation};
 use crate::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskEnd, TaskSpec,
+    DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskSpec,
 };
-use crate::process::{StartFailure, StartStep};
 use crate::time::Timestamp;
 use crate::wire::MAX_FRAME;
 
@@ -280,10 +279,7 @@ impl Driver {
             self.note(Note::UnexpectedTask { task });
         } else if length > MAX_TASK {
             self.tasks.give_up(task);
-            let error = format!("a task of {length} bytes is too long: {MAX_TASK} are the most");
-            let end = TaskEnd::NotStarted(StartFailure { step: StartStep::Program, error });
-            let attempt = AttemptId { task, attempt: 0 };
-            let outcome = TaskOutcome::Failed { attempt, failures: 1, cause: FailureCause::Ended(end) };
+            let outcome = TaskOutcome::TooLong { length, limit: MAX_TASK };
             self.effects.push(Effect::TaskEnded { task, outcome });
         }
     }

@@ -193,10 +193,8 @@ fn a_task_that_fits_no_frame_fails_at_once() {
     let stdin = bytes::Bytes::from(vec![0; crate::wire::MAX_FRAME]);
     let too_long = crate::messages::TaskSpec { stdin, ..spec(1) };
     let effects = bench.apply(Event::Submit { task: TaskId(0), spec: too_long });
-    let error = "a task of 16777289 bytes is too long: 16776192 are the most".to_owned();
-    let end = TaskEnd::NotStarted(StartFailure { step: StartStep::Program, error });
-    let cause = FailureCause::Ended(end);
-    assert_eq!(effects, [ended(0, TaskOutcome::Failed { attempt: attempt(0, 0), failures: 1, cause })]);
+    let outcome = TaskOutcome::TooLong { length: 16_777_289, limit: 16_776_192 };
+    assert_eq!(effects, [ended(0, outcome)]);
     assert_eq!(bench.submit(1, 1), [launch(0, attempt(1, 0))]);
 }
 
