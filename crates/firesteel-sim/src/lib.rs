@@ -1,3 +1,4 @@
 //! Whole clusters in one thread: placement from files, virtual time, simulated faults.
 
+pub mod cluster;
 pub mod plan;

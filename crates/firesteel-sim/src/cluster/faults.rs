@@ -1,0 +1,162 @@
+//! What goes wrong.
+
+use super::dice::Dice;
+use super::kind::kinds;
+
+/// Something that goes wrong in a simulated cluster, or that an unusual peer does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// A connection is cut: what is on its way is lost and the two sides are told at different times.
+    CutLink,
+    /// A connection is cut and one side learns of it a minute or two later.
+    HalfOpenLink,
+    /// A message was on its way on a connection that was cut.
+    MessageLost,
+    /// A dial is refused although somebody listens.
+    ConnectRefused,
+    /// A dial is not answered for seconds.
+    ConnectTimesOut,
+    /// A connection delays every message up to 400 ms.
+    SlowLink,
+    /// An executor's process takes seconds to come up.
+    ExecutorStartsLate,
+    /// An executor's process cannot be started.
+    ExecutorCannotStart,
+    /// An executor's process fails within milliseconds, before it dials its driver.
+    ExecutorCrashesAtOnce,
+    /// An executor's process returns 0 before it dials its driver.
+    ExecutorExitsZero,
+    /// An executor's process never dials its driver and never ends.
+    ExecutorHangs,
+    /// An executor's process ignores SIGTERM.
+    ExecutorIgnoresTerminate,
+    /// An executor's process dies at work.
+    ExecutorCrashesLater,
+    /// A task returns a code other than 0.
+    TaskFails,
+    /// A task's program does not exist.
+    TaskCannotStart,
+    /// A task never ends.
+    TaskHangs,
+    /// A task ignores SIGTERM.
+    TaskIgnoresTerminate,
+    /// A task has more output than credit, and waits.
+    OutputBeyondCredit,
+    /// A Worker dies without a word.
+    WorkerCrash,
+    /// A Worker is asked to end.
+    WorkerShutdown,
+    /// A driver dies without a word.
+    DriverCrash,
+    /// A user gives up.
+    DriverCancel,
+    /// The Master dies without a word and comes back with empty tables.
+    MasterCrash,
+    /// A machine is woken late.
+    LateDeadline,
+    /// A machine is woken early.
+    EarlyDeadline,
+    /// An application changes its targets.
+    RequestExecutors,
+    /// An application ends some of its executors.
+    KillExecutors,
+    /// A stranger speaks as a Worker.
+    HostileWorker,
+    /// A stranger speaks as a driver.
+    HostileDriver,
+    /// A stranger speaks as an executor to a driver.
+    HostileExecutor,
+    /// A status client asks a Master or a Worker.
+    StatusClient,
+    /// A stranger speaks to a Worker as if it were its Master.
+    HostileMaster,
+    /// A stranger takes the place of an executor that has not come yet, and floods its driver with output.
+    Impostor,
+    /// The Master has a Worker register again for no reason.
+    OddOrder,
+    /// An order to launch an executor comes twice.
+    RepeatedOrder,
+}
+
+kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
+    ExecutorStartsLate ExecutorCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
+    ExecutorIgnoresTerminate ExecutorCrashesLater TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel MasterCrash LateDeadline
+    EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
+    HostileMaster Impostor OddOrder RepeatedOrder);
+
+/// The faults that strike by themselves, each with its weight. The others happen to something that is under
+/// way: a dial, a start, a task.
+const STRIKES: [(Fault, u64); 17] = [
+    (Fault::CutLink, 12),
+    (Fault::HalfOpenLink, 5),
+    (Fault::WorkerCrash, 5),
+    (Fault::WorkerShutdown, 2),
+    (Fault::DriverCrash, 1),
+    (Fault::DriverCancel, 3),
+    (Fault::MasterCrash, 2),
+    (Fault::EarlyDeadline, 10),
+    (Fault::RequestExecutors, 5),
+    (Fault::KillExecutors, 6),
+    (Fault::HostileWorker, 4),
+    (Fault::HostileDriver, 5),
+    (Fault::HostileExecutor, 4),
+    (Fault::StatusClient, 2),
+    (Fault::HostileMaster, 2),
+    (Fault::Impostor, 3),
+    (Fault::OddOrder, 2),
+];
+
+/// How often things go wrong.
+#[derive(Clone, Debug)]
+pub struct FaultPlan {
+    /// Milliseconds after the start at which everything stops going wrong.
+    pub until: u64,
+    /// Milliseconds between two strikes, on average. `None`: nothing strikes.
+    pub strike_every: Option<u64>,
+    /// One dial in so many goes wrong; 0 is never. The same for the next ones.
+    pub dial: u64,
+    /// One executor's process in so many is not what it should be.
+    pub executor: u64,
+    /// One deadline in so many comes late.
+    pub deadline: u64,
+    /// One connection in so many is slow.
+    pub slow: u64,
+}
+
+impl FaultPlan {
+    /// Nothing goes wrong.
+    #[must_use]
+    pub fn calm() -> Self {
+        Self { until: 0, strike_every: None, dial: 0, executor: 0, deadline: 0, slow: 0 }
+    }
+
+    /// From calm to rough, as chance has it.
+    pub fn rolled(dice: &mut Dice) -> Self {
+        if dice.one_in(12) {
+            return Self::calm();
+        }
+        Self {
+            until: dice.between(20_000, 120_000),
+            strike_every: (!dice.one_in(8)).then(|| dice.between(500, 12_000)),
+            dial: *dice.pick(&[0, 3, 10, 30]),
+            executor: *dice.pick(&[0, 2, 4, 8, 16]),
+            deadline: *dice.pick(&[0, 4, 20]),
+            slow: *dice.pick(&[0, 3, 10]),
+        }
+    }
+}
+
+impl Fault {
+    /// A fault that strikes by itself.
+    pub(crate) fn rolled(dice: &mut Dice) -> Self {
+        let mut left = dice.below(STRIKES.iter().map(|(_, weight)| weight).sum());
+        for (fault, weight) in STRIKES {
+            if left < weight {
+                return fault;
+            }
+            left -= weight;
+        }
+        Self::CutLink
+    }
+}

@@ -1,0 +1,219 @@
+//! After the faults: everything must come right by itself, within a bounded time.
+
+use firesteel_core::driver;
+use firesteel_core::ids::{ExecutorKey, ProfileId};
+use firesteel_core::messages::{DriverToMaster, ExecutorTarget, ResourceProfile, WorkerToMaster};
+use firesteel_placement::Cores;
+
+use super::message::Message;
+use super::node::{Body, NodeEvent};
+use super::processes::ProcessPhase;
+use super::scenario::{AppPlan, TaskFate};
+use super::world::{Doom, DriverPhase, Happening, NodeIndex, World};
+
+/// Every connection that was cut is known to both sides by then, every Worker is back, and every machine had its
+/// time-outs: milliseconds after the last fault.
+pub(crate) const SETTLED_AFTER: u64 = 240_000;
+/// Milliseconds after the last fault at which all applications must be over.
+pub(crate) const HEALED_AFTER: u64 = 3_600_000;
+/// Milliseconds after the last application's end at which nothing of it may be left.
+pub(crate) const CLEAN_AFTER: u64 = 240_000;
+/// Milliseconds between two audits.
+const AUDIT_EVERY: u64 = 60_000;
+/// An executor that was launched or ended so recently may be known to one side only.
+const RECENT: u64 = 30_000;
+
+impl World {
+    pub(crate) fn calm_down(&mut self) {
+        self.is_calm = true;
+        self.remark("from now on nothing goes wrong any more".to_owned());
+        self.after(SETTLED_AFTER, Happening::Mend { round: 0 });
+        self.after(SETTLED_AFTER, Happening::Audit);
+    }
+
+    /// Applications whose limits keep them without executors ask for some. Those that can never end are given
+    /// up, so that what they hold comes free for others.
+    pub(crate) fn mend(&mut self, round: u32) {
+        self.after(AUDIT_EVERY, Happening::Mend { round: round + 1 });
+        for node in self.living_drivers() {
+            let Some((app, registration)) =
+                self.driver_mut(node).map(|body| (body.app, body.registration.clone()))
+            else {
+                continue;
+            };
+            if self.cannot_end(app) {
+                self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
+                continue;
+            }
+            if let Some((app, peer)) = registration {
+                let profile = ResourceProfile::default();
+                let targets = vec![ExecutorTarget { id: ProfileId::DEFAULT, profile, total: 4 }];
+                self.send(
+                    node,
+                    peer,
+                    Message::DriverToMaster(DriverToMaster::RequestExecutors { app, targets }),
+                );
+            }
+        }
+    }
+
+    /// Whether an application has a task that never ends, or needs what no Worker has.
+    fn cannot_end(&self, app: usize) -> bool {
+        let plan = &self.scenario.apps[app];
+        plan.tasks.iter().any(|task| task.fate == TaskFate::Hangs) || !self.fits_somewhere(plan)
+    }
+
+    fn fits_somewhere(&self, plan: &AppPlan) -> bool {
+        let profile = &plan.description.profile;
+        let cores = profile.cores.unwrap_or(Cores(1));
+        let memory = profile.memory.unwrap_or(firesteel_placement::MiB(1024));
+        let allowed = plan.description.max_cores.is_none_or(|max| max >= cores);
+        let fits = self.scenario.workers.iter().any(|worker| {
+            worker.cores >= cores && worker.memory >= memory && worker.resources.covers(&profile.resources)
+        });
+        let served = plan.tasks.iter().all(|task| task.cores <= cores);
+        allowed && fits && served
+    }
+
+    /// What the Master believes is what runs.
+    pub(crate) fn audit(&mut self) {
+        self.after(AUDIT_EVERY, Happening::Audit);
+        self.compare_tables();
+        let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
+        for key in believed {
+            // One that was launched a moment ago may be on its way.
+            let is_real = self.processes.contains_key(&key) || self.launch_is_pending(&key);
+            if !is_real && !self.end_is_recent(&key) {
+                self.violate(format!("the Master counts on executor {key}, of which no process is left"));
+            }
+        }
+        let now = self.now;
+        let unknown = self.living_processes().into_iter().find_map(|node| {
+            let process = self.process(node)?;
+            let ProcessPhase::Running { since } = process.phase else { return None };
+            let is_old = now - since > RECENT && !self.ledger.holds(&process.key);
+            (is_old && !self.app_ended_recently(process.app)).then(|| process.key.clone())
+        });
+        if let Some(key) = unknown {
+            self.violate(format!("executor {key} runs, and the Master does not know it"));
+        }
+    }
+
+    /// An executor's process must have ended.
+    pub(crate) fn check_doom(&mut self, node: NodeIndex, doom: Doom) {
+        if self.node(node).body.is_alive() {
+            let name = self.node(node).body.name();
+            self.violate(match doom {
+                Doom::Orphaned => format!("{name} outlived its Worker"),
+                Doom::Ordered => format!("{name} lives on though its Worker was told to end it"),
+            });
+        }
+    }
+
+    /// Whether a message about that executor is on its way.
+    fn launch_is_pending(&self, key: &ExecutorKey) -> bool {
+        self.pending().any(|happening| match happening {
+            Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
+                matches!(message, firesteel_core::messages::MasterToWorker::LaunchExecutor(launch)
+                    if launch.executor == *key)
+            }
+            _ => false,
+        })
+    }
+
+    fn end_is_recent(&self, key: &ExecutorKey) -> bool {
+        self.pending().any(|happening| match happening {
+            Happening::Deliver { message: Message::WorkerToMaster(message), .. } => match message {
+                WorkerToMaster::ExecutorStateChanged(report) => report.executor == *key,
+                WorkerToMaster::RegisterWorker { .. } | WorkerToMaster::Heartbeat { .. } => false,
+            },
+            Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
+                firesteel_core::worker::Event::RunnerExited { executor, .. } if executor == key),
+            _ => false,
+        })
+    }
+
+    fn app_ended_recently(&self, app: usize) -> bool {
+        match self.drivers[app] {
+            DriverPhase::Awaited | DriverPhase::Lives(_) => false,
+            DriverPhase::Over { at } => self.now - at < RECENT,
+        }
+    }
+
+    /// When the last driver ended, if all have.
+    pub(crate) fn all_over_since(&self) -> Option<u64> {
+        self.drivers.iter().try_fold(0, |latest: u64, phase| match phase {
+            DriverPhase::Awaited | DriverPhase::Lives(_) => None,
+            DriverPhase::Over { at } => Some(latest.max(*at)),
+        })
+    }
+
+    /// Which driver still lives, for the sentence that says so.
+    pub(crate) fn first_living_driver(&self) -> Option<(usize, NodeIndex)> {
+        self.drivers.iter().enumerate().find_map(|(app, phase)| match phase {
+            DriverPhase::Lives(node) => Some((app, *node)),
+            DriverPhase::Awaited | DriverPhase::Over { .. } => None,
+        })
+    }
+
+    /// The end: nothing is held, nothing runs, nothing is on its way.
+    pub(crate) fn check_end(&mut self) {
+        self.compare_tables();
+        let app = self.ledger.apps().next().cloned();
+        if let Some(app) = app {
+            return self.violate(format!("application {app} is live at the Master, and its driver is gone"));
+        }
+        let held = self.ledger.executors().next().map(|(key, worker)| (key.clone(), worker.clone()));
+        if let Some((key, worker)) = held {
+            return self.violate(format!("executor {key} still holds a share of {worker}"));
+        }
+        if let Some(key) = self.processes.keys().next().cloned() {
+            return self.violate(format!("the process of executor {key} still lives"));
+        }
+        for plan in 0..self.workers.len() {
+            let Some(node) = self.workers[plan] else {
+                return self.violate(format!("the Worker of host{plan} is not back"));
+            };
+            let Body::Worker(body) = &self.node(node).body else { continue };
+            if !self.ledger.workers().any(|id| *id == body.id) {
+                let id = body.id.clone();
+                return self.violate(format!("{id} is not registered"));
+            }
+            if let Some(executor) = body.machine.view().executors.first() {
+                let (id, key) = (body.id.clone(), executor.executor.clone());
+                return self.violate(format!("{id} still counts on executor {key}"));
+            }
+        }
+        let left = self.pending().find_map(|happening| self.left_over(happening));
+        if let Some(left) = left {
+            self.violate(format!("all is over, and this is still to come: {left}"));
+        }
+    }
+
+    /// What should not be to come any more once all is over: anything but heartbeats, alarms and audits.
+    fn left_over(&self, happening: &Happening) -> Option<String> {
+        let is_for_the_living = match happening {
+            Happening::Wake { .. } | Happening::Mend { .. } | Happening::Audit => false,
+            Happening::Deliver {
+                message: Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. }), ..
+            } => false,
+            Happening::ExecutorEnd { node, .. }
+            | Happening::DoomCheck { node, .. }
+            | Happening::ExecutorUp { node }
+            | Happening::TaskUp { node, .. }
+            | Happening::TaskStep { node, .. }
+            | Happening::Submit { node, .. }
+            | Happening::Speak { node, .. }
+            | Happening::Dial { node, .. }
+            | Happening::Tell { node, .. } => self.node(*node).body.is_alive(),
+            Happening::Hangup { link, side } => self.links[link.0].end(*side).open,
+            Happening::Deliver { link, side, .. } => self.links[link.0].receives(*side),
+            Happening::StartMaster
+            | Happening::StartWorker { .. }
+            | Happening::StartDriver { .. }
+            | Happening::Strike
+            | Happening::Calm => true,
+        };
+        is_for_the_living.then(|| format!("{happening:?}"))
+    }
+}

@@ -1,0 +1,81 @@
+//! The variants of an enum, by name: what a run must have seen of each.
+
+use firesteel_core::messages::{
+    ApplicationEnd, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorState,
+    ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
+    RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
+};
+use firesteel_core::{driver, executor, master, worker};
+
+/// An enum whose variants have names.
+pub trait Kind {
+    /// The enum's name.
+    const ENUM: &'static str;
+    /// The variants' names.
+    const NAMES: &'static [&'static str];
+
+    /// Which variant this is: an index into [`NAMES`](Self::NAMES).
+    fn index(&self) -> usize;
+
+    /// Its name.
+    fn name(&self) -> &'static str {
+        Self::NAMES[self.index()]
+    }
+}
+
+/// Names the variants of an enum. A variant that is not listed is a compile error.
+macro_rules! kinds {
+    ($name:literal, $type:ty: $($variant:ident)+) => {
+        impl $crate::cluster::kind::Kind for $type {
+            const ENUM: &'static str = $name;
+            const NAMES: &'static [&'static str] = &[$(stringify!($variant)),+];
+
+            fn index(&self) -> usize {
+                enum Index { $($variant),+ }
+                match self { $(Self::$variant { .. } => Index::$variant as usize),+ }
+            }
+        }
+    };
+}
+pub(crate) use kinds;
+
+kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat ExecutorStateChanged);
+kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker LaunchExecutor
+    KillExecutor ApplicationFinished ExecutorEndNoted);
+kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
+    KillExecutors RequestShortfall);
+kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated WorkerRemoved
+    ApplicationRemoved ExecutorsRequested ExecutorsKilled Shortfalls);
+kinds!("ClientToMaster", ClientToMaster: RequestMasterState);
+kinds!("MasterToClient", MasterToClient: MasterStateResponse);
+kinds!("ClientToWorker", ClientToWorker: RequestWorkerState);
+kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse);
+kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput);
+kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask KillTask
+    OutputCredit StopExecutor);
+
+kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
+kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost);
+kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Refused);
+kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
+kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken Stopping);
+kinds!("TaskState", TaskState: Running Ended);
+kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);
+
+kinds!("master event", master::Event: Received Disconnected Deadline);
+kinds!("master effect", master::Effect: Send Close Note);
+kinds!("worker event", worker::Event: Start Connected ConnectFailed Received Disconnected RunnerStarted
+    RunnerFailed RunnerExited Shutdown Deadline);
+kinds!("worker effect", worker::Effect: Connect Send Close StartExecutor SignalExecutor CleanApplication Exit
+    Note);
+kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
+kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
+    OutputConsumed Cancel Deadline);
+kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Done Note);
+kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled);
+kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
+kinds!("executor event", executor::Event: Start Connected ConnectFailed Received Disconnected TaskStarted
+    TaskNotStarted TaskOutput TaskExited Shutdown Deadline);
+kinds!("executor effect", executor::Effect: Connect Send StartTask AllowOutput DrainOutput SignalTask Exit
+    Note);
+kinds!("executor exit", executor::Exit: Stopped DriverLost DriverUnreachable Refused);

@@ -1,0 +1,540 @@
+//! What the Master has given to whom, kept by reading every message of its own hand and every event that it is
+//! told: a second set of books, which shares no code with the Master's.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::master::{Effect, Event, Inbound, Outbound};
+use firesteel_core::messages::{
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
+    MasterToDriver, MasterToWorker, MasterView, WorkerDescription, WorkerState, WorkerToMaster,
+};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+
+use super::dice::Dice;
+
+/// The books of one Master's life.
+#[derive(Debug, Default)]
+pub(crate) struct Ledger {
+    workers: BTreeMap<WorkerId, WorkerBook>,
+    apps: BTreeMap<AppId, AppBook>,
+    worker_of: BTreeMap<PeerId, WorkerId>,
+    app_of: BTreeMap<PeerId, AppId>,
+    /// What a peer asked to be registered as, until the Master answers.
+    candidates: BTreeMap<PeerId, ApplicationDescription>,
+}
+
+#[derive(Debug)]
+struct WorkerBook {
+    total: WorkerDescription,
+    peer: PeerId,
+    grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
+}
+
+#[derive(Debug)]
+struct AppBook {
+    peer: PeerId,
+    max_cores: Cores,
+    limits: BTreeMap<ProfileId, ExecutorLimit>,
+    /// Where its executors are.
+    executors: BTreeMap<ExecutorId, WorkerId>,
+    next: u32,
+}
+
+/// What one event did to the books.
+#[derive(Debug, Default)]
+pub(crate) struct Turn {
+    /// Applications that ended, and how.
+    pub(crate) ended: Vec<ApplicationEnd>,
+    /// Applications that registered, each with its driver's connection.
+    pub(crate) registered: Vec<(AppId, PeerId)>,
+    /// Whose connections they were.
+    former: BTreeMap<PeerId, AppId>,
+    /// Executors that were taken back from a living Worker, which must be told to end them.
+    doomed: BTreeSet<ExecutorKey>,
+}
+
+impl Ledger {
+    /// Enters one event and what the Master did about it.
+    ///
+    /// # Errors
+    /// The Master did what it must not do, as a sentence.
+    pub(crate) fn enter(&mut self, event: &Event, effects: &[Effect]) -> Result<Turn, String> {
+        let mut turn = Turn::default();
+        let mut released = BTreeSet::new();
+        self.on_event(event, effects, &mut released, &mut turn);
+        for effect in effects {
+            self.on_release(effect, &mut released, &mut turn);
+        }
+        let mut added = BTreeSet::new();
+        for effect in effects {
+            if let Effect::Send { peer, message } = effect {
+                match message {
+                    Outbound::Worker(message) => self.on_worker_message(*peer, message, event, &mut added)?,
+                    Outbound::Driver(message) => {
+                        self.on_driver_message(*peer, message, &mut added, &released, &mut turn)?;
+                    }
+                    Outbound::Client(_) => {}
+                }
+            }
+        }
+        for effect in effects {
+            if let Effect::Send {
+                message: Outbound::Worker(MasterToWorker::KillExecutor { executor }), ..
+            } = effect
+            {
+                turn.doomed.remove(executor);
+            }
+        }
+        if let Some(executor) = turn.doomed.first() {
+            return Err(format!("executor {executor} is taken back, and its Worker is not told to end it"));
+        }
+        if let Some(executor) = added.first() {
+            return Err(format!("the driver of executor {executor} is not told that it was added"));
+        }
+        Ok(turn)
+    }
+
+    /// What ends by the event itself.
+    fn on_event(
+        &mut self,
+        event: &Event,
+        effects: &[Effect],
+        released: &mut BTreeSet<ExecutorKey>,
+        turn: &mut Turn,
+    ) {
+        match event {
+            Event::Received {
+                peer,
+                message: Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)),
+            } => {
+                self.end_reported(*peer, report, released);
+            }
+            Event::Received {
+                peer,
+                message: Inbound::Worker(WorkerToMaster::RegisterWorker { worker, executors }),
+            } => {
+                if let Some(duplicate) = registration(*peer, effects) {
+                    self.register_worker(*peer, worker, duplicate, released);
+                    for report in executors {
+                        self.end_reported(*peer, report, released);
+                    }
+                }
+            }
+            Event::Received {
+                peer,
+                message: Inbound::Driver(DriverToMaster::UnregisterApplication { app }),
+            } => {
+                if self.app_of.get(peer) == Some(app) {
+                    self.end_app(*peer, ApplicationEnd::Finished, released, turn);
+                }
+            }
+            Event::Received {
+                peer,
+                message: Inbound::Driver(DriverToMaster::RegisterApplication(description)),
+            } => {
+                self.candidates.insert(*peer, description.clone());
+            }
+            Event::Received {
+                peer,
+                message: Inbound::Driver(DriverToMaster::RequestExecutors { app, targets }),
+            } => {
+                if self.app_of.get(peer) == Some(app)
+                    && let Some(book) = self.apps.get_mut(app)
+                {
+                    let limits =
+                        targets.iter().map(|target| (target.id, ExecutorLimit::AtMost(target.total)));
+                    book.limits.extend(limits);
+                }
+            }
+            Event::Received { .. } | Event::Deadline => {}
+            Event::Disconnected { peer } => {
+                self.candidates.remove(peer);
+                if let Some(worker) = self.worker_of.remove(peer) {
+                    self.remove_worker(&worker, released);
+                }
+                self.end_app(*peer, ApplicationEnd::DriverLost, released, turn);
+            }
+        }
+    }
+
+    fn register_worker(
+        &mut self,
+        peer: PeerId,
+        worker: &WorkerDescription,
+        duplicate: bool,
+        released: &mut BTreeSet<ExecutorKey>,
+    ) {
+        if let Some(former) = self.worker_of.remove(&peer)
+            && former != worker.id
+        {
+            self.remove_worker(&former, released);
+        }
+        let same = duplicate.then(|| self.workers.get_mut(&worker.id)).flatten();
+        match same {
+            Some(book) => {
+                self.worker_of.remove(&book.peer);
+                book.peer = peer;
+            }
+            None => {
+                self.remove_worker(&worker.id, released);
+                let book = WorkerBook { total: worker.clone(), peer, grants: BTreeMap::new() };
+                self.workers.insert(worker.id.clone(), book);
+            }
+        }
+        self.worker_of.insert(peer, worker.id.clone());
+    }
+
+    fn end_reported(&mut self, peer: PeerId, report: &ExecutorReport, released: &mut BTreeSet<ExecutorKey>) {
+        let Some(worker) = self.worker_of.get(&peer) else { return };
+        // Only a Master can take an executor for lost.
+        let counts = match report.state {
+            ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_) => true,
+            ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => false,
+        };
+        if counts && self.workers.get(worker).is_some_and(|book| book.grants.contains_key(&report.executor)) {
+            self.release(&report.executor.clone(), released);
+        }
+    }
+
+    /// What ends by an effect.
+    fn on_release(&mut self, effect: &Effect, released: &mut BTreeSet<ExecutorKey>, turn: &mut Turn) {
+        let Effect::Send { peer, message } = effect else { return };
+        match message {
+            Outbound::Worker(MasterToWorker::KillExecutor { executor }) => {
+                if let Some(worker) = self.worker_of.get(peer)
+                    && self.workers.get(worker).is_some_and(|book| book.grants.contains_key(executor))
+                {
+                    self.release(executor, released);
+                }
+            }
+            Outbound::Driver(MasterToDriver::ExecutorUpdated { executor, state, .. }) => {
+                if let (true, Some(app)) = (state.is_finished(), self.app_of.get(peer)) {
+                    let key = ExecutorKey { app: app.clone(), executor: *executor };
+                    let was_held = self.holds(&key);
+                    self.release(&key, released);
+                    if was_held && matches!(state, ExecutorState::Killed(_)) {
+                        turn.doomed.insert(key);
+                    }
+                }
+            }
+            Outbound::Driver(MasterToDriver::ApplicationRemoved(end)) => {
+                self.end_app(*peer, end.clone(), released, turn);
+            }
+            Outbound::Driver(MasterToDriver::WorkerRemoved { worker, .. }) => {
+                self.remove_worker(worker, released);
+            }
+            Outbound::Worker(_) | Outbound::Driver(_) | Outbound::Client(_) => {}
+        }
+    }
+
+    fn on_worker_message(
+        &mut self,
+        peer: PeerId,
+        message: &MasterToWorker,
+        event: &Event,
+        added: &mut BTreeSet<ExecutorKey>,
+    ) -> Result<(), String> {
+        match message {
+            MasterToWorker::LaunchExecutor(launch) => {
+                self.launch(peer, launch)?;
+                added.insert(launch.executor.clone());
+            }
+            MasterToWorker::RegisteredWorker { .. } => {
+                let is_answer = matches!(event, Event::Received { peer: asker,
+                    message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }) } if *asker == peer);
+                if !is_answer {
+                    return Err(format!("peer {peer} is registered as a Worker without having asked"));
+                }
+            }
+            MasterToWorker::RegisterWorkerFailed(_)
+            | MasterToWorker::ReconnectWorker
+            | MasterToWorker::KillExecutor { .. }
+            | MasterToWorker::ApplicationFinished { .. }
+            | MasterToWorker::ExecutorEndNoted { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, peer: PeerId, launch: &ExecutorLaunch) -> Result<(), String> {
+        let key = &launch.executor;
+        let Some(worker) = self.worker_of.get(&peer) else {
+            return Err(format!("executor {key} is launched on peer {peer}, which is no living Worker"));
+        };
+        let Some(app) = self.apps.get_mut(&key.app) else {
+            return Err(format!("executor {key} is launched for an application that is not live"));
+        };
+        if key.executor.0 < app.next {
+            return Err(format!("executor id {key} is used again"));
+        }
+        app.next = key.executor.0 + 1;
+        app.executors.insert(key.executor, worker.clone());
+        let book = self.workers.get_mut(worker).ok_or("a Worker's connection outlives it")?;
+        book.grants.insert(key.clone(), launch.clone());
+        book.check(worker)?;
+        self.check_app(&key.app, launch.profile)
+    }
+
+    fn check_app(&self, id: &AppId, profile: ProfileId) -> Result<(), String> {
+        let Some(app) = self.apps.get(id) else { return Ok(()) };
+        let launches = app.executors.iter().filter_map(|(number, worker)| {
+            let key = ExecutorKey { app: id.clone(), executor: *number };
+            self.workers.get(worker)?.grants.get(&key)
+        });
+        let (mut cores, mut held) = (Cores::ZERO, 0);
+        for launch in launches {
+            cores += launch.cores;
+            held += u64::from(launch.profile == profile);
+        }
+        if cores > app.max_cores {
+            return Err(format!("application {id} holds {cores}, its maximum is {}", app.max_cores));
+        }
+        match app.limits.get(&profile) {
+            Some(ExecutorLimit::AtMost(limit)) if held > *limit => Err(format!(
+                "application {id} holds {held} executors of profile {profile}, its limit is {limit}"
+            )),
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "application {id} is given an executor of profile {profile}, which it never named"
+            )),
+        }
+    }
+
+    fn on_driver_message(
+        &mut self,
+        peer: PeerId,
+        message: &MasterToDriver,
+        added: &mut BTreeSet<ExecutorKey>,
+        released: &BTreeSet<ExecutorKey>,
+        turn: &mut Turn,
+    ) -> Result<(), String> {
+        match message {
+            MasterToDriver::RegisteredApplication { app, .. } => {
+                if self.app_of.get(&peer) == Some(app) {
+                    return Ok(());
+                }
+                if self.apps.contains_key(app) {
+                    return Err(format!("application id {app} is used again"));
+                }
+                let Some(description) = self.candidates.get(&peer) else {
+                    return Err(format!("peer {peer} is registered as {app} without having asked"));
+                };
+                let limits = BTreeMap::from([(ProfileId::DEFAULT, description.initial_limit)]);
+                let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
+                let book = AppBook { peer, max_cores, limits, executors: BTreeMap::new(), next: 0 };
+                self.apps.insert(app.clone(), book);
+                self.app_of.insert(peer, app.clone());
+                turn.registered.push((app.clone(), peer));
+            }
+            MasterToDriver::ExecutorAdded { executor, worker, .. } => {
+                let Some(app) = self.app_of.get(&peer) else {
+                    return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
+                };
+                let key = ExecutorKey { app: app.clone(), executor: *executor };
+                let place = self.apps.get(app).and_then(|book| book.executors.get(executor));
+                if !added.remove(&key) || place != Some(worker) {
+                    return Err(format!(
+                        "a driver is told that executor {key} was added on {worker}: it was not"
+                    ));
+                }
+            }
+            MasterToDriver::ExecutorUpdated { executor, .. } => {
+                let Some(app) = self.app_of.get(&peer).or(turn.former.get(&peer)) else {
+                    return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
+                };
+                let key = ExecutorKey { app: app.clone(), executor: *executor };
+                let is_held = self.apps.get(app).is_some_and(|book| book.executors.contains_key(executor));
+                if !is_held && !released.contains(&key) {
+                    return Err(format!("a driver is told of executor {key}, which it does not have"));
+                }
+            }
+            MasterToDriver::WorkerRemoved { .. }
+            | MasterToDriver::ApplicationRemoved(_)
+            | MasterToDriver::ExecutorsRequested { .. }
+            | MasterToDriver::ExecutorsKilled { .. }
+            | MasterToDriver::Shortfalls(_) => {}
+        }
+        Ok(())
+    }
+
+    fn release(&mut self, key: &ExecutorKey, released: &mut BTreeSet<ExecutorKey>) {
+        let Some(app) = self.apps.get_mut(&key.app) else { return };
+        let Some(worker) = app.executors.remove(&key.executor) else { return };
+        if let Some(book) = self.workers.get_mut(&worker) {
+            book.grants.remove(key);
+        }
+        released.insert(key.clone());
+    }
+
+    fn remove_worker(&mut self, id: &WorkerId, released: &mut BTreeSet<ExecutorKey>) {
+        let Some(book) = self.workers.remove(id) else { return };
+        self.worker_of.remove(&book.peer);
+        for key in book.grants.into_keys() {
+            if let Some(app) = self.apps.get_mut(&key.app) {
+                app.executors.remove(&key.executor);
+            }
+            released.insert(key);
+        }
+    }
+
+    fn end_app(
+        &mut self,
+        peer: PeerId,
+        end: ApplicationEnd,
+        released: &mut BTreeSet<ExecutorKey>,
+        turn: &mut Turn,
+    ) {
+        let Some(id) = self.app_of.remove(&peer) else {
+            if matches!(end, ApplicationEnd::Refused { .. }) {
+                turn.ended.push(end);
+            }
+            return;
+        };
+        let Some(app) = self.apps.remove(&id) else { return };
+        for (executor, worker) in app.executors {
+            let key = ExecutorKey { app: id.clone(), executor };
+            if let Some(book) = self.workers.get_mut(&worker) {
+                book.grants.remove(&key);
+            }
+            turn.doomed.insert(key.clone());
+            released.insert(key);
+        }
+        turn.former.insert(peer, id);
+        turn.ended.push(end);
+    }
+
+    /// The driver's connection of a live application.
+    pub(crate) fn peer_of_app(&self, app: &AppId) -> Option<PeerId> {
+        self.apps.get(app).map(|book| book.peer)
+    }
+
+    /// Whether that connection is a living Worker's.
+    pub(crate) fn is_worker(&self, peer: PeerId) -> bool {
+        self.worker_of.contains_key(&peer)
+    }
+
+    /// Whether that connection is a live application's driver's.
+    pub(crate) fn is_driver(&self, peer: PeerId) -> bool {
+        self.app_of.contains_key(&peer)
+    }
+
+    /// A living Worker's connection.
+    pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
+        self.workers.get(worker).map(|book| book.peer)
+    }
+
+    /// An executor that an application holds, at random.
+    pub(crate) fn some_executor(&self, app: &AppId, dice: &mut Dice) -> Option<ExecutorId> {
+        let executors: Vec<ExecutorId> = self.apps.get(app)?.executors.keys().copied().collect();
+        dice.index(executors.len()).map(|index| executors[index])
+    }
+
+    /// The live applications.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
+        self.apps.keys()
+    }
+
+    /// The living Workers.
+    pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerId> {
+        self.workers.keys()
+    }
+
+    /// Executors that the Master counts as held.
+    pub(crate) fn executors(&self) -> impl Iterator<Item = (&ExecutorKey, &WorkerId)> {
+        self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
+    }
+
+    /// Whether the Master counts that executor as held.
+    pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
+        self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))
+    }
+
+    /// Holds the Master's own tables against the books.
+    ///
+    /// # Errors
+    /// The first difference, as a sentence.
+    pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
+        let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
+        let mut seen = 0;
+        for worker in alive {
+            let id = &worker.id;
+            let Some(book) = self.workers.get(id) else {
+                return Err(format!("the Master has Worker {id}, which is gone"));
+            };
+            seen += usize::from(!book.grants.is_empty());
+            let cores: Cores = book.grants.values().map(|launch| launch.cores).sum();
+            let memory: MiB = book.grants.values().map(|launch| launch.memory).sum();
+            if (cores, memory) != (worker.cores_used, worker.memory_used) {
+                return Err(format!(
+                    "the Master counts {} and {} as used on Worker {id}; its executors have {cores} and {memory}",
+                    worker.cores_used, worker.memory_used
+                ));
+            }
+        }
+        let with_grants = self.workers.values().filter(|book| !book.grants.is_empty()).count();
+        if seen != with_grants {
+            return Err("the Master forgot a Worker that has executors".to_owned());
+        }
+        if view.applications.len() != self.apps.len() {
+            let (theirs, ours) = (view.applications.len(), self.apps.len());
+            return Err(format!("the Master has {theirs} live applications, there are {ours}"));
+        }
+        for app in &view.applications {
+            let Some(book) = self.apps.get(&app.id) else {
+                return Err(format!("the Master has application {}, which is over", app.id));
+            };
+            let theirs = app.executors.iter().filter(|executor| !executor.state.is_finished());
+            let theirs = theirs.map(|executor| (executor.id, executor.worker.clone()));
+            if !theirs.clone().eq(book.executors.iter().map(|(id, worker)| (*id, worker.clone()))) {
+                let theirs: Vec<_> = theirs.collect();
+                return Err(format!(
+                    "the Master gives application {} the executors {theirs:?}, it has {:?}",
+                    app.id, book.executors
+                ));
+            }
+        }
+        Ok(())
+    }
+}
+
+impl WorkerBook {
+    /// Nobody is given more than there is, and no address twice.
+    fn check(&self, id: &WorkerId) -> Result<(), String> {
+        let cores: Cores = self.grants.values().map(|launch| launch.cores).sum();
+        let memory: MiB = self.grants.values().map(|launch| launch.memory).sum();
+        if cores > self.total.cores || memory > self.total.memory {
+            return Err(format!(
+                "Worker {id} has {} and {}, and is given executors of {cores} and {memory}",
+                self.total.cores, self.total.memory
+            ));
+        }
+        let mut taken = BTreeSet::new();
+        for (key, launch) in &self.grants {
+            for (name, addresses) in launch.resources.iter() {
+                for address in addresses {
+                    let exists =
+                        self.total.resources.iter().any(|(known, mut addresses)| {
+                            known == name && addresses.any(|one| one == address)
+                        });
+                    if !exists || !taken.insert((name, address)) {
+                        return Err(format!(
+                            "executor {key} is given {name} {address} of Worker {id}, which is not free"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a peer was registered as a Worker, and if so, whether the Master had it already.
+fn registration(peer: PeerId, effects: &[Effect]) -> Option<bool> {
+    effects.iter().find_map(|effect| match effect {
+        Effect::Send {
+            peer: to,
+            message: Outbound::Worker(MasterToWorker::RegisteredWorker { duplicate, .. }),
+        } if *to == peer => Some(*duplicate),
+        Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => None,
+    })
+}

@@ -1,0 +1,336 @@
+//! How processes start and end: Masters, Workers, drivers, executors and tasks.
+
+use std::time::Duration;
+
+use firesteel_core::driver::{self, Driver};
+use firesteel_core::executor::{self, Executor};
+use firesteel_core::ids::{ExecutorId, ExecutorKey, TaskId, WorkerId};
+use firesteel_core::master::{self, Master};
+use firesteel_core::messages::WorkerDescription;
+use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
+use firesteel_core::worker::{self, ExecutorPlan, Worker};
+
+use super::faults::Fault;
+use super::ledger::Ledger;
+use super::network::{Goes, master_address};
+use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
+use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
+use super::world::{Doom, DriverPhase, Happening, NodeIndex, World};
+
+/// How long machines give a process to end when asked.
+const KILL_GRACE: Duration = Duration::from_secs(10);
+/// How long after its Worker's death an executor's process may live: it has its grace, and then what remains is
+/// killed by the Worker's reaper.
+const ORPHAN_LIMIT: u64 = 15_000;
+
+impl World {
+    pub(crate) fn start_master(&mut self) {
+        if self.master.is_some() {
+            return;
+        }
+        let config = master::Config {
+            url: master_address().url(),
+            strategy: self.scenario.strategy,
+            worker_order: self.scenario.order,
+            ..master::Config::default()
+        };
+        self.ledger = Ledger::default();
+        let node = self.add_node(Body::Master(Box::new(Master::new(config))));
+        self.master = Some(node);
+    }
+
+    pub(crate) fn crash_master(&mut self) {
+        let Some(node) = self.master.take() else { return };
+        self.ledger = Ledger::default();
+        self.bury(node, Goes::Abruptly);
+        // Never within the second: the ids of applications carry the second of their registration.
+        let pause = self.dice.between(1_001, 20_000);
+        self.after(pause, Happening::StartMaster);
+    }
+
+    pub(crate) fn start_worker(&mut self, plan: usize) {
+        if self.workers[plan].is_some() {
+            return;
+        }
+        let host = format!("host{plan}");
+        let id = WorkerId::new(format!("worker-{}-{host}-7078", self.timestamp().compact()));
+        let machine = &self.scenario.workers[plan];
+        let config = worker::Config {
+            description: WorkerDescription {
+                id: id.clone(),
+                host,
+                port: 7078,
+                cores: machine.cores,
+                memory: machine.memory,
+                resources: machine.resources.clone(),
+            },
+            masters: vec![master_address()],
+            max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
+            kill_grace: KILL_GRACE,
+            seed: self.dice.number(),
+        };
+        let body = WorkerBody { machine: Worker::new(config), id, plan };
+        let node = self.add_node(Body::Worker(Box::new(body)));
+        self.workers[plan] = Some(node);
+        self.tell(node, NodeEvent::Worker(worker::Event::Start));
+    }
+
+    /// A Worker is gone, whether it wanted to or not. Its executors are watched: they end, or are ended. A while
+    /// later somebody starts the Worker again.
+    pub(crate) fn end_worker(&mut self, node: NodeIndex, goes: Goes) {
+        let Body::Worker(body) = &self.node(node).body else { return };
+        let plan = body.plan;
+        self.workers[plan] = None;
+        self.bury(node, goes);
+        let orphans: Vec<NodeIndex> = self.living_processes().into_iter().collect();
+        for process in orphans {
+            if self.process(process).is_none_or(|process| process.worker != node) {
+                continue;
+            }
+            let at_once = self.dice.one_in(2);
+            let delay = self.dice.between(1, 400);
+            if !at_once {
+                let event = NodeEvent::Executor(executor::Event::Shutdown);
+                self.after(delay, Happening::Tell { node: process, event });
+            }
+            let killed = if at_once { delay } else { ORPHAN_LIMIT - 1_000 };
+            self.after(killed, Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(9) });
+            self.after(ORPHAN_LIMIT, Happening::DoomCheck { node: process, doom: Doom::Orphaned });
+        }
+        let pause = self.dice.between(1_001, 15_000);
+        self.after(pause, Happening::StartWorker { plan });
+    }
+
+    pub(crate) fn start_driver(&mut self, app: usize) {
+        let plan = &self.scenario.apps[app];
+        let config = driver::Config {
+            masters: vec![master_address()],
+            description: plan.description.clone(),
+            max_task_failures: plan.max_task_failures,
+            output_credit: plan.output_credit,
+            registration_timeout: Duration::from_secs(60),
+            starvation_timeout: Duration::from_secs(15),
+            loss_delay: Duration::from_secs(5),
+            seed: self.dice.number(),
+        };
+        let machine = Driver::new(config);
+        let body = DriverBody { machine, app, tasks: Default::default(), registration: None };
+        let node = self.add_node(Body::Driver(Box::new(body)));
+        self.drivers[app] = DriverPhase::Lives(node);
+        self.tell(node, NodeEvent::Driver(driver::Event::Start));
+        self.at(self.now, Happening::Submit { node, task: 0 });
+    }
+
+    /// The shell hands over tasks while there is room.
+    pub(crate) fn submit(&mut self, node: NodeIndex, task: usize) {
+        let Some(body) = self.driver_mut(node) else { return };
+        let (app, room) = (body.app, body.machine.room());
+        let plan = &self.scenario.apps[app];
+        if task >= plan.tasks.len() {
+            return self.tell(node, NodeEvent::Driver(driver::Event::InputEnded));
+        }
+        let pause = if self.dice.one_in(20) { self.dice.between(1, 5_000) } else { self.dice.below(3) };
+        if room == 0 {
+            return self.after(pause + 50, Happening::Submit { node, task });
+        }
+        let spec = self.scenario.apps[app].tasks[task].spec(app, task);
+        if let Some(body) = self.driver_mut(node) {
+            body.tasks.submit();
+        }
+        let event = driver::Event::Submit { task: TaskId(task as u64), spec };
+        self.tell(node, NodeEvent::Driver(event));
+        self.after(pause, Happening::Submit { node, task: task + 1 });
+    }
+
+    pub(crate) fn end_driver(&mut self, node: NodeIndex, goes: Goes) {
+        let Some(body) = self.driver_mut(node) else { return };
+        let app = body.app;
+        self.drivers[app] = DriverPhase::Over { at: self.now };
+        self.bury(node, goes);
+    }
+
+    /// A Worker starts an executor's process.
+    pub(crate) fn start_executor(&mut self, worker: NodeIndex, plan: ExecutorPlan) {
+        let result = self.executors.start(&plan.executor, worker);
+        self.hold(result);
+        if plan.command.program.is_empty() {
+            // A stranger's application: there is no such program.
+            let failure = no_such_file();
+            let event = worker::Event::RunnerFailed { executor: plan.executor, failure };
+            return self.tell_worker(1, worker, event);
+        }
+        let Some((app, config)) = self.read_command(worker, &plan) else { return };
+        let mut fate = ExecutorFate::Serves;
+        let mut millis = self.dice.between(5, 300);
+        if self.is_rough() && self.dice.one_in(self.scenario.faults.executor) {
+            if self.dice.one_in(7) {
+                self.fault(Fault::ExecutorStartsLate);
+                millis = self.dice.between(2_000, 40_000);
+            } else {
+                let (faulty, fault) = ExecutorFate::faulty(&mut self.dice);
+                fate = faulty;
+                self.fault(fault);
+            }
+        }
+        let process = ExecutorProcess {
+            key: plan.executor.clone(),
+            worker,
+            app,
+            cores: plan.cores,
+            fate,
+            phase: ProcessPhase::Starting,
+            tasks: Default::default(),
+            asked_at: None,
+        };
+        let body = ExecutorBody { machine: Executor::new(config), process };
+        let node = self.add_node(Body::Executor(Box::new(body)));
+        self.processes.insert(plan.executor, node);
+        self.after(millis, Happening::ExecutorUp { node });
+    }
+
+    /// What an executor's program reads on its command line. Every word must have been filled in.
+    fn read_command(&mut self, worker: NodeIndex, plan: &ExecutorPlan) -> Option<(usize, executor::Config)> {
+        let words = &plan.command.arguments;
+        let Body::Worker(body) = &self.node(worker).body else { return None };
+        let host = format!("host{}", body.plan);
+        let expected = [
+            plan.executor.app.to_string(),
+            plan.executor.executor.to_string(),
+            plan.cores.0.to_string(),
+            host.clone(),
+            body.id.to_string(),
+            plan.memory.0.to_string(),
+            plan.profile.to_string(),
+            format!("spark://{host}:7078"),
+        ];
+        let app = words.first().and_then(|word| word.parse::<usize>().ok());
+        let Some(app) = app.filter(|app| *app < self.scenario.apps.len()) else {
+            self.violate(format!("executor {} is started with {words:?}", plan.executor));
+            return None;
+        };
+        if words[1..] != expected {
+            self.violate(format!("executor {} is started with {words:?}, not {expected:?}", plan.executor));
+            return None;
+        }
+        let config = executor::Config {
+            app: plan.executor.app.clone(),
+            executor: ExecutorId(plan.executor.executor.0),
+            worker: body.id.clone(),
+            host,
+            cores: plan.cores,
+            kill_grace: KILL_GRACE,
+        };
+        Some((app, config))
+    }
+
+    pub(crate) fn executor_up(&mut self, node: NodeIndex) {
+        let now = self.now;
+        let Some(process) = self.process_mut(node) else { return };
+        process.phase = ProcessPhase::Running { since: now };
+        let (fate, worker, executor) = (process.fate, process.worker, process.key.clone());
+        if fate == ExecutorFate::CannotStart {
+            self.forget_process(node);
+            let failure = no_such_file();
+            return self.tell(worker, NodeEvent::Worker(worker::Event::RunnerFailed { executor, failure }));
+        }
+        let pid = u32::try_from(node.0).unwrap_or(u32::MAX);
+        self.tell(worker, NodeEvent::Worker(worker::Event::RunnerStarted { executor, pid }));
+        match fate {
+            ExecutorFate::Serves | ExecutorFate::IgnoresTerminate => self.begin_serving(node),
+            ExecutorFate::DiesAfter { millis, status } => {
+                self.begin_serving(node);
+                self.after(millis, Happening::ExecutorEnd { node, status });
+            }
+            ExecutorFate::EndsAtOnce { status } => {
+                let millis = self.dice.between(1, 200);
+                self.after(millis, Happening::ExecutorEnd { node, status });
+            }
+            ExecutorFate::Hangs => {
+                let millis = self.dice.between(5_000, 600_000);
+                let status = ExitStatus::Code(124);
+                self.after(millis, Happening::ExecutorEnd { node, status });
+            }
+            ExecutorFate::CannotStart => {}
+        }
+    }
+
+    fn begin_serving(&mut self, node: NodeIndex) {
+        let millis = self.dice.between(1, 20);
+        self.after(millis, Happening::Tell { node, event: NodeEvent::Executor(executor::Event::Start) });
+    }
+
+    /// An executor's process ends, and with it everything that it started; its Worker is told.
+    pub(crate) fn executor_end(&mut self, node: NodeIndex, status: ExitStatus) {
+        let Some(process) = self.process(node) else { return };
+        let (worker, executor) = (process.worker, process.key.clone());
+        let goes = match status {
+            ExitStatus::Code(_) => Goes::Orderly,
+            ExitStatus::Signal(_) => Goes::Abruptly,
+        };
+        self.forget_process(node);
+        self.bury(node, goes);
+        let millis = self.dice.below(20);
+        self.tell_worker(millis, worker, worker::Event::RunnerExited { executor, status });
+    }
+
+    fn forget_process(&mut self, node: NodeIndex) {
+        if let Some(process) = self.process(node) {
+            let key = process.key.clone();
+            self.processes.remove(&key);
+        }
+        if matches!(self.node(node).body, Body::Executor(_)) && self.node(node).connections.is_empty() {
+            self.node_mut(node).body = Body::Gone;
+        }
+    }
+
+    pub(crate) fn signal_executor(&mut self, worker: NodeIndex, key: &ExecutorKey, signal: Signal) {
+        let Some(&node) = self.processes.get(key) else { return };
+        let Some(process) = self.process(node) else { return };
+        if process.worker != worker || !process.is_running() {
+            return;
+        }
+        let fate = process.fate;
+        if signal == Signal::Kill && process.should_have_ended(self.now) {
+            return self.violate(format!("executor {key} did not end when it was asked to"));
+        }
+        let now = self.now;
+        if let Some(process) = self.process_mut(node) {
+            process.asked_at.get_or_insert(now);
+        }
+        let millis = self.dice.below(10);
+        match (signal, fate) {
+            (Signal::Kill, _) => {
+                self.after(millis, Happening::ExecutorEnd { node, status: ExitStatus::Signal(9) });
+            }
+            (Signal::Terminate, ExecutorFate::IgnoresTerminate) => {}
+            (Signal::Terminate, ExecutorFate::Serves | ExecutorFate::DiesAfter { .. }) => {
+                let event = NodeEvent::Executor(executor::Event::Shutdown);
+                self.after(millis, Happening::Tell { node, event });
+            }
+            (
+                Signal::Terminate,
+                ExecutorFate::EndsAtOnce { .. } | ExecutorFate::Hangs | ExecutorFate::CannotStart,
+            ) => {
+                self.after(millis, Happening::ExecutorEnd { node, status: ExitStatus::Signal(15) });
+            }
+        }
+    }
+
+    pub(crate) fn process(&self, node: NodeIndex) -> Option<&ExecutorProcess> {
+        match &self.node(node).body {
+            Body::Executor(body) => Some(&body.process),
+            Body::Master(_) | Body::Worker(_) | Body::Driver(_) | Body::Stranger | Body::Gone => None,
+        }
+    }
+
+    pub(crate) fn process_mut(&mut self, node: NodeIndex) -> Option<&mut ExecutorProcess> {
+        match &mut self.node_mut(node).body {
+            Body::Executor(body) => Some(&mut body.process),
+            Body::Master(_) | Body::Worker(_) | Body::Driver(_) | Body::Stranger | Body::Gone => None,
+        }
+    }
+}
+
+pub(crate) fn no_such_file() -> StartFailure {
+    StartFailure { step: StartStep::Program, error: "no such file or directory".to_owned() }
+}

@@ -1,0 +1,286 @@
+//! Dialling, sending, receiving, and the ends of connections.
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::PeerId;
+use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
+use firesteel_core::{driver, executor, master, worker};
+
+use super::faults::Fault;
+use super::links::{Link, LinkIndex, Pace, Side};
+use super::message::Message;
+use super::node::{Body, NodeEvent};
+use super::world::{Answer, Doom, DriverPhase, Happening, NodeIndex, Target, World};
+
+/// Where the Master listens.
+pub(crate) fn master_address() -> Address {
+    Address::new("master", 7077)
+}
+
+impl World {
+    /// A node dials somebody.
+    pub(crate) fn dial(&mut self, node: NodeIndex, target: Target) {
+        let goes_wrong = self.is_rough() && self.dice.one_in(self.scenario.faults.dial);
+        let (answer, millis) = if !goes_wrong {
+            (Answer::Taken, self.dice.between(0, 4))
+        } else if self.dice.one_in(3) {
+            self.fault(Fault::ConnectTimesOut);
+            (Answer::TimesOut, self.dice.between(3_000, 12_000))
+        } else {
+            self.fault(Fault::ConnectRefused);
+            (Answer::Refused, self.dice.between(0, 4))
+        };
+        self.after(millis, Happening::Dial { node, target, answer });
+    }
+
+    pub(crate) fn answer_dial(&mut self, node: NodeIndex, target: Target, answer: Answer) {
+        if !self.node(node).body.is_alive() {
+            return;
+        }
+        let listener = match target {
+            Target::Master => self.master,
+            Target::Driver(app) => match self.drivers[app] {
+                DriverPhase::Lives(node) => Some(node),
+                DriverPhase::Awaited | DriverPhase::Over { .. } => None,
+            },
+        };
+        let error = match (answer, listener) {
+            (Answer::Taken, Some(listener)) => {
+                let peer = self.connect(node, listener);
+                if let Some(event) = connected(&self.node(node).body, peer) {
+                    self.tell(node, event);
+                }
+                return;
+            }
+            (Answer::Taken, None) | (Answer::Refused, _) => "connection refused",
+            (Answer::TimesOut, _) => "no answer in time",
+        };
+        if let Some(event) = connect_failed(&self.node(node).body, error) {
+            self.tell(node, event);
+        }
+    }
+
+    /// Opens a connection, and returns its number at the side that dialled.
+    pub(crate) fn connect(&mut self, dialler: NodeIndex, listener: NodeIndex) -> PeerId {
+        let link = LinkIndex(self.links.len());
+        let slow = self.is_rough() && self.dice.one_in(self.scenario.faults.slow);
+        if slow {
+            self.fault(Fault::SlowLink);
+        }
+        let pace = if slow { Pace::Slow } else { Pace::Quick };
+        let peers = [dialler, listener].map(|node| {
+            let connections = &mut self.nodes[node.0].connections;
+            connections.push(link);
+            PeerId(connections.len() as u64 - 1)
+        });
+        self.links.push(Link::new((dialler, peers[0]), (listener, peers[1]), pace));
+        peers[0]
+    }
+
+    /// A node sends a message.
+    pub(crate) fn send(&mut self, node: NodeIndex, peer: PeerId, message: Message) {
+        let Some(link) = self.link_of(node, peer) else {
+            let name = self.node(node).body.name();
+            return self.violate(format!("{name} sends to peer {peer}, which it never had: {message:?}"));
+        };
+        self.coverage.sent(&message);
+        let row = &mut self.links[link.0];
+        let side = row.side_of(node).other();
+        if !row.sends(side.other()) {
+            return;
+        }
+        let arrival = row.arrival(side, self.now, &mut self.dice);
+        let is_launch = matches!(message, Message::MasterToWorker(MasterToWorker::LaunchExecutor(_)));
+        if is_launch && self.is_rough() && self.dice.one_in(100) {
+            self.fault(Fault::RepeatedOrder);
+            self.at(arrival, Happening::Deliver { link, side, message: message.clone() });
+        }
+        self.at(arrival, Happening::Deliver { link, side, message });
+    }
+
+    pub(crate) fn deliver(&mut self, link: LinkIndex, side: Side, message: Message) {
+        let row = &self.links[link.0];
+        if !row.receives(side) {
+            if row.is_cut() {
+                self.fault(Fault::MessageLost);
+            }
+            return;
+        }
+        let end = row.end(side);
+        let (node, peer) = (end.node, end.peer);
+        self.coverage.received(&message);
+        if let (Body::Stranger, Message::DriverToExecutor(DriverToExecutor::LaunchTask { attempt, .. })) =
+            (&self.node(node).body, &message)
+        {
+            return self.flood(node, *attempt);
+        }
+        let sender = self.links[link.0].end(side.other()).node;
+        self.see_order(sender, node, &message);
+        let is_newcomer =
+            matches!(message, Message::ExecutorToDriver(ExecutorToDriver::RegisterExecutor { .. }));
+        if let Some(event) = received(&self.node(node).body, peer, message) {
+            self.tell(node, event);
+        }
+        if is_newcomer && self.is_rough() {
+            self.change_mind_early(node);
+        }
+    }
+
+    /// A user gives up at the very moment when an executor has come and the Master has not yet said which
+    /// application is the driver's.
+    fn change_mind_early(&mut self, node: NodeIndex) {
+        let waits = self.driver_mut(node).is_some_and(|body| body.machine.app().is_none());
+        if waits && self.dice.one_in(8) {
+            self.fault(Fault::DriverCancel);
+            self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
+        }
+    }
+
+    /// What a Worker's Master orders must come about.
+    fn see_order(&mut self, sender: NodeIndex, receiver: NodeIndex, message: &Message) {
+        if self.master != Some(sender) {
+            return;
+        }
+        if let Message::MasterToWorker(MasterToWorker::KillExecutor { executor }) = message
+            && let Some(&node) = self.processes.get(executor)
+            && self.process(node).is_some_and(|process| process.worker == receiver)
+        {
+            // It may be starting, for up to 40 s; then it has its grace.
+            self.after(60_000, Happening::DoomCheck { node, doom: Doom::Ordered });
+        }
+    }
+
+    pub(crate) fn hang_up(&mut self, link: LinkIndex, side: Side) {
+        if !self.links[link.0].close(side) {
+            return;
+        }
+        let end = self.links[link.0].end(side);
+        let (node, peer) = (end.node, end.peer);
+        if let Some(event) = self.node(node).body.disconnected(peer) {
+            self.tell(node, event);
+        }
+    }
+
+    /// A node ends a connection: what it sent before arrives, and both sides are told.
+    pub(crate) fn close(&mut self, node: NodeIndex, peer: PeerId) {
+        let Some(link) = self.link_of(node, peer) else {
+            let name = self.node(node).body.name();
+            return self.violate(format!("{name} closes peer {peer}, which it never had"));
+        };
+        let side = self.links[link.0].side_of(node);
+        self.links[link.0].stop_sending(side);
+        let own = self.dice.between(0, 2);
+        self.after(own, Happening::Hangup { link, side });
+        let arrival = self.links[link.0].arrival(side.other(), self.now, &mut self.dice);
+        self.at(arrival, Happening::Hangup { link, side: side.other() });
+    }
+
+    /// A connection is cut: what is on its way is lost, and each side is told at its own time.
+    pub(crate) fn cut(&mut self, link: LinkIndex, half_open: bool) {
+        self.links[link.0].cut();
+        let mut delays = [self.dice.below(300), self.dice.below(300)];
+        if half_open {
+            delays[self.dice.index(2).expect("two sides")] = self.dice.between(10_000, 100_000);
+        }
+        for (side, delay) in Side::BOTH.into_iter().zip(delays) {
+            self.after(delay, Happening::Hangup { link, side });
+        }
+    }
+
+    /// A process is gone; its peers learn of it in one of the ways in which that goes.
+    pub(crate) fn bury(&mut self, node: NodeIndex, goes: Goes) {
+        self.node_mut(node).body = Body::Gone;
+        self.node_mut(node).alarm = None;
+        for link in std::mem::take(&mut self.node_mut(node).connections) {
+            let side = self.links[link.0].side_of(node);
+            if !self.links[link.0].close(side) {
+                continue;
+            }
+            let other = side.other();
+            let silent = goes == Goes::Abruptly && self.is_rough() && self.dice.one_in(6);
+            if silent {
+                self.fault(Fault::HalfOpenLink);
+                self.links[link.0].cut();
+                let delay = self.dice.between(10_000, 100_000);
+                self.after(delay, Happening::Hangup { link, side: other });
+            } else if goes == Goes::Abruptly && self.dice.one_in(2) {
+                self.links[link.0].cut();
+                let delay = self.dice.below(300);
+                self.after(delay, Happening::Hangup { link, side: other });
+            } else {
+                let arrival = self.links[link.0].arrival(other, self.now, &mut self.dice);
+                self.at(arrival, Happening::Hangup { link, side: other });
+            }
+        }
+    }
+}
+
+/// How a process ends its connections.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Goes {
+    /// What it sent before arrives.
+    Orderly,
+    /// What it sent may be lost, and its peers may learn of its end very late.
+    Abruptly,
+}
+
+fn connected(body: &Body, peer: PeerId) -> Option<NodeEvent> {
+    match body {
+        Body::Worker(_) => {
+            Some(NodeEvent::Worker(worker::Event::Connected { peer, master: master_address() }))
+        }
+        Body::Driver(_) => {
+            Some(NodeEvent::Driver(driver::Event::Connected { peer, master: master_address() }))
+        }
+        Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::Connected { peer })),
+        Body::Master(_) | Body::Stranger | Body::Gone => None,
+    }
+}
+
+fn connect_failed(body: &Body, error: &str) -> Option<NodeEvent> {
+    let error = error.to_owned();
+    match body {
+        Body::Worker(_) => {
+            Some(NodeEvent::Worker(worker::Event::ConnectFailed { master: master_address(), error }))
+        }
+        Body::Driver(_) => {
+            Some(NodeEvent::Driver(driver::Event::ConnectFailed { master: master_address(), error }))
+        }
+        Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::ConnectFailed { error })),
+        Body::Master(_) | Body::Stranger | Body::Gone => None,
+    }
+}
+
+/// What a message is to the process that gets it; nothing to one that does not listen.
+fn received(body: &Body, peer: PeerId, message: Message) -> Option<NodeEvent> {
+    Some(match (body, message) {
+        (Body::Master(_), message) => {
+            let message = match message {
+                Message::WorkerToMaster(message) => master::Inbound::Worker(message),
+                Message::DriverToMaster(message) => master::Inbound::Driver(message),
+                Message::ClientToMaster(message) => master::Inbound::Client(message),
+                _ => return None,
+            };
+            NodeEvent::Master(master::Event::Received { peer, message })
+        }
+        (Body::Worker(_), message) => {
+            let message = match message {
+                Message::MasterToWorker(message) => worker::Inbound::Master(message),
+                Message::ClientToWorker(message) => worker::Inbound::Client(message),
+                _ => return None,
+            };
+            NodeEvent::Worker(worker::Event::Received { peer, message })
+        }
+        (Body::Driver(_), message) => {
+            let message = match message {
+                Message::MasterToDriver(message) => driver::Inbound::Master(message),
+                Message::ExecutorToDriver(message) => driver::Inbound::Executor(message),
+                _ => return None,
+            };
+            NodeEvent::Driver(driver::Event::Received { peer, message })
+        }
+        (Body::Executor(_), Message::DriverToExecutor(message)) => {
+            NodeEvent::Executor(executor::Event::Received { message })
+        }
+        (Body::Executor(_) | Body::Stranger | Body::Gone, _) => return None,
+    })
+}

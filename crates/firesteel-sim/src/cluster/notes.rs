@@ -1,0 +1,16 @@
+//! The machines' remarks, by name.
+
+use firesteel_core::{driver, executor, master, worker};
+
+use super::kind::kinds;
+
+kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerRefused WorkerRemoved
+    ApplicationRegistered ApplicationRefused ApplicationRemoved ExecutorLaunched ExecutorEnded RelaunchDelayed
+    UnknownExecutor Ignored);
+kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
+    NextRound AskedToReconnect NotMyMaster LaunchRepeated ExecutorStarted ExecutorEnded KillAsked KillUnknown
+    GraceOver UnknownRunner EndForgotten ShuttingDown ShutdownForced LeftBehind);
+kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
+    ExecutorRefused ExecutorLost WorkerRemoved TaskFailed TaskTooLarge NeverFits NoExecutor CreditExceeded
+    UnexpectedMessage UnexpectedTask);
+kinds!("executor note", executor::Note: Registered RepeatedLaunch TooFewCores GraceOver);

@@ -1,0 +1,252 @@
+//! What nodes want done is done.
+
+use firesteel_core::driver::{self, TaskOutcome};
+use firesteel_core::executor;
+use firesteel_core::ids::PeerId;
+use firesteel_core::master;
+use firesteel_core::messages::{ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState};
+use firesteel_core::process::ExitStatus;
+use firesteel_core::worker;
+
+use super::ledger::Turn;
+use super::message::Message;
+use super::network::Goes;
+use super::node::{Body, DriverBody, NodeEffects};
+use super::processes::Program;
+use super::world::{DriverPhase, NodeIndex, Target, World};
+
+impl World {
+    pub(crate) fn perform(&mut self, node: NodeIndex, effects: NodeEffects) {
+        match effects {
+            NodeEffects::Master(effects) => {
+                effects.into_iter().for_each(|effect| self.perform_master(node, effect));
+            }
+            NodeEffects::Worker(effects) => {
+                effects.into_iter().for_each(|effect| self.perform_worker(node, effect));
+            }
+            NodeEffects::Driver(effects) => {
+                effects.into_iter().for_each(|effect| self.perform_driver(node, effect));
+            }
+            NodeEffects::Executor(effects) => {
+                effects.into_iter().for_each(|effect| self.perform_executor(node, effect));
+            }
+        }
+    }
+
+    fn trace_effect(&mut self, node: NodeIndex, effect: &impl std::fmt::Debug) {
+        if self.trace.is_some() {
+            let name = self.node(node).body.name();
+            self.remark(format!("{name}    -> {effect:?}"));
+        }
+    }
+
+    /// What the ledger learned of one of the Master's events.
+    pub(crate) fn turn(&mut self, master: NodeIndex, entry: Result<Turn, String>) {
+        let turn = match entry {
+            Ok(turn) => turn,
+            Err(sentence) => return self.violate(sentence),
+        };
+        for end in &turn.ended {
+            self.coverage.application_end.count(end);
+            if self.is_settled() && *end == ApplicationEnd::DriverLost {
+                self.violate("an application lost its driver though nothing goes wrong any more");
+            }
+        }
+        for (app, peer) in turn.registered {
+            let Some(link) = self.link_of(master, peer) else { continue };
+            let side = self.links[link.0].side_of(master).other();
+            let end = self.links[link.0].end(side);
+            let (node, peer) = (end.node, end.peer);
+            if let Body::Driver(body) = &mut self.node_mut(node).body {
+                body.registration = Some((app, peer));
+            }
+        }
+    }
+
+    fn perform_master(&mut self, node: NodeIndex, effect: master::Effect) {
+        self.trace_effect(node, &effect);
+        self.coverage.master_effect.count(&effect);
+        match effect {
+            master::Effect::Send { peer, message } => self.send(node, peer, message.into()),
+            master::Effect::Close { peer } => self.close(node, peer),
+            master::Effect::Note(note) => {
+                self.coverage.master_note.count(&note);
+                if let (true, master::Note::WorkerRemoved { worker, reason, .. }) = (self.is_settled(), &note)
+                {
+                    self.violate(format!("{worker} is removed though nothing goes wrong any more: {reason}"));
+                }
+            }
+        }
+    }
+
+    fn perform_worker(&mut self, node: NodeIndex, effect: worker::Effect) {
+        self.trace_effect(node, &effect);
+        self.coverage.worker_effect.count(&effect);
+        match effect {
+            worker::Effect::Connect { master: _ } => self.dial(node, Target::Master),
+            worker::Effect::Send { peer, message } => {
+                if let worker::Outbound::Master(message) = &message {
+                    let result = self.executors.report(message);
+                    self.hold(result);
+                }
+                self.send(node, peer, message.into());
+            }
+            worker::Effect::Close { peer } => self.close(node, peer),
+            worker::Effect::StartExecutor(plan) => self.start_executor(node, plan),
+            worker::Effect::SignalExecutor { executor, signal } => {
+                let result = self.executors.signal(&executor, node);
+                self.hold(result);
+                self.signal_executor(node, &executor, signal);
+            }
+            worker::Effect::CleanApplication { app } => {
+                let left = self.processes.iter().find(|(key, process)| {
+                    key.app == app && self.process(**process).is_some_and(|process| process.worker == node)
+                });
+                if let Some((key, _)) = left {
+                    let key = key.clone();
+                    self.violate(format!("application {app} is cleaned away while executor {key} lives"));
+                }
+            }
+            worker::Effect::Exit(exit) => {
+                self.coverage.worker_exit.count(&exit);
+                self.end_worker(node, Goes::Orderly);
+            }
+            worker::Effect::Note(note) => self.coverage.worker_note.count(&note),
+        }
+    }
+
+    fn perform_driver(&mut self, node: NodeIndex, effect: driver::Effect) {
+        self.trace_effect(node, &effect);
+        self.coverage.driver_effect.count(&effect);
+        let app = match self.driver_mut(node) {
+            Some(body) => body.app,
+            None => return,
+        };
+        match effect {
+            driver::Effect::Connect { master: _ } => self.dial(node, Target::Master),
+            driver::Effect::Send { peer, message } => self.send_as_driver(node, app, peer, message),
+            driver::Effect::Close { peer } => self.close(node, peer),
+            driver::Effect::Output { attempt, stream, bytes } => {
+                let task = usize::try_from(attempt.task.0).unwrap_or(usize::MAX);
+                let length = bytes.len() as u64;
+                let result = self
+                    .driver_mut(node)
+                    .map(|body| body.tasks.store(attempt, Program { app, task }, stream, &bytes));
+                self.hold(result.unwrap_or(Ok(())));
+                let millis = self.dice.below(3);
+                self.tell_driver(millis, node, driver::Event::OutputConsumed { attempt, bytes: length });
+            }
+            driver::Effect::DiscardOutput { attempt: _ } => {}
+            driver::Effect::TaskEnded { task, outcome } => self.end_task(node, app, task.0, &outcome),
+            driver::Effect::Done(outcome) => {
+                self.coverage.outcome.count(&outcome);
+                let is_complete = matches!(outcome, driver::Outcome::Completed);
+                let planned = self.scenario.apps[app].tasks.len() as u64;
+                let result = self.driver_mut(node).map(|body| {
+                    body.tasks.done()?;
+                    match body.tasks.submitted() {
+                        submitted if is_complete && submitted < planned => {
+                            Err(format!("a driver completed after {submitted} of {planned} tasks"))
+                        }
+                        _ => Ok(()),
+                    }
+                });
+                self.hold(result.unwrap_or(Ok(())));
+                self.end_driver(node, Goes::Orderly);
+            }
+            driver::Effect::Note(note) => self.coverage.driver_note.count(&note),
+        }
+    }
+
+    fn send_as_driver(&mut self, node: NodeIndex, app: usize, peer: PeerId, message: driver::Outbound) {
+        if let driver::Outbound::Executor(message) = &message {
+            let limit = self.scenario.apps[app].output_credit;
+            let result = self.driver_mut(node).map(|body| match message {
+                DriverToExecutor::LaunchTask { attempt, spec: _, credit } => {
+                    body.tasks.launch(*attempt, *credit, limit)
+                }
+                DriverToExecutor::OutputCredit { attempt, bytes } => {
+                    body.tasks.grant(*attempt, *bytes, limit)
+                }
+                DriverToExecutor::RegisteredExecutor
+                | DriverToExecutor::RegisterExecutorFailed(_)
+                | DriverToExecutor::KillTask { .. }
+                | DriverToExecutor::StopExecutor => Ok(()),
+            });
+            self.hold(result.unwrap_or(Ok(())));
+        }
+        self.send(node, peer, message.into());
+    }
+
+    fn end_task(&mut self, node: NodeIndex, app: usize, task: u64, outcome: &TaskOutcome) {
+        self.coverage.task_outcome.count(outcome);
+        let plan = &self.scenario.apps[app];
+        let max_failures = plan.max_task_failures;
+        let index = usize::try_from(task).unwrap_or(usize::MAX);
+        let output = plan.tasks.get(index).map_or([0, 0], |task| task.output);
+        let result = self.driver_mut(node).map(|body| body.tasks.end(task, outcome, output, max_failures));
+        self.hold(result.unwrap_or(Ok(())));
+    }
+
+    fn perform_executor(&mut self, node: NodeIndex, effect: executor::Effect) {
+        self.trace_effect(node, &effect);
+        self.coverage.executor_effect.count(&effect);
+        let Some(app) = self.process(node).map(|process| process.app) else { return };
+        match effect {
+            executor::Effect::Connect => self.dial(node, Target::Driver(app)),
+            executor::Effect::Send(message) => self.send_as_executor(node, app, message),
+            executor::Effect::StartTask { attempt, spec, allowed } => {
+                self.start_task(node, attempt, spec, allowed);
+            }
+            executor::Effect::AllowOutput { attempt, bytes } => self.allow_output(node, attempt, bytes),
+            executor::Effect::DrainOutput { attempt } => self.drain_output(node, attempt),
+            executor::Effect::SignalTask { attempt, signal } => self.signal_task(node, attempt, signal),
+            executor::Effect::Exit(exit) => {
+                self.coverage.executor_exit.count(&exit);
+                let left = self.process(node).map_or(0, |process| process.tasks.len());
+                if left > 0 {
+                    let name = self.node(node).body.name();
+                    self.violate(format!("{name} ends and leaves {left} tasks behind"));
+                }
+                let status = match exit {
+                    executor::Exit::Stopped => ExitStatus::SUCCESS,
+                    executor::Exit::DriverLost
+                    | executor::Exit::DriverUnreachable { .. }
+                    | executor::Exit::Refused(_) => ExitStatus::Code(1),
+                };
+                self.executor_end(node, status);
+            }
+            executor::Effect::Note(note) => self.coverage.executor_note.count(&note),
+        }
+    }
+
+    fn send_as_executor(&mut self, node: NodeIndex, app: usize, message: ExecutorToDriver) {
+        if let DriverPhase::Lives(driver) = self.drivers[app] {
+            let result = self.driver_mut(driver).map(|body| match &message {
+                ExecutorToDriver::RegisterExecutor { .. } => Ok(()),
+                ExecutorToDriver::StatusUpdate { attempt, state } => match state {
+                    TaskState::Running => Ok(()),
+                    TaskState::Ended(end) => body.tasks.report(*attempt, end),
+                },
+                ExecutorToDriver::TaskOutput { attempt, stream, bytes } => {
+                    debug_assert!(matches!(stream, Stream::Stdout | Stream::Stderr));
+                    body.tasks.send(*attempt, bytes.len() as u64)
+                }
+            });
+            self.hold(result.unwrap_or(Ok(())));
+        }
+        let connections = self.node(node).connections.len() as u64;
+        let Some(peer) = connections.checked_sub(1) else {
+            let name = self.node(node).body.name();
+            return self.violate(format!("{name} sends before it is connected"));
+        };
+        self.send(node, PeerId(peer), Message::ExecutorToDriver(message));
+    }
+
+    pub(crate) fn driver_mut(&mut self, node: NodeIndex) -> Option<&mut DriverBody> {
+        match &mut self.node_mut(node).body {
+            Body::Driver(body) => Some(body),
+            Body::Master(_) | Body::Worker(_) | Body::Executor(_) | Body::Stranger | Body::Gone => None,
+        }
+    }
+}

@@ -1,0 +1,89 @@
+//! One run: a cluster from its start, through its faults, to the moment when all is well again.
+
+use std::fmt;
+
+use super::coverage::Coverage;
+use super::healing::{CLEAN_AFTER, HEALED_AFTER};
+use super::sabotage::{Sabotage, Saboteur};
+use super::scenario::Scenario;
+use super::world::World;
+
+/// Whether a run tells what happens.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Telling {
+    /// Nothing but the outcome.
+    Silent,
+    /// A line for every event and effect.
+    Everything,
+}
+
+/// What came of a run.
+#[derive(Debug)]
+pub struct Outcome {
+    /// What was seen.
+    pub coverage: Coverage,
+    /// The invariant that broke.
+    pub failure: Option<Failure>,
+    /// What happened, a line each, if it was to be told.
+    pub trace: Vec<String>,
+    /// Virtual milliseconds that the run took.
+    pub millis: u64,
+}
+
+/// An invariant that broke.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("at {millis} ms, after {events} events: {sentence}")]
+pub struct Failure {
+    /// Virtual milliseconds since the start.
+    pub millis: u64,
+    /// Events until then.
+    pub events: u64,
+    /// What should hold, and what was found.
+    pub sentence: String,
+}
+
+/// Runs a cluster.
+#[must_use]
+pub fn run(scenario: Scenario, telling: Telling) -> Outcome {
+    finish(World::new(scenario, None, telling == Telling::Everything))
+}
+
+/// Runs a cluster with one of its machines made to err.
+#[must_use]
+pub fn run_sabotaged(scenario: Scenario, sabotage: Sabotage, telling: Telling) -> Outcome {
+    finish(World::new(scenario, Some(Saboteur::new(sabotage)), telling == Telling::Everything))
+}
+
+fn finish(mut world: World) -> Outcome {
+    let latest = world.scenario.faults.until + HEALED_AFTER;
+    while world.violation.is_none() {
+        if !world.step() {
+            world.violate("nothing will ever happen again");
+        }
+        let over = if world.is_calm { world.all_over_since() } else { None };
+        match over {
+            Some(at) if world.now >= at.max(world.scenario.faults.until) + CLEAN_AFTER => {
+                world.check_end();
+                break;
+            }
+            Some(_) => {}
+            None if world.now > latest => {
+                let (app, _) = world.first_living_driver().expect("not all are over");
+                world.violate(format!("application {app} is not over an hour after the last fault"));
+            }
+            None => {}
+        }
+    }
+    let World { violation, coverage, trace, now: millis, .. } = world;
+    let failure = violation.map(|sentence| Failure { millis, events: coverage.events, sentence });
+    Outcome { coverage, failure, trace: trace.unwrap_or_default(), millis }
+}
+
+impl fmt::Display for Telling {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Silent => "silent",
+            Self::Everything => "everything",
+        })
+    }
+}

@@ -1,0 +1,366 @@
+//! Deliberate bugs: a machine's events and effects are tampered with, as if the machine had erred. Each shows
+//! that some invariant bites.
+
+use firesteel_core::ids::ExecutorId;
+use firesteel_core::messages::{
+    DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorToDriver, MasterToDriver, MasterToWorker,
+    TaskState, WorkerToMaster,
+};
+use firesteel_core::{driver, executor, master, worker};
+
+use super::dice::Dice;
+use super::kind::{Kind, kinds};
+use super::ledger::Ledger;
+use super::node::{NodeEffects, NodeEvent};
+
+/// A deliberate bug.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sabotage {
+    /// The Master misses an executor's end: its share is never given back.
+    DropGiveBack,
+    /// The Master launches an executor twice.
+    DoubleLaunch,
+    /// The Master misses that a Worker's connection ended.
+    ForgetWorker,
+    /// The Master misses that a driver's connection ended.
+    ForgetDriver,
+    /// The Master does not say that an executor is to end.
+    DropKillExecutor,
+    /// The Master gives an executor the number of the one before.
+    ReuseExecutorId,
+    /// The Master tells another application's driver of an executor's state.
+    WrongDriver,
+    /// The Master sends an order to launch to another peer.
+    LaunchOnTheDead,
+    /// The Master gives an executor a core more than it counted.
+    OneCoreTooMany,
+    /// The Master does not tell the driver of an executor.
+    DropExecutorAdded,
+    /// The Master does not answer a Worker's registration.
+    DropRegisteredWorker,
+    /// The Worker reports RUNNING twice.
+    RunningTwice,
+    /// The Worker keeps an executor's end to itself, and forgets it.
+    LoseEnd,
+    /// The Worker starts an executor twice.
+    StartTwice,
+    /// The Worker does not fill in the words of a command.
+    ForgetWords,
+    /// The Worker never signals an executor that it was told to end.
+    DropSignal,
+    /// The Worker stops its heartbeats.
+    DropHeartbeat,
+    /// The driver never unregisters its application.
+    ForgetUnregister,
+    /// The driver launches an attempt twice.
+    DoubleLaunchTask,
+    /// The driver gives no more credit.
+    DropOutputCredit,
+    /// The driver gives credit twice.
+    DoubleCredit,
+    /// The driver puts a piece of output away twice.
+    DoubleOutput,
+    /// The driver loses a piece of output.
+    DropOutput,
+    /// The driver tells a task's end twice.
+    DoubleTaskEnd,
+    /// The driver never tells a task's end.
+    DropTaskEnd,
+    /// The executor does not report a task's end.
+    DropStatusUpdate,
+    /// The executor reports a task's end twice.
+    DoubleStatusUpdate,
+    /// The executor sends a piece of output twice.
+    DoubleTaskOutput,
+    /// The executor loses a piece of output.
+    DropTaskOutput,
+    /// The executor ends and leaves its tasks behind.
+    LeaveTasks,
+    /// The executor does not end when it should.
+    DropExit,
+}
+
+kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
+    ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
+    RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat ForgetUnregister DoubleLaunchTask
+    DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropStatusUpdate
+    DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
+
+impl Sabotage {
+    /// All of them.
+    pub const ALL: [Self; 31] = [
+        Self::DropGiveBack,
+        Self::DoubleLaunch,
+        Self::ForgetWorker,
+        Self::ForgetDriver,
+        Self::DropKillExecutor,
+        Self::ReuseExecutorId,
+        Self::WrongDriver,
+        Self::LaunchOnTheDead,
+        Self::OneCoreTooMany,
+        Self::DropExecutorAdded,
+        Self::DropRegisteredWorker,
+        Self::RunningTwice,
+        Self::LoseEnd,
+        Self::StartTwice,
+        Self::ForgetWords,
+        Self::DropSignal,
+        Self::DropHeartbeat,
+        Self::ForgetUnregister,
+        Self::DoubleLaunchTask,
+        Self::DropOutputCredit,
+        Self::DoubleCredit,
+        Self::DoubleOutput,
+        Self::DropOutput,
+        Self::DoubleTaskEnd,
+        Self::DropTaskEnd,
+        Self::DropStatusUpdate,
+        Self::DoubleStatusUpdate,
+        Self::DoubleTaskOutput,
+        Self::DropTaskOutput,
+        Self::LeaveTasks,
+        Self::DropExit,
+    ];
+
+    /// Its name, as in the list of all.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Kind::name(&self)
+    }
+}
+
+/// Tampers with what machines are told and what they want.
+#[derive(Clone, Debug)]
+pub(crate) struct Saboteur {
+    sabotage: Sabotage,
+}
+
+/// What becomes of one effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    Dropped,
+    Doubled,
+}
+
+impl Saboteur {
+    pub(crate) fn new(sabotage: Sabotage) -> Self {
+        Self { sabotage }
+    }
+
+    /// What a machine is told instead.
+    pub(crate) fn event(&mut self, event: NodeEvent, ledger: &Ledger, dice: &mut Dice) -> Option<NodeEvent> {
+        let swallowed = match (&event, self.sabotage) {
+            (NodeEvent::Master(master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
+                matches!(message, master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report))
+                    if report.state.is_finished())
+            }
+            (NodeEvent::Master(master::Event::Disconnected { peer }), Sabotage::ForgetWorker) => {
+                ledger.is_worker(*peer)
+            }
+            (NodeEvent::Master(master::Event::Disconnected { peer }), Sabotage::ForgetDriver) => {
+                ledger.is_driver(*peer)
+            }
+            _ => false,
+        };
+        (!swallowed || dice.one_in(3)).then_some(event)
+    }
+
+    /// What is done instead of what a machine wanted.
+    pub(crate) fn effects(&mut self, effects: &mut NodeEffects, ledger: &Ledger, dice: &mut Dice) {
+        match effects {
+            NodeEffects::Master(effects) => {
+                self.bend_master(effects, ledger);
+                tamper(effects, dice, |effect| self.of_master(effect));
+            }
+            NodeEffects::Worker(effects) => {
+                self.bend_worker(effects);
+                tamper(effects, dice, |effect| self.of_worker(effect));
+            }
+            NodeEffects::Driver(effects) => tamper(effects, dice, |effect| self.of_driver(effect)),
+            NodeEffects::Executor(effects) => {
+                if self.sabotage == Sabotage::LeaveTasks
+                    && effects.iter().any(|effect| matches!(effect, executor::Effect::StartTask { .. }))
+                {
+                    effects.push(executor::Effect::Exit(executor::Exit::Stopped));
+                }
+                tamper(effects, dice, |effect| self.of_executor(effect));
+            }
+        }
+    }
+
+    /// Effects that stay, but not as they were.
+    fn bend_master(&self, effects: &mut [master::Effect], ledger: &Ledger) {
+        let stranger =
+            |peer| ledger.apps().filter_map(|app| ledger.peer_of_app(app)).find(|other| *other != peer);
+        for effect in effects {
+            let master::Effect::Send { peer, message } = effect else { continue };
+            match (self.sabotage, message) {
+                (
+                    Sabotage::ReuseExecutorId,
+                    master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
+                ) => launch.executor.executor = before(launch.executor.executor),
+                (
+                    Sabotage::OneCoreTooMany,
+                    master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
+                ) => launch.cores.0 += 1,
+                (Sabotage::WrongDriver, master::Outbound::Driver(MasterToDriver::ExecutorUpdated { .. }))
+                | (Sabotage::LaunchOnTheDead, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
+                    if let Some(other) = stranger(*peer) {
+                        *peer = other;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn bend_worker(&self, effects: &mut [worker::Effect]) {
+        for effect in effects {
+            match (self.sabotage, effect) {
+                (Sabotage::ForgetWords, worker::Effect::StartExecutor(plan)) => {
+                    "{{CORES}}".clone_into(&mut plan.command.arguments[3]);
+                }
+                (
+                    Sabotage::LoseEnd,
+                    worker::Effect::Send {
+                        message: worker::Outbound::Master(WorkerToMaster::RegisterWorker { executors, .. }),
+                        ..
+                    },
+                ) => executors.retain(|report| !report.state.is_finished()),
+                _ => {}
+            }
+        }
+    }
+
+    fn of_master(&self, effect: &master::Effect) -> Fate {
+        let master::Effect::Send { message, .. } = effect else { return Fate::Stays };
+        match (self.sabotage, message) {
+            (Sabotage::DoubleLaunch, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
+                Fate::Doubled
+            }
+            (Sabotage::DropKillExecutor, master::Outbound::Worker(MasterToWorker::KillExecutor { .. }))
+            | (Sabotage::DropExecutorAdded, master::Outbound::Driver(MasterToDriver::ExecutorAdded { .. }))
+            | (
+                Sabotage::DropRegisteredWorker,
+                master::Outbound::Worker(MasterToWorker::RegisteredWorker { .. }),
+            ) => Fate::Dropped,
+            _ => Fate::Stays,
+        }
+    }
+
+    fn of_worker(&self, effect: &worker::Effect) -> Fate {
+        match (self.sabotage, effect) {
+            (Sabotage::StartTwice, worker::Effect::StartExecutor(_)) => Fate::Doubled,
+            (Sabotage::DropSignal, worker::Effect::SignalExecutor { .. }) => Fate::Dropped,
+            (_, worker::Effect::Send { message: worker::Outbound::Master(message), .. }) => {
+                self.of_worker_message(message)
+            }
+            _ => Fate::Stays,
+        }
+    }
+
+    fn of_worker_message(&self, message: &WorkerToMaster) -> Fate {
+        match (self.sabotage, message) {
+            (Sabotage::RunningTwice, WorkerToMaster::ExecutorStateChanged(ExecutorReport { state, .. }))
+                if !state.is_finished() =>
+            {
+                Fate::Doubled
+            }
+            (Sabotage::LoseEnd, WorkerToMaster::ExecutorStateChanged(ExecutorReport { state, .. }))
+                if state.is_finished() =>
+            {
+                Fate::Dropped
+            }
+            (Sabotage::DropHeartbeat, WorkerToMaster::Heartbeat { .. }) => Fate::Dropped,
+            _ => Fate::Stays,
+        }
+    }
+
+    fn of_driver(&self, effect: &driver::Effect) -> Fate {
+        match (self.sabotage, effect) {
+            (
+                Sabotage::ForgetUnregister,
+                driver::Effect::Send {
+                    message: driver::Outbound::Master(DriverToMaster::UnregisterApplication { .. }),
+                    ..
+                },
+            )
+            | (
+                Sabotage::DropOutputCredit,
+                driver::Effect::Send {
+                    message: driver::Outbound::Executor(DriverToExecutor::OutputCredit { .. }),
+                    ..
+                },
+            )
+            | (Sabotage::DropOutput, driver::Effect::Output { .. })
+            | (Sabotage::DropTaskEnd, driver::Effect::TaskEnded { .. }) => Fate::Dropped,
+            (
+                Sabotage::DoubleLaunchTask,
+                driver::Effect::Send {
+                    message: driver::Outbound::Executor(DriverToExecutor::LaunchTask { .. }),
+                    ..
+                },
+            )
+            | (
+                Sabotage::DoubleCredit,
+                driver::Effect::Send {
+                    message: driver::Outbound::Executor(DriverToExecutor::OutputCredit { .. }),
+                    ..
+                },
+            )
+            | (Sabotage::DoubleOutput, driver::Effect::Output { .. })
+            | (Sabotage::DoubleTaskEnd, driver::Effect::TaskEnded { .. }) => Fate::Doubled,
+            _ => Fate::Stays,
+        }
+    }
+
+    fn of_executor(&self, effect: &executor::Effect) -> Fate {
+        match (self.sabotage, effect) {
+            (
+                Sabotage::DropStatusUpdate,
+                executor::Effect::Send(ExecutorToDriver::StatusUpdate { state: TaskState::Ended(_), .. }),
+            )
+            | (Sabotage::DropTaskOutput, executor::Effect::Send(ExecutorToDriver::TaskOutput { .. }))
+            | (Sabotage::DropExit, executor::Effect::Exit(_)) => Fate::Dropped,
+            (
+                Sabotage::DoubleStatusUpdate,
+                executor::Effect::Send(ExecutorToDriver::StatusUpdate { state: TaskState::Ended(_), .. }),
+            )
+            | (Sabotage::DoubleTaskOutput, executor::Effect::Send(ExecutorToDriver::TaskOutput { .. })) => {
+                Fate::Doubled
+            }
+            _ => Fate::Stays,
+        }
+    }
+}
+
+/// Drops and doubles effects, two times out of three.
+fn tamper<E: Clone>(effects: &mut Vec<E>, dice: &mut Dice, fate: impl Fn(&E) -> Fate) {
+    if effects.iter().all(|effect| fate(effect) == Fate::Stays) {
+        return;
+    }
+    for effect in std::mem::take(effects) {
+        let fate = if dice.one_in(3) { Fate::Stays } else { fate(&effect) };
+        match fate {
+            Fate::Stays => effects.push(effect),
+            Fate::Dropped => {}
+            Fate::Doubled => effects.extend([effect.clone(), effect]),
+        }
+    }
+}
+
+fn before(executor: ExecutorId) -> ExecutorId {
+    ExecutorId(executor.0.saturating_sub(1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_sabotage_is_in_the_list_of_all_once() {
+        let listed: std::collections::BTreeSet<usize> = Sabotage::ALL.iter().map(Kind::index).collect();
+        assert_eq!(listed.len(), Sabotage::NAMES.len());
+    }
+}

@@ -1,0 +1,254 @@
+//! What a simulated cluster is made of, and what its applications want.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::messages::{ApplicationDescription, ResourceProfile, TaskDirectory, TaskSpec};
+use firesteel_core::process::{Command, Placeholder};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
+
+use super::dice::Dice;
+use super::faults::FaultPlan;
+
+/// A cluster, its applications, and how often things go wrong: all that a run is made of.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The seed of everything that happens by chance.
+    pub seed: u64,
+    /// How executors are spread.
+    pub strategy: Strategy,
+    /// In which order Workers are taken.
+    pub order: WorkerOrder,
+    /// The machines that Workers run on.
+    pub workers: Vec<WorkerPlan>,
+    /// The applications.
+    pub apps: Vec<AppPlan>,
+    /// What goes wrong.
+    pub faults: FaultPlan,
+    /// The machines' own checks run after each of their events; the Master's, whose tables are the largest,
+    /// after every so many of its events. So does the comparison of its tables with the ledger.
+    pub check_every: u64,
+}
+
+/// A machine with a Worker.
+#[derive(Clone, Debug)]
+pub struct WorkerPlan {
+    /// Milliseconds after the start at which its Worker starts.
+    pub starts_at: u64,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+    /// Its custom resources.
+    pub resources: Resources,
+}
+
+/// An application.
+#[derive(Clone, Debug)]
+pub struct AppPlan {
+    /// Milliseconds after the start at which its driver starts.
+    pub starts_at: u64,
+    /// What it tells the Master, but for the command, which names its driver.
+    pub description: ApplicationDescription,
+    /// Its tasks.
+    pub tasks: Vec<TaskPlan>,
+    /// How often a task may fail.
+    pub max_task_failures: u32,
+    /// Bytes of output under way for each attempt.
+    pub output_credit: u64,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub struct TaskPlan {
+    /// Its cores.
+    pub cores: Cores,
+    /// How long its process works.
+    pub millis: u64,
+    /// Bytes of output on standard output and standard error.
+    pub output: [u64; 2],
+    /// What becomes of it.
+    pub fate: TaskFate,
+}
+
+/// What becomes of a task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TaskFate {
+    /// Every attempt succeeds.
+    Succeeds,
+    /// So many attempts fail before one succeeds.
+    Fails {
+        /// How many.
+        attempts: u32,
+    },
+    /// Its program does not exist.
+    CannotStart,
+    /// It never ends by itself.
+    Hangs,
+    /// It succeeds in time, but does not listen to SIGTERM.
+    IgnoresTerminate,
+}
+
+/// How large a cluster is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Scale {
+    Small,
+    Large,
+}
+
+impl Scale {
+    fn check_every(self) -> u64 {
+        match self {
+            Self::Small => 1,
+            Self::Large => 512,
+        }
+    }
+}
+
+impl Scenario {
+    /// A small cluster: 1 to 6 Workers, 1 to 4 applications.
+    #[must_use]
+    pub fn small(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let workers = dice.between(1, 6);
+        let apps = dice.between(1, 4);
+        Self::rolled(seed, &mut dice, workers, apps, Scale::Small)
+    }
+
+    /// A large cluster: 100 to 300 Workers, 12 to 30 applications.
+    #[must_use]
+    pub fn large(seed: u64) -> Self {
+        let mut dice = Dice::new(!seed);
+        let workers = dice.between(100, 300);
+        let apps = dice.between(12, 30);
+        Self::rolled(seed, &mut dice, workers, apps, Scale::Large)
+    }
+
+    fn rolled(seed: u64, dice: &mut Dice, workers: u64, apps: u64, scale: Scale) -> Self {
+        let faults = FaultPlan::rolled(dice);
+        let gpus = dice.one_in(4);
+        Self {
+            seed,
+            strategy: if dice.one_in(3) { Strategy::Consolidate } else { Strategy::SpreadOut },
+            order: *dice.pick(&WorkerOrder::ALL),
+            workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
+            apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
+            faults,
+            check_every: scale.check_every(),
+        }
+    }
+}
+
+impl WorkerPlan {
+    fn rolled(dice: &mut Dice, gpus: bool) -> Self {
+        let cores = dice.between(1, 16);
+        let addresses = if gpus { dice.below(5) } else { 0 };
+        let gpu = (0..addresses).map(|address| address.to_string());
+        let latest = if dice.one_in(4) { 30_000 } else { 2_000 };
+        Self {
+            starts_at: dice.below(latest),
+            cores: Cores(wide(cores)),
+            memory: MiB(wide(dice.between(1, 16)) * 1024),
+            resources: if gpus { Resources::from_iter([("gpu", gpu)]) } else { Resources::default() },
+        }
+    }
+}
+
+impl AppPlan {
+    fn rolled(dice: &mut Dice, gpus: bool, number: u64, scale: Scale) -> Self {
+        let (most_cores, most_tasks) = match scale {
+            Scale::Small => (24, 40),
+            Scale::Large => (600, 1_000),
+        };
+        let cores = (!dice.one_in(4)).then(|| dice.between(1, 4));
+        let resources = if gpus && dice.one_in(2) {
+            ResourceAmounts::from([("gpu".to_owned(), dice.between(0, 2))])
+        } else {
+            ResourceAmounts::new()
+        };
+        let task_cores = cores.map_or(1, |cores| dice.between(1, cores));
+        let tasks = dice.between(1, most_tasks);
+        let tasks = (0..tasks).map(|_| TaskPlan::rolled(dice, task_cores)).collect();
+        let description = ApplicationDescription {
+            name: format!("app {number}"),
+            user: "simulated".to_owned(),
+            max_cores: (!dice.one_in(3)).then(|| Cores(wide(dice.between(1, most_cores)))),
+            command: executor_command(number),
+            profile: ResourceProfile {
+                cores: cores.map(|cores| Cores(wide(cores))),
+                memory: (!dice.one_in(4)).then(|| MiB(wide(dice.between(1, 24)) * 256)),
+                resources,
+            },
+            initial_limit: if dice.one_in(4) {
+                ExecutorLimit::AtMost(dice.between(0, 3))
+            } else {
+                ExecutorLimit::Unlimited
+            },
+        };
+        Self {
+            starts_at: dice.below(40_000),
+            description,
+            tasks,
+            max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
+            output_credit: *dice.pick(&[64, 256, 1024, 65_536]),
+        }
+    }
+}
+
+impl TaskPlan {
+    fn rolled(dice: &mut Dice, cores: u64) -> Self {
+        let fate = match dice.below(60) {
+            0 | 1 => TaskFate::Fails { attempts: 1 },
+            2 => TaskFate::Fails { attempts: u32::MAX },
+            3 => TaskFate::CannotStart,
+            4 if dice.one_in(2) => TaskFate::Hangs,
+            5 => TaskFate::IgnoresTerminate,
+            _ => TaskFate::Succeeds,
+        };
+        let output = |dice: &mut Dice| if dice.one_in(2) { 0 } else { dice.below(1500) };
+        Self {
+            cores: Cores(wide(cores)),
+            millis: if dice.one_in(10) { dice.between(1_000, 30_000) } else { dice.between(1, 1_500) },
+            output: [output(dice), output(dice)],
+            fate,
+        }
+    }
+
+    /// What the driver is told to run: its words say which task it is.
+    pub(crate) fn spec(&self, app: usize, task: usize) -> TaskSpec {
+        TaskSpec {
+            command: Command {
+                program: "task".to_owned(),
+                arguments: vec![app.to_string(), task.to_string()],
+                environment: BTreeMap::new(),
+            },
+            directory: TaskDirectory::Executor,
+            stdin: bytes::Bytes::new(),
+            cores: self.cores,
+        }
+    }
+}
+
+/// What the executors of an application run: the words that a Worker fills in, and the driver.
+fn executor_command(app: u64) -> Command {
+    let words = [
+        Placeholder::AppId,
+        Placeholder::ExecutorId,
+        Placeholder::Cores,
+        Placeholder::Hostname,
+        Placeholder::WorkerId,
+        Placeholder::Memory,
+        Placeholder::ResourceProfileId,
+        Placeholder::WorkerUrl,
+    ];
+    Command {
+        program: Placeholder::Firesteel.word().to_owned(),
+        arguments: std::iter::once(app.to_string())
+            .chain(words.map(|placeholder| placeholder.word().to_owned()))
+            .collect(),
+        environment: BTreeMap::new(),
+    }
+}
+
+fn wide(number: u64) -> i64 {
+    i64::try_from(number).expect("it is small")
+}

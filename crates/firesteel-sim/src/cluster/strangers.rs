@@ -1,0 +1,243 @@
+//! Hostile peers and status clients: well-typed messages that make no sense.
+
+use bytes::Bytes;
+use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId};
+use firesteel_core::messages::{
+    ApplicationDescription, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch, ExecutorReport,
+    ExecutorState, ExecutorTarget, ExecutorToDriver, LossReason, MasterToWorker, RefusedRegistration,
+    ResourceProfile, Stream, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+
+use super::links::Side;
+use super::message::Message;
+use super::network::Goes;
+use super::node::Body;
+use super::world::{Happening, NodeIndex, StrangerRole, World};
+
+impl World {
+    pub(crate) fn speak(&mut self, node: NodeIndex, role: StrangerRole, left: u64) {
+        if !self.node(node).body.is_alive() {
+            return;
+        }
+        if left == 0 || self.is_calm {
+            return self.bury(node, Goes::Abruptly);
+        }
+        let message = match role {
+            StrangerRole::Worker => Message::WorkerToMaster(self.odd_worker_message()),
+            StrangerRole::Driver => Message::DriverToMaster(self.odd_driver_message()),
+            StrangerRole::Executor => Message::ExecutorToDriver(self.odd_executor_message()),
+            StrangerRole::Master => Message::MasterToWorker(self.odd_order()),
+            StrangerRole::Impostor => match self.impostors_registration(node) {
+                Some(message) => Message::ExecutorToDriver(message),
+                None => return self.bury(node, Goes::Abruptly),
+            },
+            StrangerRole::Client => match self.listener(node) {
+                Some(Body::Worker(_)) => Message::ClientToWorker(ClientToWorker::RequestWorkerState),
+                _ => Message::ClientToMaster(ClientToMaster::RequestMasterState),
+            },
+        };
+        self.send(node, PeerId(0), message);
+        if role == StrangerRole::Impostor {
+            // It waits for a task.
+            let patience = self.dice.between(1_000, 20_000);
+            return self.after(patience, Happening::Speak { node, role, left: 0 });
+        }
+        let pause =
+            if self.dice.one_in(5) { self.dice.between(100, 15_000) } else { self.dice.between(1, 50) };
+        self.after(pause, Happening::Speak { node, role, left: left - 1 });
+    }
+
+    fn listener(&self, stranger: NodeIndex) -> Option<&Body> {
+        let link = self.link_of(stranger, PeerId(0))?;
+        let end = self.links[link.0].end(Side::Listener);
+        Some(&self.node(end.node).body)
+    }
+
+    fn odd_worker_message(&mut self) -> WorkerToMaster {
+        match self.dice.below(4) {
+            0 => WorkerToMaster::Heartbeat { worker: self.odd_worker() },
+            1 | 2 => WorkerToMaster::ExecutorStateChanged(self.odd_report()),
+            _ => {
+                let count = self.dice.below(4);
+                let executors = (0..count).map(|_| self.odd_report()).collect();
+                WorkerToMaster::RegisterWorker { worker: self.odd_description(), executors }
+            }
+        }
+    }
+
+    fn odd_description(&mut self) -> WorkerDescription {
+        let number = self.dice.below(self.workers.len() as u64 + 2);
+        WorkerDescription {
+            id: self.odd_worker(),
+            host: format!("host{number}"),
+            port: *self.dice.pick(&[7078, 9999]),
+            cores: *self.dice.pick(&[Cores(4), Cores(0), Cores(-1), Cores(i64::MAX), Cores(64)]),
+            memory: *self.dice.pick(&[MiB(4096), MiB(0), MiB(i64::MAX), MiB(65_536)]),
+            resources: Resources::default(),
+        }
+    }
+
+    fn odd_order(&mut self) -> MasterToWorker {
+        let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
+        let executor = match self.dice.index(keys.len()) {
+            Some(index) => keys[index].clone(),
+            None => ExecutorKey { app: self.odd_app(), executor: self.odd_executor() },
+        };
+        match self.dice.below(7) {
+            0 => MasterToWorker::ReconnectWorker,
+            1 => MasterToWorker::KillExecutor { executor },
+            2 => MasterToWorker::ApplicationFinished { app: executor.app },
+            3 => MasterToWorker::ExecutorEndNoted { executor },
+            4 => MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundId),
+            5 => MasterToWorker::RegisteredWorker {
+                master_url: "spark://nobody:1".to_owned(),
+                heartbeat_millis: 0,
+                duplicate: true,
+            },
+            _ => MasterToWorker::LaunchExecutor(ExecutorLaunch {
+                executor,
+                profile: ProfileId::DEFAULT,
+                app_name: String::new(),
+                command: Command {
+                    program: String::new(),
+                    arguments: Vec::new(),
+                    environment: Default::default(),
+                },
+                cores: Cores(-1),
+                memory: MiB(i64::MAX),
+                resources: Resources::default(),
+            }),
+        }
+    }
+
+    /// Names an executor that its driver was told of and that has not come yet.
+    fn impostors_registration(&mut self, node: NodeIndex) -> Option<ExecutorToDriver> {
+        let Some(Body::Driver(body)) = self.listener(node) else { return None };
+        let (app, _) = body.registration.clone()?;
+        let executor = self.ledger.some_executor(&app, &mut self.dice)?;
+        let (worker, host) = (WorkerId::new("worker-of-nobody"), "nowhere".to_owned());
+        Some(ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores: Cores(4) })
+    }
+
+    /// A stranger who is given a task sends more output than anybody has credit for.
+    pub(crate) fn flood(&mut self, node: NodeIndex, attempt: AttemptId) {
+        static FLOOD: [u8; 1 << 17] = [b'!'; 1 << 17];
+        let output = ExecutorToDriver::TaskOutput {
+            attempt,
+            stream: Stream::Stdout,
+            bytes: Bytes::from_static(&FLOOD),
+        };
+        self.send(node, PeerId(0), Message::ExecutorToDriver(output));
+    }
+
+    fn odd_driver_message(&mut self) -> DriverToMaster {
+        let app = self.odd_app();
+        match self.dice.below(6) {
+            0 => DriverToMaster::UnregisterApplication { app },
+            1 => DriverToMaster::RequestShortfall { app },
+            2 => {
+                let executor = self.odd_executor();
+                DriverToMaster::KillExecutors { app, executors: vec![executor, executor] }
+            }
+            3 => {
+                let cores = *self.dice.pick(&[Cores(0), Cores(2), Cores(i64::MIN)]);
+                let target = ExecutorTarget {
+                    id: ProfileId(1),
+                    profile: ResourceProfile { cores: Some(cores), ..ResourceProfile::default() },
+                    total: u64::MAX,
+                };
+                DriverToMaster::RequestExecutors { app, targets: vec![target] }
+            }
+            _ => DriverToMaster::RegisterApplication(self.odd_application()),
+        }
+    }
+
+    /// An application that wants executors which end at once: it has no such driver. Only where executors are
+    /// rough already is it given any.
+    fn odd_application(&mut self) -> ApplicationDescription {
+        ApplicationDescription {
+            name: "\u{202e}nobody's\n".to_owned(),
+            user: String::new(),
+            max_cores: Some(*self.dice.pick(&[Cores(0), Cores(-5), Cores(i64::MAX), Cores(3)])),
+            command: Command {
+                program: String::new(),
+                arguments: Vec::new(),
+                environment: Default::default(),
+            },
+            profile: ResourceProfile {
+                cores: Some(*self.dice.pick(&[Cores(0), Cores(1), Cores(i64::MAX)])),
+                memory: Some(*self.dice.pick(&[MiB(-1), MiB(1), MiB(i64::MAX)])),
+                ..ResourceProfile::default()
+            },
+            initial_limit: ExecutorLimit::AtMost(0),
+        }
+    }
+
+    fn odd_executor_message(&mut self) -> ExecutorToDriver {
+        let attempt = AttemptId {
+            task: TaskId(self.dice.below(50)),
+            attempt: u32::try_from(self.dice.below(3)).expect("it is small"),
+        };
+        match self.dice.below(5) {
+            0 => ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Running },
+            1 => {
+                let end = TaskEnd::Exited(ExitStatus::SUCCESS);
+                ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(end) }
+            }
+            2 => ExecutorToDriver::TaskOutput {
+                attempt,
+                stream: *self.dice.pick(&[Stream::Stdout, Stream::Stderr]),
+                bytes: Bytes::from_static(b"not what it wrote"),
+            },
+            _ => ExecutorToDriver::RegisterExecutor {
+                app: self.odd_app(),
+                executor: ExecutorId(1_000_000),
+                worker: self.odd_worker(),
+                host: "nowhere".to_owned(),
+                cores: Cores(0),
+            },
+        }
+    }
+
+    fn odd_report(&mut self) -> ExecutorReport {
+        let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
+        let executor = match self.dice.index(keys.len() + 1) {
+            Some(index) if index < keys.len() => keys[index].clone(),
+            _ => ExecutorKey { app: self.odd_app(), executor: self.odd_executor() },
+        };
+        let failure = StartFailure { step: StartStep::Directory, error: String::new() };
+        let states = [
+            ExecutorState::Launching,
+            ExecutorState::Running,
+            ExecutorState::Killed(None),
+            ExecutorState::Failed(failure),
+            ExecutorState::Lost(LossReason::Disconnected),
+            ExecutorState::Exited(ExitStatus::SUCCESS),
+        ];
+        ExecutorReport { executor, state: self.dice.pick(&states).clone() }
+    }
+
+    fn odd_executor(&mut self) -> ExecutorId {
+        ExecutorId(*self.dice.pick(&[0, 1, 2, 3, u32::MAX]))
+    }
+
+    fn odd_app(&mut self) -> AppId {
+        let apps: Vec<AppId> = self.ledger.apps().cloned().collect();
+        match self.dice.index(apps.len() + 1) {
+            Some(index) if index < apps.len() => apps[index].clone(),
+            _ => AppId::new("../../etc"),
+        }
+    }
+
+    /// A Worker that lives, a new one, or one whose name cannot be.
+    fn odd_worker(&mut self) -> WorkerId {
+        let workers: Vec<WorkerId> = self.ledger.workers().cloned().collect();
+        match self.dice.index(workers.len() + 2) {
+            Some(index) if index < workers.len() => workers[index].clone(),
+            Some(index) if index == workers.len() => WorkerId::new("worker-of-nobody"),
+            _ => WorkerId::new("../.."),
+        }
+    }
+}

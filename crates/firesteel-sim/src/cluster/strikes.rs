@@ -1,0 +1,188 @@
+//! Faults that strike by themselves.
+
+use firesteel_core::ids::{ExecutorId, ProfileId};
+use firesteel_core::messages::{DriverToMaster, ExecutorTarget, MasterToWorker, ResourceProfile};
+use firesteel_core::{driver, worker};
+use firesteel_placement::{Cores, MiB};
+
+use super::faults::Fault;
+use super::links::LinkIndex;
+use super::message::Message;
+use super::network::Goes;
+use super::node::{Body, NodeEvent};
+use super::world::{Happening, NodeIndex, StrangerRole, World};
+
+impl World {
+    /// One fault strikes, if there is something that it can strike, and the next one is planned.
+    pub(crate) fn strike(&mut self) {
+        if self.is_calm {
+            return;
+        }
+        if let Some(every) = self.scenario.faults.strike_every {
+            let pause = self.dice.between(1, every * 2);
+            self.after(pause, Happening::Strike);
+        }
+        let fault = Fault::rolled(&mut self.dice);
+        match fault {
+            Fault::CutLink => self.cut_some_link(fault, false),
+            Fault::HalfOpenLink => self.cut_some_link(fault, true),
+            Fault::WorkerCrash => {
+                if let Some(node) = self.some_worker() {
+                    self.fault(fault);
+                    self.end_worker(node, Goes::Abruptly);
+                }
+            }
+            Fault::WorkerShutdown => {
+                if let Some(node) = self.some_worker() {
+                    self.fault(fault);
+                    self.tell(node, NodeEvent::Worker(worker::Event::Shutdown));
+                    if self.dice.one_in(3) {
+                        let millis = self.dice.between(1, 8_000);
+                        self.tell_worker(millis, node, worker::Event::Shutdown);
+                    }
+                }
+            }
+            Fault::DriverCrash => {
+                if let Some(node) = self.some_driver() {
+                    self.fault(fault);
+                    self.end_driver(node, Goes::Abruptly);
+                }
+            }
+            Fault::DriverCancel => {
+                if let Some(node) = self.some_driver() {
+                    self.fault(fault);
+                    self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
+                }
+            }
+            Fault::MasterCrash => {
+                if self.master.is_some() {
+                    self.fault(fault);
+                    self.crash_master();
+                }
+            }
+            Fault::EarlyDeadline => {
+                let node = self.dice.index(self.nodes.len()).map(NodeIndex);
+                if let Some((node, event)) = node.and_then(|n| Some((n, self.node(n).body.deadline()?))) {
+                    self.fault(fault);
+                    self.tell(node, event);
+                }
+            }
+            Fault::RequestExecutors => self.request_some_executors(fault),
+            Fault::KillExecutors => self.kill_some_executors(fault),
+            Fault::HostileWorker => self.invite(fault, StrangerRole::Worker),
+            Fault::HostileDriver => self.invite(fault, StrangerRole::Driver),
+            Fault::HostileExecutor => self.invite(fault, StrangerRole::Executor),
+            Fault::StatusClient => self.invite(fault, StrangerRole::Client),
+            Fault::HostileMaster => self.invite(fault, StrangerRole::Master),
+            Fault::Impostor => self.invite(fault, StrangerRole::Impostor),
+            Fault::OddOrder => self.send_odd_order(fault),
+            Fault::MessageLost
+            | Fault::ConnectRefused
+            | Fault::ConnectTimesOut
+            | Fault::SlowLink
+            | Fault::ExecutorStartsLate
+            | Fault::ExecutorCannotStart
+            | Fault::ExecutorCrashesAtOnce
+            | Fault::ExecutorExitsZero
+            | Fault::ExecutorHangs
+            | Fault::ExecutorIgnoresTerminate
+            | Fault::ExecutorCrashesLater
+            | Fault::TaskFails
+            | Fault::TaskCannotStart
+            | Fault::TaskHangs
+            | Fault::TaskIgnoresTerminate
+            | Fault::OutputBeyondCredit
+            | Fault::RepeatedOrder
+            | Fault::LateDeadline => {}
+        }
+    }
+
+    fn some_worker(&mut self) -> Option<NodeIndex> {
+        let workers = self.living_workers();
+        self.dice.index(workers.len()).map(|index| workers[index])
+    }
+
+    fn some_driver(&mut self) -> Option<NodeIndex> {
+        let drivers = self.living_drivers();
+        self.dice.index(drivers.len()).map(|index| drivers[index])
+    }
+
+    /// Connections of the living, newest first, are the ones that matter.
+    fn cut_some_link(&mut self, fault: Fault, half_open: bool) {
+        let open: Vec<LinkIndex> =
+            (0..self.links.len()).rev().map(LinkIndex).filter(|link| self.links[link.0].is_open()).collect();
+        if let Some(index) = self.dice.index(open.len()) {
+            self.fault(fault);
+            self.cut(open[index], half_open);
+        }
+    }
+
+    fn request_some_executors(&mut self, fault: Fault) {
+        let profile = ProfileId(u32::try_from(self.dice.below(3)).expect("it is small"));
+        let total = self.dice.below(6);
+        // Never smaller than the application's own: its tasks must fit the executors that it holds.
+        let cores = self.dice.one_in(3).then_some(Cores(4));
+        let mut targets = vec![ExecutorTarget {
+            id: profile,
+            profile: ResourceProfile {
+                cores,
+                memory: self.dice.one_in(2).then_some(MiB(512)),
+                ..ResourceProfile::default()
+            },
+            total,
+        }];
+        if self.dice.one_in(2) {
+            let total = self.dice.below(4);
+            targets.push(ExecutorTarget { id: ProfileId(7), profile: ResourceProfile::default(), total });
+        }
+        self.say_as_driver(fault, |app| DriverToMaster::RequestExecutors { app, targets });
+    }
+
+    fn kill_some_executors(&mut self, fault: Fault) {
+        let count = self.dice.between(1, 3);
+        let executors = (0..count)
+            .map(|_| ExecutorId(u32::try_from(self.dice.below(12)).expect("it is small")))
+            .collect();
+        self.say_as_driver(fault, |app| DriverToMaster::KillExecutors { app, executors });
+    }
+
+    /// Some registered driver's shell says this to its Master.
+    fn say_as_driver(
+        &mut self,
+        fault: Fault,
+        message: impl FnOnce(firesteel_core::ids::AppId) -> DriverToMaster,
+    ) {
+        let Some(node) = self.some_driver() else { return };
+        let Some((app, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {
+            return;
+        };
+        self.fault(fault);
+        self.send(node, peer, Message::DriverToMaster(message(app)));
+    }
+
+    /// The Master tells a Worker to register again, for no reason.
+    fn send_odd_order(&mut self, fault: Fault) {
+        let (Some(master), Some(worker)) = (self.master, self.some_worker()) else { return };
+        let Body::Worker(body) = &self.node(worker).body else { return };
+        let Some(peer) = self.ledger.peer_of_worker(&body.id) else { return };
+        self.fault(fault);
+        self.send(master, peer, Message::MasterToWorker(MasterToWorker::ReconnectWorker));
+    }
+
+    /// A stranger comes, says a few things, and goes.
+    fn invite(&mut self, fault: Fault, role: StrangerRole) {
+        let listener = match role {
+            StrangerRole::Worker | StrangerRole::Driver => self.master,
+            StrangerRole::Executor | StrangerRole::Impostor => self.some_driver(),
+            StrangerRole::Master => self.some_worker(),
+            StrangerRole::Client if self.dice.one_in(2) => self.some_worker(),
+            StrangerRole::Client => self.master,
+        };
+        let Some(listener) = listener else { return };
+        self.fault(fault);
+        let node = self.add_node(Body::Stranger);
+        self.connect(node, listener);
+        let left = self.dice.between(1, 8);
+        self.after(0, Happening::Speak { node, role, left });
+    }
+}

@@ -1,0 +1,238 @@
+//! What is really so: which executors ran, what each driver's tasks did.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use firesteel_core::driver::TaskOutcome;
+use firesteel_core::ids::{AttemptId, ExecutorKey};
+use firesteel_core::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
+
+use super::processes::Program;
+use super::world::NodeIndex;
+
+/// What every executor that was ever started did.
+#[derive(Debug, Default)]
+pub(crate) struct Executors {
+    started: BTreeMap<ExecutorKey, NodeIndex>,
+    told_running: BTreeSet<ExecutorKey>,
+}
+
+impl Executors {
+    /// A Worker starts an executor.
+    pub(crate) fn start(&mut self, key: &ExecutorKey, worker: NodeIndex) -> Result<(), String> {
+        match self.started.insert(key.clone(), worker) {
+            None => Ok(()),
+            Some(first) if first == worker => Err(format!("executor {key} is started twice by one Worker")),
+            Some(_) => Err(format!("executor {key} is started by two Workers")),
+        }
+    }
+
+    /// A Worker signals an executor.
+    pub(crate) fn signal(&self, key: &ExecutorKey, worker: NodeIndex) -> Result<(), String> {
+        if self.started.get(key) == Some(&worker) {
+            return Ok(());
+        }
+        Err(format!("a Worker signals executor {key}, which it never started"))
+    }
+
+    /// A Worker reports.
+    pub(crate) fn report(&mut self, message: &WorkerToMaster) -> Result<(), String> {
+        match message {
+            WorkerToMaster::RegisterWorker { .. } | WorkerToMaster::Heartbeat { .. } => Ok(()),
+            WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
+                if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {
+                    return Err(format!("executor {executor} is reported as RUNNING twice"));
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+/// What one driver's tasks did.
+#[derive(Debug, Default)]
+pub(crate) struct Tasks {
+    submitted: u64,
+    ended: BTreeSet<u64>,
+    attempts: BTreeMap<AttemptId, Attempt>,
+    is_done: bool,
+}
+
+#[derive(Debug, Default)]
+struct Attempt {
+    is_started: bool,
+    end: Option<TaskEnd>,
+    /// Bytes of output that the driver allowed.
+    granted: u64,
+    /// Bytes of output that the executor sent.
+    sent: u64,
+    /// Bytes of output that the driver put away, by stream.
+    stored: [u64; 2],
+    /// Bytes of output that the driver was told to be away.
+    consumed: u64,
+}
+
+impl Tasks {
+    pub(crate) fn submit(&mut self) {
+        self.submitted += 1;
+    }
+
+    pub(crate) fn submitted(&self) -> u64 {
+        self.submitted
+    }
+
+    /// An attempt is sent to an executor.
+    pub(crate) fn launch(&mut self, attempt: AttemptId, credit: u64, limit: u64) -> Result<(), String> {
+        if self.ended.contains(&attempt.task.0) {
+            return Err(format!("attempt {attempt} is launched after its task has ended"));
+        }
+        if self.attempts.contains_key(&attempt) {
+            return Err(format!("attempt {attempt} is launched twice"));
+        }
+        self.attempts.insert(attempt, Attempt::default());
+        self.grant(attempt, credit, limit)
+    }
+
+    /// More output is allowed.
+    pub(crate) fn grant(&mut self, attempt: AttemptId, bytes: u64, limit: u64) -> Result<(), String> {
+        let Some(row) = self.attempts.get_mut(&attempt) else {
+            return Err(format!("attempt {attempt} gets credit without a launch"));
+        };
+        row.granted += bytes;
+        let under_way = row.granted - row.consumed;
+        if under_way > limit {
+            return Err(format!(
+                "attempt {attempt} may have {under_way} bytes under way, the limit is {limit}"
+            ));
+        }
+        Ok(())
+    }
+
+    /// An executor starts an attempt's process.
+    pub(crate) fn start(&mut self, attempt: AttemptId) -> Result<(), String> {
+        let Some(row) = self.attempts.get_mut(&attempt) else {
+            return Err(format!("attempt {attempt} is started without a launch"));
+        };
+        if std::mem::replace(&mut row.is_started, true) {
+            return Err(format!("attempt {attempt} is started twice"));
+        }
+        Ok(())
+    }
+
+    /// An executor reports an attempt's end.
+    pub(crate) fn report(&mut self, attempt: AttemptId, end: &TaskEnd) -> Result<(), String> {
+        let Some(row) = self.attempts.get_mut(&attempt) else { return Ok(()) };
+        match row.end.replace(end.clone()) {
+            None => Ok(()),
+            Some(first) => Err(format!("attempt {attempt} is reported to end twice: {first}, then {end}")),
+        }
+    }
+
+    /// An executor sends a piece of an attempt's output.
+    pub(crate) fn send(&mut self, attempt: AttemptId, length: u64) -> Result<(), String> {
+        let Some(row) = self.attempts.get_mut(&attempt) else {
+            return Err(format!("attempt {attempt} has output without a launch"));
+        };
+        row.sent += length;
+        if row.sent > row.granted {
+            return Err(format!("attempt {attempt} sent {} bytes with credit for {}", row.sent, row.granted));
+        }
+        if row.end.is_some() {
+            return Err(format!("attempt {attempt} sends output after its end"));
+        }
+        Ok(())
+    }
+
+    /// A driver puts a piece of output away.
+    pub(crate) fn store(
+        &mut self,
+        attempt: AttemptId,
+        program: Program,
+        stream: Stream,
+        bytes: &Bytes,
+    ) -> Result<(), String> {
+        let Some(row) = self.attempts.get_mut(&attempt) else {
+            return Err(format!("output of attempt {attempt} is put away without a launch"));
+        };
+        let stream = stream as usize;
+        let at = row.stored[stream];
+        if *bytes != program.output(stream, at, bytes.len() as u64) {
+            return Err(format!(
+                "output of attempt {attempt}: the {} bytes from byte {at} of stream {stream} are not what its \
+                 program wrote there",
+                bytes.len()
+            ));
+        }
+        row.stored[stream] += bytes.len() as u64;
+        Ok(())
+    }
+
+    /// The shell tells a driver that output is away.
+    pub(crate) fn consume(&mut self, attempt: AttemptId, bytes: u64) {
+        if let Some(row) = self.attempts.get_mut(&attempt) {
+            row.consumed += bytes;
+        }
+    }
+
+    /// A driver says that a task is over.
+    pub(crate) fn end(
+        &mut self,
+        task: u64,
+        outcome: &TaskOutcome,
+        output: [u64; 2],
+        max_failures: u32,
+    ) -> Result<(), String> {
+        if task >= self.submitted {
+            return Err(format!("task {task} ends and was never submitted"));
+        }
+        if !self.ended.insert(task) {
+            return Err(format!("the end of task {task} is told twice"));
+        }
+        match outcome {
+            TaskOutcome::Succeeded { attempt } => {
+                let Some(row) = self.attempts.get(attempt) else {
+                    return Err(format!(
+                        "task {task} succeeded in attempt {attempt}, which was never launched"
+                    ));
+                };
+                if !row.end.as_ref().is_some_and(TaskEnd::is_success) {
+                    return Err(format!(
+                        "task {task} succeeded in attempt {attempt}, which ended with {:?}",
+                        row.end
+                    ));
+                }
+                if row.stored != output {
+                    return Err(format!(
+                        "task {task} succeeded with {:?} bytes of output put away, its program wrote {output:?}",
+                        row.stored
+                    ));
+                }
+                Ok(())
+            }
+            TaskOutcome::Failed { attempt, failures, cause: _ } => {
+                if !self.attempts.contains_key(attempt) {
+                    return Err(format!("task {task} failed in attempt {attempt}, which was never launched"));
+                }
+                if *failures < max_failures {
+                    return Err(format!(
+                        "task {task} was given up after {failures} of {max_failures} failures"
+                    ));
+                }
+                Ok(())
+            }
+            TaskOutcome::Cancelled => Ok(()),
+        }
+    }
+
+    /// A driver says that its application is over.
+    pub(crate) fn done(&mut self) -> Result<(), String> {
+        if self.is_done {
+            return Err("a driver is done twice".to_owned());
+        }
+        self.is_done = true;
+        match (0..self.submitted).find(|task| !self.ended.contains(task)) {
+            None => Ok(()),
+            Some(task) => Err(format!("a driver is done, and the end of task {task} was never told")),
+        }
+    }
+}

@@ -1,0 +1,443 @@
+//! The world: virtual time, the queue of what will happen, and the processes that it happens to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+
+use firesteel_core::driver;
+use firesteel_core::ids::{AttemptId, ExecutorKey, PeerId};
+use firesteel_core::process::ExitStatus;
+use firesteel_core::{Timestamp, worker};
+
+use super::coverage::Coverage;
+use super::dice::Dice;
+use super::faults::Fault;
+use super::healing::SETTLED_AFTER;
+use super::ledger::Ledger;
+use super::links::{Link, LinkIndex, Side};
+use super::message::Message;
+use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
+use super::sabotage::Saboteur;
+use super::scenario::Scenario;
+use super::truth::Executors;
+
+/// When the worlds begin: 2026-01-01 00:00 UTC, in milliseconds.
+const BEGINNING: u64 = 1_767_225_600_000;
+
+/// A process's number in its world. Numbers are never reused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct NodeIndex(pub(crate) usize);
+
+/// A whole cluster in one value.
+#[derive(Debug)]
+pub(crate) struct World {
+    pub(crate) scenario: Scenario,
+    pub(crate) dice: Dice,
+    /// Milliseconds since the world began.
+    pub(crate) now: u64,
+    queue: BTreeMap<(u64, u64), Happening>,
+    sequence: u64,
+    pub(crate) nodes: Vec<Node>,
+    pub(crate) links: Vec<Link>,
+    /// The Master, while one lives.
+    pub(crate) master: Option<NodeIndex>,
+    /// The Worker of each machine, while one lives.
+    pub(crate) workers: Vec<Option<NodeIndex>>,
+    pub(crate) drivers: Vec<DriverPhase>,
+    /// Executors' processes that have not ended.
+    pub(crate) processes: BTreeMap<ExecutorKey, NodeIndex>,
+    pub(crate) executors: Executors,
+    pub(crate) ledger: Ledger,
+    pub(crate) is_calm: bool,
+    pub(crate) coverage: Coverage,
+    pub(crate) saboteur: Option<Saboteur>,
+    pub(crate) violation: Option<String>,
+    pub(crate) trace: Option<Vec<String>>,
+}
+
+/// Where an application's driver stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DriverPhase {
+    /// It has not started.
+    Awaited,
+    /// It runs as this node.
+    Lives(NodeIndex),
+    /// It ended then.
+    Over { at: u64 },
+}
+
+/// Something that will happen at its time.
+#[derive(Clone, Debug)]
+pub(crate) enum Happening {
+    /// A message arrives at that side.
+    Deliver { link: LinkIndex, side: Side, message: Message },
+    /// That side learns that the connection ended.
+    Hangup { link: LinkIndex, side: Side },
+    /// A dial is answered, or not.
+    Dial { node: NodeIndex, target: Target, answer: Answer },
+    /// A node's alarm rings.
+    Wake { node: NodeIndex, at: u64 },
+    /// A node is told something, if it still lives.
+    Tell { node: NodeIndex, event: NodeEvent },
+    /// A Master starts.
+    StartMaster,
+    /// A Worker starts on that machine.
+    StartWorker { plan: usize },
+    /// An application's driver starts.
+    StartDriver { app: usize },
+    /// A task is handed to a driver; after the last one the input ends.
+    Submit { node: NodeIndex, task: usize },
+    /// An executor's process comes up, or fails to.
+    ExecutorUp { node: NodeIndex },
+    /// An executor's process ends.
+    ExecutorEnd { node: NodeIndex, status: ExitStatus },
+    /// An executor's process must have ended by now.
+    DoomCheck { node: NodeIndex, doom: Doom },
+    /// A task's process comes up, or fails to.
+    TaskUp { node: NodeIndex, attempt: AttemptId },
+    /// A task's process goes on.
+    TaskStep { node: NodeIndex, attempt: AttemptId },
+    /// A fault strikes.
+    Strike,
+    /// A stranger says something, and has so much left to say.
+    Speak { node: NodeIndex, role: StrangerRole, left: u64 },
+    /// From now on nothing goes wrong any more.
+    Calm,
+    /// Applications that were left without executors ask for some; those that can never end are given up.
+    Mend { round: u32 },
+    /// What the Master believes is held against what runs.
+    Audit,
+}
+
+/// Why an executor's process must end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Doom {
+    /// Its Worker died.
+    Orphaned,
+    /// Its Worker was told to end it.
+    Ordered,
+}
+
+/// Who is dialled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Master,
+    /// The driver of that application.
+    Driver(usize),
+}
+
+/// What becomes of a dial.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Answer {
+    /// It is taken, if somebody is there.
+    Taken,
+    Refused,
+    TimesOut,
+}
+
+/// What a stranger pretends to be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StrangerRole {
+    Worker,
+    Driver,
+    Executor,
+    Client,
+    Master,
+    /// An executor that floods its driver with output.
+    Impostor,
+}
+
+impl World {
+    pub(crate) fn new(scenario: Scenario, saboteur: Option<Saboteur>, traces: bool) -> Self {
+        let mut world = Self {
+            dice: Dice::new(scenario.seed ^ 0x5EED),
+            now: 0,
+            queue: BTreeMap::new(),
+            sequence: 0,
+            nodes: Vec::new(),
+            links: Vec::new(),
+            master: None,
+            workers: vec![None; scenario.workers.len()],
+            drivers: vec![DriverPhase::Awaited; scenario.apps.len()],
+            processes: BTreeMap::new(),
+            executors: Executors::default(),
+            ledger: Ledger::default(),
+            is_calm: scenario.faults.until == 0,
+            coverage: Coverage { runs: 1, ..Coverage::default() },
+            saboteur,
+            violation: None,
+            trace: traces.then(Vec::new),
+            scenario,
+        };
+        world.set_out();
+        world
+    }
+
+    /// Plans everything that happens by itself.
+    fn set_out(&mut self) {
+        let master_at = if self.dice.one_in(6) { 3_000 } else { 0 };
+        self.at(master_at, Happening::StartMaster);
+        for plan in 0..self.scenario.workers.len() {
+            self.at(self.scenario.workers[plan].starts_at, Happening::StartWorker { plan });
+        }
+        for app in 0..self.scenario.apps.len() {
+            self.at(self.scenario.apps[app].starts_at, Happening::StartDriver { app });
+        }
+        if let Some(every) = self.scenario.faults.strike_every {
+            self.at(every, Happening::Strike);
+        }
+        self.at(self.scenario.faults.until, Happening::Calm);
+    }
+
+    pub(crate) fn timestamp(&self) -> Timestamp {
+        Timestamp::from_millis(BEGINNING + self.now)
+    }
+
+    /// Whether the last fault is so long ago that nothing may go wrong any more.
+    pub(crate) fn is_settled(&self) -> bool {
+        let until = self.scenario.faults.until;
+        until == 0 || self.now > until + SETTLED_AFTER
+    }
+
+    /// Whether faults still happen.
+    pub(crate) fn is_rough(&self) -> bool {
+        !self.is_calm
+    }
+
+    pub(crate) fn fault(&mut self, fault: Fault) {
+        self.coverage.fault.count(&fault);
+        if self.trace.is_some() {
+            self.remark(format!("fault: {fault:?}"));
+        }
+    }
+
+    pub(crate) fn remark(&mut self, line: String) {
+        let now = self.now;
+        if let Some(trace) = &mut self.trace {
+            trace.push(format!("{now:>9} {line}"));
+        }
+    }
+
+    /// Plans something for that time.
+    pub(crate) fn at(&mut self, time: u64, happening: Happening) {
+        self.sequence += 1;
+        self.queue.insert((time.max(self.now), self.sequence), happening);
+    }
+
+    /// Plans something for so much later.
+    pub(crate) fn after(&mut self, millis: u64, happening: Happening) {
+        self.at(self.now + millis, happening);
+    }
+
+    /// What is still to come.
+    pub(crate) fn pending(&self) -> impl Iterator<Item = &Happening> {
+        self.queue.values()
+    }
+
+    /// The first broken invariant stands; nothing happens after it.
+    pub(crate) fn violate(&mut self, sentence: impl fmt::Display) {
+        if self.violation.is_none() {
+            self.violation = Some(sentence.to_string());
+        }
+    }
+
+    pub(crate) fn hold(&mut self, result: Result<(), String>) {
+        if let Err(sentence) = result {
+            self.violate(sentence);
+        }
+    }
+
+    pub(crate) fn add_node(&mut self, body: Body) -> NodeIndex {
+        self.nodes.push(Node::new(body));
+        NodeIndex(self.nodes.len() - 1)
+    }
+
+    pub(crate) fn node(&self, node: NodeIndex) -> &Node {
+        &self.nodes[node.0]
+    }
+
+    pub(crate) fn node_mut(&mut self, node: NodeIndex) -> &mut Node {
+        &mut self.nodes[node.0]
+    }
+
+    /// Lets the next thing happen. Whether there was one.
+    pub(crate) fn step(&mut self) -> bool {
+        let Some(((time, _), happening)) = self.queue.pop_first() else { return false };
+        self.now = time;
+        self.happen(happening);
+        true
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            Happening::Deliver { link, side, message } => self.deliver(link, side, message),
+            Happening::Hangup { link, side } => self.hang_up(link, side),
+            Happening::Dial { node, target, answer } => self.answer_dial(node, target, answer),
+            Happening::Wake { node, at } => self.wake(node, at),
+            Happening::Tell { node, event } => self.tell(node, event),
+            Happening::StartMaster => self.start_master(),
+            Happening::StartWorker { plan } => self.start_worker(plan),
+            Happening::StartDriver { app } => self.start_driver(app),
+            Happening::Submit { node, task } => self.submit(node, task),
+            Happening::ExecutorUp { node } => self.executor_up(node),
+            Happening::ExecutorEnd { node, status } => self.executor_end(node, status),
+            Happening::DoomCheck { node, doom } => self.check_doom(node, doom),
+            Happening::TaskUp { node, attempt } => self.task_up(node, attempt),
+            Happening::TaskStep { node, attempt } => self.task_step(node, attempt),
+            Happening::Strike => self.strike(),
+            Happening::Speak { node, role, left } => self.speak(node, role, left),
+            Happening::Calm => self.calm_down(),
+            Happening::Mend { round } => self.mend(round),
+            Happening::Audit => self.audit(),
+        }
+    }
+
+    fn wake(&mut self, node: NodeIndex, at: u64) {
+        let row = &mut self.nodes[node.0];
+        if row.alarm.is_none_or(|alarm| alarm.rings != at) {
+            return;
+        }
+        row.alarm = None;
+        row.woken = if row.woken.0 == at { (at, row.woken.1 + 1) } else { (at, 1) };
+        if row.woken.1 > 100 {
+            let name = row.body.name();
+            return self.violate(format!("{name} wants to be woken again and again at the same time"));
+        }
+        if let Some(event) = row.body.deadline() {
+            self.tell(node, event);
+        }
+    }
+
+    /// Tells a node something, has its wishes performed, and checks it.
+    pub(crate) fn tell(&mut self, node: NodeIndex, event: NodeEvent) {
+        if !self.node(node).body.is_alive() || self.violation.is_some() {
+            return;
+        }
+        self.coverage.events += 1;
+        self.count_event(&event);
+        if let (NodeEvent::Driver(driver::Event::OutputConsumed { attempt, bytes }), Some(body)) =
+            (&event, self.driver_mut(node))
+        {
+            body.tasks.consume(*attempt, *bytes);
+        }
+        if self.trace.is_some() {
+            let name = self.node(node).body.name();
+            self.remark(format!("{name} <- {event:?}"));
+        }
+        let seen = match &event {
+            NodeEvent::Master(event) => Some(event.clone()),
+            NodeEvent::Worker(_) | NodeEvent::Driver(_) | NodeEvent::Executor(_) => None,
+        };
+        let now = self.timestamp();
+        let told = match &mut self.saboteur {
+            None => Some(event),
+            Some(saboteur) => saboteur.event(event, &self.ledger, &mut self.dice),
+        };
+        let mut effects = match told {
+            None => NodeEffects::Worker(Vec::new()),
+            Some(event) => match self.nodes[node.0].body.apply(now, event) {
+                Some(effects) => effects,
+                None => return self.violate("a process is told what only another kind can hear"),
+            },
+        };
+        if let Some(saboteur) = &mut self.saboteur {
+            saboteur.effects(&mut effects, &self.ledger, &mut self.dice);
+        }
+        if let Some(event) = seen {
+            let effects = match &effects {
+                NodeEffects::Master(effects) => effects.as_slice(),
+                NodeEffects::Worker(_) | NodeEffects::Driver(_) | NodeEffects::Executor(_) => &[],
+            };
+            let entry = self.ledger.enter(&event, effects);
+            self.turn(node, entry);
+        }
+        self.perform(node, effects);
+        self.check(node);
+        self.set_alarm(node);
+    }
+
+    /// Holds a node's own invariants, and the Master's tables against the ledger.
+    fn check(&mut self, node: NodeIndex) {
+        let every = self.scenario.check_every;
+        let row = &mut self.nodes[node.0];
+        row.events += 1;
+        let is_master = matches!(row.body, Body::Master(_));
+        if is_master && !row.events.is_multiple_of(every) {
+            return;
+        }
+        if let Err(violation) = row.body.check() {
+            return self.violate(violation);
+        }
+        if is_master && row.events.is_multiple_of(every * 4) {
+            self.compare_tables();
+        }
+    }
+
+    pub(crate) fn compare_tables(&mut self) {
+        let Some(master) = self.master else { return };
+        if let Body::Master(machine) = &self.nodes[master.0].body {
+            let result = self.ledger.compare(&machine.view());
+            self.hold(result);
+        }
+    }
+
+    fn set_alarm(&mut self, node: NodeIndex) {
+        let due = self.node(node).body.next_deadline().map(|at| at.millis().saturating_sub(BEGINNING));
+        let Some(due) = due else {
+            self.node_mut(node).alarm = None;
+            return;
+        };
+        if self.node(node).alarm.is_some_and(|alarm| alarm.due == due) {
+            return;
+        }
+        let late = self.is_rough() && self.dice.one_in(self.scenario.faults.deadline);
+        let lateness = if late { self.dice.between(1, 3_000) } else { self.dice.below(2) };
+        if late {
+            self.fault(Fault::LateDeadline);
+        }
+        let rings = due.max(self.now) + lateness;
+        self.node_mut(node).alarm = Some(Alarm { due, rings });
+        self.at(rings, Happening::Wake { node, at: rings });
+    }
+
+    fn count_event(&mut self, event: &NodeEvent) {
+        match event {
+            NodeEvent::Master(event) => self.coverage.master_event.count(event),
+            NodeEvent::Worker(event) => self.coverage.worker_event.count(event),
+            NodeEvent::Driver(event) => self.coverage.driver_event.count(event),
+            NodeEvent::Executor(event) => self.coverage.executor_event.count(event),
+        }
+    }
+
+    /// The living Workers' nodes.
+    pub(crate) fn living_workers(&self) -> Vec<NodeIndex> {
+        self.workers.iter().flatten().copied().collect()
+    }
+
+    /// The living drivers' nodes.
+    pub(crate) fn living_drivers(&self) -> Vec<NodeIndex> {
+        let node = |phase: &DriverPhase| match phase {
+            DriverPhase::Lives(node) => Some(*node),
+            DriverPhase::Awaited | DriverPhase::Over { .. } => None,
+        };
+        self.drivers.iter().filter_map(node).collect()
+    }
+
+    pub(crate) fn tell_worker(&mut self, millis: u64, node: NodeIndex, event: worker::Event) {
+        self.after(millis, Happening::Tell { node, event: NodeEvent::Worker(event) });
+    }
+
+    pub(crate) fn tell_driver(&mut self, millis: u64, node: NodeIndex, event: driver::Event) {
+        self.after(millis, Happening::Tell { node, event: NodeEvent::Driver(event) });
+    }
+
+    /// The connection that a node knows by that number.
+    pub(crate) fn link_of(&self, node: NodeIndex, peer: PeerId) -> Option<LinkIndex> {
+        let index = usize::try_from(peer.0).ok()?;
+        self.node(node).connections.get(index).copied()
+    }
+
+    /// Executors' processes that live, in order.
+    pub(crate) fn living_processes(&self) -> BTreeSet<NodeIndex> {
+        self.processes.values().copied().collect()
+    }
+}
