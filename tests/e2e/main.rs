@@ -7,6 +7,5 @@ mod cli;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
 mod driver;
-mod local_cluster;
 mod wire;
 mod worker;

@@ -6,4 +6,5 @@ mod fixtures;
 mod golden;
 mod laws;
 mod placement;
+mod simulation;
 mod wire;

@@ -26,8 +26,6 @@ pub mod listener;
 pub mod outbound;
 pub mod peers;
 mod socket;
-#[cfg(test)]
-mod tests;
 
 use std::net::SocketAddr;
 use std::time::Duration;

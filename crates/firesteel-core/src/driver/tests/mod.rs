@@ -5,4 +5,3 @@ mod bench;
 mod losses;
 mod output;
 mod tasks;
-mod walk;

@@ -1,0 +1,67 @@
+//! Deliberate bugs: each must be caught, so that the invariants are known to bite.
+
+use super::say;
+use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
+
+/// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
+#[rustfmt::skip]
+const BUGS: [(Sabotage, u64, &str); 31] = [
+    (Sabotage::DropGiveBack, 10, "the Master counts"),
+    (Sabotage::DoubleLaunch, 3, "is used again"),
+    (Sabotage::ForgetWorker, 10, "which is gone"),
+    (Sabotage::ForgetDriver, 20, "is taken back, and its Worker is not told to end it"),
+    (Sabotage::DropKillExecutor, 10, "is taken back, and its Worker is not told to end it"),
+    (Sabotage::ReuseExecutorId, 5, "is used again"),
+    (Sabotage::WrongDriver, 10, "is told of executor"),
+    (Sabotage::LaunchOnTheDead, 10, "which is no living Worker"),
+    (Sabotage::OneCoreTooMany, 10, "and is given executors of"),
+    (Sabotage::DropExecutorAdded, 3, "is not told that it was added"),
+    (Sabotage::DropRegisteredWorker, 5, "which is gone"),
+    (Sabotage::RunningTwice, 3, "is reported as RUNNING twice"),
+    (Sabotage::LoseEnd, 40, "of which no process is left"),
+    (Sabotage::StartTwice, 3, "is started twice by one Worker"),
+    (Sabotage::ForgetWords, 3, "{{CORES}}"),
+    (Sabotage::DropSignal, 60, "lives on though its Worker was told to end it"),
+    (Sabotage::DropHeartbeat, 10, "is removed though nothing goes wrong any more"),
+    (Sabotage::ForgetUnregister, 40, "an application lost its driver"),
+    (Sabotage::DoubleLaunchTask, 3, "is launched twice"),
+    (Sabotage::DropOutputCredit, 5, "is not over an hour after the last fault"),
+    (Sabotage::DoubleCredit, 5, "bytes under way, the limit is"),
+    (Sabotage::DoubleOutput, 3, "are not what its program wrote there"),
+    (Sabotage::DropOutput, 10, "bytes of output put away, its program wrote"),
+    (Sabotage::DoubleTaskEnd, 3, "is told twice"),
+    (Sabotage::DropTaskEnd, 3, "was never told"),
+    (Sabotage::DropStatusUpdate, 5, "is not over an hour after the last fault"),
+    (Sabotage::DoubleStatusUpdate, 3, "is reported to end twice"),
+    (Sabotage::DoubleTaskOutput, 5, "with credit for"),
+    (Sabotage::DropTaskOutput, 10, "bytes of output put away, its program wrote"),
+    (Sabotage::LeaveTasks, 3, "tasks behind"),
+    (Sabotage::DropExit, 5, "did not end when it was asked to"),
+];
+
+#[test]
+fn every_deliberate_bug_is_caught_by_its_sentence() {
+    let mut free = Vec::new();
+    for (sabotage, within, words) in BUGS {
+        let mut sentences = Vec::new();
+        let catch = |seed: &u64| {
+            let outcome = run_sabotaged(Scenario::small(*seed), sabotage, Telling::Silent);
+            let sentence = outcome.failure.map(|failure| failure.sentence).unwrap_or_default();
+            let caught = sentence.contains(words);
+            sentences.push(sentence);
+            caught
+        };
+        match (0..within).find(catch) {
+            Some(seed) => say(&format_args!("{:22} {:>3}  {words}", sabotage.name(), seed + 1)),
+            None => free.push(format!("{}: {sentences:#?}", sabotage.name())),
+        }
+    }
+    assert!(free.is_empty(), "these bugs were not caught:\n{}", free.join("\n"));
+}
+
+#[test]
+fn every_deliberate_bug_has_its_row() {
+    for sabotage in Sabotage::ALL {
+        assert_eq!(BUGS.iter().filter(|(bug, ..)| *bug == sabotage).count(), 1, "{}", sabotage.name());
+    }
+}

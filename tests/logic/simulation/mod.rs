@@ -1,0 +1,152 @@
+//! Whole clusters from seeds: thousands of small ones, tens of large ones, and machines that err on purpose.
+
+mod deliberate;
+mod seeds;
+
+use std::{fmt, thread};
+
+use firesteel_sim::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
+
+/// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number.
+const SMALL: u64 = 5_000;
+/// There is one large cluster for so many small ones.
+const SMALL_FOR_ONE_LARGE: u64 = 200;
+/// At least so many events must be seen by the default run.
+const EVENTS: u64 = 10_000_000;
+
+/// A cluster that can be replayed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seed {
+    Small(u64),
+    Large(u64),
+}
+
+impl Seed {
+    pub fn scenario(self) -> Scenario {
+        match self {
+            Self::Small(seed) => Scenario::small(seed),
+            Self::Large(seed) => Scenario::large(seed),
+        }
+    }
+
+    /// `123`, or `large-123`.
+    fn parse(text: &str) -> Option<Self> {
+        match text.strip_prefix("large-") {
+            Some(seed) => seed.parse().ok().map(Self::Large),
+            None => text.parse().ok().map(Self::Small),
+        }
+    }
+
+    /// The command that replays it.
+    pub fn command(self) -> String {
+        let seed = match self {
+            Self::Small(seed) => seed.to_string(),
+            Self::Large(seed) => format!("large-{seed}"),
+        };
+        format!(
+            "FIRESTEEL_SEED={seed} FIRESTEEL_TRACE=1 cargo test -p firesteel-sim --test logic \
+             simulation::replay -- --nocapture"
+        )
+    }
+}
+
+/// Runs a cluster; a broken invariant fails the test, with the command that shows how it came.
+pub fn survive(seed: Seed) -> Coverage {
+    let Outcome { coverage, failure, .. } = run(seed.scenario(), Telling::Silent);
+    if let Some(failure) = failure {
+        panic!("{failure}\nreplay it with\n    {}", seed.command());
+    }
+    coverage
+}
+
+/// For those who run with `--nocapture`, and for the log of a failure.
+#[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
+fn say(line: &dyn fmt::Display) {
+    println!("{line}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
+fn variable(name: &str) -> Option<String> {
+    std::env::var(name).ok()
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the worlds share no memory: two threads halve the wait")]
+fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
+    let asked = variable("FIRESTEEL_SEEDS").map(|text| text.parse().expect("FIRESTEEL_SEEDS is a number"));
+    let small: u64 = asked.unwrap_or(SMALL);
+    let large = small.div_ceil(SMALL_FOR_ONE_LARGE);
+    let seeds = move |half: u64| {
+        let mine = move |seed: &u64| seed % 2 == half;
+        (0..large).filter(mine).map(Seed::Large).chain((0..small).filter(mine).map(Seed::Small))
+    };
+    let workers = [0, 1].map(|half| {
+        thread::spawn(move || {
+            let mut total = Coverage::default();
+            seeds(half).for_each(|seed| total.add(&survive(seed)));
+            total
+        })
+    });
+    let mut total = Coverage::default();
+    for worker in workers {
+        match worker.join() {
+            Ok(coverage) => total.add(&coverage),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    say(&format_args!("{} clusters, {} events", total.runs, total.events));
+    for row in total.rows() {
+        say(&format_args!("{row}"));
+    }
+    if small >= SMALL {
+        assert!(total.events >= EVENTS, "only {} events", total.events);
+        check_coverage(&total);
+    }
+}
+
+/// What no run can see, each with its reason.
+const IMPOSSIBLE: [(&str, &str, &str); 6] = [
+    ("DriverToExecutor", "KillTask", "the driver ends tasks by ending their executors"),
+    ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
+    ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
+    ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
+    ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
+    ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
+];
+
+/// Everything that can happen has happened, and nothing else.
+fn check_coverage(total: &Coverage) {
+    let impossible =
+        |row: &Row| IMPOSSIBLE.iter().any(|(kind, name, _)| (*kind, *name) == (row.kind, row.name));
+    let wrong: Vec<String> = total
+        .rows()
+        .iter()
+        .filter(|row| (row.count == 0) != impossible(row))
+        .map(ToString::to_string)
+        .collect();
+    assert!(wrong.is_empty(), "never, or against all reason:\n{}", wrong.join("\n"));
+}
+
+#[test]
+fn replay() {
+    let text = variable("FIRESTEEL_SEED").unwrap_or_else(|| "0".to_owned());
+    let seed = Seed::parse(&text).expect("FIRESTEEL_SEED is a number, or large- and a number");
+    let telling = if variable("FIRESTEEL_TRACE").is_some() { Telling::Everything } else { Telling::Silent };
+    let outcome = run(seed.scenario(), telling);
+    for line in &outcome.trace {
+        say(&format_args!("{line}"));
+    }
+    say(&format_args!("{seed:?}: {} events in {} virtual ms", outcome.coverage.events, outcome.millis));
+    if let Some(failure) = outcome.failure {
+        panic!("{failure}");
+    }
+}
+
+#[test]
+fn the_same_seed_is_the_same_run() {
+    let trace = |seed| run(Scenario::small(seed), Telling::Everything).trace;
+    for seed in 0..5 {
+        assert!(trace(seed) == trace(seed), "seed {seed}");
+    }
+    assert!(trace(1) != trace(2));
+}
