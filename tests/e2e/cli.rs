@@ -73,6 +73,14 @@ fn an_address_that_is_not_this_machines_is_told() {
 }
 
 #[test]
+fn a_work_directory_that_cannot_be_written_is_told() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let below = file.path().join("work").display().to_string();
+    check(&["worker", "--work-dir", &below, "spark://127.0.0.1:1"], 1, &below);
+    check(&["worker", "--work-dir", "/proc/firesteel", "spark://127.0.0.1:1"], 1, "/proc/firesteel");
+}
+
+#[test]
 fn a_master_that_is_not_there_is_told_with_exit_code_69() {
     let free = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
     let address = free.local_addr().expect("it is bound");

@@ -7,5 +7,6 @@ mod cli;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
 mod driver;
+mod local_cluster;
 mod wire;
 mod worker;

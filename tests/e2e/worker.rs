@@ -168,6 +168,29 @@ fn an_executors_end_is_told_to_its_driver_as_it_was() {
 }
 
 #[test]
+fn an_executor_is_told_who_and_where_it_is_and_what_is_its_own() {
+    let pair = Pair::new(&["--resource", "gpu=0,7"]);
+    let said = "echo $0 $*; echo $FIRESTEEL_APP_ID/$FIRESTEEL_EXECUTOR_ID on $FIRESTEEL_WORKER_ID; \
+        echo $FIRESTEEL_CORES $FIRESTEEL_MEMORY_MIB $FIRESTEEL_RESOURCE_GPU; \
+        test $(pwd) = $FIRESTEEL_EXECUTOR_DIR && echo here; sleep 1000";
+    let mut application = script(said, 2);
+    application.profile.resources = [("gpu".to_owned(), 1)].into();
+    let placeholders = ["{{EXECUTOR_ID}}", "{{CORES}}", "{{MEMORY}}", "{{HOSTNAME}}", "{{APP_ID}}"];
+    let more = ["{{WORKER_URL}}", "{{WORKER_ID}}", "{{RESOURCE_PROFILE_ID}}", "id={{EXECUTOR_ID}}"];
+    application.command.arguments.extend(placeholders.into_iter().chain(more).map(String::from));
+
+    let driver = Driver::register(pair.master.address(), application);
+    let (app, id, url) = (&driver.app, pair.view().id, pair.worker.url());
+    for (executor, gpu) in [(0, "0"), (1, "7")] {
+        let path = pair.file(&driver, executor, "stdout");
+        let text =
+            wait_for("four lines", || fs::read_to_string(&path).ok().filter(|text| text.ends_with("here\n")));
+        let arguments = format!("{executor} 1 64 127.0.0.1 {app} {url} {id} 0 id={{{{EXECUTOR_ID}}}}");
+        assert_eq!(text, format!("{arguments}\n{app}/{executor} on {id}\n1 64 {gpu}\nhere\n"));
+    }
+}
+
+#[test]
 fn the_end_of_an_application_ends_its_executors_and_all_that_they_started() {
     let pair = Pair::new(&["--conf", "firesteel.worker.killGrace=100ms"]);
     let mut driver = pair.register(SPREAD, 2);

@@ -13,7 +13,7 @@ impl Driver {
         let TaskState::Ended(end) = state else { return };
         self.executors.vacate(executor, attempt.task, spec.cores_taken());
         match end {
-            end if end.is_success() => self.finish_task(attempt),
+            end if end.is_success() => self.finish_task(attempt, executor),
             TaskEnd::Killed => {
                 self.executors.leave(executor);
                 self.repeat_attempt(attempt);
@@ -78,7 +78,7 @@ impl Driver {
         } else {
             self.tasks.finish(attempt.task);
             self.tasks.tally_mut().failed += 1;
-            let outcome = TaskOutcome::Failed { attempt, failures, cause };
+            let outcome = TaskOutcome::Failed { attempt, executor, failures, cause };
             self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
         }
     }
@@ -89,10 +89,10 @@ impl Driver {
         self.tasks.requeue(attempt.task);
     }
 
-    fn finish_task(&mut self, attempt: AttemptId) {
+    fn finish_task(&mut self, attempt: AttemptId, executor: ExecutorId) {
         self.tasks.finish(attempt.task);
         self.tasks.tally_mut().succeeded += 1;
-        let outcome = TaskOutcome::Succeeded { attempt };
+        let outcome = TaskOutcome::Succeeded { attempt, executor };
         self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
     }
 }

@@ -6,7 +6,7 @@ use bytes::Bytes;
 
 use super::Note;
 use crate::address::Address;
-use crate::ids::{AttemptId, PeerId, TaskId};
+use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
 
 /// What a driver has its shell do.
@@ -72,11 +72,15 @@ pub enum TaskOutcome {
     Succeeded {
         /// The attempt.
         attempt: AttemptId,
+        /// Where it ran.
+        executor: ExecutorId,
     },
     /// It failed as often as it may. The last attempt's output counts.
     Failed {
         /// The last attempt.
         attempt: AttemptId,
+        /// Where it ran.
+        executor: ExecutorId,
         /// How often it failed in all.
         failures: u32,
         /// How the last attempt ended.
@@ -84,6 +88,13 @@ pub enum TaskOutcome {
     },
     /// The application ended first.
     Cancelled,
+    /// It was never attempted: it is too long to be sent to any executor.
+    TooLong {
+        /// Its bytes on the wire.
+        length: usize,
+        /// How many there may be.
+        limit: usize,
+    },
 }
 
 /// Why an attempt counts as failed.

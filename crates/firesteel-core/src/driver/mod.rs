@@ -40,6 +40,7 @@ use crate::messages::{
     DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskSpec,
 };
 use crate::time::Timestamp;
+use crate::wire::MAX_FRAME;
 
 pub use config::Config;
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
@@ -47,6 +48,8 @@ pub use event::{Event, Inbound};
 pub use note::{ExecutorLoss, MasterStanding, Note};
 pub use view::{ExecutorView, ExecutorViewState, View};
 
+/// The longest task on the wire: its frame holds little else.
+const MAX_TASK: usize = MAX_FRAME - 1024;
 /// However many cores there are, no more tasks than this wait.
 const MOST_WAITING: usize = 65_536;
 /// However few cores there are, so many tasks may wait.
@@ -268,9 +271,16 @@ impl Driver {
         }
     }
 
+    /// A task that fits no frame fails at once: sending it would end the connection of one executor after the
+    /// other.
     fn on_submit(&mut self, task: TaskId, spec: TaskSpec) {
+        let length = spec.wire_length();
         if self.phase != Phase::Open || !self.tasks.submit(task, spec) {
             self.note(Note::UnexpectedTask { task });
+        } else if length > MAX_TASK {
+            self.tasks.give_up(task);
+            let outcome = TaskOutcome::TooLong { length, limit: MAX_TASK };
+            self.effects.push(Effect::TaskEnded { task, outcome });
         }
     }
 

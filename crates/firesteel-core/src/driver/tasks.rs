@@ -151,15 +151,16 @@ impl Tasks {
         task.next_attempt = task.next_attempt.saturating_add(1);
         task.place = Place::Running { executor, attempt, credit: Credit::new(window) };
         let spec = task.spec.clone();
-        let needs = task.needs.clone();
-        let ids = self.waiting.get_mut(&needs).expect("a task that waits is sorted by its needs");
-        ids.remove(&id);
-        if ids.is_empty() {
-            self.waiting.remove(&needs);
-        }
-        self.tally.waiting -= 1;
+        self.stop_waiting(id);
         self.tally.running += 1;
         (attempt, spec)
+    }
+
+    /// Takes out a task that waits and can never run.
+    pub(super) fn give_up(&mut self, id: TaskId) {
+        self.stop_waiting(id);
+        self.rows.remove(&id);
+        self.tally.failed += 1;
     }
 
     /// An attempt failed there. How often the task has failed now.
@@ -192,6 +193,16 @@ impl Tasks {
         self.tally.waiting = 0;
         self.tally.running = 0;
         std::mem::take(&mut self.rows).into_keys()
+    }
+
+    fn stop_waiting(&mut self, id: TaskId) {
+        let needs = &self.rows[&id].needs;
+        let ids = self.waiting.get_mut(needs).expect("a task that waits is sorted by its needs");
+        ids.remove(&id);
+        if ids.is_empty() {
+            self.waiting.remove(needs);
+        }
+        self.tally.waiting -= 1;
     }
 
     fn wait(&mut self, id: TaskId) {

@@ -94,6 +94,25 @@ impl TaskSpec {
     pub fn cores_taken(&self) -> Cores {
         self.cores.max(Cores(1))
     }
+
+    /// How many bytes it takes on the wire, at most.
+    #[must_use]
+    pub fn wire_length(&self) -> usize {
+        // A length before each text takes 5 bytes at most for any text that fits a frame.
+        let text = |text: &String| text.len() + 5;
+        let Command { program, arguments, environment } = &self.command;
+        let variables = environment.iter().map(|(name, value)| text(name) + text(value));
+        let directory = match &self.directory {
+            TaskDirectory::Executor => 0,
+            TaskDirectory::Path(path) => text(path),
+        };
+        text(program)
+            + arguments.iter().map(text).sum::<usize>()
+            + variables.sum::<usize>()
+            + directory
+            + self.stdin.len()
+            + 64
+    }
 }
 
 /// Where a task runs.

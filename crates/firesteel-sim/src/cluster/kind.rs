@@ -72,7 +72,7 @@ kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
     OutputConsumed Cancel Deadline);
 kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Done Note);
-kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled);
+kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled TooLong);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
 kinds!("executor event", executor::Event: Start Connected ConnectFailed Received Disconnected TaskStarted
     TaskNotStarted TaskOutput TaskExited Shutdown Deadline);

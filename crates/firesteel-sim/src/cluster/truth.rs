@@ -189,7 +189,7 @@ impl Tasks {
             return Err(format!("the end of task {task} is told twice"));
         }
         match outcome {
-            TaskOutcome::Succeeded { attempt } => {
+            TaskOutcome::Succeeded { attempt, executor: _ } => {
                 let Some(row) = self.attempts.get(attempt) else {
                     return Err(format!(
                         "task {task} succeeded in attempt {attempt}, which was never launched"
@@ -209,7 +209,7 @@ impl Tasks {
                 }
                 Ok(())
             }
-            TaskOutcome::Failed { attempt, failures, cause: _ } => {
+            TaskOutcome::Failed { attempt, executor: _, failures, cause: _ } => {
                 if !self.attempts.contains_key(attempt) {
                     return Err(format!("task {task} failed in attempt {attempt}, which was never launched"));
                 }
@@ -221,6 +221,7 @@ impl Tasks {
                 Ok(())
             }
             TaskOutcome::Cancelled => Ok(()),
+            TaskOutcome::TooLong { .. } => Err(format!("task {task} is short, and was taken for too long")),
         }
     }
 

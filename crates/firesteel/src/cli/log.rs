@@ -10,10 +10,10 @@ use tracing_subscriber::EnvFilter;
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Talk {
     /// Say more; twice: say everything
-    #[arg(short, long, global = true, action = ArgAction::Count)]
+    #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
     /// Say less; twice: errors only
-    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose")]
+    #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose", display_order = 900)]
     quiet: u8,
 }
 

@@ -209,3 +209,6 @@ impl Runners {
 fn from_driver(_: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { message: wire::decode(body)? })
 }
+
+#[cfg(test)]
+mod tests;

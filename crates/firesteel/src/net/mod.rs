@@ -26,6 +26,8 @@ pub mod listener;
 pub mod outbound;
 pub mod peers;
 mod socket;
+#[cfg(test)]
+mod tests;
 
 use std::net::SocketAddr;
 use std::time::Duration;

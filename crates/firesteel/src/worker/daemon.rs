@@ -189,7 +189,13 @@ impl Shell for WorkerShell {
             // What its executors wrote stays: people read it after the end.
             Effect::CleanApplication { app } => tracing::info!("application {app} ended"),
             Effect::Exit(exit) => return ControlFlow::Break(exit),
-            Effect::Note(note) => owner::note(note.level(), &note),
+            Effect::Note(note) => {
+                let about = note.executor();
+                let span =
+                    about.map(|key| tracing::info_span!("executor", app = %key.app, id = %key.executor));
+                let _entered = span.map(tracing::Span::entered);
+                owner::note(note.level(), &note);
+            }
         }
         ControlFlow::Continue(())
     }

@@ -120,7 +120,7 @@ fn tasks_go_on_while_the_master_is_lost_and_end_the_application_without_it() {
     assert_eq!(
         end,
         [
-            succeeded(attempt(0, 0)),
+            succeeded(attempt(0, 0), 0),
             to_executor(0, DriverToExecutor::StopExecutor),
             Effect::Done(Outcome::Completed)
         ]
@@ -174,7 +174,7 @@ fn executors_live_on_when_a_master_takes_the_application_up_again() {
     bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
     let resumed = bench.apply(from_master(PeerId(5), registered("app-1")));
     assert_eq!(resumed, [registered_note("app-1", "m1"), request_shortfall(PeerId(5), "app-1")]);
-    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0))]);
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
 }
 
 #[test]

@@ -175,8 +175,8 @@ pub(super) fn ended(task: u64, outcome: TaskOutcome) -> Effect {
     Effect::TaskEnded { task: TaskId(task), outcome }
 }
 
-pub(super) fn succeeded(attempt: AttemptId) -> Effect {
-    ended(attempt.task.0, TaskOutcome::Succeeded { attempt })
+pub(super) fn succeeded(attempt: AttemptId, on: u32) -> Effect {
+    ended(attempt.task.0, TaskOutcome::Succeeded { attempt, executor: ExecutorId(on) })
 }
 
 pub(super) fn cancelled(task: u64) -> Effect {

@@ -50,7 +50,7 @@ fn a_silent_executor_waits_for_the_masters_word_and_its_tasks_count_the_crash() 
         ]
     );
     let next = bench.end(1, attempt(1, 0), exit(0));
-    assert_eq!(next, [succeeded(attempt(1, 0)), launch(1, attempt(0, 1))]);
+    assert_eq!(next, [succeeded(attempt(1, 0), 1), launch(1, attempt(0, 1))]);
     assert_eq!(bench.updated(0, CRASHED), [], "repeated");
     assert_eq!(bench.driver.next_deadline(), None);
 }
@@ -121,7 +121,15 @@ fn a_task_that_kills_its_executors_is_given_up() {
         let fate = if id < 2 {
             discard(a)
         } else {
-            ended(0, TaskOutcome::Failed { attempt: a, failures: 3, cause: cause.clone() })
+            ended(
+                0,
+                TaskOutcome::Failed {
+                    attempt: a,
+                    executor: ExecutorId(id),
+                    failures: 3,
+                    cause: cause.clone(),
+                },
+            )
         };
         let expected = [lost_as(id, &CRASHED, 1), failure_noted(a, id, cause, id + 1), fate];
         assert_eq!(bench.updated(id, CRASHED), expected);

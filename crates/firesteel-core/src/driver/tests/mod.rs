@@ -5,3 +5,4 @@ mod bench;
 mod losses;
 mod output;
 mod tasks;
+mod walk;

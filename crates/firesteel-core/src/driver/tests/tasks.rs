@@ -15,13 +15,13 @@ fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
     assert_eq!(bench.submit(1, 1), []);
     assert_eq!(bench.apply(Event::InputEnded), []);
     let first = bench.end(0, attempt(0, 0), exit(0));
-    assert_eq!(first, [succeeded(attempt(0, 0)), launch(0, attempt(1, 0))]);
+    assert_eq!(first, [succeeded(attempt(0, 0), 0), launch(0, attempt(1, 0))]);
     let last = bench.end(0, attempt(1, 0), exit(0));
     let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
     assert_eq!(
         last,
         [
-            succeeded(attempt(1, 0)),
+            succeeded(attempt(1, 0), 0),
             to_executor(0, DriverToExecutor::StopExecutor),
             to_master(unregister),
             Effect::Done(Outcome::Completed),
@@ -59,7 +59,7 @@ fn a_task_takes_its_cores_and_a_smaller_one_is_not_held_back() {
     assert_eq!(bench.submit(1, 2), []);
     assert_eq!(bench.submit(2, 1), [launch(0, attempt(2, 0))]);
     let next = bench.end(0, attempt(0, 0), exit(0));
-    assert_eq!(next, [succeeded(attempt(0, 0)), launch_sized(0, attempt(1, 0), 2)]);
+    assert_eq!(next, [succeeded(attempt(0, 0), 0), launch_sized(0, attempt(1, 0), 2)]);
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn a_failed_task_runs_again_elsewhere_before_all_later_ones() {
     let cause = FailureCause::Ended(exit(1));
     assert_eq!(failed, [failure_noted(a, 0, cause, 1), discard(a), launch(0, attempt(2, 0))]);
     let other = bench.end(1, attempt(1, 0), exit(0));
-    assert_eq!(other, [succeeded(attempt(1, 0)), launch(1, attempt(0, 1))]);
+    assert_eq!(other, [succeeded(attempt(1, 0), 1), launch(1, attempt(0, 1))]);
 }
 
 #[test]
@@ -133,7 +133,8 @@ fn a_task_that_failed_as_often_as_it_may_is_given_up_with_its_last_output() {
         assert_eq!(bench.end(0, a, end.clone()), again);
     }
     let last = attempt(0, 2);
-    let outcome = TaskOutcome::Failed { attempt: last, failures: 3, cause: cause.clone() };
+    let outcome =
+        TaskOutcome::Failed { attempt: last, executor: ExecutorId(0), failures: 3, cause: cause.clone() };
     assert_eq!(bench.end(0, last, end.clone()), [failure_noted(last, 0, cause, 3), ended(0, outcome)]);
     assert_eq!(bench.end(0, last, end), [], "a task ends once");
     assert_eq!(bench.driver.view().failed, 1);
@@ -187,6 +188,30 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
 }
 
 #[test]
+fn a_task_that_fits_no_frame_fails_at_once() {
+    let mut bench = Bench::with_executors(&[1]);
+    let stdin = bytes::Bytes::from(vec![0; crate::wire::MAX_FRAME]);
+    let too_long = crate::messages::TaskSpec { stdin, ..spec(1) };
+    let effects = bench.apply(Event::Submit { task: TaskId(0), spec: too_long });
+    let outcome = TaskOutcome::TooLong { length: 16_777_289, limit: 16_776_192 };
+    assert_eq!(effects, [ended(0, outcome)]);
+    assert_eq!(bench.submit(1, 1), [launch(0, attempt(1, 0))]);
+}
+
+#[test]
+fn the_longest_task_fits_a_frame() {
+    let mut longest = spec(1);
+    longest.command.arguments = vec![String::new(); 1000];
+    longest.stdin = bytes::Bytes::from(vec![0; crate::driver::MAX_TASK - longest.wire_length()]);
+    let message = DriverToExecutor::LaunchTask {
+        attempt: attempt(u64::MAX, u32::MAX),
+        spec: longest,
+        credit: u64::MAX,
+    };
+    assert!(crate::wire::encode(&message, crate::wire::MAX_FRAME).is_ok());
+}
+
+#[test]
 fn a_task_out_of_order_is_ignored() {
     let mut bench = Bench::registered();
     bench.submit(3, 1);
@@ -205,5 +230,5 @@ fn words_from_an_executor_about_another_ones_task_change_nothing() {
     assert_eq!(bench.end(0, attempt(0, 1), exit(0)), []);
     assert_eq!(bench.end(0, attempt(9, 0), exit(0)), []);
     assert_eq!(bench.driver.view().executors[0].id, ExecutorId(0));
-    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0))]);
+    assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
 }

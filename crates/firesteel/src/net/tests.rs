@@ -1,0 +1,271 @@
+//! Owners and peers over real sockets in one process: what the loop promises its machine.
+
+use std::ops::ControlFlow;
+use std::time::Duration;
+
+use bytes::BytesMut;
+use firesteel_core::address::Address;
+use firesteel_core::ids::PeerId;
+use firesteel_core::wire::{self, DecodeError, Hello, MAX_FRAME, Role};
+use firesteel_core::{Machine, Timestamp, Violation};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+use tokio::time::timeout;
+use tokio_util::codec::Encoder;
+
+use super::connection::next_frame;
+use super::frame::Frames;
+use super::handshake::Introduced;
+use super::{Limits, Listener, Welcome, dial};
+use crate::clock::Clock;
+use crate::owner::{self, Context, Shell};
+use crate::signals::{EndRequest, EndRequests};
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Event {
+    Start { dial: Option<Address> },
+    Connected(PeerId),
+    ConnectFailed(String),
+    Received { peer: PeerId, message: String },
+    Disconnected(PeerId),
+    Deadline,
+}
+
+enum Effect {
+    Dial(Address),
+    Send(PeerId, String),
+    Close(PeerId),
+    End,
+}
+
+/// Does what its peers tell it, and tells a test all that happens to it.
+struct Puppet {
+    seen: mpsc::UnboundedSender<Event>,
+    deadline: Option<Timestamp>,
+}
+
+impl Machine for Puppet {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = ();
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        // The test may have seen enough.
+        let _ = self.seen.send(event.clone());
+        match event {
+            Event::Start { dial } => dial.into_iter().map(Effect::Dial).collect(),
+            Event::Connected(peer) => vec![Effect::Send(peer, "hello".to_owned())],
+            Event::Received { peer, message } => match message.as_str() {
+                "close" => vec![Effect::Send(peer, "bye".to_owned()), Effect::Close(peer)],
+                "end" => vec![Effect::Send(peer, "z".repeat(8 << 20)), Effect::End],
+                "deadline" => {
+                    self.deadline = Some(now + Duration::from_millis(1));
+                    Vec::new()
+                }
+                "flood" => (0..10_000).map(|number| Effect::Send(peer, number.to_string())).collect(),
+                _ => Vec::new(),
+            },
+            Event::Deadline => {
+                self.deadline = None;
+                Vec::new()
+            }
+            Event::ConnectFailed(_) | Event::Disconnected(_) => Vec::new(),
+        }
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, ())> {
+        self.deadline.map(|time| (time, ()))
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        Ok(())
+    }
+}
+
+struct PuppetShell;
+
+impl Shell for PuppetShell {
+    type Machine = Puppet;
+    type End = ();
+
+    fn deadline() -> Event {
+        Event::Deadline
+    }
+
+    fn disconnected(peer: PeerId) -> Event {
+        Event::Disconnected(peer)
+    }
+
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<()> {
+        match effect {
+            Effect::Dial(address) => {
+                context.peers.dial(&address, Role::Master, received, |outcome| match outcome {
+                    Ok(peer) => Event::Connected(peer),
+                    Err(error) => Event::ConnectFailed(error.to_string()),
+                });
+            }
+            Effect::Send(peer, message) => context.peers.send(peer, &message),
+            Effect::Close(peer) => context.peers.close(peer),
+            Effect::End => return ControlFlow::Break(()),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<(), Event> {
+        ControlFlow::Break(())
+    }
+}
+
+fn received(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: wire::decode(body)? })
+}
+
+/// A puppet that runs: where it listens, and what happens to it.
+struct Running {
+    address: Address,
+    seen: mpsc::UnboundedReceiver<Event>,
+}
+
+impl Running {
+    /// Starts one that lets in clients and Workers, and dials first if it is told whom.
+    async fn start(role: Role, dial: Option<Address>, limits: Limits) -> Self {
+        let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
+        let address = Address::new("127.0.0.1", listener.local().port());
+        let mut context = Context::new(role, "a puppet", limits, Clock::start());
+        let welcome = |role| Welcome { role, decode: received };
+        context.peers.serve(listener, vec![welcome(Role::Client), welcome(Role::Worker)]);
+        context.raise(Event::Start { dial });
+        let (sender, mut seen) = mpsc::unbounded_channel();
+        let requests = EndRequests::install().expect("signals can be caught");
+        tokio::spawn(owner::run(Puppet { seen: sender, deadline: None }, PuppetShell, context, requests));
+        assert!(matches!(seen.recv().await, Some(Event::Start { .. })));
+        Self { address, seen }
+    }
+
+    async fn master() -> Self {
+        Self::start(Role::Master, None, Limits::default()).await
+    }
+
+    async fn next(&mut self) -> Event {
+        let event = timeout(Duration::from_secs(30), self.seen.recv()).await;
+        event.expect("something happens in time").expect("the puppet runs")
+    }
+}
+
+/// The other end of a connection, held by hand.
+struct Hand(Introduced);
+
+impl Hand {
+    async fn connect(address: &Address) -> Self {
+        let ours =
+            Hello { role: Role::Client, name: "a hand".to_owned(), challenge: Default::default(), epoch: 0 };
+        Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets clients in").0)
+    }
+
+    /// Sends messages in one write.
+    async fn send(&mut self, messages: &[&str]) {
+        let mut bytes = BytesMut::new();
+        for message in messages {
+            let body = wire::encode(message, MAX_FRAME).expect("it fits");
+            Frames::of_hello().encode(body, &mut bytes).expect("it fits");
+        }
+        self.0.writer.write_all(&bytes).await.expect("the puppet reads");
+    }
+
+    /// The next message; `None` at the end.
+    async fn receive(&mut self) -> Option<String> {
+        let body = timeout(Duration::from_secs(30), next_frame(&mut self.0.reader)).await;
+        let body = body.expect("something comes in time").expect("the frames are sound")?;
+        Some(wire::decode(&body).expect("it is a text"))
+    }
+}
+
+fn message(peer: u64, text: &str) -> Event {
+    Event::Received { peer: PeerId(peer), message: text.to_owned() }
+}
+
+#[tokio::test]
+async fn what_was_sent_before_a_close_arrives_and_nothing_said_after_it_is_heard() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    hand.send(&["hi", "close", "later", "and later"]).await;
+    assert_eq!(hand.receive().await.as_deref(), Some("bye"));
+    assert_eq!(hand.receive().await, None);
+    drop(hand);
+    let events = [puppet.next().await, puppet.next().await, puppet.next().await];
+    assert_eq!(events, [message(1, "hi"), message(1, "close"), Event::Disconnected(PeerId(1))]);
+}
+
+#[tokio::test]
+async fn a_daemons_last_words_are_flushed() {
+    let puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    hand.send(&["end"]).await;
+    assert_eq!(hand.receive().await.map(|words| words.len()), Some(8 << 20));
+    assert_eq!(hand.receive().await, None);
+}
+
+#[tokio::test]
+async fn peers_are_counted_from_1_and_a_number_never_comes_back() {
+    let mut puppet = Running::master().await;
+    for number in 1..=3 {
+        let mut hand = Hand::connect(&puppet.address).await;
+        hand.send(&["hi"]).await;
+        assert_eq!(puppet.next().await, message(number, "hi"));
+        drop(hand);
+        assert_eq!(puppet.next().await, Event::Disconnected(PeerId(number)));
+    }
+}
+
+#[tokio::test]
+async fn whoever_is_dialled_is_known_before_he_speaks() {
+    let mut master = Running::master().await;
+    let mut worker = Running::start(Role::Worker, Some(master.address.clone()), Limits::default()).await;
+    assert_eq!(worker.next().await, Event::Connected(PeerId(1)));
+    assert_eq!(master.next().await, message(1, "hello"));
+}
+
+#[tokio::test]
+async fn a_dial_that_fails_says_why() {
+    let worker = Running::start(Role::Worker, None, Limits::default()).await;
+    let mut other = Running::start(Role::Worker, Some(worker.address.clone()), Limits::default()).await;
+    let Event::ConnectFailed(error) = other.next().await else { panic!("a Worker is no Master") };
+    assert!(error.contains("is not a Master that this program can talk to: its role is Worker"), "{error}");
+
+    let nobody = Address::new("127.0.0.1", 1);
+    let mut alone = Running::start(Role::Worker, Some(nobody), Limits::default()).await;
+    let Event::ConnectFailed(error) = alone.next().await else { panic!("nobody listens there") };
+    assert!(error.starts_with("cannot connect to 127.0.0.1:1: "), "{error}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_deadline_is_kept_while_messages_never_cease() {
+    let mut puppet = Running::master().await;
+    let mut hand = Hand::connect(&puppet.address).await;
+    hand.send(&["deadline"]).await;
+    assert_eq!(puppet.next().await, message(1, "deadline"));
+    let flood = vec!["noise"; 1000];
+    loop {
+        hand.send(&flood).await;
+        let mut seen = Vec::new();
+        while let Ok(event) = puppet.seen.try_recv() {
+            seen.push(event);
+        }
+        if seen.contains(&Event::Deadline) {
+            break;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_peer_whose_queue_is_full_is_told_off_and_others_are_not() {
+    let limits = Limits { frames: 100, bytes: 64 << 20 };
+    let mut puppet = Running::start(Role::Master, None, limits).await;
+    let mut slow = Hand::connect(&puppet.address).await;
+    slow.send(&["flood"]).await;
+    assert_eq!(puppet.next().await, message(1, "flood"));
+    assert_eq!(puppet.next().await, Event::Disconnected(PeerId(1)));
+    let mut quick = Hand::connect(&puppet.address).await;
+    quick.send(&["close"]).await;
+    assert_eq!(quick.receive().await.as_deref(), Some("bye"));
+}

@@ -1,0 +1,115 @@
+//! A whole cluster for one command: started, used, and gone.
+
+use std::path::{Path, PathBuf};
+use std::time::Instant;
+
+use firesteel::local_cluster::{Directory, LocalCluster, LocalClusterError, Options};
+use firesteel::net;
+use firesteel_core::messages::{ClientToMaster, MasterToClient};
+use firesteel_core::wire::Role;
+use firesteel_placement::{Cores, MiB};
+
+use crate::cluster::{processes, wait_for};
+
+fn options(spec: &str, directory: Directory) -> Options {
+    Options {
+        spec: spec.parse().expect("the spec is sound"),
+        program: PathBuf::from(env!("CARGO_BIN_EXE_firesteel")),
+        directory,
+        properties: Vec::new(),
+    }
+}
+
+/// Starts what must not start, and returns the error's words.
+async fn refused(options: Options) -> String {
+    match LocalCluster::start(options).await {
+        Ok(cluster) => {
+            cluster.end().await;
+            panic!("the cluster started");
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+#[tokio::test]
+async fn a_cluster_is_there_when_it_is_said_to_be_and_leaves_nothing() {
+    let started = Instant::now();
+    let options = options("local-cluster[3,5,2048]", Directory::Temporary);
+    let cluster = LocalCluster::start(options).await.expect("the cluster starts");
+    eprintln!("a cluster of 3 Workers was ready after {:?}", started.elapsed());
+
+    let pids = cluster.pids();
+    assert_eq!(pids.len(), 4);
+    assert!(pids.iter().all(|pid| processes::is_alive(*pid)));
+    let question = ClientToMaster::RequestMasterState;
+    let answer = net::call(cluster.master(), Role::Master, "a test", &question).await;
+    let MasterToClient::MasterStateResponse(view) = answer.expect("the Master answers");
+    let sizes: Vec<_> = view.workers.iter().map(|worker| (worker.cores, worker.memory)).collect();
+    assert_eq!(sizes, [(Cores(5), MiB(2048)); 3]);
+
+    let directory = cluster.directory().to_owned();
+    assert!(directory.join("master.log").is_file() && directory.join("worker-2").is_dir());
+    let everyone: Vec<u32> =
+        pids.iter().flat_map(|pid| [vec![*pid], processes::descendants_of(*pid)].concat()).collect();
+    let ended = Instant::now();
+    cluster.end().await;
+    eprintln!("it ended within {:?}", ended.elapsed());
+    assert!(pids.iter().all(|pid| !processes::is_alive(*pid)));
+    wait_for("reapers to end", || everyone.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+    assert!(!directory.exists());
+}
+
+#[tokio::test]
+async fn a_cluster_that_is_merely_dropped_ends_by_itself() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let kept = directory.path().join("a").join("b");
+    let options = options("local-cluster[1,1,512]", Directory::Kept(kept.clone()));
+    let cluster = LocalCluster::start(options).await.expect("the cluster starts");
+    let pids = cluster.pids();
+    drop(cluster);
+    wait_for("the cluster to end", || pids.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+    assert!(kept.join("worker-0.log").is_file());
+}
+
+#[tokio::test]
+async fn a_worker_that_ends_at_once_is_named_with_its_last_words() {
+    let mut options = options("local-cluster[2,1,512]", Directory::Temporary);
+    options.properties.push("spark.worker.maxRegistrationRetries=often".to_owned());
+    let words = refused(options).await;
+    assert!(words.starts_with("the Worker "), "{words}");
+    assert!(words.contains("spark.worker.maxRegistrationRetries cannot be \"often\""), "{words}");
+    assert_eq!(words.lines().count(), 1, "{words}");
+}
+
+#[tokio::test]
+async fn a_master_that_ends_at_once_is_named_with_its_last_words() {
+    let mut options = options("local-cluster[1,1,512]", Directory::Temporary);
+    options.properties.push("spark.worker.timeout=0".to_owned());
+    let words = refused(options).await;
+    assert!(words.starts_with("the Master of the local cluster ended (exit status: 2)"), "{words}");
+    assert!(words.contains("spark.worker.timeout cannot be \"0\""), "{words}");
+}
+
+#[tokio::test]
+async fn a_program_that_is_none_is_named() {
+    let mut options = options("local-cluster[1,1,512]", Directory::Temporary);
+    options.program = PathBuf::from("/no/such/firesteel");
+    let words = refused(options.clone()).await;
+    assert!(
+        words.starts_with("cannot start the Master of the local cluster, /no/such/firesteel: "),
+        "{words}"
+    );
+    options.program = PathBuf::from("/bin/true");
+    let words = refused(options).await;
+    assert!(words.contains("ended (exit status: 0); its last words: nothing"), "{words}");
+}
+
+#[tokio::test]
+async fn a_directory_that_cannot_be_made_is_named() {
+    let file = tempfile::NamedTempFile::new().expect("a temporary file");
+    let path: &Path = file.path();
+    let options = options("local-cluster[1,1,512]", Directory::Kept(path.join("work")));
+    let error = LocalCluster::start(options).await.expect_err("a file is no directory");
+    assert!(matches!(error, LocalClusterError::Directory { .. }), "{error}");
+    assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+}
