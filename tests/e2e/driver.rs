@@ -47,15 +47,7 @@ impl Driver {
     /// Registers the application.
     pub(crate) fn register(master: SocketAddr, application: ApplicationDescription) -> Self {
         let mut stream = TcpStream::connect(master).expect("a Master listens");
-        stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
-        let hello =
-            Hello { role: Role::Driver, name: "test".into(), challenge: Default::default(), epoch: 0 };
-        stream.write_all(&PREAMBLE).expect("the preamble can be sent");
-        write_frame(&mut stream, &wire::encode(&hello, MAX_HELLO).expect("it is short"));
-        let mut preamble = [0; PREAMBLE.len()];
-        stream.read_exact(&mut preamble).expect("a preamble");
-        wire::check_preamble(preamble).expect("our own");
-        let _: Hello = wire::decode(&read_frame(&mut stream)).expect("a hello");
+        introduce(&mut stream);
 
         let mut driver = Self { stream, app: AppId::new("") };
         driver.send(&DriverToMaster::RegisterApplication(application));
@@ -91,7 +83,19 @@ impl Driver {
     }
 }
 
-fn write_frame(stream: &mut TcpStream, body: &[u8]) {
+/// Does the handshake as a driver, whoever dialled.
+pub(crate) fn introduce(stream: &mut TcpStream) {
+    stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
+    let hello = Hello { role: Role::Driver, name: "test".into(), challenge: Default::default(), epoch: 0 };
+    stream.write_all(&PREAMBLE).expect("the preamble can be sent");
+    write_frame(stream, &wire::encode(&hello, MAX_HELLO).expect("it is short"));
+    let mut preamble = [0; PREAMBLE.len()];
+    stream.read_exact(&mut preamble).expect("a preamble");
+    wire::check_preamble(preamble).expect("our own");
+    let _: Hello = wire::decode(&read_frame(stream)).expect("a hello");
+}
+
+pub(crate) fn write_frame(stream: &mut TcpStream, body: &[u8]) {
     let length = u32::try_from(body.len()).expect("frames are shorter");
     stream
         .write_all(&length.to_be_bytes())
@@ -99,7 +103,7 @@ fn write_frame(stream: &mut TcpStream, body: &[u8]) {
         .expect("a frame can be sent");
 }
 
-fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
+pub(crate) fn read_frame(stream: &mut TcpStream) -> Vec<u8> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).expect("a frame in time");
     let mut body = vec![0; u32::from_be_bytes(length) as usize];

@@ -7,6 +7,7 @@ mod cli;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
 mod driver;
+mod executor;
 mod local_cluster;
 mod wire;
 mod worker;
