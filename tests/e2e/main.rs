@@ -3,6 +3,7 @@
 //! [`cluster`] starts daemons and waits for what they do. Nothing here sleeps for a fixed time: every wait is
 //! for something that happens, with a deadline after which the test fails and shows the logs.
 
+mod classic;
 mod cli;
 #[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
