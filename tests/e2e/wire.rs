@@ -193,3 +193,17 @@ fn whoever_connects_and_leaves_without_a_word_is_not_worth_a_warning() {
     let line = master.wait_for_line(&[&probe.address.to_string(), "without a word"]);
     assert!(line.contains("DEBUG"), "{line}");
 }
+
+#[test]
+fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
+    let mut command = std::process::Command::new("sh");
+    let script = "ulimit -n 40 && exec \"$0\" master --port 0 \"$@\"";
+    command.args(["-c", script, env!("CARGO_BIN_EXE_firesteel")]);
+    let master = Daemon::start(&mut command);
+    let flood: Vec<Stranger> = (0..60).map(|_| Stranger::connect(&master)).collect();
+    let line = master.wait_for_line(&["cannot accept connections", "trying again"]);
+    assert!(line.contains("WARN"), "{line}");
+    drop(flood);
+    assert_eq!(master.status()["schema"], 1);
+    assert_eq!(master.terminate(), 0);
+}

@@ -179,3 +179,97 @@ fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     }
     table.trim_fmt()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firesteel_core::Timestamp;
+    use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+    use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState};
+    use firesteel_placement::MiB;
+
+    fn application() -> ApplicationView {
+        let executor = ExecutorView {
+            id: ExecutorId(0),
+            worker: WorkerId::new("w1"),
+            profile: ProfileId::DEFAULT,
+            cores: Cores(4),
+            memory: MiB(1024),
+            resources: Resources::from_iter([("gpu", ["0", "1"])]),
+            state: ExecutorState::Running,
+        };
+        ApplicationView {
+            id: AppId::new("app-1"),
+            name: "sums".to_owned(),
+            user: "ann".to_owned(),
+            state: ApplicationState::Running,
+            end: None,
+            submitted: Timestamp::default(),
+            ended: None,
+            max_cores: Some(Cores(24)),
+            cores_granted: Cores(4),
+            memory_per_executor: MiB(1024),
+            executors: vec![executor],
+        }
+    }
+
+    #[test]
+    fn tables_have_a_line_for_each_row() {
+        let worker = WorkerView {
+            id: WorkerId::new("w1"),
+            host: "h".to_owned(),
+            port: 1,
+            state: WorkerState::Alive,
+            cores: Cores(8),
+            cores_used: Cores(4),
+            memory: MiB(4096),
+            memory_used: MiB(1024),
+            resources: Resources::from_iter([("gpu", ["0", "1", "2"])]),
+            resources_used: Resources::from_iter([("gpu", ["0", "1"])]),
+            last_heartbeat: Timestamp::default(),
+        };
+        let squeezed = |table: String| -> Vec<String> {
+            table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
+        };
+        assert_eq!(
+            squeezed(workers(&[worker])),
+            [
+                "WORKER STATE CORES MEMORY RESOURCES LAST HEARTBEAT",
+                "w1 ALIVE 4/8 1 GiB of 4 GiB gpu 2/3 1970-01-01T00:00:00.000Z"
+            ]
+        );
+        assert_eq!(
+            squeezed(executors(&[application()])),
+            ["EXECUTOR WORKER STATE CORES MEMORY RESOURCES", "app-1/0 w1 RUNNING 4 1 GiB gpu 0,1"]
+        );
+        assert_eq!(
+            squeezed(applications(&[application()]))[1],
+            "app-1 sums ann RUNNING 4 of 24 1 1 GiB 1970-01-01T00:00:00.000Z"
+        );
+        let end = Some("its driver's connection ended".to_owned());
+        let ended = ApplicationView { end, ended: Some(Timestamp::default()), ..application() };
+        assert!(squeezed(completed(&[ended]))[1].contains("its driver's connection ended"));
+        assert_eq!(workers(&[]), "  none");
+    }
+
+    #[test]
+    fn cores_without_a_maximum_are_shown_alone() {
+        for max_cores in [None, Some(Cores::UNLIMITED)] {
+            assert_eq!(cores(&ApplicationView { max_cores, ..application() }), "4");
+        }
+    }
+
+    #[test]
+    fn the_json_value_has_a_schema_and_the_masters_tables() {
+        let view = MasterView {
+            url: "spark://h:1".to_owned(),
+            workers: Vec::new(),
+            applications: vec![application()],
+            completed: Vec::new(),
+        };
+        let value = serde_json::to_value(Status { schema: 1, master: &view }).expect("it is JSON");
+        assert_eq!(value["schema"], 1);
+        assert_eq!(value["applications"][0]["executors"][0]["cores"], 4);
+        assert_eq!(value["applications"][0]["state"], "RUNNING");
+    }
+}

@@ -16,6 +16,17 @@ const BACKLOG: u32 = 1024;
 /// Connections that may be in their handshake at one time. More wait in the backlog.
 const HALF_OPEN: usize = 512;
 
+/// Connections that may be open at one time. More wait in the backlog until one ends.
+const OPEN: usize = 1 << 16;
+
+/// A connection's places among those that are counted: it gives up the first when its handshake is over, the second
+/// when it ends.
+#[derive(Debug)]
+pub(super) struct Places {
+    pub(super) half_open: OwnedSemaphorePermit,
+    pub(super) open: OwnedSemaphorePermit,
+}
+
 /// A socket that listens.
 #[derive(Debug)]
 pub struct Listener {
@@ -80,17 +91,14 @@ impl Listener {
         self.local
     }
 
-    /// Accepts for ever. Each connection comes with its place among the half-open ones, which it gives up when
-    /// its handshake is over.
-    pub(super) async fn accept_each(
-        self,
-        mut accepted: impl FnMut(TcpStream, SocketAddr, OwnedSemaphorePermit),
-    ) {
+    /// Accepts for ever.
+    pub(super) async fn accept_each(self, mut accepted: impl FnMut(TcpStream, SocketAddr, Places)) {
         let half_open = Arc::new(Semaphore::new(HALF_OPEN));
+        let open = Arc::new(Semaphore::new(OPEN));
         loop {
-            let place = Arc::clone(&half_open).acquire_owned().await.expect("it is never closed");
+            let places = Places { half_open: place(&half_open).await, open: place(&open).await };
             match self.socket.accept().await {
-                Ok((stream, remote)) => accepted(stream, remote, place),
+                Ok((stream, remote)) => accepted(stream, remote, places),
                 Err(error) if is_the_connections(&error) => {
                     tracing::debug!("a connection ended before it was accepted: {error}");
                 }
@@ -102,6 +110,10 @@ impl Listener {
             }
         }
     }
+}
+
+async fn place(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+    Arc::clone(of).acquire_owned().await.expect("it is never closed")
 }
 
 fn listen(address: SocketAddr) -> io::Result<Listener> {

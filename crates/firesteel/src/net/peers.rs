@@ -11,13 +11,13 @@ use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, Hello, Role};
 use serde::Serialize;
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection::{self, log_end};
 use super::dial::{self, DialError};
 use super::handshake::{HandshakeError, Introduced, shake_hands};
+use super::listener::Places;
 use super::outbound::{self, Ending, Outbound};
 use super::{Decode, Disconnect, Limits, Listener, PeerInfo, Welcome};
 use crate::inbox::{Arrival, Inbox};
@@ -80,8 +80,8 @@ impl<E: Send + 'static> Peers<E> {
         let welcome = Arc::new(welcome);
         self.shared.tasks.spawn(async move {
             let tasks = shared.tasks.clone();
-            let accepting = listener.accept_each(|stream, remote, half_open| {
-                tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), half_open));
+            let accepting = listener.accept_each(|stream, remote, places| {
+                tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), places));
             });
             stop.run_until_cancelled(accepting).await;
         });
@@ -188,7 +188,7 @@ impl<E: Send + 'static> Shared<E> {
         stream: TcpStream,
         remote: SocketAddr,
         welcome: Arc<Vec<Welcome<E>>>,
-        half_open: OwnedSemaphorePermit,
+        places: Places,
     ) {
         let roles: Vec<Role> = welcome.iter().map(|welcome| welcome.role).collect();
         let introduced = match shake_hands(stream, &self.hello, &roles).await {
@@ -196,11 +196,13 @@ impl<E: Send + 'static> Shared<E> {
             Err(error @ HandshakeError::Silent) => return tracing::debug!(%remote, "no handshake: {error}"),
             Err(error) => return tracing::warn!(%remote, "connection refused: {error}"),
         };
+        let Places { half_open, open } = places;
         drop(half_open);
         let role = introduced.hello.role;
         let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
         let decode = decode.expect("the handshake lets in nobody else");
         self.run(introduced, remote, decode, |_| None).await;
+        drop(open);
     }
 
     /// A connection from its handshake to its end.
