@@ -106,7 +106,8 @@ impl Master {
         }
     }
 
-    fn on_client_message(&mut self, peer: PeerId, message: ClientToMaster) {
+    fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
+        self.workers.forget_dead(now);
         let answer = match message {
             ClientToMaster::RequestMasterState => MasterToClient::MasterStateResponse(self.view()),
         };
@@ -156,7 +157,7 @@ impl Machine for Master {
                 self.on_driver_message(now, peer, message);
             }
             Event::Received { peer, message: Inbound::Client(message) } => {
-                self.on_client_message(peer, message)
+                self.on_client_message(now, peer, message)
             }
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Deadline => self.on_deadline(now),

@@ -106,12 +106,18 @@ impl WorkerTable {
 
     /// Remembers a Worker that was taken out, and forgets those whose time has come.
     pub(super) fn bury(&mut self, row: &WorkerRow, now: Timestamp, remember: Duration) {
-        self.dead.retain(|dead| dead.forgotten_at > now && dead.view.id != row.description.id);
+        self.forget_dead(now);
+        self.dead.retain(|dead| dead.view.id != row.description.id);
         if self.dead.len() >= DEAD_LIMIT {
             self.dead.pop_front();
         }
         let forgotten_at = row.last_heartbeat + remember;
         self.dead.push_back(DeadWorker { view: row.view(WorkerState::Dead), forgotten_at });
+    }
+
+    /// Forgets the dead Workers whose time has come. Whoever looks at them has it done first.
+    pub(super) fn forget_dead(&mut self, now: Timestamp) {
+        self.dead.retain(|dead| dead.forgotten_at > now);
     }
 
     /// Moves a Worker to another connection and returns the old one.
