@@ -6,5 +6,6 @@ mod fixtures;
 mod golden;
 mod laws;
 mod placement;
+mod scripts;
 mod simulation;
 mod wire;

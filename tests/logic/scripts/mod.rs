@@ -1,0 +1,98 @@
+//! Golden scripts: pages of commands to a real Master, with everything that it decided under each.
+//!
+//! A page is made of paragraphs. One that begins with `#` is for people. Any other is commands, a line each,
+//! then `----`, then what the Master did. `UPDATE_GOLDEN=1` writes the parts under the lines anew; commit only
+//! differences that you can explain.
+
+mod command;
+mod stage;
+mod words;
+
+use std::fmt::Write as _;
+
+use self::stage::Stage;
+use crate::{fixtures, golden};
+
+/// A page, with the answers of the Master of today in place of those that stand there.
+fn play(page: &str) -> String {
+    let mut stage = Stage::default();
+    let mut played = String::new();
+    for paragraph in page.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
+        if !played.is_empty() {
+            played.push_str("\n\n");
+        }
+        if paragraph.starts_with('#') {
+            played.push_str(paragraph);
+            continue;
+        }
+        let commands: Vec<&str> = paragraph.lines().take_while(|line| *line != "----").collect();
+        let _ = write!(played, "{}\n----", commands.join("\n"));
+        for command in commands {
+            for line in stage.play(command) {
+                let _ = write!(played, "\n{line}");
+            }
+        }
+    }
+    played.push('\n');
+    played
+}
+
+/// The page of that name, without its answers where the Master gives others.
+#[expect(clippy::disallowed_methods, reason = "tests read their scripts")]
+fn check(name: &str) {
+    let name = format!("../tests/logic/scripts/{name}.txt");
+    let path = fixtures::path(&name);
+    let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    golden::check(&name, &play(&page));
+}
+
+macro_rules! scripts {
+    ($($script:ident)+) => {
+        $(#[test]
+        fn $script() {
+            check(stringify!($script));
+        })+
+
+        /// A page that no test plays would be no test.
+        #[test]
+        fn every_page_is_played() {
+            let directory = fixtures::path("../tests/logic/scripts");
+            let pages = std::fs::read_dir(&directory).expect("the scripts are there");
+            let mut found: Vec<String> = pages
+                .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".txt").map(str::to_owned))
+                .collect();
+            found.sort_unstable();
+            let mut played = vec![$(stringify!($script).to_owned()),+];
+            played.sort_unstable();
+            assert_eq!(found, played);
+        }
+    };
+}
+
+scripts! {
+    classic
+    three_of_sixteen
+    example_01
+    example_02
+    example_03
+    example_04
+    example_05
+    example_06
+    example_07
+    example_08
+    example_09
+    example_10
+    example_11
+    example_12
+    example_13
+    example_14
+    retries
+    crash_loop
+    worker_lost
+    worker_reconnects
+    targets
+    profiles
+    application_ends
+    history
+    refusals
+}

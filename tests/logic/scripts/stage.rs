@@ -1,0 +1,273 @@
+//! Where a script is played: one Master, and the connections of those who speak to it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
+use firesteel_core::messages::{
+    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
+    MasterToWorker, WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::Command;
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::{ExecutorLimit, Strategy};
+
+use super::command::{Words, millis, number, state};
+use super::words::Names;
+
+/// The hour at which every script begins: 2026-01-01 00:00 UTC.
+const BEGINNING: Timestamp = Timestamp::from_millis(1_767_225_600_000);
+
+/// A Master on its stage.
+pub struct Stage {
+    master: Master,
+    now: Timestamp,
+    next_peer: u64,
+    workers: BTreeMap<String, (PeerId, WorkerDescription)>,
+    drivers: BTreeMap<String, PeerId>,
+    /// The Worker that each executor was launched on.
+    launched: BTreeMap<ExecutorKey, String>,
+    names: Names,
+}
+
+impl Default for Stage {
+    fn default() -> Self {
+        Self {
+            master: Master::new(Config::default()),
+            now: BEGINNING,
+            next_peer: 0,
+            workers: BTreeMap::new(),
+            drivers: BTreeMap::new(),
+            launched: BTreeMap::new(),
+            names: Names::default(),
+        }
+    }
+}
+
+impl Stage {
+    /// Plays one command, and returns what the Master did, a line each.
+    pub fn play(&mut self, line: &str) -> Vec<String> {
+        let (verb, words) = Words::of(line);
+        match verb {
+            "settings" => self.begin_anew(&words),
+            "worker" => self.register_worker(&words),
+            "reconnect" => self.reconnect_worker(&words),
+            "heartbeat" => {
+                let worker = WorkerId::new(words.name(0));
+                let peer = self.worker_peer(words.name(0));
+                self.worker_says(peer, WorkerToMaster::Heartbeat { worker })
+            }
+            "executor" => self.report(&words),
+            "app" => self.register_application(&words),
+            "end" => {
+                let (peer, app) = self.driver(words.name(0));
+                self.driver_says(peer, DriverToMaster::UnregisterApplication { app })
+            }
+            "request" => self.request_executors(&words),
+            "kill" => {
+                let (peer, app) = self.driver(words.name(0));
+                let executors = words.names_from(1).iter().map(|name| executor_id(name)).collect();
+                self.driver_says(peer, DriverToMaster::KillExecutors { app, executors })
+            }
+            "shortfall" => {
+                let (peer, app) = self.driver(words.name(0));
+                self.driver_says(peer, DriverToMaster::RequestShortfall { app })
+            }
+            "disconnect" => {
+                let name = words.name(0);
+                let peer = self.drivers.get(name).copied().unwrap_or_else(|| self.worker_peer(name));
+                self.apply(Event::Disconnected { peer })
+            }
+            "advance" => self.advance(millis(words.name(0))),
+            "state" => self.ask(),
+            other => panic!("no command is called {other:?}"),
+        }
+    }
+
+    /// Another Master, with other settings.
+    fn begin_anew(&mut self, words: &Words<'_>) -> Vec<String> {
+        let mut config = Config::default();
+        for &(key, value) in words.settings() {
+            match key {
+                "strategy" => config.strategy = strategy(value),
+                "order" => config.worker_order = value.parse().expect("a worker order"),
+                "default-cores" => config.default_cores.0 = number(value),
+                "retries" => config.retries = Retries::AtMost(value.parse().expect("a number")),
+                "proven-after" => config.proven_after = Duration::from_millis(millis(value)),
+                "retained" => config.retained_applications = value.parse().expect("a number"),
+                other => panic!("no setting is called {other:?}"),
+            }
+        }
+        *self = Self { master: Master::new(config), ..Self::default() };
+        Vec::new()
+    }
+
+    fn register_worker(&mut self, words: &Words<'_>) -> Vec<String> {
+        let name = words.name(0);
+        let description = WorkerDescription {
+            id: WorkerId::new(name),
+            host: words.setting("host").unwrap_or(name).to_owned(),
+            port: 7078,
+            cores: words.cores("cores").unwrap_or_default(),
+            memory: words.memory("memory").unwrap_or(firesteel_placement::MiB(64 * 1024)),
+            resources: words.resources(),
+        };
+        let peer = self.new_peer(name);
+        self.workers.insert(name.to_owned(), (peer, description.clone()));
+        self.worker_says(peer, WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() })
+    }
+
+    /// The same Worker on another connection, with what it runs: `reconnect w1 a1/0=running`.
+    fn reconnect_worker(&mut self, words: &Words<'_>) -> Vec<String> {
+        let name = words.name(0);
+        let peer = self.new_peer(name);
+        let executors = words
+            .settings()
+            .iter()
+            .map(|(key, value)| ExecutorReport { executor: self.names.key(key), state: state(value, None) })
+            .collect();
+        let row = self.workers.get_mut(name).unwrap_or_else(|| panic!("no Worker is called {name}"));
+        row.0 = peer;
+        let worker = row.1.clone();
+        self.worker_says(peer, WorkerToMaster::RegisterWorker { worker, executors })
+    }
+
+    /// `executor a1/0 exited code=1`, or from a Worker that does not run it, `... from=w2`.
+    fn report(&mut self, words: &Words<'_>) -> Vec<String> {
+        let executor = self.names.key(words.name(0));
+        let peer = match words.setting("from") {
+            Some(worker) => self.worker_peer(worker),
+            None => self.worker_peer(&self.launched[&executor]),
+        };
+        let report = ExecutorReport { executor, state: words.state(1) };
+        self.worker_says(peer, WorkerToMaster::ExecutorStateChanged(report))
+    }
+
+    fn register_application(&mut self, words: &Words<'_>) -> Vec<String> {
+        let name = words.name(0);
+        let limit = words.setting("limit").map(|text| text.parse().expect("a number"));
+        let description = ApplicationDescription {
+            name: name.to_owned(),
+            user: "somebody".to_owned(),
+            max_cores: words.cores("max"),
+            command: Command {
+                program: "executor".to_owned(),
+                arguments: Vec::new(),
+                environment: BTreeMap::new(),
+            },
+            profile: words.profile(),
+            initial_limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
+        };
+        let peer = self.new_peer(name);
+        self.drivers.insert(name.to_owned(), peer);
+        self.driver_says(peer, DriverToMaster::RegisterApplication(description))
+    }
+
+    /// `request a1 0=5 1=3:cores=2:memory=512m`: targets, each with what its profile needs.
+    fn request_executors(&mut self, words: &Words<'_>) -> Vec<String> {
+        let (peer, app) = self.driver(words.name(0));
+        let targets = words
+            .settings()
+            .iter()
+            .map(|(profile, target)| {
+                let line = format!("target {}", target.replace(':', " "));
+                let (_, target) = Words::of(&line);
+                ExecutorTarget {
+                    id: ProfileId(profile.parse().expect("a profile's number")),
+                    profile: target.profile(),
+                    total: target.name(0).parse().expect("a number"),
+                }
+            })
+            .collect();
+        self.driver_says(peer, DriverToMaster::RequestExecutors { app, targets })
+    }
+
+    /// Time passes; the Master is woken whenever it wants to be.
+    fn advance(&mut self, millis: u64) -> Vec<String> {
+        let end = self.now + Duration::from_millis(millis);
+        let mut lines = Vec::new();
+        while let Some((due, reason)) = self.master.next_deadline()
+            && due <= end
+        {
+            self.now = self.now.max(due);
+            lines.push(format!("at {} ms: {reason:?}", self.now.since(BEGINNING).as_millis()));
+            lines.extend(self.apply(Event::Deadline).into_iter().map(|line| format!("  {line}")));
+        }
+        self.now = end;
+        lines
+    }
+
+    /// A status client asks for the tables.
+    fn ask(&mut self) -> Vec<String> {
+        let peer = self.new_peer("client");
+        let message = Inbound::Client(ClientToMaster::RequestMasterState);
+        self.apply(Event::Received { peer, message })
+    }
+
+    fn worker_says(&mut self, peer: PeerId, message: WorkerToMaster) -> Vec<String> {
+        self.apply(Event::Received { peer, message: Inbound::Worker(message) })
+    }
+
+    fn driver_says(&mut self, peer: PeerId, message: DriverToMaster) -> Vec<String> {
+        self.apply(Event::Received { peer, message: Inbound::Driver(message) })
+    }
+
+    fn apply(&mut self, event: Event) -> Vec<String> {
+        let effects = self.master.apply(self.now, event);
+        if let Err(violation) = self.master.check() {
+            panic!("{violation}");
+        }
+        for effect in &effects {
+            self.take_note(effect);
+        }
+        effects.iter().flat_map(|effect| self.names.effect(effect)).collect()
+    }
+
+    fn take_note(&mut self, effect: &Effect) {
+        match effect {
+            Effect::Send {
+                peer,
+                message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }),
+            } => {
+                self.names.learn(*peer, app);
+            }
+            Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
+                let worker = self.workers.iter().find(|(_, (theirs, _))| theirs == peer);
+                let (name, _) = worker.expect("executors are launched on Workers");
+                self.launched.insert(launch.executor.clone(), name.clone());
+            }
+            Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => {}
+        }
+    }
+
+    fn new_peer(&mut self, name: &str) -> PeerId {
+        self.next_peer += 1;
+        let peer = PeerId(self.next_peer);
+        self.names.peer(peer, name);
+        peer
+    }
+
+    fn worker_peer(&self, name: &str) -> PeerId {
+        self.workers.get(name).unwrap_or_else(|| panic!("no Worker is called {name}")).0
+    }
+
+    fn driver(&self, name: &str) -> (PeerId, AppId) {
+        // `a1@a2` speaks for a1 on the connection of a2.
+        let (app, driver) = name.split_once('@').unwrap_or((name, name));
+        let peer = self.drivers.get(driver).unwrap_or_else(|| panic!("no application is called {driver}"));
+        (*peer, self.names.app(app))
+    }
+}
+
+fn strategy(name: &str) -> Strategy {
+    match name {
+        "spread-out" => Strategy::SpreadOut,
+        "consolidate" => Strategy::Consolidate,
+        other => panic!("no strategy is called {other:?}"),
+    }
+}
+
+fn executor_id(name: &str) -> ExecutorId {
+    ExecutorId(name.parse().unwrap_or_else(|_| panic!("{name:?} is no executor's number")))
+}

@@ -1,0 +1,188 @@
+//! How effects and tables are written under a command.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
+use firesteel_core::master::{Effect, Note, Outbound};
+use firesteel_core::messages::{
+    ApplicationView, MasterToClient, MasterToDriver, MasterToWorker, MasterView, WorkerView,
+};
+use firesteel_placement::Resources;
+
+/// Who is called what in a script.
+#[derive(Debug, Default)]
+pub struct Names {
+    peers: BTreeMap<PeerId, String>,
+    apps: BTreeMap<AppId, String>,
+}
+
+impl Names {
+    /// A connection has its owner's name; with its number where the owner had others before.
+    pub fn peer(&mut self, peer: PeerId, name: &str) {
+        let earlier = self.peers.values().filter(|other| other.split('\'').next() == Some(name)).count();
+        self.peers.insert(peer, format!("{name}{}", "'".repeat(earlier)));
+    }
+
+    /// The Master's id for an application.
+    pub fn learn(&mut self, peer: PeerId, app: &AppId) {
+        let name = self.peers[&peer].clone();
+        self.apps.insert(app.clone(), name);
+    }
+
+    /// The id of an application; of one that never was, an id of that text.
+    pub fn app(&self, name: &str) -> AppId {
+        let known = self.apps.iter().find(|(_, known)| *known == name);
+        known.map_or_else(|| AppId::new(name), |(app, _)| app.clone())
+    }
+
+    /// `a1/0`.
+    pub fn key(&self, text: &str) -> ExecutorKey {
+        let (app, number) = text.split_once('/').unwrap_or_else(|| panic!("{text:?} is no executor"));
+        ExecutorKey { app: self.app(app), executor: ExecutorId(number.parse().expect("a number")) }
+    }
+
+    /// One effect, a line or several. Remarks that only repeat what is sent are left out.
+    pub fn effect(&self, effect: &Effect) -> Vec<String> {
+        let lines = match effect {
+            Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(view)), .. } => {
+                self.view(view)
+            }
+            Effect::Send { peer, message: Outbound::Worker(message) } => {
+                vec![format!("{} <- {}", self.peers[peer], worker_message(message))]
+            }
+            Effect::Send { peer, message: Outbound::Driver(message) } => {
+                vec![format!("{} <- {}", self.peers[peer], driver_message(message))]
+            }
+            Effect::Close { peer } => vec![format!("{} is closed", self.peers[peer])],
+            Effect::Note(note) => self.note(note).map(|note| format!("({note})")).into_iter().collect(),
+        };
+        // Ids of applications carry the time; the script has names for them.
+        let named =
+            |line| self.apps.iter().fold(line, |line: String, (app, name)| line.replace(app.as_str(), name));
+        lines.into_iter().map(named).collect()
+    }
+
+    fn note(&self, note: &Note) -> Option<String> {
+        match note {
+            Note::WorkerRegistered { .. }
+            | Note::WorkerReconnected { .. }
+            | Note::WorkerRefused { .. }
+            | Note::ApplicationRegistered { .. }
+            | Note::ApplicationRefused { .. }
+            | Note::ExecutorLaunched { .. }
+            | Note::ExecutorEnded { .. } => None,
+            Note::WorkerRemoved { .. }
+            | Note::ApplicationRemoved { .. }
+            | Note::RelaunchDelayed { .. }
+            | Note::UnknownExecutor { .. } => Some(note.to_string()),
+            Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),
+        }
+    }
+
+    /// The tables.
+    fn view(&self, view: &MasterView) -> Vec<String> {
+        let workers = view.workers.iter().map(worker);
+        let apps = view.applications.iter().map(|app| self.application(app));
+        let ended = view.completed.iter().map(|app| self.application(app));
+        workers.chain(apps).chain(ended).collect()
+    }
+
+    fn application(&self, app: &ApplicationView) -> String {
+        let name = self.apps.get(&app.id).map_or(app.id.as_str(), String::as_str);
+        let mut line = format!("{name}: {:?}, holds {} cores", app.state, app.cores_granted.0);
+        if let Some(max) = app.max_cores {
+            let _ = write!(line, " of {}", max.0);
+        }
+        if let Some(end) = &app.end {
+            let _ = write!(line, " ({end})");
+        }
+        let live = app.executors.iter().filter(|executor| !executor.state.is_finished());
+        for executor in live {
+            let _ = write!(line, "; {} {} on {}", executor.id, executor.state.name(), executor.worker);
+        }
+        let ended = app.executors.iter().filter(|executor| executor.state.is_finished()).count();
+        if ended > 0 {
+            let _ = write!(line, "; {ended} ended");
+        }
+        line
+    }
+}
+
+fn worker(worker: &WorkerView) -> String {
+    format!(
+        "{}: {:?}, {} of {} cores and {} of {} used{}",
+        worker.id,
+        worker.state,
+        worker.cores_used.0,
+        worker.cores.0,
+        worker.memory_used,
+        worker.memory,
+        addresses(&worker.resources_used),
+    )
+}
+
+fn worker_message(message: &MasterToWorker) -> String {
+    match message {
+        MasterToWorker::RegisteredWorker { heartbeat_millis, duplicate, .. } => {
+            let known = if *duplicate { ", known already" } else { "" };
+            format!("RegisteredWorker, heartbeat every {heartbeat_millis} ms{known}")
+        }
+        MasterToWorker::RegisterWorkerFailed(reason) => format!("RegisterWorkerFailed: {reason}"),
+        MasterToWorker::ReconnectWorker => "ReconnectWorker".to_owned(),
+        MasterToWorker::LaunchExecutor(launch) => {
+            let profile = match launch.profile {
+                ProfileId::DEFAULT => String::new(),
+                profile => format!(", profile {profile}"),
+            };
+            format!(
+                "LaunchExecutor {}: {} cores, {}{}{profile}",
+                launch.executor,
+                launch.cores.0,
+                launch.memory,
+                addresses(&launch.resources)
+            )
+        }
+        MasterToWorker::KillExecutor { executor } => format!("KillExecutor {executor}"),
+        MasterToWorker::ApplicationFinished { app } => format!("ApplicationFinished {app}"),
+        MasterToWorker::ExecutorEndNoted { executor } => format!("ExecutorEndNoted {executor}"),
+    }
+}
+
+fn driver_message(message: &MasterToDriver) -> String {
+    match message {
+        MasterToDriver::RegisteredApplication { .. } => "RegisteredApplication".to_owned(),
+        MasterToDriver::ExecutorAdded { executor, worker, cores, .. } => {
+            format!("ExecutorAdded {executor} on {worker}: {} cores", cores.0)
+        }
+        MasterToDriver::ExecutorUpdated { executor, state, lost_host } => {
+            let host = lost_host.as_ref().map(|host| format!(", with host {host}")).unwrap_or_default();
+            format!("ExecutorUpdated {executor}: {state}{host}")
+        }
+        MasterToDriver::WorkerRemoved { worker, reason, .. } => format!("WorkerRemoved {worker}: {reason}"),
+        MasterToDriver::ApplicationRemoved(end) => format!("ApplicationRemoved: {end}"),
+        MasterToDriver::ExecutorsRequested { accepted } => format!("ExecutorsRequested: {accepted}"),
+        MasterToDriver::ExecutorsKilled { accepted } => format!("ExecutorsKilled: {accepted}"),
+        MasterToDriver::Shortfalls(shortfalls) => {
+            let words: Vec<String> = shortfalls
+                .iter()
+                .map(|(profile, shortfall)| format!("profile {profile}: {shortfall}"))
+                .collect();
+            if words.is_empty() {
+                "Shortfalls: none".to_owned()
+            } else {
+                format!("Shortfalls: {}", words.join("; "))
+            }
+        }
+    }
+}
+
+/// `, gpu 0 1`.
+fn addresses(resources: &Resources) -> String {
+    resources
+        .iter()
+        .map(|(name, addresses)| (name, addresses.collect::<Vec<_>>()))
+        .filter(|(_, addresses)| !addresses.is_empty())
+        .map(|(name, addresses)| format!(", {name} {}", addresses.join(" ")))
+        .collect()
+}
