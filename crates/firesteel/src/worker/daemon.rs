@@ -18,6 +18,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use super::executor_runner::{ExecutorRunner, Site};
 use super::reaper::{Reaper, ReaperError};
+use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
 use crate::clock::Clock;
 use crate::daemon::{self, Announcement, Life};
@@ -119,7 +120,9 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     announcement.ready(&reached);
     context.raise(Event::Start);
     let config = config(&options, &id, reached);
-    let shell = WorkerShell { runners: Runners::new(Site { worker: id, work, firesteel }) };
+    let shell = WorkerShell {
+        runners: Runners::new(Site { worker: id, work, firesteel, sweeper: Sweeper::start() }),
+    };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     reaper.let_go().await;
     match exit {

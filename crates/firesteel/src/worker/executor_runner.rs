@@ -4,7 +4,6 @@ use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
-use std::time::Duration;
 
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
@@ -16,15 +15,13 @@ use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::header;
-use super::strays::{Marker, kill_bearers};
+use super::strays::Marker;
+use super::sweeper::Sweeper;
 use super::work_directory::{Outputs, WorkDirectory};
 use crate::inbox::Inbox;
 
 /// Signals that may wait for a runner. The machine sends two at most.
 const SIGNALS: usize = 4;
-
-/// How long killed strays may take to be gone before the executor's end is reported all the same.
-const STRAYS_LIMIT: Duration = Duration::from_secs(10);
 
 /// What all runners of a Worker have in common.
 #[derive(Debug)]
@@ -35,6 +32,8 @@ pub struct Site {
     pub work: WorkDirectory,
     /// What `{{FIRESTEEL}}` stands for.
     pub firesteel: PathBuf,
+    /// Ends what executors leave behind.
+    pub sweeper: Sweeper,
 }
 
 /// The handle of a runner. Dropping it does not end the executor.
@@ -78,7 +77,7 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
             // If the owner has ended, the reaper sees to the process.
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
             let status = wait(child, group, signals).await;
-            kill_the_rest(group, marker).await;
+            kill_the_rest(group, marker, &site.sweeper).await;
             Event::RunnerExited { executor, status }
         }
         Err(failure) => Event::RunnerFailed { executor, failure },
@@ -161,12 +160,11 @@ fn exit_status(status: std::io::Result<std::process::ExitStatus>) -> ExitStatus 
 }
 
 /// Kills what the process left behind: its group, and then those that left the group.
-async fn kill_the_rest(group: Pid, marker: Marker) {
+async fn kill_the_rest(group: Pid, marker: Marker, sweeper: &Sweeper) {
     // As long as the group has members its id is nobody else's. Where it had none the id has been free for the
     // moment since the wait.
     let _ = killpg(group, signal::Signal::SIGKILL);
-    let killing = tokio::task::spawn_blocking(move || kill_bearers(&marker, 1, STRAYS_LIMIT)).await;
-    if let Err(survivors) = killing.expect("looking for processes does not panic") {
+    if let Err(survivors) = sweeper.sweep(marker).await {
         tracing::error!("an executor has ended and {survivors}");
     }
 }

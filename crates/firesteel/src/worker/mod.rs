@@ -21,6 +21,7 @@ pub mod executor_runner;
 pub mod header;
 pub mod reaper;
 pub mod strays;
+pub mod sweeper;
 pub mod work_directory;
 
 pub use daemon::{Options, WorkerError, run};

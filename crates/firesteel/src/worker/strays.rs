@@ -1,5 +1,6 @@
 //! Finding processes by the marker that executors carry in their environment, and killing them.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
@@ -11,7 +12,7 @@ use nix::unistd::Pid;
 use super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 
 /// The pause between two looks.
-const PAUSE: Duration = Duration::from_millis(10);
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
 /// Variables, all of which a process must carry to be meant.
 ///
@@ -46,26 +47,49 @@ impl Marker {
         self
     }
 
-    /// Whether an environment, as `/proc/<pid>/environ` has it, carries the marker.
-    fn is_in(&self, environment: &[u8]) -> bool {
-        let carries = |entry: &Vec<u8>| environment.split(|&byte| byte == 0).any(|found| found == entry);
-        self.entries.iter().all(carries)
+    /// Whether these variables, `NAME=value` each, carry the marker.
+    fn is_in(&self, environment: &BTreeSet<&[u8]>) -> bool {
+        self.entries.iter().all(|entry| environment.contains(entry.as_slice()))
     }
 
-    /// The processes that carry the marker now, but this one. Those whose environment cannot be read, since they
-    /// are another user's, are not among them.
+    /// The processes that carry the marker now: see [`look`].
     #[must_use]
     pub fn bearers(&self) -> Vec<Pid> {
-        let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
-        let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
-        let own = nix::unistd::getpid();
-        pids.map(Pid::from_raw)
-            .filter(|&pid| pid != own)
-            // A process that has just ended reads as an error, a zombie as nothing.
-            .filter(|pid| {
-                fs::read(format!("/proc/{pid}/environ")).is_ok_and(|environment| self.is_in(&environment))
-            })
-            .collect()
+        look(std::slice::from_ref(self)).remove(0)
+    }
+}
+
+/// Looks at every process once. Returns one entry for each marker, in the same order: the processes that carry it
+/// now, but this one. Those whose environment cannot be read, since they are another user's, are not among them.
+#[must_use]
+pub fn look(markers: &[Marker]) -> Vec<Vec<Pid>> {
+    let mut bearers = vec![Vec::new(); markers.len()];
+    let Ok(entries) = fs::read_dir("/proc") else { return bearers };
+    let own = nix::unistd::getpid();
+    let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    for pid in pids.map(Pid::from_raw).filter(|&pid| pid != own) {
+        // A process that has just ended reads as an error, a zombie as nothing.
+        let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+        let environment = variables(&environment);
+        for (marker, bearers) in markers.iter().zip(&mut bearers) {
+            if marker.is_in(&environment) {
+                bearers.push(pid);
+            }
+        }
+    }
+    bearers
+}
+
+/// An environment as `/proc/<pid>/environ` has it.
+fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
+    environment.split(|&byte| byte == 0).collect()
+}
+
+/// Kills these processes.
+pub(super) fn kill_all(pids: &[Pid]) {
+    for &pid in pids {
+        // It may have ended meanwhile.
+        let _ = kill(pid, Signal::SIGKILL);
     }
 }
 
@@ -79,16 +103,13 @@ pub fn kill_bearers(marker: &Marker, quiet_looks: u32, limit: Duration) -> Resul
     let mut quiet = 0;
     loop {
         let bearers = marker.bearers();
-        for &pid in &bearers {
-            // It may have ended meanwhile.
-            let _ = kill(pid, Signal::SIGKILL);
-        }
+        kill_all(&bearers);
         quiet = if bearers.is_empty() { quiet + 1 } else { 0 };
         if quiet >= quiet_looks {
             return Ok(());
         }
         if Instant::now() >= give_up {
-            return Err(Survivors { pids: bearers.into_iter().map(Pid::as_raw).collect() });
+            return Err(Survivors::new(&bearers));
         }
         std::thread::sleep(PAUSE);
     }
@@ -102,6 +123,12 @@ pub struct Survivors {
     pub pids: Vec<i32>,
 }
 
+impl Survivors {
+    pub(super) fn new(pids: &[Pid]) -> Self {
+        Self { pids: pids.iter().map(|pid| pid.as_raw()).collect() }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,7 +138,7 @@ mod tests {
     fn a_marker_matches_whole_variables_and_needs_all_of_them() {
         let key = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
         let marker = Marker::of_executor(&WorkerId::new("w-1"), &key);
-        let with = |text: &str| marker.is_in(text.replace(' ', "\0").as_bytes());
+        let with = |text: &str| marker.is_in(&variables(text.replace(' ', "\0").as_bytes()));
         assert!(with("PATH=/bin FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3 FIRESTEEL_WORKER_ID=w-1"));
         assert!(!with("FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=31 FIRESTEEL_WORKER_ID=w-1"));
         assert!(!with("FIRESTEEL_APP_ID=app-1 FIRESTEEL_EXECUTOR_ID=3 FIRESTEEL_WORKER_ID=w-10"));

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
 use firesteel_placement::{Cores, MiB, Resources};
@@ -45,7 +46,8 @@ impl Rig {
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let (inbox, arrivals) = inbox();
-        let site = Arc::new(Site { worker, work, firesteel: "/opt/firesteel".into() });
+        let site =
+            Arc::new(Site { worker, work, firesteel: "/opt/firesteel".into(), sweeper: Sweeper::start() });
         Self { scratch, site, inbox, arrivals }
     }
 
