@@ -6,6 +6,7 @@ pub mod executor;
 pub mod inbox;
 mod kind;
 pub mod local_cluster;
+pub mod map;
 pub mod master;
 pub mod master_url;
 pub mod net;

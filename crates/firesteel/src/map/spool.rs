@@ -1,0 +1,407 @@
+//! Outputs, kept until it is their turn to be printed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use firesteel_core::ids::{AttemptId, TaskId};
+use firesteel_core::messages::Stream;
+use tempfile::TempDir;
+
+/// In which order outputs are printed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The input's.
+    Input,
+    /// That in which the items end.
+    Completion,
+}
+
+/// How much is kept in memory, and where the rest goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all outputs together.
+    pub memory: u64,
+    /// Bytes of one stream of one attempt.
+    pub piece: u64,
+    /// Where a temporary directory is made for what does not fit.
+    pub directory: PathBuf,
+}
+
+impl Default for Limits {
+    /// 64 MiB in all, 256 KiB of one stream, the rest in `TMPDIR`.
+    fn default() -> Self {
+        Self { memory: 64 << 20, piece: 256 << 10, directory: std::env::temp_dir() }
+    }
+}
+
+/// An output cannot be kept.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot keep output in {}: {error}", path.display())]
+pub struct SpoolError {
+    /// The file or directory.
+    pub path: PathBuf,
+    /// Why.
+    pub error: io::Error,
+}
+
+/// Outputs by attempt, and the items that ended and wait for those before them.
+///
+/// `T` is a ticket that travels with an ended item and is dropped once it is printed.
+#[derive(Debug)]
+pub struct Spool<T> {
+    order: Order,
+    limits: Limits,
+    used: Arc<AtomicU64>,
+    directory: Option<Arc<TempDir>>,
+    running: BTreeMap<AttemptId, Outputs>,
+    ended: BTreeMap<TaskId, Printable<T>>,
+    ready: VecDeque<Printable<T>>,
+    next: TaskId,
+}
+
+/// What one item printed, when its turn has come.
+#[derive(Debug)]
+pub struct Printable<T> {
+    /// Both streams.
+    pub outputs: Outputs,
+    /// Dropped once this is printed.
+    pub ticket: T,
+}
+
+/// What an attempt wrote so far.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// To its standard output.
+    pub stdout: Kept,
+    /// To its standard error.
+    pub stderr: Kept,
+}
+
+/// What was written to one stream.
+#[derive(Debug)]
+pub enum Kept {
+    /// Little, and there was room.
+    Memory(Counted),
+    /// Much, or there was no room.
+    File(Spilled),
+}
+
+impl<T> Spool<T> {
+    /// An empty one. Makes no file before it must.
+    #[must_use]
+    pub fn new(order: Order, limits: Limits) -> Self {
+        Self {
+            order,
+            limits,
+            used: Arc::default(),
+            directory: None,
+            running: BTreeMap::new(),
+            ended: BTreeMap::new(),
+            ready: VecDeque::new(),
+            next: TaskId(0),
+        }
+    }
+
+    /// Keeps a piece of an attempt's output.
+    ///
+    /// # Errors
+    /// It does not fit in memory, and the disk does not take it.
+    pub fn store(&mut self, attempt: AttemptId, stream: Stream, bytes: &[u8]) -> Result<(), SpoolError> {
+        let outputs = self.running.entry(attempt).or_default();
+        let (kept, name) = match stream {
+            Stream::Stdout => (&mut outputs.stdout, "stdout"),
+            Stream::Stderr => (&mut outputs.stderr, "stderr"),
+        };
+        if let Kept::Memory(buffer) = kept {
+            let length = bytes.len() as u64;
+            let fits = buffer.bytes.len() as u64 + length <= self.limits.piece;
+            if fits && self.used.load(Ordering::Relaxed) + length <= self.limits.memory {
+                buffer.extend(bytes, &self.used);
+                return Ok(());
+            }
+            let directory = match &self.directory {
+                Some(directory) => directory.clone(),
+                None => self.directory.insert(make_directory(&self.limits.directory)?).clone(),
+            };
+            let path = directory.path().join(format!("{attempt}.{name}"));
+            let spilled = Spilled { path, _directory: directory };
+            spilled.append(&buffer.bytes)?;
+            *kept = Kept::File(spilled);
+        }
+        match kept {
+            Kept::File(spilled) => spilled.append(bytes),
+            Kept::Memory(_) => Ok(()),
+        }
+    }
+
+    /// An attempt's output is worth nothing.
+    pub fn discard(&mut self, attempt: AttemptId) {
+        self.running.remove(&attempt);
+    }
+
+    /// A task is over for good. The output of `last` counts, if there is any to be printed.
+    pub fn finish(&mut self, task: TaskId, last: Option<AttemptId>, ticket: T) {
+        let outputs = last.and_then(|attempt| self.running.remove(&attempt)).unwrap_or_default();
+        let printable = Printable { outputs, ticket };
+        match self.order {
+            Order::Completion => self.ready.push_back(printable),
+            Order::Input => {
+                self.ended.insert(task, printable);
+                while let Some(printable) = self.ended.remove(&self.next) {
+                    self.ready.push_back(printable);
+                    self.next.0 += 1;
+                }
+            }
+        }
+    }
+
+    /// What is to be printed next, if it has ended.
+    pub fn pop_ready(&mut self) -> Option<Printable<T>> {
+        self.ready.pop_front()
+    }
+}
+
+fn make_directory(parent: &PathBuf) -> Result<Arc<TempDir>, SpoolError> {
+    tempfile::Builder::new()
+        .prefix("firesteel-map-")
+        .tempdir_in(parent)
+        .map(Arc::new)
+        .map_err(|error| SpoolError { path: parent.clone(), error })
+}
+
+impl Outputs {
+    /// Whether nothing was written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.stdout.is_empty() && self.stderr.is_empty()
+    }
+}
+
+impl Default for Kept {
+    fn default() -> Self {
+        Self::Memory(Counted::default())
+    }
+}
+
+impl Kept {
+    /// Whether nothing was written.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Self::Memory(buffer) => buffer.bytes.is_empty(),
+            Self::File(_) => false,
+        }
+    }
+
+    /// Copies it all.
+    ///
+    /// # Errors
+    /// The file cannot be read, or the copy cannot be written: which one shows by the error's type.
+    pub fn copy_to(&self, out: &mut dyn Write) -> Result<(), CopyError> {
+        match self {
+            Self::Memory(buffer) => out.write_all(&buffer.bytes).map_err(CopyError::Write),
+            Self::File(spilled) => spilled.copy_to(out),
+        }
+    }
+}
+
+/// Which half of a copy failed.
+#[derive(Debug, thiserror::Error)]
+pub enum CopyError {
+    /// Reading.
+    #[error(transparent)]
+    Read(SpoolError),
+    /// Writing.
+    #[error(transparent)]
+    Write(io::Error),
+}
+
+/// Bytes in memory, counted in the spool's budget until they are dropped.
+#[derive(Debug, Default)]
+pub struct Counted {
+    bytes: Vec<u8>,
+    used: Arc<AtomicU64>,
+}
+
+impl Counted {
+    fn extend(&mut self, bytes: &[u8], used: &Arc<AtomicU64>) {
+        if self.bytes.is_empty() {
+            self.used = used.clone();
+        }
+        self.bytes.extend_from_slice(bytes);
+        self.used.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.used.fetch_sub(self.bytes.len() as u64, Ordering::Relaxed);
+    }
+}
+
+/// A file of the spool, open only while it is written or read, and removed when this is dropped.
+#[derive(Debug)]
+pub struct Spilled {
+    path: PathBuf,
+    /// Goes with its last file.
+    _directory: Arc<TempDir>,
+}
+
+impl Spilled {
+    fn append(&self, bytes: &[u8]) -> Result<(), SpoolError> {
+        OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+            .and_then(|mut file| file.write_all(bytes))
+            .map_err(|error| SpoolError { path: self.path.clone(), error })
+    }
+
+    fn copy_to(&self, out: &mut dyn Write) -> Result<(), CopyError> {
+        let unread = |error| CopyError::Read(SpoolError { path: self.path.clone(), error });
+        let mut file = File::open(&self.path).map_err(unread)?;
+        let mut buffer = vec![0; 64 << 10];
+        loop {
+            match io::Read::read(&mut file, &mut buffer).map_err(unread)? {
+                0 => return Ok(()),
+                read => out.write_all(&buffer[..read]).map_err(CopyError::Write)?,
+            }
+        }
+    }
+}
+
+impl Drop for Spilled {
+    fn drop(&mut self) {
+        // The whole directory is removed in the end; this only frees the space early.
+        let _ = fs::remove_file(&self.path);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spool(order: Order, memory: u64, piece: u64) -> (Spool<u64>, TempDir) {
+        let parent = tempfile::tempdir().expect("a directory");
+        let limits = Limits { memory, piece, directory: parent.path().to_owned() };
+        (Spool::new(order, limits), parent)
+    }
+
+    fn attempt(task: u64, attempt: u32) -> AttemptId {
+        AttemptId { task: TaskId(task), attempt }
+    }
+
+    fn text(kept: &Kept) -> String {
+        let mut bytes = Vec::new();
+        kept.copy_to(&mut bytes).expect("it can be read");
+        String::from_utf8(bytes).expect("the tests write text")
+    }
+
+    fn printed(spool: &mut Spool<u64>) -> Vec<(u64, String, String)> {
+        std::iter::from_fn(|| spool.pop_ready())
+            .map(|item| (item.ticket, text(&item.outputs.stdout), text(&item.outputs.stderr)))
+            .collect()
+    }
+
+    fn files(parent: &TempDir) -> usize {
+        let inside = |entry: io::Result<fs::DirEntry>| fs::read_dir(entry.expect("an entry").path());
+        let count = |entry| inside(entry).expect("a directory").count();
+        fs::read_dir(parent.path()).expect("a directory").map(count).sum()
+    }
+
+    #[test]
+    fn outputs_come_in_the_order_of_the_input() {
+        let (mut spool, _parent) = spool(Order::Input, 1000, 1000);
+        for task in [2, 0, 1] {
+            let bytes = format!("item {task}");
+            spool.store(attempt(task, 0), Stream::Stdout, bytes.as_bytes()).expect("room");
+        }
+        spool.store(attempt(1, 0), Stream::Stderr, b"oh").expect("room");
+        spool.finish(TaskId(2), Some(attempt(2, 0)), 2);
+        assert_eq!(printed(&mut spool), []);
+        spool.finish(TaskId(0), Some(attempt(0, 0)), 0);
+        assert_eq!(printed(&mut spool), [(0, "item 0".into(), String::new())]);
+        spool.finish(TaskId(1), Some(attempt(1, 0)), 1);
+        assert_eq!(
+            printed(&mut spool),
+            [(1, "item 1".into(), "oh".into()), (2, "item 2".into(), String::new())]
+        );
+    }
+
+    #[test]
+    fn unordered_outputs_come_as_they_end() {
+        let (mut spool, _parent) = spool(Order::Completion, 1000, 1000);
+        for task in [2, 0, 1] {
+            spool.store(attempt(task, 0), Stream::Stdout, b"x").expect("room");
+            spool.finish(TaskId(task), Some(attempt(task, 0)), task);
+        }
+        assert_eq!(printed(&mut spool).iter().map(|item| item.0).collect::<Vec<_>>(), [2, 0, 1]);
+    }
+
+    #[test]
+    fn only_the_last_attempt_is_printed_and_a_cancelled_task_prints_nothing() {
+        let (mut spool, _parent) = spool(Order::Input, 1000, 1000);
+        spool.store(attempt(0, 0), Stream::Stdout, b"half").expect("room");
+        spool.discard(attempt(0, 0));
+        spool.store(attempt(0, 1), Stream::Stdout, b"whole").expect("room");
+        spool.finish(TaskId(0), Some(attempt(0, 1)), 0);
+        spool.finish(TaskId(1), None, 1);
+        assert_eq!(
+            printed(&mut spool),
+            [(0, "whole".into(), String::new()), (1, String::new(), String::new())]
+        );
+        assert_eq!(spool.used.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn a_long_output_moves_to_a_file_that_goes_once_it_is_printed() {
+        let (mut spool, parent) = spool(Order::Input, 1000, 8);
+        for piece in ["12345", "678", "9", "0"] {
+            spool.store(attempt(0, 0), Stream::Stdout, piece.as_bytes()).expect("room");
+        }
+        assert_eq!((files(&parent), spool.used.load(Ordering::Relaxed)), (1, 0));
+        spool.finish(TaskId(0), Some(attempt(0, 0)), 0);
+        assert_eq!(printed(&mut spool), [(0, "1234567890".into(), String::new())]);
+        assert_eq!(files(&parent), 0);
+    }
+
+    #[test]
+    fn what_is_over_the_budget_goes_to_files_and_room_comes_back() {
+        let (mut spool, parent) = spool(Order::Input, 10, 8);
+        spool.store(attempt(0, 0), Stream::Stdout, b"1234567").expect("room");
+        spool.store(attempt(1, 0), Stream::Stdout, b"abcd").expect("room on disk");
+        spool.store(attempt(2, 0), Stream::Stderr, b"xyz").expect("room");
+        assert_eq!((files(&parent), spool.used.load(Ordering::Relaxed)), (1, 10));
+        spool.discard(attempt(0, 0));
+        spool.discard(attempt(1, 0));
+        assert_eq!((files(&parent), spool.used.load(Ordering::Relaxed)), (0, 3));
+        spool.store(attempt(3, 0), Stream::Stdout, b"7 bytes").expect("room");
+        assert_eq!((files(&parent), spool.used.load(Ordering::Relaxed)), (0, 10));
+    }
+
+    #[test]
+    fn the_directory_goes_with_the_spool_and_its_last_output() {
+        let (mut spool, parent) = spool(Order::Input, 0, 0);
+        let entries = || fs::read_dir(parent.path()).expect("a directory").count();
+        spool.store(attempt(0, 0), Stream::Stdout, b"a").expect("room on disk");
+        spool.store(attempt(1, 0), Stream::Stdout, b"b").expect("room on disk");
+        spool.finish(TaskId(0), Some(attempt(0, 0)), 0);
+        let last = spool.pop_ready().expect("it has ended");
+        drop(spool);
+        assert_eq!((text(&last.outputs.stdout), entries()), ("a".into(), 1));
+        drop(last);
+        assert_eq!(entries(), 0);
+    }
+
+    #[test]
+    fn a_disk_that_takes_nothing_is_named() {
+        let mut spool =
+            Spool::<u64>::new(Order::Input, Limits { memory: 0, piece: 0, directory: "/nowhere".into() });
+        let error = spool.store(attempt(0, 0), Stream::Stdout, b"a").expect_err("no such directory");
+        assert!(error.to_string().starts_with("cannot keep output in /nowhere"), "{error}");
+    }
+}
