@@ -2,6 +2,7 @@
 
 pub mod clock;
 pub mod daemon;
+pub mod driver_daemon;
 pub mod executor;
 pub mod inbox;
 mod kind;

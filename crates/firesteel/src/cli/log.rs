@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal};
 
 use clap::{ArgAction, Args};
+use firesteel::map::progress::Show;
 use tracing::Level;
 use tracing_subscriber::EnvFilter;
 
@@ -34,6 +35,11 @@ impl Talk {
         let colours =
             io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
         tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(io::stderr).init();
+    }
+
+    /// Whether commands show a bar and make remarks.
+    pub(super) fn show(self) -> Show {
+        if self.quiet > 0 { Show::Quiet } else { Show::Auto }
     }
 
     fn level(self, usual: Usual) -> Level {

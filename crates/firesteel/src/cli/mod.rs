@@ -4,6 +4,7 @@ mod common;
 mod executor;
 mod exit;
 mod log;
+mod map;
 mod master;
 mod reaper;
 mod status;
@@ -34,6 +35,8 @@ enum Command {
     Worker(worker::Args),
     /// Show a Master's Workers, applications and executors
     Status(status::Args),
+    /// Run a command once for each item of an input
+    Map(map::Args),
     /// Run a driver's tasks
     #[command(hide = true)]
     Executor(executor::Args),
@@ -50,12 +53,16 @@ pub(crate) fn main() -> ExitCode {
     };
     talk.start(match command {
         Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
-        Command::Status(_) | Command::Reaper(_) => log::Usual::Warnings,
+        Command::Status(_) | Command::Map(_) | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
         Command::Status(args) => status::run(args),
+        Command::Map(args) => match map::run(args, talk.show()) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
         Command::Executor(args) => executor::run(args),
         Command::Reaper(args) => reaper::run(&args),
     };

@@ -168,6 +168,7 @@ pub type Origin = Box<str>;
 #[derive(Debug)]
 pub struct Input {
     items: mpsc::Receiver<Result<Item, InputError>>,
+    first: Option<Result<Item, InputError>>,
     count: Option<u64>,
     _open: PipeWriter,
 }
@@ -203,12 +204,24 @@ impl Input {
             }
         }
         .map_err(|error| InputError::Open { origin: "a thread".into(), error })?;
-        Ok(Self { items, count, _open: open })
+        Ok(Self { items, first: None, count, _open: open })
+    }
+
+    /// Waits for the first item. Whether there is one.
+    ///
+    /// # Errors
+    /// The input begins with one.
+    pub async fn begin(&mut self) -> Result<bool, InputError> {
+        self.first = self.items.recv().await.transpose()?.map(Ok);
+        Ok(self.first.is_some())
     }
 
     /// The next item; `None` after the last one and after an error. May be dropped and called again.
     pub async fn next(&mut self) -> Option<Result<Item, InputError>> {
-        self.items.recv().await
+        match self.first.take() {
+            Some(first) => Some(first),
+            None => self.items.recv().await,
+        }
     }
 
     /// How many items there are in all, where that is known from the start.

@@ -1,7 +1,183 @@
 //! `firesteel map`: a command, once for each item of an input.
+//!
+//! ```text
+//!  input (thread) --items--> run (task) --tasks--> driver (owner) --> executors
+//!                              |  ^                    |  ^
+//!                              |  `----- reports ------'  | credit
+//!                              `--outputs--> spool (thread)  --ready--> printer (thread)
+//! ```
+//!
+//! [`input`] cuts a source into items, [`template`] makes a task of each, [`run`] keeps the driver supplied and
+//! the count ([`summary`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
+//! is both threads together, and [`progress`] is what a person sees meanwhile.
 
 pub mod input;
+pub mod outlet;
 pub mod printer;
 pub mod progress;
+pub mod run;
 pub mod spool;
+pub mod summary;
 pub mod template;
+
+use std::io;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::Command;
+
+use crate::driver_daemon::{self, Application, DriverError, Listen};
+use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
+use crate::settings::Properties;
+use crate::settings::SettingError;
+use crate::settings::application::ApplicationSettings;
+use crate::signals::{EndRequest, EndRequests};
+use input::{Cut, Input, InputError, Source};
+use outlet::{Outlet, OutletError};
+use printer::Sinks;
+use progress::Progress;
+use run::{Ending, Run};
+use spool::{Limits, Order};
+use summary::{Summary, Tally};
+use template::Template;
+
+/// What is to be done.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Where the items come from.
+    pub source: Source,
+    /// How they are cut.
+    pub cut: Cut,
+    /// The command, with or without holes.
+    pub command: Command,
+    /// Where it runs.
+    pub directory: TaskDirectory,
+    /// In which order outputs are printed.
+    pub order: Order,
+    /// Where outputs are kept.
+    pub limits: Limits,
+    /// The application's name.
+    pub name: String,
+    /// Where it runs.
+    pub cluster: Cluster,
+    /// Everything else: `spark.driver.*` are read here.
+    pub properties: Properties,
+}
+
+/// Where executors come from.
+#[derive(Clone, Debug)]
+pub enum Cluster {
+    /// Masters that run already.
+    Running(Vec<Address>),
+    /// A cluster that is started for this.
+    Local(Options),
+}
+
+/// Why nothing was done.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The input cannot be read, or its first item is none.
+    #[error(transparent)]
+    Input(#[from] InputError),
+    /// There is no local cluster.
+    #[error(transparent)]
+    Cluster(#[from] LocalClusterError),
+    /// There is no driver.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// Nothing can be printed.
+    #[error(transparent)]
+    Outlet(#[from] OutletError),
+    /// Signals cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// Does a job. Nothing is started for an input without items.
+///
+/// # Errors
+/// It could not begin.
+pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
+    let settings = ApplicationSettings::of(&job.properties)?;
+    let mut requests = EndRequests::install().map_err(StartError::Signals)?;
+    let mut input = Input::open(job.source.clone(), job.cut)?;
+    tokio::select! {
+        any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
+        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
+    }
+    let (masters, cluster) = match &job.cluster {
+        Cluster::Running(masters) => (masters.clone(), None),
+        Cluster::Local(options) => {
+            let cluster = tokio::select! {
+                cluster = LocalCluster::start(options.clone()) => cluster?,
+                request = requests.next() => return Ok((Ending::Asked(request), nothing())),
+            };
+            (vec![cluster.master().clone()], Some(cluster))
+        }
+    };
+    let done = drive(job, settings, masters, input, sinks, progress, requests).await;
+    if let Some(cluster) = cluster {
+        end_cluster(cluster, done.as_ref().map_or(&Ending::Completed, |(ending, _)| ending)).await;
+    }
+    done
+}
+
+async fn drive(
+    job: Job,
+    settings: ApplicationSettings,
+    masters: Vec<Address>,
+    input: Input,
+    sinks: Sinks,
+    progress: &Progress,
+    requests: EndRequests,
+) -> Result<(Ending, Summary), StartError> {
+    let listen = Listen::of(&job.properties, &masters)?;
+    let template = Template::new(job.command, job.directory, settings.task_cores);
+    let application = Application { name: job.name, masters, settings };
+    let (driver, reports) = driver_daemon::start(application, listen, requests).await?;
+    let outlet = Outlet::start(job.order, job.limits, sinks, progress.clone(), driver.clone())?;
+    Ok(Run::new(input, template, driver, outlet, progress.clone()).finish(reports).await)
+}
+
+/// Ends it in order, unless the user does not want to wait.
+async fn end_cluster(cluster: LocalCluster, ending: &Ending) {
+    let Ok(mut requests) = EndRequests::install() else { return };
+    match ending {
+        Ending::Abandoned(_) => {}
+        Ending::Completed
+        | Ending::BadInput
+        | Ending::ReaderGone
+        | Ending::OutputLost
+        | Ending::Asked(_)
+        | Ending::Removed
+        | Ending::NoMaster => tokio::select! {
+            () = cluster.end() => {}
+            _ = requests.next() => {}
+        },
+    }
+}
+
+fn nothing() -> Summary {
+    Tally::new().close(Duration::ZERO)
+}
+
+impl Ending {
+    /// The exit code of a command that ended so, given what it amounted to.
+    #[must_use]
+    pub fn exit_code(&self, summary: &Summary) -> u8 {
+        match self {
+            Self::Completed if summary.failed == 0 => 0,
+            Self::Completed | Self::BadInput | Self::OutputLost | Self::Removed => 1,
+            Self::NoMaster => 69,
+            Self::ReaderGone => 141,
+            Self::Asked(request) | Self::Abandoned(request) => match request {
+                EndRequest::Interrupt | EndRequest::StdinClosed => 130,
+                EndRequest::Terminate => 143,
+            },
+        }
+    }
+}

@@ -53,7 +53,14 @@ pub const REGISTRATION_TIMEOUT: &str = "firesteel.driver.registrationTimeout";
 /// An application's: bytes of output that a task may have under way.
 pub const OUTPUT_CREDIT: &str = "firesteel.task.outputCredit";
 
-const ALL: [&str; 22] = [
+/// A driver's: where its executors dial it.
+pub const DRIVER_HOST: &str = "spark.driver.host";
+/// A driver's: where it listens, if that is not its host.
+pub const DRIVER_BIND_ADDRESS: &str = "spark.driver.bindAddress";
+/// A driver's: the port that it listens on.
+pub const DRIVER_PORT: &str = "spark.driver.port";
+
+const ALL: [&str; 25] = [
     WORKER_TIMEOUT,
     SPREAD_OUT,
     SPREAD_OUT_OLD,
@@ -76,6 +83,9 @@ const ALL: [&str; 22] = [
     STARVATION_TIMEOUT,
     REGISTRATION_TIMEOUT,
     OUTPUT_CREDIT,
+    DRIVER_HOST,
+    DRIVER_BIND_ADDRESS,
+    DRIVER_PORT,
 ];
 
 /// Whether some daemon or application reads the key. A Master is told nothing of a Worker's keys that it is

@@ -1,0 +1,319 @@
+//! `firesteel map`.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::{Args as ClapArgs, ValueEnum};
+use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
+use firesteel::map::input::{Cut, Separator, Source, Unit};
+use firesteel::map::printer::Sinks;
+use firesteel::map::progress::{Progress, Show};
+use firesteel::map::run::Ending;
+use firesteel::map::spool::{Limits, Order};
+use firesteel::map::summary::Summary;
+use firesteel::map::{self, Cluster, Job, StartError};
+use firesteel::master_url::MasterUrl;
+use firesteel::settings::application::ApplicationSettings;
+use firesteel::settings::{Properties, keys, size};
+use firesteel::worker::capacity;
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::Command;
+use firesteel_core::wire::MAX_STDIN;
+use firesteel_placement::Cores;
+
+use super::block_on;
+use super::common::{Conf, Submit};
+use super::exit::{Exit, Failure};
+
+/// What separates the command from its items.
+const ITEMS: &str = ":::";
+
+/// Runs a command once for each item, on the executors of an application.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    #[command(flatten)]
+    submit: Submit,
+    #[command(flatten)]
+    conf: Conf,
+    /// Read the items from a file instead of standard input, a line an item
+    #[arg(short, long, value_name = "FILE", help_heading = "Items")]
+    input: Option<PathBuf>,
+    /// Items end with a NUL byte, as find -print0 writes them
+    #[arg(short = '0', long, help_heading = "Items")]
+    null: bool,
+    /// Give the command blocks of whole lines on its standard input, instead of an item as an argument
+    #[arg(long, help_heading = "Items")]
+    pipe: bool,
+    /// About how long a block is, at most 8m; for --pipe
+    #[arg(long, value_name = "SIZE", default_value = "1m", help_heading = "Items")]
+    block: String,
+    /// Print outputs as items end, not in the order of the input
+    #[arg(long, help_heading = "Output")]
+    unordered: bool,
+    /// How the summary on standard error is written
+    #[arg(long, value_enum, value_name = "FORM", default_value = "text", help_heading = "Output")]
+    summary: Form,
+    /// Write the summary as JSON into a file, too
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    summary_file: Option<PathBuf>,
+    /// Run the command in this directory of the executors' machines instead of the current one; "executor" is
+    /// the executor's own, which is removed with it
+    #[arg(long, value_name = "DIR", help_heading = "Command")]
+    chdir: Option<String>,
+    /// Set a variable for the command, or pass on the one of this environment; may be given several times
+    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command")]
+    env: Vec<String>,
+    /// The command, its arguments, and perhaps ::: and the items
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
+    command: Vec<String>,
+}
+
+/// How the summary is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Form {
+    /// For people
+    Text,
+    /// For programs, on one line
+    Json,
+    /// Not at all
+    None,
+}
+
+const HELP: &str = "\
+{} in any argument is replaced by the item; if there is none, the item is added as the last argument. The command is \
+no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
+
+  firesteel map -- gzip -k ::: a.txt b.txt
+  git ls-files | firesteel map -- sha256sum
+  find . -name '*.png' -print0 | firesteel map -0 -- convert {} {}.jpg
+  firesteel map --master spark://node-1:7077 --total-executor-cores 24 --executor-cores 6 -i urls -- curl -sO
+  firesteel map --pipe -- grep -c error < log
+
+Without --master, a local cluster sized to this machine is started and ended. FIRESTEEL_TASK_ATTEMPT tells the \
+command which attempt it is, from 0. An item that fails is tried again elsewhere, up to spark.task.maxFailures times \
+in all (4); only the last attempt's output is printed.
+
+Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
+be opened; 69 no Master could be reached; 130 and 143 ended by ctrl-c and SIGTERM; 141 standard output was closed.
+
+Properties: spark.cores.max, spark.executor.cores, spark.executor.memory, spark.executorEnv.NAME, \
+spark.executor.resource.NAME.amount, spark.task.cpus, spark.task.maxFailures, spark.driver.host, \
+spark.driver.bindAddress, spark.driver.port, spark.starvation.timeout, \
+spark.standalone.executorRemoveDelayOnDisconnection, firesteel.driver.registrationTimeout, firesteel.task.outputCredit. \
+Flags beat properties.";
+
+/// Runs every item.
+pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
+    let progress = Progress::new(show);
+    let (form, file) = (args.summary, args.summary_file.clone());
+    let job = args.job(&progress)?;
+    let done = block_on(map::run(job, Sinks::standard(), &progress))?;
+    let (ending, summary) = done.map_err(|error| failure(&error))?;
+    if let Some(path) = file {
+        let json = summary.to_json();
+        fs::write(&path, json + "\n").map_err(|error| {
+            Failure::of(Exit::Failure, format!("cannot write the summary to {}: {error}", path.display()))
+        })?;
+    }
+    match form {
+        Form::Text if !matches!(ending, Ending::ReaderGone) => say(&progress, show, &summary),
+        Form::Json => progress.say(summary.to_json()),
+        Form::Text | Form::None => {}
+    }
+    Ok(ending.exit_code(&summary))
+}
+
+/// Items that failed are worth a line even to those who want it quiet.
+fn say(progress: &Progress, show: Show, summary: &Summary) {
+    match show {
+        Show::Auto => progress.remark(summary),
+        Show::Quiet if summary.failed > 0 => progress.error(summary),
+        Show::Quiet => {}
+    }
+}
+
+fn failure(error: &StartError) -> Failure {
+    let exit = match error {
+        StartError::Setting(_) | StartError::Input(_) => Exit::Usage,
+        StartError::Cluster(_) | StartError::Driver(_) | StartError::Outlet(_) | StartError::Signals(_) => {
+            Exit::Failure
+        }
+    };
+    Failure::with(exit, error)
+}
+
+impl Args {
+    fn job(self, progress: &Progress) -> Result<Job, Failure> {
+        let mut properties = self.conf.properties()?;
+        self.submit.write_to(&mut properties);
+        properties.warn_of_unknown();
+        let settings =
+            ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
+        let cluster = cluster(&settings, &mut properties, progress)?;
+        let (command, items) = split(self.command);
+        let source = source(items, self.input, progress)?;
+        let unit = if self.pipe { Unit::Block { bytes: block(&self.block)? } } else { Unit::Record };
+        if self.pipe && matches!(source, Source::Words(_)) {
+            return Err(usage(
+                "--pipe reads blocks of lines: give them with --input or standard input, not with :::",
+            ));
+        }
+        let separator = if self.null { Separator::Nul } else { Separator::Newline };
+        let Some((program, arguments)) = command.split_first() else {
+            return Err(usage("there is no command before :::"));
+        };
+        Ok(Job {
+            source,
+            cut: Cut { separator, unit },
+            command: Command {
+                program: program.clone(),
+                arguments: arguments.to_vec(),
+                environment: environment(&self.env)?,
+            },
+            directory: directory(self.chdir)?,
+            order: if self.unordered { Order::Completion } else { Order::Input },
+            limits: Limits::default(),
+            name: settings.name.unwrap_or_else(|| program.clone()),
+            cluster,
+            properties,
+        })
+    }
+}
+
+fn usage(words: impl Into<String>) -> Failure {
+    Failure::of(Exit::Usage, words)
+}
+
+/// The command, and the items if they stand after it.
+fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>) {
+    match words.iter().position(|word| word == ITEMS) {
+        Some(at) => {
+            let items = words.split_off(at + 1);
+            words.pop();
+            (words, Some(items))
+        }
+        None => (words, None),
+    }
+}
+
+fn source(items: Option<Vec<String>>, file: Option<PathBuf>, progress: &Progress) -> Result<Source, Failure> {
+    match (items, file) {
+        (Some(_), Some(_)) => Err(usage("items come either after ::: or from --input, not from both")),
+        (Some(items), None) => Ok(Source::Words(items)),
+        (None, Some(file)) => Ok(Source::File(file)),
+        (None, None) => {
+            if io::stdin().is_terminal() {
+                progress.remark("reading items from the terminal, a line an item; ctrl-d ends them");
+            }
+            Ok(Source::StandardInput)
+        }
+    }
+}
+
+fn block(text: &str) -> Result<usize, Failure> {
+    let bytes = size::bytes(text, size::Unit::Bytes).ok().and_then(|bytes| usize::try_from(bytes).ok());
+    bytes.filter(|bytes| (1..=MAX_STDIN).contains(bytes)).ok_or_else(|| {
+        usage(format!(
+            "--block cannot be {text:?}: write a size from 1 to {}m, such as 512k",
+            MAX_STDIN >> 20
+        ))
+    })
+}
+
+fn environment(names: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let variable = |text: &String| match text.split_once('=') {
+        Some(("", _)) => Err(usage(format!("--env cannot be {text:?}: write NAME or NAME=VALUE"))),
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => match std::env::var(text) {
+            Ok(value) => Ok((text.clone(), value)),
+            Err(error) => Err(usage(format!("--env {text} cannot be passed on: {error}"))),
+        },
+    };
+    names.iter().map(variable).collect()
+}
+
+fn directory(chdir: Option<String>) -> Result<TaskDirectory, Failure> {
+    let current = || {
+        let path = std::env::current_dir().map_err(|error| {
+            usage(format!("there is no current directory ({error}): give one with --chdir"))
+        })?;
+        path.into_os_string()
+            .into_string()
+            .map_err(|_| usage("the current directory's name is not UTF-8: give another one with --chdir"))
+    };
+    match chdir.as_deref() {
+        Some("executor") => Ok(TaskDirectory::Executor),
+        Some(path) if path.starts_with('/') => Ok(TaskDirectory::Path(path.to_owned())),
+        Some(path) => Ok(TaskDirectory::Path(format!("{}/{path}", current()?))),
+        None => Ok(TaskDirectory::Path(current()?)),
+    }
+}
+
+/// Where it runs. In a local cluster, an executor takes no more memory than a Worker has, unless the user said
+/// how much.
+fn cluster(
+    settings: &ApplicationSettings,
+    properties: &mut Properties,
+    progress: &Progress,
+) -> Result<Cluster, Failure> {
+    let spec = match &settings.master {
+        Some(url) => {
+            match url.parse().map_err(|error| Failure::with(Exit::Usage, &error as &dyn std::error::Error))? {
+                MasterUrl::Spark(masters) => return Ok(Cluster::Running(masters)),
+                MasterUrl::LocalCluster(spec) => spec,
+            }
+        }
+        None => {
+            let spec = this_machine(settings);
+            progress.remark(format_args!("no --master given: starting {spec} on this machine"));
+            spec
+        }
+    };
+    if properties.get(keys::EXECUTOR_MEMORY).is_none() && settings.executor_memory > spec.memory {
+        properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;
+    Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties: Vec::new() }))
+}
+
+/// Two Workers with half of the machine each, or one if an executor needs more than that.
+fn this_machine(settings: &ApplicationSettings) -> LocalClusterSpec {
+    let (cores, memory) = (capacity::cores(), capacity::memory());
+    let half = Cores((cores.0 + 1) / 2);
+    let two = cores > Cores(1)
+        && settings.executor_cores.is_none_or(|asked| asked <= half)
+        && settings.executor_memory.0 <= memory.0 / 2;
+    match two {
+        true => LocalClusterSpec { workers: 2, cores: half, memory: firesteel_placement::MiB(memory.0 / 2) },
+        false => LocalClusterSpec { workers: 1, cores, memory },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(text: &str) -> Vec<String> {
+        text.split_whitespace().map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn items_stand_after_three_colons() {
+        assert_eq!(split(words("echo -n")), (words("echo -n"), None));
+        assert_eq!(split(words("echo ::: a ::: b")), (words("echo"), Some(words("a ::: b"))));
+        assert_eq!(split(words("echo :::")), (words("echo"), Some(Vec::new())));
+    }
+
+    #[test]
+    fn blocks_have_a_size_that_a_task_can_take() {
+        assert_eq!(block("1m"), Ok(1 << 20));
+        assert_eq!(block("8m"), Ok(MAX_STDIN));
+        for bad in ["0", "9m", "-1", "x", ""] {
+            assert!(block(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,333 @@
+//! The driver's daemon: the shell around [`Driver`], for whatever owns an application.
+//!
+//! ```ignore
+//! let (driver, mut reports) = driver_daemon::start(application, listen, EndRequests::install()?).await?;
+//! driver.submit(TaskId(0), spec).await?;
+//! driver.end_input().await?;
+//! while let Some(report) = reports.recv().await { .. }    // ends after Report::Done
+//! ```
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
+use std::ops::ControlFlow;
+
+use bytes::Bytes;
+use firesteel_core::address::Address;
+use firesteel_core::driver::{Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, TaskOutcome};
+use firesteel_core::ids::{AttemptId, PeerId, TaskId};
+use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream, TaskSpec};
+use firesteel_core::process::{Command, Placeholder};
+use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_placement::ExecutorLimit;
+use tokio::sync::mpsc;
+
+use crate::clock::Clock;
+use crate::daemon;
+use crate::inbox::{Inbox, OwnerGone};
+use crate::net::{Limits, ListenError, Listener, Welcome};
+use crate::owner::{self, Context, Shell};
+use crate::settings::application::ApplicationSettings;
+use crate::settings::{Properties, SettingError, keys};
+use crate::signals::{EndRequest, EndRequests};
+
+/// An application that runs tasks on Firesteel's own executors.
+#[derive(Clone, Debug)]
+pub struct Application {
+    /// A name for people.
+    pub name: String,
+    /// The Masters to try.
+    pub masters: Vec<Address>,
+    /// Everything else.
+    pub settings: ApplicationSettings,
+}
+
+/// Where a driver waits for its executors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// Where to bind: `spark.driver.bindAddress` and `spark.driver.port`. Port 0 is any free one.
+    pub bind: Address,
+    /// The host that executors are told to dial: `spark.driver.host`. `None`: the host of `bind`, or this
+    /// machine's name if that is all of its addresses.
+    pub advertised: Option<String>,
+}
+
+impl Listen {
+    /// Where the properties say, and otherwise where the Masters' machines can reach this one: on loopback for
+    /// Masters on loopback, else on the address from which this machine talks to the first Master.
+    ///
+    /// # Errors
+    /// The port is none.
+    pub fn of(properties: &Properties, masters: &[Address]) -> Result<Self, SettingError> {
+        let port = |text: &str| text.parse::<u16>().ok();
+        let port = properties.read(keys::DRIVER_PORT, "a port from 0 to 65535", port)?.unwrap_or(0);
+        let advertised = properties.get(keys::DRIVER_HOST).map(str::to_owned);
+        let host =
+            properties.get(keys::DRIVER_BIND_ADDRESS).map(str::to_owned).or_else(|| advertised.clone());
+        let host = host.unwrap_or_else(|| facing(masters));
+        Ok(Self { bind: Address::new(host, port), advertised })
+    }
+}
+
+/// The address of this machine from which the first Master is reached.
+fn facing(masters: &[Address]) -> String {
+    let route = |master: &Address| {
+        let target = (master.host.as_str(), master.port).to_socket_addrs()?.next();
+        let target = target.ok_or(io::ErrorKind::NotFound)?;
+        let any: IpAddr =
+            if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
+        // Nothing is sent: the system only chooses the way.
+        let socket = UdpSocket::bind((any, 0))?;
+        socket.connect(target)?;
+        Ok::<_, io::Error>(socket.local_addr()?.ip().to_string())
+    };
+    masters.iter().find_map(|master| route(master).ok()).unwrap_or_else(|| "127.0.0.1".to_owned())
+}
+
+/// Why a driver could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum DriverError {
+    /// It cannot listen.
+    #[error("cannot wait for executors: {0}")]
+    Listen(#[from] ListenError),
+}
+
+/// What comes out of a driver.
+///
+/// The queue of reports has no bound of its own and needs none: output is bounded by the credit of the attempts
+/// that run, ends of tasks by the tasks that were submitted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Report {
+    /// A piece of an attempt's output. It is to be answered with [`Handle::consumed`].
+    Output {
+        /// Which attempt's.
+        attempt: AttemptId,
+        /// From which stream.
+        stream: Stream,
+        /// The bytes.
+        bytes: Bytes,
+    },
+    /// An attempt came to nothing and will be repeated: its output is worth nothing.
+    DiscardOutput {
+        /// Which attempt's.
+        attempt: AttemptId,
+    },
+    /// A task is over for good.
+    TaskEnded {
+        /// Which.
+        task: TaskId,
+        /// How.
+        outcome: TaskOutcome,
+    },
+    /// A remark. It is in the log already.
+    Note(Note),
+    /// Somebody asked this process to end; the driver cancels.
+    AskedToEnd(EndRequest),
+    /// The application is over.
+    Done(Outcome),
+    /// Somebody asked a second time: everything is dropped as it stands. The last report, as `Done` is.
+    Abandoned(EndRequest),
+}
+
+/// The way into a driver. Its methods wait while the driver has much to do.
+#[derive(Clone, Debug)]
+pub struct Handle {
+    inbox: Inbox<Event>,
+}
+
+impl Handle {
+    /// One more task. Tasks come in the order of their numbers.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn submit(&self, task: TaskId, spec: TaskSpec) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::Submit { task, spec }).await
+    }
+
+    /// No more tasks come.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn end_input(&self) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::InputEnded).await
+    }
+
+    /// Ends all tasks and the application.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn cancel(&self) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::Cancel).await
+    }
+
+    /// So many bytes of an attempt's output were put away, and as many more may come. For threads that are not
+    /// of the runtime.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub fn consumed(&self, attempt: AttemptId, bytes: u64) -> Result<(), OwnerGone> {
+        self.inbox.send_blocking(Event::OutputConsumed { attempt, bytes })
+    }
+}
+
+/// Starts a driver. It runs until it is done, or until it was asked to end twice.
+///
+/// # Errors
+/// It cannot listen for executors.
+pub async fn start(
+    application: Application,
+    listen: Listen,
+    requests: EndRequests,
+) -> Result<(Handle, mpsc::UnboundedReceiver<Report>), DriverError> {
+    daemon::raise_open_files();
+    let listener = Listener::bind(&listen.bind).await?;
+    let port = listener.local().port();
+    let reached = match listen.advertised {
+        Some(host) => Address::new(host, port),
+        None => daemon::reachable(&listen.bind.host, port),
+    };
+    let driver = Driver::new(config(application, &reached));
+    let mut context = Context::new(Role::Driver, &reached.to_string(), Limits::default(), Clock::start());
+    context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
+    tracing::info!("waiting for executors on {reached}");
+    context.raise(Event::Start);
+    let handle = Handle { inbox: context.inbox() };
+    let (sender, reports) = mpsc::unbounded_channel();
+    let shell = DriverShell { reports: sender.clone(), asked: 0 };
+    tokio::spawn(async move {
+        let last = owner::run(driver, shell, context, requests).await;
+        // Whoever started it may have gone.
+        let _ = sender.send(last);
+    });
+    Ok((handle, reports))
+}
+
+fn config(application: Application, driver: &Address) -> Config {
+    let Application { name, masters, settings } = application;
+    let profile = ResourceProfile {
+        cores: settings.executor_cores,
+        memory: Some(settings.executor_memory),
+        resources: settings.executor_resources,
+    };
+    let description = ApplicationDescription {
+        name,
+        user: user(),
+        max_cores: settings.max_cores,
+        command: executor_command(driver, settings.executor_environment),
+        profile,
+        initial_limit: ExecutorLimit::Unlimited,
+    };
+    Config {
+        masters,
+        description,
+        max_task_failures: settings.max_task_failures,
+        output_credit: settings.output_credit,
+        registration_timeout: settings.registration_timeout,
+        starvation_timeout: settings.starvation_timeout,
+        loss_delay: settings.loss_delay,
+        seed: seed(),
+    }
+}
+
+/// Drivers that start at the same time do not dial in step.
+fn seed() -> u64 {
+    RandomState::new().hash_one(std::process::id())
+}
+
+/// Who submits: as Spark, `SPARK_USER` or else the user of this process.
+fn user() -> String {
+    let named = std::env::var("SPARK_USER").ok().filter(|name| !name.is_empty());
+    let id = nix::unistd::getuid();
+    let looked_up = || nix::unistd::User::from_uid(id).ok().flatten().map(|user| user.name);
+    named.or_else(looked_up).unwrap_or_else(|| id.to_string())
+}
+
+fn executor_command(driver: &Address, environment: BTreeMap<String, String>) -> Command {
+    let words = [
+        ("--driver-url", driver.to_string()),
+        ("--app-id", Placeholder::AppId.word().to_owned()),
+        ("--executor-id", Placeholder::ExecutorId.word().to_owned()),
+        ("--worker-id", Placeholder::WorkerId.word().to_owned()),
+        ("--hostname", Placeholder::Hostname.word().to_owned()),
+        ("--cores", Placeholder::Cores.word().to_owned()),
+    ];
+    let flags = words.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
+    Command {
+        program: Placeholder::Firesteel.word().to_owned(),
+        arguments: std::iter::once("executor".to_owned()).chain(flags).collect(),
+        environment,
+    }
+}
+
+/// Performs a driver's effects: talks to Masters and executors, and reports the rest.
+struct DriverShell {
+    reports: mpsc::UnboundedSender<Report>,
+    asked: u32,
+}
+
+impl DriverShell {
+    fn report(&self, report: Report) {
+        // If nobody listens any more, the process is about to end.
+        let _ = self.reports.send(report);
+    }
+}
+
+impl Shell for DriverShell {
+    type Machine = Driver;
+    type End = Report;
+
+    fn deadline() -> Event {
+        Event::Deadline
+    }
+
+    fn disconnected(peer: PeerId) -> Event {
+        Event::Disconnected { peer }
+    }
+
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Report> {
+        match effect {
+            Effect::Connect { master } => {
+                let dialled = master.clone();
+                context.peers.dial(&dialled, Role::Master, from_master, |result| match result {
+                    Ok(peer) => Event::Connected { peer, master },
+                    Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+                });
+            }
+            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Executor(message) } => context.peers.send(peer, &message),
+            Effect::Close { peer } => context.peers.close(peer),
+            Effect::Output { attempt, stream, bytes } => {
+                self.report(Report::Output { attempt, stream, bytes });
+            }
+            Effect::DiscardOutput { attempt } => self.report(Report::DiscardOutput { attempt }),
+            Effect::TaskEnded { task, outcome } => self.report(Report::TaskEnded { task, outcome }),
+            Effect::Done(outcome) => return ControlFlow::Break(Report::Done(outcome)),
+            Effect::Note(note) => {
+                // Whoever gets the reports words what matters to people.
+                tracing::info!("{note}");
+                self.report(Report::Note(note));
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Report, Event> {
+        self.asked += 1;
+        if self.asked > 1 {
+            // Now, and not when the last messages are flushed.
+            self.report(Report::Abandoned(request));
+            return ControlFlow::Break(Report::Abandoned(request));
+        }
+        self.report(Report::AskedToEnd(request));
+        ControlFlow::Continue(Event::Cancel)
+    }
+}
+
+fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
+}
+
+fn from_executor(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Executor(wire::decode(body)?) })
+}

@@ -1,0 +1,386 @@
+//! One run: items in, tasks through the driver, outputs out.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use firesteel_core::NoteLevel;
+use firesteel_core::driver::{Note, Outcome, TaskOutcome};
+use firesteel_core::ids::TaskId;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
+use tokio::sync::{Semaphore, mpsc};
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::input::{Content, Input, InputError, Item};
+use super::outlet::{Outlet, OutletError, Piece, Place};
+use super::printer::PrintError;
+use super::progress::{Progress, Standing};
+use super::summary::{Summary, Tally, shown};
+use super::template::Template;
+use crate::driver_daemon::{Handle, Report};
+use crate::signals::{EndRequest, EndRequests};
+
+/// How many items may be begun and not printed: those that wait for an earlier one.
+const WINDOW: usize = 100_000;
+
+/// How often the bar is drawn, and a closed standard output looked for.
+const TICK: Duration = Duration::from_millis(100);
+
+/// Tasks that may wait at the driver: for each core, at least, and at most.
+const WAITING: (i64, i64, i64) = (4, 64, 65_536);
+
+/// Bytes of blocks that may wait at the driver.
+const WAITING_BYTES: usize = 64 << 20;
+
+/// How a run ended.
+#[derive(Debug)]
+pub enum Ending {
+    /// Every item is over, well or not, and everything is printed.
+    Completed,
+    /// The items ended early; those before are over and printed.
+    BadInput,
+    /// Nobody reads the output any more.
+    ReaderGone,
+    /// The output cannot be kept or printed.
+    OutputLost,
+    /// Somebody asked for the end.
+    Asked(EndRequest),
+    /// Somebody asked again, and nothing was waited for.
+    Abandoned(EndRequest),
+    /// The Master ended the application.
+    Removed,
+    /// No Master took the application.
+    NoMaster,
+}
+
+/// What a run is made of.
+pub struct Run {
+    input: Input,
+    template: Template,
+    driver: Handle,
+    outlet: Outlet,
+    progress: Progress,
+    window: Arc<Semaphore>,
+    tally: Tally,
+    /// Items whose tasks are not over.
+    pending: BTreeMap<TaskId, Pending>,
+    /// Bytes of their standard input.
+    pending_bytes: usize,
+    more: More,
+    unreachable: BTreeSet<String>,
+    started: Instant,
+    /// When the first executor was ready.
+    first_executor: Option<Instant>,
+    ending: Ending,
+}
+
+#[derive(Debug)]
+struct Pending {
+    number: u64,
+    item: String,
+    bytes: usize,
+    place: Place,
+}
+
+/// Why the work is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Last {
+    /// The application is.
+    Report,
+    /// The user does not want to wait for it.
+    Abandoned,
+    /// There is no use in going on.
+    Own,
+}
+
+/// Whether items are still taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum More {
+    Yes,
+    No,
+}
+
+impl Run {
+    /// A run that has not begun.
+    #[must_use]
+    pub fn new(input: Input, template: Template, driver: Handle, outlet: Outlet, progress: Progress) -> Self {
+        Self {
+            input,
+            template,
+            driver,
+            outlet,
+            progress,
+            window: Arc::new(Semaphore::new(WINDOW)),
+            tally: Tally::new(),
+            pending: BTreeMap::new(),
+            pending_bytes: 0,
+            more: More::Yes,
+            unreachable: BTreeSet::new(),
+            started: Instant::now(),
+            first_executor: None,
+            ending: Ending::Completed,
+        }
+    }
+
+    /// Runs it to its end.
+    pub async fn finish(mut self, mut reports: mpsc::UnboundedReceiver<Report>) -> (Ending, Summary) {
+        match (self.work(&mut reports).await, EndRequests::install()) {
+            (Last::Abandoned, _) | (Last::Report | Last::Own, Err(_)) => {}
+            // A slow reader keeps nobody who wants to go.
+            (last, Ok(mut requests)) => tokio::select! {
+                () = self.conclude(last, &mut reports) => {}
+                request = requests.next() => self.ending = Ending::Abandoned(request),
+            },
+        }
+        self.progress.finish();
+        (self.ending, self.tally.close(self.started.elapsed()))
+    }
+
+    async fn work(&mut self, reports: &mut mpsc::UnboundedReceiver<Report>) -> Last {
+        let mut tick = interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let wants_item = self.wants_item();
+            let window = Arc::clone(&self.window);
+            let input = &mut self.input;
+            let item = async {
+                let place = window.acquire_owned().await.expect("it is never closed");
+                (place, input.next().await)
+            };
+            tokio::select! {
+                report = reports.recv() => match report {
+                    Some(report) => if let Some(last) = self.on_report(report) { return last },
+                    // The driver is gone without a last word: it has panicked, and has said so.
+                    None => {
+                        self.lose_output("the driver ended unexpectedly");
+                        return Last::Report;
+                    }
+                },
+                (place, item) = item, if wants_item => self.on_item(place, item).await,
+                error = self.outlet.broken() => {
+                    self.on_broken(&error);
+                    return Last::Own;
+                }
+                _ = tick.tick() => {
+                    self.progress.update(&self.standing());
+                    if stdout_is_closed() {
+                        self.end_with(Ending::ReaderGone);
+                        return Last::Own;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Prints what there is to print, or ends the application for which nobody prints any more.
+    async fn conclude(&mut self, last: Last, reports: &mut mpsc::UnboundedReceiver<Report>) {
+        match last {
+            Last::Abandoned => {}
+            Last::Report => {
+                self.progress.update(&self.standing());
+                if let Err(error) = self.outlet.close().await {
+                    self.on_broken(&error);
+                }
+            }
+            Last::Own => {
+                self.more = More::No;
+                // Refused if it is over already.
+                let _ = self.driver.cancel().await;
+                while let Some(report) = reports.recv().await {
+                    if self.on_report(report).is_some() {
+                        break;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether one more item fits at the driver: enough wait that no core does.
+    fn wants_item(&self) -> bool {
+        let (_, cores) = self.tally.ready();
+        let (each, least, most) = WAITING;
+        let room = cores.0.saturating_mul(each).clamp(least, most).saturating_add(cores.0);
+        let fits = i64::try_from(self.pending.len()).unwrap_or(i64::MAX) < room;
+        let running = usize::try_from(cores.0).unwrap_or(0);
+        let average = self.pending_bytes / self.pending.len().max(1);
+        self.more == More::Yes && fits && self.pending_bytes < WAITING_BYTES + running * average
+    }
+
+    async fn on_item(&mut self, place: Place, item: Option<Result<Item, InputError>>) {
+        match item {
+            Some(Ok(Item { number, content })) => {
+                let bytes = match &content {
+                    Content::Argument(_) => 0,
+                    Content::Block { bytes, .. } => bytes.len(),
+                };
+                let item = shown(&content);
+                match self.template.task(content) {
+                    Ok(task) => {
+                        let id = TaskId(self.tally.summary.items);
+                        self.tally.summary.items += 1;
+                        self.pending_bytes += bytes;
+                        self.pending.insert(id, Pending { number, item, bytes, place });
+                        // Refused only when the application is over, and then its end is on the way.
+                        let _ = self.driver.submit(id, task).await;
+                    }
+                    Err(error) => self.end_input(format!("item {number} ({item}): {error}")).await,
+                }
+            }
+            Some(Err(error)) => self.end_input(error.to_string()).await,
+            None => {
+                self.more = More::No;
+                let _ = self.driver.end_input().await;
+            }
+        }
+    }
+
+    /// The items end early; those before are still done.
+    async fn end_input(&mut self, error: String) {
+        self.progress.error(&error);
+        self.tally.summary.error = Some(error);
+        self.end_with(Ending::BadInput);
+        self.more = More::No;
+        let _ = self.driver.end_input().await;
+    }
+
+    /// The end of it, if that was the last one.
+    fn on_report(&mut self, report: Report) -> Option<Last> {
+        match report {
+            Report::Output { attempt, stream, bytes } => {
+                self.outlet.put(Piece::Output { attempt, stream, bytes });
+            }
+            Report::DiscardOutput { attempt } => {
+                self.tally.summary.repeated_attempts += 1;
+                self.outlet.put(Piece::Discarded { attempt });
+            }
+            Report::TaskEnded { task, outcome } => self.on_task_ended(task, &outcome),
+            Report::Note(note) => self.on_note(note),
+            Report::AskedToEnd(request) => {
+                self.more = More::No;
+                self.end_with(Ending::Asked(request));
+            }
+            Report::Done(outcome) => {
+                self.on_done(outcome);
+                return Some(Last::Report);
+            }
+            Report::Abandoned(request) => {
+                self.ending = Ending::Abandoned(request);
+                return Some(Last::Abandoned);
+            }
+        }
+        None
+    }
+
+    fn on_task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
+        let Some(Pending { number, item, bytes, place }) = self.pending.remove(&task) else { return };
+        self.pending_bytes -= bytes;
+        self.tally.add_outcome(number, &item, outcome);
+        let last = match outcome {
+            TaskOutcome::Succeeded { attempt, .. } | TaskOutcome::Failed { attempt, .. } => Some(*attempt),
+            TaskOutcome::Cancelled | TaskOutcome::TooLong { .. } => None,
+        };
+        self.outlet.put(Piece::Ended { task, last, place });
+    }
+
+    fn on_note(&mut self, note: Note) {
+        match &note {
+            Note::Registered { app, .. } => self.tally.summary.app = Some(app.clone()),
+            Note::ExecutorRegistered { executor, host, cores } => {
+                self.first_executor.get_or_insert_with(Instant::now);
+                self.tally.add_executor(*executor, host.clone(), *cores);
+            }
+            Note::ExecutorLost { executor, loss, .. } => self.tally.lose_executor(*executor, loss),
+            // Once for each Master and error is enough.
+            Note::MasterUnreachable { .. } if !self.unreachable.insert(note.to_string()) => return,
+            // Repeated attempts are counted; what failed for good is in the summary.
+            Note::TaskFailed { .. } => return,
+            Note::MasterUnreachable { .. }
+            | Note::MasterLost { .. }
+            | Note::ExecutorAdded { .. }
+            | Note::ExecutorRefused { .. }
+            | Note::WorkerRemoved { .. }
+            | Note::TaskTooLarge { .. }
+            | Note::NeverFits { .. }
+            | Note::NoExecutor { .. }
+            | Note::CreditExceeded { .. }
+            | Note::UnexpectedMessage { .. }
+            | Note::UnexpectedTask { .. } => {}
+        }
+        match (note.level(), &self.ending) {
+            (NoteLevel::Warn, Ending::Completed) => self.progress.remark(&note),
+            (NoteLevel::Info | NoteLevel::Warn, _) => {}
+        }
+    }
+
+    fn on_done(&mut self, outcome: Outcome) {
+        match outcome {
+            // A user who gave up was heard before.
+            Outcome::Completed | Outcome::Cancelled => {}
+            Outcome::Removed(end) => {
+                let error = format!("the Master ended the application: {end}");
+                self.progress.error(&error);
+                self.tally.summary.error = Some(error);
+                self.end_with(Ending::Removed);
+            }
+            Outcome::NoMaster { errors } => {
+                let list: Vec<String> =
+                    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
+                let error = format!("no Master took the application: {}", list.join("; "));
+                self.progress.error(&error);
+                self.tally.summary.error = Some(error);
+                self.end_with(Ending::NoMaster);
+            }
+        }
+    }
+
+    fn on_broken(&mut self, error: &OutletError) {
+        match error {
+            OutletError::Print(PrintError::Closed(_)) => self.end_with(Ending::ReaderGone),
+            OutletError::Print(_) | OutletError::Spool(_) | OutletError::Thread(_) | OutletError::Gone => {
+                self.lose_output(&error.to_string());
+            }
+        }
+    }
+
+    fn lose_output(&mut self, error: &str) {
+        self.progress.error(error);
+        self.tally.summary.error = Some(error.to_owned());
+        self.end_with(Ending::OutputLost);
+    }
+
+    /// The first reason counts.
+    fn end_with(&mut self, ending: Ending) {
+        if matches!(self.ending, Ending::Completed) {
+            self.ending = ending;
+        }
+    }
+
+    fn standing(&self) -> Standing {
+        let (executors, cores) = self.tally.ready();
+        let summary = &self.tally.summary;
+        let total = match self.more {
+            More::Yes => self.input.count(),
+            More::No => Some(summary.items),
+        };
+        let elapsed = self.first_executor.map(|first| first.elapsed()).unwrap_or_default();
+        Standing {
+            done: self.tally.done(),
+            failed: summary.failed,
+            total,
+            executors,
+            cores: cores.0,
+            elapsed,
+        }
+    }
+}
+
+/// Whether whoever read our standard output has gone. It shows without a write, which may be far off.
+fn stdout_is_closed() -> bool {
+    let stdout = io::stdout();
+    let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
+    let gone = PollFlags::POLLERR | PollFlags::POLLHUP;
+    poll(&mut fds, PollTimeout::ZERO).is_ok()
+        && fds[0].revents().is_some_and(|events| events.intersects(gone))
+}
