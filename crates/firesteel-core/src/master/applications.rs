@@ -75,7 +75,13 @@ impl Master {
         let accepted = self.is_own(peer, app);
         if accepted {
             for executor in executors {
-                self.kill_executor(ExecutorKey { app: app.clone(), executor });
+                if self.kill_executor(ExecutorKey { app: app.clone(), executor }) {
+                    let state = ExecutorState::Killed(None);
+                    self.tell_driver(
+                        peer,
+                        MasterToDriver::ExecutorUpdated { executor, state, lost_host: None },
+                    );
+                }
             }
             self.pass = Pass::Due;
         }
@@ -139,21 +145,18 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Forgets an executor and has its Worker end it. Its report will come as one of an unknown executor.
-    fn kill_executor(&mut self, executor: ExecutorKey) {
-        let Some(application) = self.applications.get_mut(&executor.app) else { return };
+    /// Forgets an executor and has its Worker end it, whose report will come as one of an unknown executor. Tells
+    /// whether there was such an executor.
+    fn kill_executor(&mut self, executor: ExecutorKey) -> bool {
+        let Some(application) = self.applications.get_mut(&executor.app) else { return false };
         let end = ExecutorState::Killed(None);
-        let Some((worker, grant)) = application.remove_executor(executor.executor, end.clone()) else {
-            return;
-        };
-        let driver = application.peer;
+        let Some((worker, grant)) = application.remove_executor(executor.executor, end) else { return false };
         let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
         row.executors.remove(&executor);
         row.capacity.give_back(grant);
-        let worker_peer = row.peer;
-        let (id, lost_host) = (executor.executor, None);
-        self.tell_worker(worker_peer, MasterToWorker::KillExecutor { executor });
-        self.tell_driver(driver, MasterToDriver::ExecutorUpdated { executor: id, state: end, lost_host });
+        let peer = row.peer;
+        self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
+        true
     }
 }
 

@@ -1,7 +1,7 @@
 //! The Master: knows the Workers and applications, and decides which Worker runs which executor.
 //!
 //! Handlers change the tables and mark that a scheduling pass is due; the pass runs once, at the end of the
-//! event ([`settle`]). What there is to place, and where, `firesteel_placement` decides.
+//! event (`settle`). What there is to place, and where, `firesteel_placement` decides.
 //!
 //! There is no connection here, only the number of one: a Worker and an application each belong to a
 //! connection, and with the connection they go.

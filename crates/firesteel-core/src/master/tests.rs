@@ -446,7 +446,7 @@ fn a_driver_that_vanishes_fails_its_application_and_one_that_says_so_finishes_it
             false => bench.apply(Event::Disconnected { peer: DRIVER }),
         };
         let finished = to_worker(1, MasterToWorker::ApplicationFinished { app: app() });
-        assert_eq!(effects, [kill(1, 0), updated(0, ExecutorState::Killed(None)), finished]);
+        assert_eq!(effects, [kill(1, 0), finished]);
         assert_eq!(bench.master.view().completed[0].state, state);
         assert_eq!(bench.master.view().workers[0].cores_used, Cores(0));
     }

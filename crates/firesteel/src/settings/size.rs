@@ -81,7 +81,7 @@ pub fn bytes(text: &str, plain: Unit) -> Result<u64, SizeError> {
 /// Memory, rounded down to whole MiB.
 ///
 /// # Errors
-/// As [`bytes`], and it is less than 1 MiB.
+/// As [`bytes()`], and it is less than 1 MiB.
 pub fn memory(text: &str, plain: Unit) -> Result<MiB, SizeError> {
     match bytes(text, plain)? >> 20 {
         0 => Err(SizeError::LessThanMiB { text: text.to_owned() }),
