@@ -118,6 +118,11 @@ impl Daemon {
         self.stderr.so_far()
     }
 
+    /// What it has written to standard output, once it has ended.
+    pub(crate) fn output(&self) -> String {
+        self.stdout.whole()
+    }
+
     /// Waits for a line of its log that has all of these words, and returns it.
     pub(crate) fn wait_for_line(&self, words: &[&str]) -> String {
         self.stderr.wait_for_line(words)

@@ -10,5 +10,6 @@ mod cluster;
 mod driver;
 mod executor;
 mod local_cluster;
+mod map;
 mod wire;
 mod worker;

@@ -331,3 +331,35 @@ fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
 fn from_executor(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: Inbound::Executor(wire::decode(body)?) })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(pairs: &[&str], master: &str) -> Result<Listen, SettingError> {
+        Listen::of(&Properties::parse(pairs.iter().copied())?, &[Address::new(master, 7077)])
+    }
+
+    #[test]
+    fn a_driver_listens_where_it_is_told_or_where_masters_reach_it() {
+        let at = |host: &str, port, advertised: Option<&str>| {
+            Ok(Listen { bind: Address::new(host, port), advertised: advertised.map(str::to_owned) })
+        };
+        assert_eq!(listen(&[], "127.0.0.1"), at("127.0.0.1", 0, None));
+        assert_eq!(listen(&["spark.driver.port=7100"], "127.0.0.1"), at("127.0.0.1", 7100, None));
+        assert_eq!(listen(&["spark.driver.host=me"], "127.0.0.1"), at("me", 0, Some("me")));
+        let both = ["spark.driver.host=me", "spark.driver.bindAddress=0.0.0.0"];
+        assert_eq!(listen(&both, "127.0.0.1"), at("0.0.0.0", 0, Some("me")));
+        assert!(listen(&["spark.driver.port=70000"], "127.0.0.1").is_err());
+    }
+
+    #[test]
+    fn an_executors_command_has_every_word_that_its_worker_fills_in() {
+        let command = executor_command(&Address::new("me", 7100), BTreeMap::new());
+        assert_eq!(
+            command.to_string(),
+            "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \
+             --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}}"
+        );
+    }
+}

@@ -259,3 +259,88 @@ fn as_text<S: Serializer>(app: &Option<AppId>, serializer: S) -> Result<S::Ok, S
 fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok, S::Error> {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX).serialize(serializer)
 }
+
+#[cfg(test)]
+mod tests {
+    use firesteel_core::ids::{AttemptId, TaskId};
+    use firesteel_core::process::ExitStatus;
+
+    use super::*;
+
+    fn failed(executor: u32, status: ExitStatus) -> TaskOutcome {
+        let attempt = AttemptId { task: TaskId(0), attempt: 3 };
+        let cause = FailureCause::Ended(TaskEnd::Exited(status));
+        TaskOutcome::Failed { attempt, executor: ExecutorId(executor), failures: 4, cause }
+    }
+
+    fn tally() -> Tally {
+        let mut tally = Tally::new();
+        for (executor, host) in [(0, "a"), (1, "b"), (2, "b")] {
+            tally.add_executor(ExecutorId(executor), host.into(), Cores(4));
+        }
+        tally.lose_executor(ExecutorId(2), &"gone");
+        let attempt = AttemptId { task: TaskId(0), attempt: 0 };
+        tally.add_outcome(1, "x", &TaskOutcome::Succeeded { attempt, executor: ExecutorId(1) });
+        tally.add_outcome(2, "y", &failed(2, ExitStatus::Signal(9)));
+        tally.add_outcome(3, "z", &TaskOutcome::Cancelled);
+        tally.summary.items = 3;
+        tally
+    }
+
+    #[test]
+    fn items_are_counted_where_they_ended() {
+        let tally = tally();
+        assert_eq!((tally.done(), tally.ready()), (3, (2, Cores(8))));
+        let summary = tally.close(Duration::from_millis(1500));
+        let hosts = BTreeMap::from([
+            ("a".to_owned(), HostUse { executors: 1, cores: 4, items: 0 }),
+            ("b".to_owned(), HostUse { executors: 2, cores: 8, items: 2 }),
+        ]);
+        assert_eq!(summary.hosts, hosts);
+        assert_eq!(
+            summary.to_string(),
+            "3 items in 1.50 s: 1 succeeded, 1 failed, 1 cancelled\
+             \n  on a: 0 items, 1 executors, 4 cores\
+             \n  on b: 2 items, 2 executors, 8 cores\
+             \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts"
+        );
+    }
+
+    #[test]
+    fn the_json_has_a_schema_number_and_every_count() {
+        let json: serde_json::Value =
+            serde_json::from_str(&tally().close(Duration::from_millis(1500)).to_json()).expect("JSON");
+        assert_eq!((json["schema"].as_u64(), json["elapsed_ms"].as_u64()), (Some(1), Some(1500)));
+        assert_eq!(json["failures"][0]["exit_code"], 137);
+        assert_eq!(json["executors"][2]["lost"], "gone");
+        assert!(json["app"].is_null() && json["error"].is_null());
+    }
+
+    #[test]
+    fn only_the_first_failures_are_named() {
+        let mut tally = Tally::new();
+        for number in 1..=12 {
+            tally.add_outcome(number, "x", &failed(0, ExitStatus::Code(1)));
+        }
+        let text = tally.close(Duration::ZERO).to_string();
+        assert_eq!(text.matches("failed: item").count(), 10);
+        assert!(text.ends_with("and 2 more failed"), "{text}");
+    }
+
+    #[test]
+    fn a_long_item_is_shown_in_part_and_on_one_line() {
+        let argument = |text: &str| shown(&Content::Argument(text.into()));
+        assert_eq!(argument("a\nb"), "a\u{fffd}b");
+        assert_eq!(argument(&"é".repeat(SHOWN)), "é".repeat(SHOWN));
+        assert_eq!(argument(&"x".repeat(SHOWN + 1)), format!("{}...", "x".repeat(SHOWN)));
+    }
+
+    #[test]
+    fn durations_read_well() {
+        for (millis, text) in
+            [(420, "0.42 s"), (75_000, "75.0 s"), (610_000, "10 min 10 s"), (7_500_000, "2 h 05 min")]
+        {
+            assert_eq!(seconds(Duration::from_millis(millis)), text);
+        }
+    }
+}

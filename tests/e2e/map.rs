@@ -1,0 +1,467 @@
+//! `firesteel map`: what a user sees, where it ran, and what is left when something dies.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, firesteel, processes, run, run_with_input, wait_for};
+
+const LOCAL: [&str; 2] = ["--master", "local-cluster[2,2,1024]"];
+
+/// `firesteel map` on a small cluster of its own.
+fn map(arguments: &[&str]) -> Command {
+    let mut command = firesteel();
+    command.arg("map").args(LOCAL).args(arguments);
+    command
+}
+
+/// `firesteel map` on a cluster that runs.
+fn map_on(master: &Daemon, arguments: &[&str]) -> Command {
+    let mut command = firesteel();
+    command.args(["map", "--master", master.url()]).args(arguments);
+    command
+}
+
+/// A Master and Workers of two cores, each with its work directory.
+struct Cluster {
+    workers: Vec<Daemon>,
+    master: Daemon,
+    directory: TempDir,
+}
+
+impl Cluster {
+    fn start(workers: usize) -> Self {
+        let mut cluster = Self { workers: Vec::new(), master: Daemon::master(&[]), directory: directory() };
+        for _ in 0..workers {
+            cluster.add_worker(2);
+        }
+        cluster
+    }
+
+    fn add_worker(&mut self, cores: u32) {
+        let work = self.work_dir(self.workers.len());
+        let cores = cores.to_string();
+        self.workers.push(Daemon::worker(&self.master, &work, &["--cores", &cores, "--memory", "2g"]));
+        let workers = self.workers.len();
+        wait_for("the Worker to register", || {
+            (self.master.status()["workers"].as_array()?.len() == workers).then_some(())
+        });
+    }
+
+    fn work_dir(&self, worker: usize) -> PathBuf {
+        self.directory.path().join(format!("work-{worker}"))
+    }
+
+    /// The executors of a Worker that run.
+    fn executors(&self, worker: usize) -> Vec<u32> {
+        let children = processes::children_of(self.workers[worker].pid());
+        let is_executor =
+            |pid: &u32| processes::command_line(*pid).iter().any(|word| word == "--executor-id");
+        children.into_iter().filter(is_executor).collect()
+    }
+}
+
+fn directory() -> TempDir {
+    tempfile::tempdir().expect("a temporary directory")
+}
+
+fn kill_nine(pid: u32) {
+    let pid = i32::try_from(pid).expect("a process id is a positive i32");
+    kill(Pid::from_raw(pid), Signal::SIGKILL).expect("it runs");
+}
+
+/// A script that says in `directory` that it runs, waits until `directory/go` exists, and goes on with `then`.
+fn gated(directory: &Path, then: &str) -> String {
+    let place = directory.display();
+    format!("touch {place}/began-$0; while [ ! -e {place}/go ]; do sleep 0.02; done; {then}")
+}
+
+fn began(directory: &Path) -> usize {
+    let names = fs::read_dir(directory).expect("a directory").flatten().map(|entry| entry.file_name());
+    names.filter(|name| name.to_string_lossy().starts_with("began-")).count()
+}
+
+fn open_gate(directory: &Path) {
+    fs::write(directory.join("go"), "").expect("a file");
+}
+
+fn no_process_is_left(pids: &[u32]) {
+    wait_for("all processes to end", || pids.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+}
+
+fn files_of_the_repository() -> Vec<u8> {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let folders = ["crates", "tests", "docs", "fixtures"].map(|folder| format!("{root}/{folder}"));
+    let found = run(Command::new("find").args(folders).args(["-type", "f", "-print0"]));
+    assert_eq!(found.code(), 0, "{found}");
+    assert!(found.stdout.matches('\0').count() > 100, "{found}");
+    found.stdout.into_bytes()
+}
+
+#[test]
+fn checksums_of_every_file_are_those_of_xargs_and_come_from_two_executors() {
+    let cluster = Cluster::start(2);
+    let gate = directory();
+    let files = files_of_the_repository();
+    let expected = run_with_input(Command::new("xargs").args(["-0", "sha256sum"]), files.clone());
+    assert_eq!(expected.code(), 0, "{expected}");
+    let list = gate.path().join("list");
+    fs::write(&list, files).expect("a file");
+
+    let script =
+        format!("while [ ! -e {}/go ]; do sleep 0.02; done; sha256sum \"$0\"", gate.path().display());
+    let list = list.to_str().expect("UTF-8");
+    let mut running = Daemon::spawn(&mut map_on(
+        &cluster.master,
+        &["-0", "-i", list, "--summary", "json", "--", "sh", "-c", &script],
+    ));
+    let executors: Vec<Vec<u32>> = wait_for("an executor on each Worker", || {
+        let executors: Vec<Vec<u32>> = (0..2).map(|worker| cluster.executors(worker)).collect();
+        executors.iter().all(|of_worker| !of_worker.is_empty()).then_some(executors)
+    });
+    let mut places = BTreeSet::new();
+    for (worker, executors) in executors.iter().enumerate() {
+        let work = cluster.work_dir(worker).canonicalize().expect("it is there");
+        for pid in executors {
+            assert_eq!(processes::parent_of(*pid), Some(cluster.workers[worker].pid()));
+            let place = processes::directory_of(*pid).expect("it runs");
+            assert!(place.starts_with(&work), "{place:?} is not in {work:?}");
+            assert!(places.insert(place), "two executors share a directory");
+        }
+    }
+    open_gate(gate.path());
+    assert_eq!(running.wait(), 0, "{}", running.log());
+    assert_eq!(running.output(), expected.stdout);
+    let summary: Value =
+        serde_json::from_str(running.log().lines().last().expect("a summary")).expect("JSON");
+    let used = summary["executors"].as_array().expect("a list");
+    assert!(used.len() >= 2 && used.iter().all(|executor| executor["items"].as_u64() > Some(0)), "{summary}");
+    no_process_is_left(&executors.concat());
+}
+
+#[test]
+fn outputs_come_in_input_order_however_long_items_take() {
+    let done = run(&mut map(&[
+        "--",
+        "sh",
+        "-c",
+        "sleep 0.$((9 - $0)); echo $0; echo e$0 >&2",
+        ":::",
+        "1",
+        "3",
+        "9",
+        "2",
+    ]));
+    assert_eq!((done.code(), done.stdout.as_str()), (0, "1\n3\n9\n2\n"), "{done}");
+    let errors: Vec<&str> = done.stderr.lines().filter(|line| line.len() == 2).collect();
+    assert_eq!(errors, ["e1", "e3", "e9", "e2"], "{done}");
+}
+
+#[test]
+fn unordered_outputs_come_as_items_end() {
+    let gate = directory();
+    let path = gate.path().display();
+    let script = format!(
+        "if [ $0 = a ]; then while [ ! -e {path}/b ]; do sleep 0.02; done; else touch {path}/b; fi; echo $0"
+    );
+    let ordered = run(&mut map(&["--", "sh", "-c", &script, ":::", "a", "b"]));
+    assert_eq!(ordered.stdout, "a\nb\n", "{ordered}");
+    fs::remove_file(gate.path().join("b")).expect("it was made");
+    // The one ends while the other still waits for a file that only this test makes.
+    let script = format!("if [ $0 = a ]; then while [ ! -e {path}/b ]; do sleep 0.02; done; fi; echo $0");
+    let mut child = map(&["--unordered", "--", "sh", "-c", &script, ":::", "a", "b"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary can be started");
+    let mut lines = BufReader::new(child.stdout.take().expect("it is piped")).lines();
+    assert_eq!(lines.next().expect("a line").expect("text"), "b");
+    fs::write(gate.path().join("b"), "").expect("a file");
+    assert_eq!(lines.next().expect("a line").expect("text"), "a");
+    assert!(child.wait().expect("it is our child").success());
+}
+
+#[test]
+fn an_item_fills_holes_or_comes_last_wherever_it_comes_from() {
+    let list = directory();
+    let file = list.path().join("items");
+    fs::write(&file, "a b\n\n'\"$x").expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    for (arguments, input, expected) in [
+        (&["--", "echo", "-", ":::", "a b", "{}"][..], "", "- a b\n- {}\n"),
+        (&["--", "echo", "<{}>", "{}{}", ":::", "x"], "", "<x> xx\n"),
+        (&["-i", file, "--", "echo", "[{}]"], "", "[a b]\n[]\n['\"$x]\n"),
+        (&["--", "echo", "it"], "1\n2", "it 1\nit 2\n"),
+        (&["-0", "--", "printf", "%s;"], "a\nb\0c\0", "a\nb;c;"),
+        (&["--", "echo"], "", ""),
+        (&["--", "echo", ":::"], "ignored\n", ""),
+        (&["--env", "COLOUR=red", "--", "sh", "-c", "echo $COLOUR $0", ":::", "x"], "", "red x\n"),
+        (&["--chdir", "/usr", "--", "sh", "-c", "pwd; : $0", ":::", "x"], "", "/usr\n"),
+    ] {
+        let done = run_with_input(&mut map(arguments), input.into());
+        assert_eq!((done.code(), done.stdout.as_str()), (0, expected), "{arguments:?}: {done}");
+    }
+    let here = std::env::current_dir().expect("a directory");
+    let done = run(&mut map(&["--", "sh", "-c", "pwd", ":::", "x"]));
+    assert_eq!(done.stdout.trim(), here.to_str().expect("UTF-8"), "{done}");
+    let done = run(&mut map(&["--chdir", "executor", "--", "sh", "-c", "pwd", ":::", "x"]));
+    assert!(done.stdout.contains("/app-"), "{done}");
+}
+
+#[test]
+fn blocks_of_whole_lines_reach_standard_input() {
+    let lines: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+    let done = run_with_input(
+        &mut map(&["--pipe", "--block", "64k", "--", "wc", "-lc"]),
+        lines.clone().into_bytes(),
+    );
+    assert_eq!(done.code(), 0, "{done}");
+    let counts: Vec<Vec<usize>> = done
+        .stdout
+        .lines()
+        .map(|line| line.split_whitespace().map(|word| word.parse().expect("a number")).collect())
+        .collect();
+    assert_eq!(counts.iter().map(|count| count[0]).sum::<usize>(), 100_000);
+    assert_eq!(counts.iter().map(|count| count[1]).sum::<usize>(), lines.len());
+    assert!(counts.len() >= 9 && counts.iter().all(|count| count[1] <= 64 << 10), "{counts:?}");
+    let cat =
+        run_with_input(&mut map(&["--pipe", "--block", "64k", "--", "cat"]), lines.clone().into_bytes());
+    assert_eq!(cat.stdout, lines);
+}
+
+#[test]
+fn a_failing_item_is_tried_again_and_only_its_last_attempt_is_shown() {
+    let script = "echo out $0 $FIRESTEEL_TASK_ATTEMPT; echo err $0 $FIRESTEEL_TASK_ATTEMPT >&2; \
+                  case $0 in bad) exit 7;; flaky) [ $FIRESTEEL_TASK_ATTEMPT = 2 ];; esac";
+    let done = run(&mut map(&["--summary", "json", "--", "sh", "-c", script, ":::", "good", "flaky", "bad"]));
+    assert_eq!(done.code(), 1, "{done}");
+    assert_eq!(done.stdout, "out good 0\nout flaky 2\nout bad 3\n");
+    let errors: Vec<&str> = done.stderr.lines().filter(|line| line.starts_with("err ")).collect();
+    assert_eq!(errors, ["err good 0", "err flaky 2", "err bad 3"], "{done}");
+    let summary: Value = serde_json::from_str(done.stderr.lines().last().expect("a summary")).expect("JSON");
+    let numbers = ["items", "succeeded", "failed", "repeated_attempts"].map(|key| summary[key].as_u64());
+    assert_eq!(numbers, [Some(3), Some(2), Some(1), Some(5)], "{summary}");
+    let failure = &summary["failures"][0];
+    assert_eq!((failure["number"].as_u64(), failure["item"].as_str()), (Some(3), Some("bad")), "{summary}");
+    assert_eq!(
+        (failure["exit_code"].as_i64(), failure["failures"].as_u64()),
+        (Some(7), Some(4)),
+        "{summary}"
+    );
+
+    let once = run(&mut map(&["--conf", "spark.task.maxFailures=1", "--", "sh", "-c", script, ":::", "bad"]));
+    assert_eq!((once.code(), once.stdout.as_str()), (1, "out bad 0\n"), "{once}");
+    assert!(once.stderr.contains("failed: item 1 (bad): exit code 7"), "{once}");
+}
+
+#[test]
+fn a_command_that_does_not_exist_is_named() {
+    let done = run(&mut map(&["--", "no-such-command", ":::", "x"]));
+    assert_eq!(done.code(), 1, "{done}");
+    assert!(
+        done.stderr.contains("no-such-command") && done.stderr.contains("cannot start the program"),
+        "{done}"
+    );
+}
+
+#[test]
+fn wrong_usage_and_bad_input_are_told_in_one_line() {
+    for (arguments, input, code, words) in [
+        (
+            &["--input", "/nowhere/items", "--", "echo"][..],
+            &b""[..],
+            2,
+            "cannot open /nowhere/items: No such file",
+        ),
+        (&["--pipe", "--", "cat", ":::", "a"], b"", 2, "--pipe reads blocks of lines"),
+        (&["-i", "x", "--", "cat", ":::", "a"], b"", 2, "not from both"),
+        (&["--block", "9m", "--pipe", "--", "cat"], b"", 2, "--block cannot be"),
+        (&["--executor-cores", "two", "--", "cat"], b"", 2, "spark.executor.cores"),
+        (&["--env", "NO_SUCH_VARIABLE_HERE", "--", "cat"], b"", 2, "NO_SUCH_VARIABLE_HERE"),
+        (&["--", "echo"], b"\xff\n", 2, "record 1: byte 1 is not UTF-8"),
+        (&["--", ":::", "a"], b"", 2, "there is no command"),
+    ] {
+        let done = run_with_input(&mut map(arguments), input.to_vec());
+        assert_eq!(done.code(), code, "{arguments:?}: {done}");
+        assert!(done.stderr.contains(words) && done.stderr.lines().count() == 1, "{arguments:?}: {done}");
+    }
+    let done = run_with_input(&mut map(&["--", "echo"]), b"one\ntwo\nth\xffree\nfour\n".to_vec());
+    assert_eq!((done.code(), done.stdout.as_str()), (1, "one\ntwo\n"), "{done}");
+    assert!(done.stderr.contains("standard input, record 3: byte 3 is not UTF-8"), "{done}");
+    let mut nowhere = firesteel();
+    nowhere.args([
+        "map",
+        "--master",
+        "spark://127.0.0.1:1",
+        "--conf",
+        "firesteel.driver.registrationTimeout=1s",
+    ]);
+    let done = run(nowhere.args(["--", "echo", ":::", "a"]));
+    assert_eq!(done.code(), 69, "{done}");
+    assert!(done.stderr.contains("no Master took the application: spark://127.0.0.1:1"), "{done}");
+}
+
+#[test]
+fn a_closed_standard_output_ends_everything_quietly() {
+    for arguments in
+        [&["--", "seq", "{}", "100000"][..], &["--", "sh", "-c", "echo $0; [ $0 = 1 ] || sleep 1000"]]
+    {
+        let items: Vec<String> = (1..=1000).map(|number| number.to_string()).collect();
+        let items: Vec<&str> = [":::"].into_iter().chain(items.iter().map(String::as_str)).collect();
+        let mut child = map(&[arguments, &items].concat())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary can be started");
+        let mut first = String::new();
+        let mut stdout = BufReader::new(child.stdout.take().expect("it is piped"));
+        stdout.read_line(&mut first).expect("a line");
+        assert_eq!(first, "1\n");
+        let below = processes::descendants_of(child.id());
+        drop(stdout);
+        let done = child.wait_with_output().expect("it is our child");
+        assert_eq!((done.status.code(), String::from_utf8_lossy(&done.stderr).as_ref()), (Some(141), ""));
+        no_process_is_left(&below);
+    }
+}
+
+#[test]
+fn ctrl_c_and_sigterm_leave_no_process() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+        let gate = directory();
+        let script = gated(gate.path(), "echo $0");
+        let mut running =
+            Daemon::spawn(&mut map(&["--", "sh", "-c", &script, ":::", "1", "2", "3", "4", "5"]));
+        wait_for("items to begin", || (began(gate.path()) == 4).then_some(()));
+        let below = processes::descendants_of(running.pid());
+        assert!(below.len() >= 3 + 2 + 4, "{below:?}");
+        running.signal(signal);
+        assert_eq!(running.wait(), code, "{}", running.log());
+        no_process_is_left(&below);
+        assert!(
+            running.log().contains("5 items") && running.log().contains("cancelled"),
+            "{}",
+            running.log()
+        );
+    }
+}
+
+#[test]
+fn a_driver_that_is_killed_leaves_no_process() {
+    let gate = directory();
+    let script = gated(gate.path(), "echo $0");
+    let mut running = Daemon::spawn(&mut map(&["--", "sh", "-c", &script, ":::", "1", "2", "3"]));
+    wait_for("items to begin", || (began(gate.path()) == 3).then_some(()));
+    let below = processes::descendants_of(running.pid());
+    kill_nine(running.pid());
+    assert_eq!(running.wait(), 137);
+    no_process_is_left(&below);
+}
+
+#[test]
+fn an_executor_that_is_killed_loses_nothing() {
+    let cluster = Cluster::start(2);
+    let gate = directory();
+    let script = gated(gate.path(), "echo $0");
+    let mut running =
+        Daemon::spawn(&mut map_on(&cluster.master, &["--", "sh", "-c", &script, ":::", "1", "2", "3", "4"]));
+    wait_for("items to begin", || (began(gate.path()) == 4).then_some(()));
+    kill_nine(cluster.executors(0)[0]);
+    running.wait_for_line(&["is lost", "SIGKILL"]);
+    open_gate(gate.path());
+    assert_eq!(running.wait(), 0, "{}", running.log());
+    assert_eq!(running.output(), "1\n2\n3\n4\n", "{}", running.log());
+}
+
+#[test]
+fn a_worker_that_is_killed_loses_nothing() {
+    let cluster = Cluster::start(2);
+    let gate = directory();
+    let script = gated(gate.path(), "echo $0");
+    let mut running =
+        Daemon::spawn(&mut map_on(&cluster.master, &["--", "sh", "-c", &script, ":::", "1", "2", "3", "4"]));
+    wait_for("items to begin", || (began(gate.path()) == 4).then_some(()));
+    let below = processes::descendants_of(cluster.workers[0].pid());
+    kill_nine(cluster.workers[0].pid());
+    running.wait_for_line(&["is lost"]);
+    open_gate(gate.path());
+    assert_eq!(running.wait(), 0, "{}", running.log());
+    assert_eq!(running.output(), "1\n2\n3\n4\n", "{}", running.log());
+    no_process_is_left(&below);
+}
+
+#[test]
+fn more_cores_per_executor_than_any_worker_has_is_said_at_once_and_waited_for() {
+    let mut cluster = Cluster::start(1);
+    let mut running =
+        Daemon::spawn(&mut map_on(&cluster.master, &["--executor-cores", "4", "--", "echo", ":::", "a"]));
+    running.wait_for_line(&["an executor fits nowhere"]);
+    assert!(running.is_alive());
+    cluster.add_worker(4);
+    assert_eq!(running.wait(), 0, "{}", running.log());
+    assert_eq!(running.output(), "a\n");
+}
+
+#[test]
+fn executors_that_crash_at_once_end_the_application_with_the_reason() {
+    let cluster = Cluster::start(1);
+    // They are told to dial an address at which nobody listens.
+    let conf = ["--conf", "spark.driver.host=127.0.0.2", "--conf", "spark.driver.bindAddress=127.0.0.1"];
+    let done = run(map_on(&cluster.master, &conf).args(["--", "echo", ":::", "a"]));
+    assert_eq!((done.code(), done.stdout.as_str()), (1, ""), "{done}");
+    let words = ["the Master ended the application", "executors failed in a row", "exit code"];
+    assert!(words.iter().all(|word| done.stderr.contains(word)), "{done}");
+}
+
+#[test]
+fn a_full_disk_ends_the_run_with_an_error() {
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").expect("Linux has it");
+    let mut child = map(&["--", "echo", ":::", "a", "b"])
+        .stdout(full)
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the binary can be started");
+    let below = wait_for("the local cluster", || {
+        Some(processes::descendants_of(child.id())).filter(|p| !p.is_empty())
+    });
+    let mut stderr = String::new();
+    std::io::Read::read_to_string(&mut child.stderr.take().expect("it is piped"), &mut stderr).expect("text");
+    assert_eq!(child.wait().expect("it is our child").code(), Some(1));
+    assert!(stderr.contains("cannot write to standard output: No space left on device"), "{stderr}");
+    no_process_is_left(&below);
+}
+
+#[test]
+fn output_that_cannot_be_kept_ends_the_run_with_an_error() {
+    let cluster = Cluster::start(1);
+    let nowhere = cluster.directory.path().join("nowhere");
+    // The second item is long and waits for the first one to be printed.
+    let script = "[ $0 = 1 ] && exec sleep 1000; head -c 1000000 /dev/zero";
+    let mut command = map_on(&cluster.master, &["--", "sh", "-c", script, ":::", "1", "2"]);
+    let done = run(command.env("TMPDIR", &nowhere));
+    assert_eq!(done.code(), 1, "{done}");
+    let words = format!("cannot keep output in {}", nowhere.display());
+    assert!(done.stderr.contains(&words), "{done}");
+    wait_for("the executors to end", || cluster.executors(0).is_empty().then_some(()));
+}
+
+#[test]
+fn long_outputs_pass_through_the_disk_unchanged() {
+    let temporary = directory();
+    let cluster = Cluster::start(1);
+    let script = "[ $0 = 1 ] && sleep 0.5; yes $0 | head -c 3000000";
+    let mut command = map_on(&cluster.master, &["--", "sh", "-c", script, ":::", "1", "2", "3"]);
+    let done = run(command.env("TMPDIR", temporary.path()));
+    assert_eq!(done.code(), 0, "{done}");
+    let expected: String = ["1\n", "2\n", "3\n"].iter().map(|line| line.repeat(1_500_000)).collect();
+    assert!(done.stdout == expected, "{} bytes of {}", done.stdout.len(), expected.len());
+    assert_eq!(fs::read_dir(temporary.path()).expect("a directory").count(), 0);
+    no_process_is_left(&cluster.executors(0));
+}
