@@ -3,6 +3,7 @@
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use firesteel_core::messages::{ApplicationDescription, ClientToMaster, DriverToMaster, ResourceProfile};
@@ -182,6 +183,20 @@ fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
     master.wait_for_line(&[&flood[299].address.to_string(), "its handshake was not over after 10 s"]);
     assert_eq!(master.status()["schema"], 1);
     assert_eq!(master.terminate(), 0);
+}
+
+#[test]
+fn a_connection_in_its_handshake_does_not_hold_up_the_end_of_a_master() {
+    let master = Daemon::master(&[]);
+    let mut silent = Stranger::connect(&master);
+    let mut half = Stranger::connect(&master);
+    half.send(&PREAMBLE[..3]);
+    assert_eq!(master.status()["schema"], 1);
+    let asked = Instant::now();
+    assert_eq!(master.terminate(), 0);
+    assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
+    silent.until_closed();
+    half.until_closed();
 }
 
 #[test]

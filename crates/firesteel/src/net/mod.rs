@@ -49,7 +49,7 @@ pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// A connection must be made after this.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A frame that began must be complete after this.
+/// A frame that began must be complete after this, or after twice this, depending on when one looks.
 pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// Some byte of what is being written must have gone after this.

@@ -27,7 +27,6 @@ use crate::inbox::{Arrival, Inbox};
 pub struct Peers<E> {
     table: BTreeMap<PeerId, Peer>,
     shared: Shared<E>,
-    stop: CancellationToken,
 }
 
 #[derive(Debug)]
@@ -45,6 +44,8 @@ struct Shared<E> {
     inbox: Inbox<E>,
     last_id: Arc<AtomicU64>,
     tasks: TaskTracker,
+    /// Ends what is not a connection yet.
+    stop: CancellationToken,
 }
 
 impl<E> Clone for Shared<E> {
@@ -55,6 +56,7 @@ impl<E> Clone for Shared<E> {
             inbox: self.inbox.clone(),
             last_id: Arc::clone(&self.last_id),
             tasks: self.tasks.clone(),
+            stop: self.stop.clone(),
         }
     }
 }
@@ -69,21 +71,21 @@ impl<E: Send + 'static> Peers<E> {
             inbox,
             last_id: Arc::default(),
             tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
         };
-        Self { table: BTreeMap::new(), shared, stop: CancellationToken::new() }
+        Self { table: BTreeMap::new(), shared }
     }
 
     /// Lets in those who dial, as far as they have one of these roles.
     pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
         let shared = self.shared.clone();
-        let stop = self.stop.clone();
         let welcome = Arc::new(welcome);
         self.shared.tasks.spawn(async move {
             let tasks = shared.tasks.clone();
             let accepting = listener.accept_each(|stream, remote, places| {
                 tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), places));
             });
-            stop.run_until_cancelled(accepting).await;
+            shared.stop.run_until_cancelled(accepting).await;
         });
     }
 
@@ -98,9 +100,8 @@ impl<E: Send + 'static> Peers<E> {
     ) {
         let shared = self.shared.clone();
         let address = address.clone();
-        let stop = self.stop.clone();
         self.shared.tasks.spawn(async move {
-            match stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
+            match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
                 Some(Ok((introduced, remote))) => {
                     shared.run(introduced, remote, decode, |peer| Some(outcome(Ok(peer)))).await;
                 }
@@ -168,7 +169,7 @@ impl<E: Send + 'static> Peers<E> {
     /// Ends everything: no more connections, those that are there after what was sent before, within a bounded
     /// time.
     pub(crate) async fn end(mut self) {
-        self.stop.cancel();
+        self.shared.stop.cancel();
         for (_, peer) in std::mem::take(&mut self.table) {
             if let Some(open) = peer.outbound {
                 open.end(Ending::AfterFlush);
@@ -191,10 +192,14 @@ impl<E: Send + 'static> Shared<E> {
         places: Places,
     ) {
         let roles: Vec<Role> = welcome.iter().map(|welcome| welcome.role).collect();
-        let introduced = match shake_hands(stream, &self.hello, &roles).await {
-            Ok(introduced) => introduced,
-            Err(error @ HandshakeError::Silent) => return tracing::debug!(%remote, "no handshake: {error}"),
-            Err(error) => return tracing::warn!(%remote, "connection refused: {error}"),
+        let shaken = self.stop.run_until_cancelled(shake_hands(stream, &self.hello, &roles)).await;
+        let introduced = match shaken {
+            None => return,
+            Some(Ok(introduced)) => introduced,
+            Some(Err(error @ HandshakeError::Silent)) => {
+                return tracing::debug!(%remote, "no handshake: {error}");
+            }
+            Some(Err(error)) => return tracing::warn!(%remote, "connection refused: {error}"),
         };
         let Places { half_open, open } = places;
         drop(half_open);
