@@ -8,8 +8,9 @@ use firesteel::net;
 use firesteel_core::messages::{ClientToMaster, MasterToClient};
 use firesteel_core::wire::Role;
 use firesteel_placement::{Cores, MiB};
+use nix::sys::signal::Signal;
 
-use crate::cluster::{processes, wait_for};
+use crate::cluster::{Daemon, firesteel, processes, wait_for};
 
 fn options(spec: &str, directory: Directory) -> Options {
     Options {
@@ -112,4 +113,29 @@ async fn a_directory_that_cannot_be_made_is_named() {
     let error = LocalCluster::start(options).await.expect_err("a file is no directory");
     assert!(matches!(error, LocalClusterError::Directory { .. }), "{error}");
     assert!(error.to_string().contains(&path.display().to_string()), "{error}");
+}
+
+/// Master, Workers, reapers, executors and tasks: none outlives a command that was given no chance to end them.
+#[test]
+fn a_command_that_is_killed_leaves_no_process_of_its_cluster() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let mut command = firesteel();
+    command.args(["map", "--master", "local-cluster[2,1,512]", "--executor-memory", "256m"]);
+    command.args(["sleep", "{}", ":::", "601", "602"]).env("TMPDIR", directory.path());
+    let mut map = Daemon::spawn(&mut command);
+    let pid = map.pid();
+    let sleepers = || {
+        let words = processes::descendants_of(pid).into_iter().map(processes::command_line);
+        words.filter(|words| words.first().is_some_and(|word| word == "sleep")).count()
+    };
+    wait_for("both tasks to run", || {
+        assert!(map.is_alive(), "{}", map.log());
+        (sleepers() == 2).then_some(())
+    });
+    let everyone = processes::descendants_of(pid);
+    assert!(everyone.len() >= 7, "a Master, 2 Workers, 2 executors and 2 tasks at least: {everyone:?}");
+    map.signal(Signal::SIGKILL);
+    assert_eq!(map.wait(), 137);
+    wait_for("everyone to end", || everyone.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+    assert_eq!(processes::within(directory.path()), Vec::<u32>::new());
 }

@@ -5,7 +5,6 @@
 
 mod classic;
 mod cli;
-#[allow(dead_code, reason = "a harness is there before all of its users")]
 mod cluster;
 mod driver;
 mod executor;

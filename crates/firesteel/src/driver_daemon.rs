@@ -171,6 +171,9 @@ impl Handle {
     }
 }
 
+/// What may wait for an executor: a task's input for every core that it has, which its driver gives it at once.
+const LIMITS: Limits = Limits { frames: 1 << 20, bytes: 4 << 30 };
+
 /// Starts a driver. It runs until it is done, or until it was asked to end twice.
 ///
 /// # Errors
@@ -188,7 +191,7 @@ pub async fn start(
         None => daemon::reachable(&listen.bind.host, port),
     };
     let driver = Driver::new(config(application, &reached));
-    let mut context = Context::new(Role::Driver, &reached.to_string(), Limits::default(), Clock::start());
+    let mut context = Context::new(Role::Driver, &reached.to_string(), LIMITS, Clock::start());
     context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
     tracing::info!("waiting for executors on {reached}");
     context.raise(Event::Start);
