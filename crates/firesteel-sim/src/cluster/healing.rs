@@ -5,11 +5,12 @@ use firesteel_core::ids::{ExecutorKey, ProfileId};
 use firesteel_core::messages::{DriverToMaster, ExecutorTarget, ResourceProfile, WorkerToMaster};
 use firesteel_placement::Cores;
 
+use super::happening::{Doom, Happening};
 use super::message::Message;
 use super::node::{Body, NodeEvent};
 use super::processes::ProcessPhase;
 use super::scenario::{AppPlan, TaskFate};
-use super::world::{Doom, DriverPhase, Happening, NodeIndex, World};
+use super::world::{DriverPhase, NodeIndex, World};
 
 /// Every connection that was cut is known to both sides by then, every Worker is back, and every machine had its
 /// time-outs: milliseconds after the last fault.

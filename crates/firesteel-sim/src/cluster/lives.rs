@@ -11,11 +11,12 @@ use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
 use super::faults::Fault;
+use super::happening::{Doom, Happening};
 use super::ledger::Ledger;
 use super::network::{Goes, master_address};
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
-use super::world::{Doom, DriverPhase, Happening, NodeIndex, World};
+use super::world::{DriverPhase, NodeIndex, World};
 
 /// How long machines give a process to end when asked.
 const KILL_GRACE: Duration = Duration::from_secs(10);

@@ -9,6 +9,7 @@
 mod coverage;
 mod dice;
 mod faults;
+mod happening;
 mod healing;
 mod kind;
 mod ledger;

@@ -6,10 +6,11 @@ use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorke
 use firesteel_core::{driver, executor, master, worker};
 
 use super::faults::Fault;
+use super::happening::{Answer, Doom, Happening, Target};
 use super::links::{Link, LinkIndex, Pace, Side};
 use super::message::Message;
 use super::node::{Body, NodeEvent};
-use super::world::{Answer, Doom, DriverPhase, Happening, NodeIndex, Target, World};
+use super::world::{DriverPhase, NodeIndex, World};
 
 /// Where the Master listens.
 pub(crate) fn master_address() -> Address {

@@ -8,12 +8,13 @@ use firesteel_core::messages::{ApplicationEnd, DriverToExecutor, ExecutorToDrive
 use firesteel_core::process::ExitStatus;
 use firesteel_core::worker;
 
+use super::happening::Target;
 use super::ledger::Turn;
 use super::message::Message;
 use super::network::Goes;
 use super::node::{Body, DriverBody, NodeEffects};
 use super::processes::Program;
-use super::world::{DriverPhase, NodeIndex, Target, World};
+use super::world::{DriverPhase, NodeIndex, World};
 
 impl World {
     pub(crate) fn perform(&mut self, node: NodeIndex, effects: NodeEffects) {

@@ -10,11 +10,12 @@ use firesteel_core::messages::{
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 
+use super::happening::{Happening, StrangerRole};
 use super::links::Side;
 use super::message::Message;
 use super::network::Goes;
 use super::node::Body;
-use super::world::{Happening, NodeIndex, StrangerRole, World};
+use super::world::{NodeIndex, World};
 
 impl World {
     pub(crate) fn speak(&mut self, node: NodeIndex, role: StrangerRole, left: u64) {

@@ -6,11 +6,12 @@ use firesteel_core::{driver, worker};
 use firesteel_placement::{Cores, MiB};
 
 use super::faults::Fault;
+use super::happening::{Happening, StrangerRole};
 use super::links::LinkIndex;
 use super::message::Message;
 use super::network::Goes;
 use super::node::{Body, NodeEvent};
-use super::world::{Happening, NodeIndex, StrangerRole, World};
+use super::world::{NodeIndex, World};
 
 impl World {
     /// One fault strikes, if there is something that it can strike, and the next one is planned.

@@ -6,11 +6,12 @@ use firesteel_core::messages::{Stream, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal};
 
 use super::faults::Fault;
+use super::happening::Happening;
 use super::lives::no_such_file;
 use super::node::{Body, NodeEvent};
 use super::processes::{Program, TaskProcess, TaskStep};
 use super::scenario::TaskFate;
-use super::world::{DriverPhase, Happening, NodeIndex, World};
+use super::world::{DriverPhase, NodeIndex, World};
 
 impl World {
     /// An executor starts a task's process.

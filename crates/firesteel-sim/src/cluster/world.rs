@@ -4,17 +4,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use firesteel_core::driver;
-use firesteel_core::ids::{AttemptId, ExecutorKey, PeerId};
-use firesteel_core::process::ExitStatus;
+use firesteel_core::ids::{ExecutorKey, PeerId};
 use firesteel_core::{Timestamp, worker};
 
 use super::coverage::Coverage;
 use super::dice::Dice;
 use super::faults::Fault;
+use super::happening::Happening;
 use super::healing::SETTLED_AFTER;
 use super::ledger::Ledger;
-use super::links::{Link, LinkIndex, Side};
-use super::message::Message;
+use super::links::{Link, LinkIndex};
 use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
 use super::sabotage::Saboteur;
 use super::scenario::Scenario;
@@ -63,87 +62,6 @@ pub(crate) enum DriverPhase {
     Lives(NodeIndex),
     /// It ended then.
     Over { at: u64 },
-}
-
-/// Something that will happen at its time.
-#[derive(Clone, Debug)]
-pub(crate) enum Happening {
-    /// A message arrives at that side.
-    Deliver { link: LinkIndex, side: Side, message: Message },
-    /// That side learns that the connection ended.
-    Hangup { link: LinkIndex, side: Side },
-    /// A dial is answered, or not.
-    Dial { node: NodeIndex, target: Target, answer: Answer },
-    /// A node's alarm rings.
-    Wake { node: NodeIndex, at: u64 },
-    /// A node is told something, if it still lives.
-    Tell { node: NodeIndex, event: NodeEvent },
-    /// A Master starts.
-    StartMaster,
-    /// A Worker starts on that machine.
-    StartWorker { plan: usize },
-    /// An application's driver starts.
-    StartDriver { app: usize },
-    /// A task is handed to a driver; after the last one the input ends.
-    Submit { node: NodeIndex, task: usize },
-    /// An executor's process comes up, or fails to.
-    ExecutorUp { node: NodeIndex },
-    /// An executor's process ends.
-    ExecutorEnd { node: NodeIndex, status: ExitStatus },
-    /// An executor's process must have ended by now.
-    DoomCheck { node: NodeIndex, doom: Doom },
-    /// A task's process comes up, or fails to.
-    TaskUp { node: NodeIndex, attempt: AttemptId },
-    /// A task's process goes on.
-    TaskStep { node: NodeIndex, attempt: AttemptId },
-    /// A fault strikes.
-    Strike,
-    /// A stranger says something, and has so much left to say.
-    Speak { node: NodeIndex, role: StrangerRole, left: u64 },
-    /// From now on nothing goes wrong any more.
-    Calm,
-    /// Applications that were left without executors ask for some; those that can never end are given up.
-    Mend { round: u32 },
-    /// What the Master believes is held against what runs.
-    Audit,
-}
-
-/// Why an executor's process must end.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Doom {
-    /// Its Worker died.
-    Orphaned,
-    /// Its Worker was told to end it.
-    Ordered,
-}
-
-/// Who is dialled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    Master,
-    /// The driver of that application.
-    Driver(usize),
-}
-
-/// What becomes of a dial.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Answer {
-    /// It is taken, if somebody is there.
-    Taken,
-    Refused,
-    TimesOut,
-}
-
-/// What a stranger pretends to be.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum StrangerRole {
-    Worker,
-    Driver,
-    Executor,
-    Client,
-    Master,
-    /// An executor that floods its driver with output.
-    Impostor,
 }
 
 impl World {

@@ -1,17 +1,20 @@
 //! What the Master has given to whom, kept by reading every message of its own hand and every event that it is
 //! told: a second set of books, which shares no code with the Master's.
 
+mod books;
+mod reading;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
-    MasterToDriver, MasterToWorker, MasterView, WorkerDescription, WorkerState, WorkerToMaster,
+    MasterToDriver, MasterToWorker, WorkerDescription, WorkerToMaster,
 };
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::{Cores, ExecutorLimit};
 
-use super::dice::Dice;
+use self::books::{AppBook, WorkerBook};
 
 /// The books of one Master's life.
 #[derive(Debug, Default)]
@@ -22,23 +25,6 @@ pub(crate) struct Ledger {
     app_of: BTreeMap<PeerId, AppId>,
     /// What a peer asked to be registered as, until the Master answers.
     candidates: BTreeMap<PeerId, ApplicationDescription>,
-}
-
-#[derive(Debug)]
-struct WorkerBook {
-    total: WorkerDescription,
-    peer: PeerId,
-    grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
-}
-
-#[derive(Debug)]
-struct AppBook {
-    peer: PeerId,
-    max_cores: Cores,
-    limits: BTreeMap<ProfileId, ExecutorLimit>,
-    /// Where its executors are.
-    executors: BTreeMap<ExecutorId, WorkerId>,
-    next: u32,
 }
 
 /// What one event did to the books.
@@ -401,130 +387,6 @@ impl Ledger {
         }
         turn.former.insert(peer, id);
         turn.ended.push(end);
-    }
-
-    /// The driver's connection of a live application.
-    pub(crate) fn peer_of_app(&self, app: &AppId) -> Option<PeerId> {
-        self.apps.get(app).map(|book| book.peer)
-    }
-
-    /// Whether that connection is a living Worker's.
-    pub(crate) fn is_worker(&self, peer: PeerId) -> bool {
-        self.worker_of.contains_key(&peer)
-    }
-
-    /// Whether that connection is a live application's driver's.
-    pub(crate) fn is_driver(&self, peer: PeerId) -> bool {
-        self.app_of.contains_key(&peer)
-    }
-
-    /// A living Worker's connection.
-    pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
-        self.workers.get(worker).map(|book| book.peer)
-    }
-
-    /// An executor that an application holds, at random.
-    pub(crate) fn some_executor(&self, app: &AppId, dice: &mut Dice) -> Option<ExecutorId> {
-        let executors: Vec<ExecutorId> = self.apps.get(app)?.executors.keys().copied().collect();
-        dice.index(executors.len()).map(|index| executors[index])
-    }
-
-    /// The live applications.
-    pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
-        self.apps.keys()
-    }
-
-    /// The living Workers.
-    pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerId> {
-        self.workers.keys()
-    }
-
-    /// Executors that the Master counts as held.
-    pub(crate) fn executors(&self) -> impl Iterator<Item = (&ExecutorKey, &WorkerId)> {
-        self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
-    }
-
-    /// Whether the Master counts that executor as held.
-    pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
-        self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))
-    }
-
-    /// Holds the Master's own tables against the books.
-    ///
-    /// # Errors
-    /// The first difference, as a sentence.
-    pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
-        let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
-        let mut seen = 0;
-        for worker in alive {
-            let id = &worker.id;
-            let Some(book) = self.workers.get(id) else {
-                return Err(format!("the Master has Worker {id}, which is gone"));
-            };
-            seen += usize::from(!book.grants.is_empty());
-            let cores: Cores = book.grants.values().map(|launch| launch.cores).sum();
-            let memory: MiB = book.grants.values().map(|launch| launch.memory).sum();
-            if (cores, memory) != (worker.cores_used, worker.memory_used) {
-                return Err(format!(
-                    "the Master counts {} and {} as used on Worker {id}; its executors have {cores} and {memory}",
-                    worker.cores_used, worker.memory_used
-                ));
-            }
-        }
-        let with_grants = self.workers.values().filter(|book| !book.grants.is_empty()).count();
-        if seen != with_grants {
-            return Err("the Master forgot a Worker that has executors".to_owned());
-        }
-        if view.applications.len() != self.apps.len() {
-            let (theirs, ours) = (view.applications.len(), self.apps.len());
-            return Err(format!("the Master has {theirs} live applications, there are {ours}"));
-        }
-        for app in &view.applications {
-            let Some(book) = self.apps.get(&app.id) else {
-                return Err(format!("the Master has application {}, which is over", app.id));
-            };
-            let theirs = app.executors.iter().filter(|executor| !executor.state.is_finished());
-            let theirs = theirs.map(|executor| (executor.id, executor.worker.clone()));
-            if !theirs.clone().eq(book.executors.iter().map(|(id, worker)| (*id, worker.clone()))) {
-                let theirs: Vec<_> = theirs.collect();
-                return Err(format!(
-                    "the Master gives application {} the executors {theirs:?}, it has {:?}",
-                    app.id, book.executors
-                ));
-            }
-        }
-        Ok(())
-    }
-}
-
-impl WorkerBook {
-    /// Nobody is given more than there is, and no address twice.
-    fn check(&self, id: &WorkerId) -> Result<(), String> {
-        let cores: Cores = self.grants.values().map(|launch| launch.cores).sum();
-        let memory: MiB = self.grants.values().map(|launch| launch.memory).sum();
-        if cores > self.total.cores || memory > self.total.memory {
-            return Err(format!(
-                "Worker {id} has {} and {}, and is given executors of {cores} and {memory}",
-                self.total.cores, self.total.memory
-            ));
-        }
-        let mut taken = BTreeSet::new();
-        for (key, launch) in &self.grants {
-            for (name, addresses) in launch.resources.iter() {
-                for address in addresses {
-                    let exists =
-                        self.total.resources.iter().any(|(known, mut addresses)| {
-                            known == name && addresses.any(|one| one == address)
-                        });
-                    if !exists || !taken.insert((name, address)) {
-                        return Err(format!(
-                            "executor {key} is given {name} {address} of Worker {id}, which is not free"
-                        ));
-                    }
-                }
-            }
-        }
-        Ok(())
     }
 }
 

@@ -1,0 +1,57 @@
+//! The ledger's rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::messages::{ExecutorLaunch, WorkerDescription};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+
+/// A living Worker.
+#[derive(Debug)]
+pub(super) struct WorkerBook {
+    pub(super) total: WorkerDescription,
+    pub(super) peer: PeerId,
+    pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
+}
+
+/// A live application.
+#[derive(Debug)]
+pub(super) struct AppBook {
+    pub(super) peer: PeerId,
+    pub(super) max_cores: Cores,
+    pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
+    /// Where its executors are.
+    pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
+    pub(super) next: u32,
+}
+
+impl WorkerBook {
+    /// Nobody is given more than there is, and no address twice.
+    pub(super) fn check(&self, id: &WorkerId) -> Result<(), String> {
+        let cores: Cores = self.grants.values().map(|launch| launch.cores).sum();
+        let memory: MiB = self.grants.values().map(|launch| launch.memory).sum();
+        if cores > self.total.cores || memory > self.total.memory {
+            return Err(format!(
+                "Worker {id} has {} and {}, and is given executors of {cores} and {memory}",
+                self.total.cores, self.total.memory
+            ));
+        }
+        let mut taken = BTreeSet::new();
+        for (key, launch) in &self.grants {
+            for (name, addresses) in launch.resources.iter() {
+                for address in addresses {
+                    let exists =
+                        self.total.resources.iter().any(|(known, mut addresses)| {
+                            known == name && addresses.any(|one| one == address)
+                        });
+                    if !exists || !taken.insert((name, address)) {
+                        return Err(format!(
+                            "executor {key} is given {name} {address} of Worker {id}, which is not free"
+                        ));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! What the ledger says, and whether the Master says the same.
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::messages::{MasterView, WorkerState};
+use firesteel_placement::{Cores, MiB};
+
+use super::Ledger;
+use crate::cluster::dice::Dice;
+
+impl Ledger {
+    /// The driver's connection of a live application.
+    pub(crate) fn peer_of_app(&self, app: &AppId) -> Option<PeerId> {
+        self.apps.get(app).map(|book| book.peer)
+    }
+
+    /// Whether that connection is a living Worker's.
+    pub(crate) fn is_worker(&self, peer: PeerId) -> bool {
+        self.worker_of.contains_key(&peer)
+    }
+
+    /// Whether that connection is a live application's driver's.
+    pub(crate) fn is_driver(&self, peer: PeerId) -> bool {
+        self.app_of.contains_key(&peer)
+    }
+
+    /// A living Worker's connection.
+    pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
+        self.workers.get(worker).map(|book| book.peer)
+    }
+
+    /// An executor that an application holds, at random.
+    pub(crate) fn some_executor(&self, app: &AppId, dice: &mut Dice) -> Option<ExecutorId> {
+        let executors: Vec<ExecutorId> = self.apps.get(app)?.executors.keys().copied().collect();
+        dice.index(executors.len()).map(|index| executors[index])
+    }
+
+    /// The live applications.
+    pub(crate) fn apps(&self) -> impl Iterator<Item = &AppId> {
+        self.apps.keys()
+    }
+
+    /// The living Workers.
+    pub(crate) fn workers(&self) -> impl Iterator<Item = &WorkerId> {
+        self.workers.keys()
+    }
+
+    /// Executors that the Master counts as held.
+    pub(crate) fn executors(&self) -> impl Iterator<Item = (&ExecutorKey, &WorkerId)> {
+        self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
+    }
+
+    /// Whether the Master counts that executor as held.
+    pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
+        self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))
+    }
+
+    /// Holds the Master's own tables against the books.
+    ///
+    /// # Errors
+    /// The first difference, as a sentence.
+    pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
+        let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
+        let mut seen = 0;
+        for worker in alive {
+            let id = &worker.id;
+            let Some(book) = self.workers.get(id) else {
+                return Err(format!("the Master has Worker {id}, which is gone"));
+            };
+            seen += usize::from(!book.grants.is_empty());
+            let cores: Cores = book.grants.values().map(|launch| launch.cores).sum();
+            let memory: MiB = book.grants.values().map(|launch| launch.memory).sum();
+            if (cores, memory) != (worker.cores_used, worker.memory_used) {
+                return Err(format!(
+                    "the Master counts {} and {} as used on Worker {id}; its executors have {cores} and {memory}",
+                    worker.cores_used, worker.memory_used
+                ));
+            }
+        }
+        let with_grants = self.workers.values().filter(|book| !book.grants.is_empty()).count();
+        if seen != with_grants {
+            return Err("the Master forgot a Worker that has executors".to_owned());
+        }
+        if view.applications.len() != self.apps.len() {
+            let (theirs, ours) = (view.applications.len(), self.apps.len());
+            return Err(format!("the Master has {theirs} live applications, there are {ours}"));
+        }
+        for app in &view.applications {
+            let Some(book) = self.apps.get(&app.id) else {
+                return Err(format!("the Master has application {}, which is over", app.id));
+            };
+            let theirs = app.executors.iter().filter(|executor| !executor.state.is_finished());
+            let theirs = theirs.map(|executor| (executor.id, executor.worker.clone()));
+            if !theirs.clone().eq(book.executors.iter().map(|(id, worker)| (*id, worker.clone()))) {
+                let theirs: Vec<_> = theirs.collect();
+                return Err(format!(
+                    "the Master gives application {} the executors {theirs:?}, it has {:?}",
+                    app.id, book.executors
+                ));
+            }
+        }
+        Ok(())
+    }
+}
