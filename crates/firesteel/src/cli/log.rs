@@ -34,7 +34,13 @@ impl Talk {
             .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
         let colours =
             io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
-        tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colours).with_writer(io::stderr).init();
+        tracing_subscriber::fmt()
+            .with_env_filter(filter)
+            .with_ansi(colours)
+            // A log that cannot be written, on a full disk say, must not end the daemon.
+            .log_internal_errors(false)
+            .with_writer(io::stderr)
+            .init();
     }
 
     /// Whether commands show a bar and make remarks.

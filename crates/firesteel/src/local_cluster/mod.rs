@@ -3,7 +3,7 @@
 mod child;
 mod spec;
 
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -239,20 +239,26 @@ fn conf(properties: &[String]) -> impl Iterator<Item = String> {
 }
 
 impl Files {
+    /// Makes the directory and makes sure that it can be written: on a full disk the daemons could not even log
+    /// what is wrong.
     fn open(directory: Directory) -> Result<Self, LocalClusterError> {
         let failed = |path: &Path, error| LocalClusterError::Directory { path: path.to_owned(), error };
-        match directory {
+        let files = match directory {
             Directory::Temporary => tempfile::Builder::new()
                 .prefix("firesteel-")
                 .tempdir()
                 .map(Self::Temporary)
-                .map_err(|error| failed(&std::env::temp_dir(), error)),
+                .map_err(|error| failed(&std::env::temp_dir(), error))?,
             Directory::Kept(path) => {
                 let path = std::path::absolute(&path).map_err(|error| failed(&path, error))?;
                 std::fs::create_dir_all(&path).map_err(|error| failed(&path, error))?;
-                Ok(Self::Kept(path))
+                Self::Kept(path)
             }
-        }
+        };
+        tempfile::NamedTempFile::new_in(files.path())
+            .and_then(|mut probe| probe.write_all(&[0; 4096]))
+            .map_err(|error| failed(files.path(), error))?;
+        Ok(files)
     }
 
     fn path(&self) -> &Path {

@@ -1,0 +1,50 @@
+//! What a test may need and a machine may lack.
+
+use std::env;
+
+use libtest_mimic::{Failed, Trial};
+
+/// Names the components whose absence is a failure, with commas between; `all` names every one.
+const REQUIRE: &str = "FIRESTEEL_REQUIRE";
+
+/// Something that a test needs.
+pub(crate) struct Component {
+    /// Its name in `FIRESTEEL_REQUIRE`.
+    pub(crate) name: &'static str,
+    /// Looks for it.
+    ///
+    /// # Errors
+    /// Why it cannot be used here.
+    pub(crate) look: fn() -> Result<(), String>,
+}
+
+impl Component {
+    /// These tests, if the component is there; else the same names, ignored for a reason that is shown, or
+    /// failing where the component is required.
+    pub(crate) fn trials(&self, tests: &[(&str, fn())]) -> Vec<Trial> {
+        let found = (self.look)();
+        tests.iter().map(|&(name, test)| self.trial(name, test, &found)).collect()
+    }
+
+    fn trial(&self, name: &str, test: fn(), found: &Result<(), String>) -> Trial {
+        let component = self.name;
+        match found {
+            Ok(()) => Trial::test(name, move || {
+                test();
+                Ok(())
+            }),
+            Err(reason) if is_required(component) => {
+                let reason = format!("{REQUIRE} asks for {component}, which is missing: {reason}");
+                Trial::test(name, move || Err(Failed::from(reason)))
+            }
+            Err(reason) => Trial::test(name, || Ok(()))
+                .with_kind(format!("skipped, no {component}: {reason}"))
+                .with_ignored_flag(true),
+        }
+    }
+}
+
+fn is_required(component: &str) -> bool {
+    let required = env::var(REQUIRE).unwrap_or_default();
+    required.split(',').map(str::trim).any(|name| name == component || name == "all")
+}

@@ -1,0 +1,16 @@
+//! Tests that need more than this repository and a Rust toolchain: a component of the machine, or another
+//! system. Where a component is missing its tests are shown as ignored, with the reason; where
+//! `FIRESTEEL_REQUIRE` names the component, or is `all`, they fail instead.
+
+use std::process::ExitCode;
+
+#[path = "../e2e/cluster.rs"]
+#[allow(dead_code, reason = "a harness is there before all of its users")]
+mod cluster;
+mod component;
+mod full_disk;
+
+fn main() -> ExitCode {
+    let arguments = libtest_mimic::Arguments::from_args();
+    libtest_mimic::run(&arguments, full_disk::trials()).exit_code()
+}
