@@ -4,6 +4,7 @@
 
 mod fixtures;
 mod golden;
+mod house;
 mod laws;
 mod placement;
 mod scripts;
