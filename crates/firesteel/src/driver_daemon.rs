@@ -1,6 +1,6 @@
 //! The driver's daemon: the shell around [`Driver`], for whatever owns an application.
 //!
-//! ```ignore
+//! ```text
 //! let (driver, mut reports) = driver_daemon::start(application, listen, EndRequests::install()?).await?;
 //! driver.submit(TaskId(0), spec).await?;
 //! driver.end_input().await?;

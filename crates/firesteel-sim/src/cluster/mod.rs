@@ -1,7 +1,7 @@
 //! Whole clusters in one thread: the real state machines in a world of virtual time, chance from a seed,
 //! connections that break and processes that misbehave.
 //!
-//! [`Scenario`] says what a cluster is made of, [`run`] lets it happen. While faults strike nothing that is
+//! [`Scenario`] says what a cluster is made of, [`run()`] lets it happen. While faults strike nothing that is
 //! unsafe may happen: after each event the machine's own invariants are checked, what it did is held against
 //! what is really so (`truth`), and the Master against a second set of books (`ledger`). Then all
 //! faults stop and the cluster must come right by itself (`healing`).

@@ -7,7 +7,7 @@
 //!                              `--outputs--> spool (thread)  --ready--> printer (thread)
 //! ```
 //!
-//! [`input`] cuts a source into items, [`template`] makes a task of each, [`run`] keeps the driver supplied and
+//! [`input`] cuts a source into items, [`template`] makes a task of each, [`mod@run`] keeps the driver supplied and
 //! the count ([`summary`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
 //! is both threads together, and [`progress`] is what a person sees meanwhile.
 
