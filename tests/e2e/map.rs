@@ -465,3 +465,21 @@ fn long_outputs_pass_through_the_disk_unchanged() {
     assert_eq!(fs::read_dir(temporary.path()).expect("a directory").count(), 0);
     no_process_is_left(&cluster.executors(0));
 }
+
+#[test]
+fn a_terminal_shows_a_bar_and_outputs_stay_whole() {
+    let place = directory();
+    let out = place.path().join("out");
+    let line = format!(
+        "{} map --master 'local-cluster[1,2,1024]' -- sh -c 'sleep 0.2; echo $0' ::: 1 2 3 > {}",
+        env!("CARGO_BIN_EXE_firesteel"),
+        out.display()
+    );
+    let mut command = Command::new("script");
+    let done = run(command.env("TERM", "xterm").args(["-qec", &line, "/dev/null"]));
+    assert_eq!(done.code(), 0, "{done}");
+    for words in ["of 3 items, 1 executor, 2 cores", "3 items in", "3 succeeded, 0 failed"] {
+        assert!(done.stdout.contains(words), "{words}: {done}");
+    }
+    assert_eq!(fs::read_to_string(&out).expect("a file"), "1\n2\n3\n");
+}

@@ -268,7 +268,7 @@ fn cluster(
         }
         None => {
             let spec = this_machine(settings);
-            progress.remark(format_args!("no --master given: starting {spec} on this machine"));
+            progress.remark(format_args!("no --master given: this machine is {spec}"));
             spec
         }
     };

@@ -37,11 +37,12 @@ pub struct Standing {
 /// `120 of 5,000 items, 2 executors, 8 cores, 3 failed, 40/s, 2 minutes left`.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", HumanCount(self.done))?;
-        if let Some(total) = self.total {
-            write!(f, " of {}", HumanCount(total))?;
+        match self.total {
+            Some(total) => write!(f, "{} of {}", HumanCount(self.done), counted(total, "item"))?,
+            None => f.write_str(&counted(self.done, "item"))?,
         }
-        write!(f, " items, {} executors, {} cores", self.executors, self.cores)?;
+        let cores = u64::try_from(self.cores).unwrap_or(0);
+        write!(f, ", {}, {}", counted(self.executors, "executor"), counted(cores, "core"))?;
         if self.failed > 0 {
             write!(f, ", {} failed", HumanCount(self.failed))?;
         }
@@ -62,6 +63,12 @@ impl fmt::Display for Standing {
     }
 }
 
+/// `1 item`, `5,000 items`.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {noun}{ending}", HumanCount(count))
+}
+
 /// The bar, the remarks above it, and the way past it for all that is printed. Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Progress {
@@ -69,6 +76,8 @@ pub struct Progress {
     show: Show,
     /// Something is being printed where the bar was, which may take long.
     away: Arc<AtomicBool>,
+    /// There has been an update.
+    drawn: Arc<AtomicBool>,
 }
 
 impl Progress {
@@ -80,7 +89,7 @@ impl Progress {
         let target =
             if visible { ProgressDrawTarget::stderr_with_hz(10) } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target).with_style(style("{spinner} {wide_msg}"));
-        Self { bar, show, away: Arc::default() }
+        Self { bar, show, away: Arc::default(), drawn: Arc::default() }
     }
 
     /// Whether there is something on the screen that printing would garble.
@@ -94,6 +103,8 @@ impl Progress {
         if self.away.load(Ordering::Acquire) || self.bar.is_hidden() {
             return;
         }
+        self.drawn.store(true, Ordering::Release);
+        self.bar.set_message(standing.to_string());
         if let Some(total) = standing.total
             && self.bar.length() != Some(total)
         {
@@ -101,7 +112,6 @@ impl Progress {
             self.bar.set_length(total);
         }
         self.bar.set_position(standing.done);
-        self.bar.set_message(standing.to_string());
         self.bar.tick();
     }
 
@@ -128,6 +138,10 @@ impl Progress {
     /// Prints with the bar out of the way. Meanwhile updates are passed over and remarks wait; nothing else of
     /// this is to be called inside.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
+        // A bar that was never drawn is not drawn now either.
+        if !self.drawn.load(Ordering::Acquire) {
+            return print();
+        }
         self.away.store(true, Ordering::Release);
         let printed = self.bar.suspend(print);
         self.away.store(false, Ordering::Release);
@@ -137,6 +151,7 @@ impl Progress {
     /// Takes the bar away for good.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
+        self.drawn.store(false, Ordering::Release);
     }
 }
 
@@ -154,6 +169,10 @@ mod tests {
         let seconds = Duration::from_secs;
         for (standing, expected) in [
             (standing, "0 items, 2 executors, 8 cores"),
+            (
+                Standing { total: Some(1), executors: 1, cores: 1, ..standing },
+                "0 of 1 item, 1 executor, 1 core",
+            ),
             (
                 Standing { done: 1200, total: Some(5000), elapsed: seconds(10), ..standing },
                 "1,200 of 5,000 items, 2 executors, 8 cores, 120/s, 32 seconds left",

@@ -11,6 +11,7 @@ use firesteel_placement::Cores;
 use serde::{Serialize, Serializer};
 
 use super::input::Content;
+use super::progress::counted;
 
 /// How many failed items are named.
 const NAMED: usize = 10;
@@ -203,17 +204,18 @@ fn exit_code(cause: &FailureCause) -> Option<i32> {
 /// The lines for people: the count, the executors by host, the items that failed.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} items in {}: ", self.items, seconds(self.elapsed))?;
+        write!(f, "{} in {}: ", counted(self.items, "item"), seconds(self.elapsed))?;
         write!(f, "{} succeeded, {} failed", self.succeeded, self.failed)?;
         if self.cancelled > 0 {
             write!(f, ", {} cancelled", self.cancelled)?;
         }
         if self.repeated_attempts > 0 {
-            write!(f, "; {} attempts repeated", self.repeated_attempts)?;
+            write!(f, "; {} repeated", counted(self.repeated_attempts, "attempt"))?;
         }
         for (host, used) in &self.hosts {
-            write!(f, "\n  on {host}: {} items, ", used.items)?;
-            write!(f, "{} executors, {} cores", used.executors, used.cores)?;
+            let cores = u64::try_from(used.cores).unwrap_or(0);
+            let used = [(used.items, "item"), (used.executors, "executor"), (cores, "core")];
+            write!(f, "\n  on {host}: {}", used.map(|(count, noun)| counted(count, noun)).join(", "))?;
         }
         self.write_failures(f)
     }
@@ -300,7 +302,7 @@ mod tests {
         assert_eq!(
             summary.to_string(),
             "3 items in 1.50 s: 1 succeeded, 1 failed, 1 cancelled\
-             \n  on a: 0 items, 1 executors, 4 cores\
+             \n  on a: 0 items, 1 executor, 4 cores\
              \n  on b: 2 items, 2 executors, 8 cores\
              \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts"
         );
