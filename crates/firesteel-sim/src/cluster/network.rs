@@ -253,35 +253,19 @@ fn connect_failed(body: &Body, error: &str) -> Option<NodeEvent> {
 
 /// What a message is to the process that gets it; nothing to one that does not listen.
 fn received(body: &Body, peer: PeerId, message: Message) -> Option<NodeEvent> {
-    Some(match (body, message) {
-        (Body::Master(_), message) => {
-            let message = match message {
-                Message::WorkerToMaster(message) => master::Inbound::Worker(message),
-                Message::DriverToMaster(message) => master::Inbound::Driver(message),
-                Message::ClientToMaster(message) => master::Inbound::Client(message),
-                _ => return None,
-            };
-            NodeEvent::Master(master::Event::Received { peer, message })
-        }
-        (Body::Worker(_), message) => {
-            let message = match message {
-                Message::MasterToWorker(message) => worker::Inbound::Master(message),
-                Message::ClientToWorker(message) => worker::Inbound::Client(message),
-                _ => return None,
-            };
-            NodeEvent::Worker(worker::Event::Received { peer, message })
-        }
-        (Body::Driver(_), message) => {
-            let message = match message {
-                Message::MasterToDriver(message) => driver::Inbound::Master(message),
-                Message::ExecutorToDriver(message) => driver::Inbound::Executor(message),
-                _ => return None,
-            };
-            NodeEvent::Driver(driver::Event::Received { peer, message })
-        }
-        (Body::Executor(_), Message::DriverToExecutor(message)) => {
-            NodeEvent::Executor(executor::Event::Received { message })
-        }
-        (Body::Executor(_) | Body::Stranger | Body::Gone, _) => return None,
-    })
+    let at_master = |message| NodeEvent::Master(master::Event::Received { peer, message });
+    let at_worker = |message| NodeEvent::Worker(worker::Event::Received { peer, message });
+    let at_driver = |message| NodeEvent::Driver(driver::Event::Received { peer, message });
+    let event = match message {
+        Message::WorkerToMaster(message) => at_master(master::Inbound::Worker(message)),
+        Message::DriverToMaster(message) => at_master(master::Inbound::Driver(message)),
+        Message::ClientToMaster(message) => at_master(master::Inbound::Client(message)),
+        Message::MasterToWorker(message) => at_worker(worker::Inbound::Master(message)),
+        Message::ClientToWorker(message) => at_worker(worker::Inbound::Client(message)),
+        Message::MasterToDriver(message) => at_driver(driver::Inbound::Master(message)),
+        Message::ExecutorToDriver(message) => at_driver(driver::Inbound::Executor(message)),
+        Message::DriverToExecutor(message) => NodeEvent::Executor(executor::Event::Received { message }),
+        Message::MasterToClient(_) | Message::WorkerToClient(_) => return None,
+    };
+    body.hears(&event).then_some(event)
 }

@@ -102,6 +102,16 @@ impl Body {
         }
     }
 
+    /// Whether the event is one of its machine's own.
+    pub(crate) fn hears(&self, event: &NodeEvent) -> bool {
+        match event {
+            NodeEvent::Master(_) => matches!(self, Self::Master(_)),
+            NodeEvent::Worker(_) => matches!(self, Self::Worker(_)),
+            NodeEvent::Driver(_) => matches!(self, Self::Driver(_)),
+            NodeEvent::Executor(_) => matches!(self, Self::Executor(_)),
+        }
+    }
+
     /// Tells the machine; `None` if the event is not one of its own.
     pub(crate) fn apply(&mut self, now: Timestamp, event: NodeEvent) -> Option<NodeEffects> {
         Some(match (self, event) {
