@@ -54,9 +54,10 @@ fn judge<C>(law: &impl Fn(&C) -> Verdict, case: &C) -> Verdict {
 }
 
 fn smallest<C: Arbitrary>(law: &impl Fn(&C) -> Verdict, mut case: C, mut wrong: String) -> (C, String) {
-    while let Some(smaller) =
-        case.shrink().find_map(|case| judge(law, &case).err().map(|wrong| (case, wrong)))
-    {
+    const MOST_STEPS: usize = 1000;
+    for _ in 0..MOST_STEPS {
+        let broken = case.shrink().find_map(|case| judge(law, &case).err().map(|wrong| (case, wrong)));
+        let Some(smaller) = broken else { break };
         (case, wrong) = smaller;
     }
     (case, wrong)

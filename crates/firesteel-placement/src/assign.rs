@@ -11,7 +11,7 @@
 //!   `level` are complete, `level` being the largest number with `sum(min(cap[i], level)) <= budget`, and the
 //!   units left over, fewer than a whole round, come from the first offers that have more than `level`.
 //!
-//! The level is found by halving, between what an even share guarantees and what the largest offer could give.
+//! [`level`] finds it without trying one after the other.
 
 use serde::{Deserialize, Serialize};
 
@@ -135,38 +135,33 @@ fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
 
 /// Every offer gives up to the level, the first ones one more. Turns `caps` into what is given.
 fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
-    let level = level(&caps, budget);
-    let mut left = budget - sum_up_to(&caps, level) as u64;
+    let (level, mut left) = level(&caps, budget);
     for cap in &mut caps {
-        let above = left > 0 && *cap > level;
-        *cap = level.min(*cap) + u64::from(above);
-        left -= u64::from(above);
+        let one_more = u64::from(left > 0 && *cap > level);
+        *cap = level.min(*cap) + one_more;
+        left -= one_more;
     }
     caps
 }
 
-/// The largest level, but no larger than the largest capacity, that the budget covers:
-/// `sum(min(caps[i], level)) <= budget`.
-fn level(caps: &[u64], budget: u64) -> u64 {
-    let largest = caps.iter().copied().max().unwrap_or(0);
-    // An even share over all offers that have anything is always covered ...
-    let sharing = caps.iter().filter(|&&cap| cap > 0).count() as u64;
-    let mut covered = (budget / sharing.max(1)).min(largest);
-    // ... and no level beyond the largest capacity changes anything.
-    let mut beyond = largest.saturating_add(1);
-    while covered + 1 < beyond {
-        let middle = covered + (beyond - covered) / 2;
-        if sum_up_to(caps, middle) <= u128::from(budget) {
-            covered = middle;
-        } else {
-            beyond = middle;
+/// The level, and what of the budget is left at it.
+///
+/// It rises by even shares: what is left, divided among the offers that have more than the level. If none of them runs
+/// out under its share, less than one unit each is left, and the level is found. If some do, then either
+/// many do, and the rest are fewer; or few do, and the next share is about half as large. So the rounds are no more than the
+/// numbers have digits.
+fn level(caps: &[u64], budget: u64) -> (u64, u64) {
+    let mut level = 0;
+    let mut left = budget;
+    loop {
+        let sharing = caps.iter().filter(|&&cap| cap > level).count() as u64;
+        let share = left.checked_div(sharing).unwrap_or(0);
+        if share == 0 {
+            return (level, left);
         }
+        left -= caps.iter().map(|&cap| cap.saturating_sub(level).min(share)).sum::<u64>();
+        level += share;
     }
-    covered
-}
-
-fn sum_up_to(caps: &[u64], level: u64) -> u128 {
-    caps.iter().map(|&cap| u128::from(cap.min(level))).sum()
 }
 
 #[cfg(test)]

@@ -59,7 +59,14 @@ impl Demand {
     /// Whether the demand by itself, whatever the workers have, allows one more executor: the size makes sense,
     /// the cores left suffice for it, the limit is not reached.
     pub fn allows_one_more(&self) -> bool {
-        self.size.step() > Cores::ZERO && self.cores_left >= self.size.step() && self.executors_allowed() > 0
+        self.most_workers() > 0
+    }
+
+    /// On how many workers, at most, one placement launches something: as many as it may launch executors.
+    pub(crate) fn most_workers(&self) -> u64 {
+        let Cores(step @ 1..) = self.size.step() else { return 0 };
+        let affordable = (self.cores_left.0 / step).max(0) as u64;
+        affordable.min(self.executors_allowed())
     }
 }
 

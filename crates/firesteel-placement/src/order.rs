@@ -48,8 +48,19 @@ impl WorkerOrder {
     }
 }
 
-/// Puts the offers in order. What they came in does not matter; offers that come in the order of their ids, as
-/// out of an ordered map, cost the least.
+impl WorkerOrder {
+    fn compare(self, a: &Offer<'_>, b: &Offer<'_>) -> std::cmp::Ordering {
+        match self {
+            Self::CoresFreeDesc => (b.cores, b.worker).cmp(&(a.cores, a.worker)),
+            Self::CoresFreeAsc => (a.cores, a.worker).cmp(&(b.cores, b.worker)),
+            Self::MemoryFreeDesc => (b.memory, b.worker).cmp(&(a.memory, a.worker)),
+            Self::MemoryFreeAsc => (a.memory, a.worker).cmp(&(b.memory, b.worker)),
+            Self::WorkerId => a.worker.cmp(b.worker),
+        }
+    }
+}
+
+/// Puts the offers in order, whatever the order they came in.
 ///
 /// A descending order is the ascending one read backwards, ids among equals too: that is where Spark's ties come
 /// from. Ids are compared as text, `"w10"` before `"w2"`.
@@ -74,6 +85,41 @@ pub fn order(offers: &mut [Offer<'_>], by: WorkerOrder) {
         }
         WorkerOrder::WorkerId => {}
     }
+}
+
+/// The first `count` offers in order, or all if there are fewer. Costs little more than looking at each offer once, if
+/// `count` is small.
+pub(crate) fn first<'a>(
+    count: usize,
+    offers: impl Iterator<Item = Offer<'a>>,
+    by: WorkerOrder,
+) -> Vec<Offer<'a>> {
+    const ENOUGH_TO_SELECT_FROM: usize = 64;
+    let room = count.saturating_mul(2).max(ENOUGH_TO_SELECT_FROM);
+    let mut kept: Vec<Offer<'a>> = Vec::new();
+    let mut last: Option<Offer<'a>> = None;
+    for offer in offers {
+        // An offer after the last one of `count` others is not among the first.
+        if last.is_some_and(|last| by.compare(&last, &offer).is_lt()) {
+            continue;
+        }
+        kept.push(offer);
+        if kept.len() >= room {
+            keep_first(count, &mut kept, by);
+            last = kept.last().copied();
+        }
+    }
+    keep_first(count, &mut kept, by);
+    order(&mut kept, by);
+    kept
+}
+
+/// Drops all but the first `count` offers, the last of which comes to stand last.
+fn keep_first(count: usize, offers: &mut Vec<Offer<'_>>, by: WorkerOrder) {
+    if (1..offers.len()).contains(&count) {
+        offers.select_nth_unstable_by(count - 1, |a, b| by.compare(a, b));
+    }
+    offers.truncate(count);
 }
 
 impl fmt::Display for WorkerOrder {

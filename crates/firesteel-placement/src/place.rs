@@ -1,8 +1,11 @@
 //! One placement: the offers with room, in order, with what each gives.
 
-use crate::{Assignment, Cores, Demand, Offer, Strategy, WorkerOrder, assign, order};
+use crate::order::first;
+use crate::{Assignment, Cores, Demand, Offer, Strategy, WorkerOrder, assign};
 
 /// Where the executors of one demand go.
+///
+/// Holds the offers that can be reached, in order; of these, consolidating may leave the last ones alone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement<'a> {
     offers: Vec<Offer<'a>>,
@@ -36,16 +39,18 @@ impl<'a> Placement<'a> {
         self.offers.iter().enumerate().flat_map(on)
     }
 
-    /// The offers that were considered, in the worker order, each with the cores that it gives.
-    pub fn offers(&self) -> impl Iterator<Item = (&Offer<'a>, Cores)> {
-        self.offers.iter().zip(self.assignment.cores().iter().copied())
+    /// The workers that give something, in the worker order, each with all the cores that it gives.
+    pub fn workers(&self) -> impl Iterator<Item = (&'a str, Cores)> {
+        let given = self.offers.iter().zip(self.assignment.cores());
+        given.filter(|&(_, &cores)| cores > Cores::ZERO).map(|(offer, &cores)| (offer.worker, cores))
     }
 }
 
 /// Places as many executors as the demand asks for and the offers have room for.
 ///
-/// One offer for each worker that is alive, in any order: workers come out in the order of `by`, of `offers` only
-/// ids count among equals. When the demand allows no executor, the offers are not looked at.
+/// `offers` has one offer for each worker that is alive, in any order; those that come in the order of their ids, as out of
+/// an ordered map, cost the least. When the demand allows no executor they are not looked at, and when it allows few,
+/// only the few that can be reached are put in order.
 ///
 /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
 pub fn place<'a>(
@@ -54,11 +59,11 @@ pub fn place<'a>(
     by: WorkerOrder,
     strategy: Strategy,
 ) -> Placement<'a> {
-    let mut usable: Vec<Offer<'a>> = Vec::new();
-    if demand.allows_one_more() {
-        usable.extend(offers.into_iter().filter(|offer| offer.fits(demand)));
-    }
-    order(&mut usable, by);
-    let assignment = assign(demand, &usable, strategy);
-    Placement { offers: usable, assignment }
+    let fitting = offers.into_iter().filter(|offer| offer.fits(demand));
+    let offers = match demand.most_workers() {
+        0 => Vec::new(),
+        most => first(usize::try_from(most).unwrap_or(usize::MAX), fitting, by),
+    };
+    let assignment = assign(demand, &offers, strategy);
+    Placement { offers, assignment }
 }

@@ -70,11 +70,14 @@ fn addresses(worker: &Worker) -> Resources {
     worker.resources.iter().map(|(name, &count)| (name.clone(), addresses(count))).collect()
 }
 
-/// Few different amounts, so that ties abound; ids of different lengths, not in order; now and then amounts below
-/// zero, and resources.
-impl Arbitrary for Case {
-    fn arbitrary(g: &mut Gen) -> Self {
-        let count = pick(g, &[0, 1, 2, 2, 3, 3, 4, 5, 6, 8, 11]);
+/// A placement over many workers, often for few executors.
+#[derive(Clone, Debug)]
+pub struct Crowd(pub Case);
+
+impl Case {
+    /// Few different amounts, so that ties abound; ids of different lengths, not in order; now and then amounts below
+    /// zero, and resources.
+    fn with_workers(g: &mut Gen, count: usize) -> Self {
         let most_cores = pick(g, &[2, 4, 10, 16]);
         let odd = pick(g, &[false, false, false, true]);
         let with_resources = bool::arbitrary(g);
@@ -82,7 +85,7 @@ impl Arbitrary for Case {
             let cores = below(g, most_cores + 1);
             let memory = pick(g, &[256, 512, 512, 1024, 1000, 4096]);
             Worker {
-                id: format!("w{}", i * 7 % 12),
+                id: format!("w{}", i * 7 % 1009),
                 cores: if odd { pick(g, &[cores, cores, -3, 0]) } else { cores },
                 memory: if odd { pick(g, &[memory, memory, -100, 0]) } else { memory },
                 resources: resources(g, with_resources, &[0, 1, 2, 5]),
@@ -100,8 +103,30 @@ impl Arbitrary for Case {
         };
         Case { ask, workers, order: pick(g, &ORDERS), spread_out: bool::arbitrary(g) }
     }
+}
 
-    /// Fewer workers, then less to mind, then smaller numbers.
+impl Arbitrary for Crowd {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let count = 60 + usize::arbitrary(g) % 200;
+        let mut case = Case::with_workers(g, count);
+        if bool::arbitrary(g) {
+            case.workers.sort_by(|a, b| a.id.cmp(&b.id));
+        }
+        Self(case)
+    }
+
+    fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
+        Box::new(self.0.shrink().map(Self))
+    }
+}
+
+impl Arbitrary for Case {
+    fn arbitrary(g: &mut Gen) -> Self {
+        let count = pick(g, &[0, 1, 2, 2, 3, 3, 4, 5, 6, 8, 11]);
+        Self::with_workers(g, count)
+    }
+
+    /// Fewer workers, then less to mind, then smaller numbers. No step may undo another.
     fn shrink(&self) -> Box<dyn Iterator<Item = Self>> {
         const SIMPLER: [fn(&mut Case); 8] = [
             |case| case.ask.resources.clear(),
@@ -110,13 +135,19 @@ impl Arbitrary for Case {
             |case| case.ask.limit = None,
             |case| case.ask.held = 0,
             |case| case.ask.cores_left = i64::from(i32::MAX),
-            |case| case.ask.cores_left = case.ask.cores_left * 3 / 4,
-            |case| case.workers.iter_mut().for_each(|worker| worker.cores = worker.cores * 3 / 4),
+            |case| case.ask.cores_left = smaller(case.ask.cores_left),
+            |case| case.workers.iter_mut().for_each(|worker| worker.cores = smaller(worker.cores)),
         ];
         let (whole, other) = (self.clone(), self.clone());
-        let fewer = (0..self.workers.len()).map(move |gone| {
+        let count = self.workers.len();
+        // Half of them first, then a quarter, then each: a large case becomes small in few steps.
+        let sizes = [count.div_ceil(2), count.div_ceil(4), 1].into_iter().filter(|&size| size > 0);
+        let spans = sizes.flat_map(move |size| {
+            (0..count).step_by(size).map(move |start| start..(start + size).min(count))
+        });
+        let fewer = spans.map(move |gone| {
             let mut case = whole.clone();
-            case.workers.remove(gone);
+            case.workers.drain(gone);
             case
         });
         let simpler = SIMPLER.into_iter().filter_map(move |simplify| {
@@ -137,6 +168,11 @@ fn resources(g: &mut Gen, any: bool, amounts: &[u64]) -> BTreeMap<String, u64> {
         }
     }
     resources
+}
+
+/// A smaller number, but not of one that stands for no bound.
+fn smaller(number: i64) -> i64 {
+    if number < i64::from(i32::MAX) { number * 3 / 4 } else { number }
 }
 
 fn below(g: &mut Gen, end: i64) -> i64 {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Placement, Strategy, assign, place};
 
-use super::case::{Case, Translated};
+use super::case::{Case, Crowd, Translated};
 use super::reference;
 use crate::laws::{ensure, hold};
 
@@ -23,6 +23,16 @@ fn the_closed_form_equals_the_core_by_core_rule() {
 #[test]
 fn a_placement_equals_filtering_sorting_and_dealing() {
     hold("a_placement_equals", 200_000, |case: &Case| {
+        let expected = reference::place(&case.ask, &case.workers, case.order, case.spread_out);
+        let placed = launched(&placed(&case.translate()));
+        ensure!(placed == expected, "the rule launches {expected:?}, place {placed:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn a_placement_among_many_workers_equals_filtering_sorting_and_dealing() {
+    hold("among_many_workers", 5_000, |Crowd(case): &Crowd| {
         let expected = reference::place(&case.ask, &case.workers, case.order, case.spread_out);
         let placed = launched(&placed(&case.translate()));
         ensure!(placed == expected, "the rule launches {expected:?}, place {placed:?}");
@@ -61,6 +71,10 @@ fn no_worker_gives_more_than_it_has() {
             *cores += executor.cores;
             *executors += 1;
         }
+        let by_worker: BTreeMap<_, _> = placement.workers().collect();
+        let sums: BTreeMap<_, _> = taken.iter().map(|(&worker, &(cores, _))| (worker, cores)).collect();
+        ensure!(by_worker == sums, "{by_worker:?} by worker, {sums:?} by executor");
+        ensure!(placement.is_empty() == taken.is_empty(), "is it empty?");
         for offer in translated.offers() {
             let Some((cores, executors)) = taken.remove(offer.worker) else { continue };
             let memory = MiB(demand.memory.0 * executors as i64);
