@@ -213,7 +213,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MasterUnreachable { master, error } => {
-                write!(f, "cannot reach the Master at {master}: {error}")
+                write!(f, "{} is not reached yet and tried again: {error}", master.url())
             }
             Self::Registered { app, master } => write!(f, "registered with {} as {app}", master.url()),
             Self::MasterLost { master } => {

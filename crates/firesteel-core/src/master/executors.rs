@@ -68,11 +68,12 @@ impl Master {
         if row.executors.contains(&report.executor) {
             return self.update_executor(now, peer, report);
         }
-        // Usual after a kill or the end of the application, which forget the executor at once.
+        // Its end is usual after a kill and after the end of its application, which forget it at once.
         let executor = report.executor;
-        self.ignore(peer, Ignored::UnknownExecutor { executor: executor.clone() });
         if report.state.is_finished() {
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
+        } else {
+            self.ignore(peer, Ignored::UnknownExecutor { executor });
         }
     }
 
