@@ -91,7 +91,7 @@ impl Worker {
         effects: &mut Vec<Effect>,
     ) {
         // Only the Master that the Worker is registered with gives orders; one that was asked may answer.
-        let orders = self.registration.master().is_some_and(|master| master.peer == peer);
+        let orders = self.registration.takes_orders_of(peer);
         match message {
             MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate } => {
                 self.on_registered_worker(now, peer, master_url, heartbeat_millis, duplicate, effects);

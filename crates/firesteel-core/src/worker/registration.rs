@@ -68,14 +68,23 @@ enum Phase {
 #[derive(Debug)]
 struct Asked {
     address: Address,
+    standing: Standing,
     /// The executors as they were listed to it.
     listed: BTreeMap<ExecutorKey, ExecutorState>,
 }
 
+/// What a Master that was asked was to the Worker before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Stranger,
+    /// The Worker was registered with it on this very connection: orders of its may still be on their way.
+    WasMaster,
+}
+
 impl Asked {
-    fn new(address: Address, listed: &[ExecutorReport]) -> Self {
+    fn new(address: Address, standing: Standing, listed: &[ExecutorReport]) -> Self {
         let listed = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
-        Self { address, listed }
+        Self { address, standing, listed }
     }
 }
 
@@ -103,6 +112,18 @@ impl Registration {
         match &self.phase {
             Phase::Registered(master) => Some(master),
             Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } => None,
+        }
+    }
+
+    /// Whether that connection's orders count: those of the Master, and those of a Master on whose wish the
+    /// Worker registers again. An order that crossed the wish is not given a second time.
+    pub(super) fn takes_orders_of(&self, peer: PeerId) -> bool {
+        match &self.phase {
+            Phase::Registered(master) => master.peer == peer,
+            Phase::Round { asked, .. } => {
+                asked.get(&peer).is_some_and(|asked| asked.standing == Standing::WasMaster)
+            }
+            Phase::Idle | Phase::Pause { .. } => false,
         }
     }
 
@@ -182,7 +203,7 @@ impl Worker {
         let listed = self.executors.reports();
         match &mut self.registration.phase {
             Phase::Round { asked, .. } => {
-                asked.insert(peer, Asked::new(master, &listed));
+                asked.insert(peer, Asked::new(master, Standing::Stranger, &listed));
                 effects.push(self.register_worker(peer, listed));
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => effects.push(Effect::Close { peer }),
@@ -221,7 +242,7 @@ impl Worker {
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
         };
-        let Some(Asked { address, listed }) = chosen else {
+        let Some(Asked { address, listed, .. }) = chosen else {
             effects.push(Effect::Note(Note::NotMyMaster { peer, message: "RegisteredWorker" }));
             return;
         };
@@ -282,7 +303,7 @@ impl Worker {
         match &mut self.registration.phase {
             Phase::Registered(master) if master.peer == peer => {
                 effects.push(Effect::Note(Note::AskedToReconnect { master_url: master.url.clone() }));
-                let asked = Asked::new(master.address.clone(), &listed);
+                let asked = Asked::new(master.address.clone(), Standing::WasMaster, &listed);
                 self.registration.phase =
                     Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
                 effects.push(self.register_worker(peer, listed));

@@ -277,6 +277,16 @@ fn a_master_that_forgot_the_worker_is_registered_with_again_on_the_same_connecti
 }
 
 #[test]
+fn an_order_that_crosses_the_wish_to_reconnect_counts() {
+    let mut bench = Bench::running();
+    bench.master(1, MasterToWorker::ReconnectWorker);
+    assert_eq!(bench.master(1, launch(1)), [start(1)]);
+    let mut expected = taken(1, "m");
+    expected.push(tell(1, ExecutorState::Launching));
+    assert_eq!(bench.master(1, registered("m")), expected);
+}
+
+#[test]
 fn a_master_that_asks_to_reconnect_and_then_falls_silent_is_left() {
     let mut bench = Bench::running();
     bench.master(1, MasterToWorker::ReconnectWorker);
