@@ -10,5 +10,6 @@ mod driver;
 mod executor;
 mod local_cluster;
 mod map;
+mod plan;
 mod wire;
 mod worker;

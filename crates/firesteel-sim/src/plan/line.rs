@@ -5,7 +5,7 @@ use std::io::{self, BufRead, Write};
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Serialize};
 
-use super::{PlacementCall, Question, SchedulePass};
+use super::{Answer, PassError, PlacementCall, Question, SchedulePass};
 
 /// Why a line of a plan cannot be used. Lines count from 1.
 #[derive(Debug, thiserror::Error)]
@@ -29,18 +29,35 @@ pub enum LineError {
         /// What is wrong with it.
         reason: serde_json::Error,
     },
+    /// Each field is what it should be, but together they cannot be.
+    #[error("line {line}: {reason}")]
+    Pass {
+        /// The line.
+        line: u64,
+        /// Why not.
+        reason: PassError,
+    },
 }
 
 /// Reads the lines of a plan, of one kind or of both. A line with `apps` is a pass, any other a call. Empty lines are
 /// passed over; after an error of the input itself nothing more comes.
 pub fn questions(input: impl BufRead) -> impl Iterator<Item = Result<Question, LineError>> {
+    lines(input, question)
+}
+
+/// Reads the lines of a plan, as [`questions`] does, and answers each.
+pub fn answers(input: impl BufRead) -> impl Iterator<Item = Result<Answer, LineError>> {
     lines(input, |line, text| {
-        let kind: Kind = parse(line, text)?;
-        match kind.apps {
-            Some(_) => parse(line, text).map(Question::Pass),
-            None => parse(line, text).map(Question::Call),
-        }
+        question(line, text)?.answer().map_err(|reason| LineError::Pass { line, reason })
     })
+}
+
+fn question(line: u64, text: &[u8]) -> Result<Question, LineError> {
+    let kind: Kind = parse(line, text)?;
+    match kind.apps {
+        Some(_) => parse(line, text).map(Question::Pass),
+        None => parse(line, text).map(Question::Call),
+    }
 }
 
 /// Reads placement calls only, as [`questions`] does.

@@ -15,7 +15,7 @@ mod question;
 
 pub use answer::PassError;
 pub use call::{CallAnswer, CallWorker, PlacementCall};
-pub use line::{LineError, calls, passes, questions, write_line};
+pub use line::{LineError, answers, calls, passes, questions, write_line};
 pub use pass::{
     AppAfter, AppStanding, HeldExecutors, Launch, PassAddresses, PassAnswer, PassApp, PassProfile,
     PassWorker, SchedulePass, WorkerStanding,

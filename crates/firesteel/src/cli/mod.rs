@@ -6,6 +6,7 @@ mod exit;
 mod log;
 mod map;
 mod master;
+mod plan;
 mod reaper;
 mod status;
 mod worker;
@@ -37,6 +38,8 @@ enum Command {
     Status(status::Args),
     /// Run a command once for each item of an input
     Map(map::Args),
+    /// Say where executors would go, without starting anything
+    Plan(plan::Args),
     /// Run a driver's tasks
     #[command(hide = true)]
     Executor(executor::Args),
@@ -53,7 +56,7 @@ pub(crate) fn main() -> ExitCode {
     };
     talk.start(match command {
         Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
-        Command::Status(_) | Command::Map(_) | Command::Reaper(_) => log::Usual::Warnings,
+        Command::Status(_) | Command::Map(_) | Command::Plan(_) | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
         Command::Master(args) => master::run(args),
@@ -63,6 +66,7 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
+        Command::Plan(args) => plan::run(&args),
         Command::Executor(args) => executor::run(args),
         Command::Reaper(args) => reaper::run(&args),
     };
