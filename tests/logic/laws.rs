@@ -1,8 +1,8 @@
 //! Laws: statements that hold for every case that a generator can make.
 //!
 //! A law is a function from a case to what is wrong with it. Case `n` is made from seed `s + n`, where `s` is
-//! `FIRESTEEL_SEED`, or else a fixed number, so that a red run is red again. A broken law shows its smallest case and the
-//! command that comes straight back to it.
+//! `FIRESTEEL_SEED`, or else a fixed number, so that a red run is red again. A broken law shows its smallest
+//! case and the command that comes straight back to it.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -3,8 +3,8 @@
 //! Spark deals executors (or single cores, for executors of no fixed size) one at a time and looks at every
 //! worker again after each. Here the outcome of that loop is computed at once.
 //!
-//! Let `cap[i]` be how many *units* offer `i` could give on its own, a unit being one executor of fixed size or one
-//! core, and `budget` how many units may be given in all.
+//! Let `cap[i]` be how many *units* offer `i` could give on its own, a unit being one executor of fixed size
+//! or one core, and `budget` how many units may be given in all.
 //!
 //! - **Consolidate**: each offer in turn gives `min(cap[i], budget left)`.
 //! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to
@@ -23,12 +23,12 @@ use crate::{Cores, Demand, ExecutorSize, Offer};
 pub enum Strategy {
     /// As evenly as the offers allow, the first in order getting what is left over.
     ///
-    /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOut`, true).
+    /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOutApps`, true).
     #[default]
     SpreadOut,
     /// On as few workers as the order allows: each is filled before the next.
     ///
-    /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOut`, false).
+    /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOutApps`, false).
     Consolidate,
 }
 
@@ -45,8 +45,8 @@ impl Assignment {
         &self.cores
     }
 
-    /// The executors to launch on offer `i`, each as its number of cores: as many of the fixed size as its cores
-    /// make, or one with all of them. None for an `i` beyond the offers.
+    /// The executors to launch on offer `i`, each as its number of cores: as many of the fixed size as its
+    /// cores make, or one with all of them. None for an `i` beyond the offers.
     pub fn executors_on(&self, i: usize) -> impl Iterator<Item = Cores> + use<> {
         let cores = self.cores.get(i).copied().unwrap_or_default();
         let (count, each) = match self.size {
@@ -58,21 +58,21 @@ impl Assignment {
     }
 }
 
-/// Gives out executors over the offers, in the order given, which is neither filtered nor changed here: an offer
-/// without room for an executor gives nothing.
+/// Gives out executors over the offers, in the order given, which is neither filtered nor changed here: an
+/// offer without room for an executor gives nothing.
 ///
-/// Memory, resources and the executor limit are counted for each executor; an executor of no fixed size needs them
-/// once on its worker however many cores it grows to. No more than the sum of all free cores is given, negative
-/// ones included; with the offers that [`place`](crate::place()) passes on, which have room for an executor, that never binds.
+/// Memory, resources and the executor limit are counted for each executor; an executor of no fixed size needs
+/// them once on its worker however many cores it grows to. No more than the sum of all free cores is given,
+/// negative ones included; among offers with room for an executor, as [`place`](crate::place()) passes them
+/// on, that never binds.
 ///
-/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing where the
-/// sum wraps to a negative number; here it does not wrap.
+/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing where
+/// the sum wraps to a negative number; here it does not wrap.
 pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assignment {
-    let step = demand.size.step();
-    let nothing = || Assignment { size: demand.size, cores: vec![Cores::ZERO; offers.len()] };
     if !demand.allows_one_more() {
-        return nothing();
+        return Assignment { size: demand.size, cores: vec![Cores::ZERO; offers.len()] };
     }
+    let step = demand.size.step();
     let free: i128 = offers.iter().map(|offer| i128::from(offer.cores.0)).sum();
     let cores = free.clamp(0, i128::from(demand.cores_left.0));
     let affordable = (cores / i128::from(step.0)) as u64;
@@ -146,10 +146,10 @@ fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
 
 /// The level, and what of the budget is left at it.
 ///
-/// It rises by even shares: what is left, divided among the offers that have more than the level. If none of them runs
-/// out under its share, less than one unit each is left, and the level is found. If some do, then either
-/// many do, and the rest are fewer; or few do, and the next share is about half as large. So the rounds are no more than the
-/// numbers have digits.
+/// It rises by even shares: what is left, divided among the offers that have more than the level. If none of
+/// them runs out under its share, less than one unit each is left, and the level is found. If some do, then
+/// either many do, and the rest are fewer; or few do, and the next share is about half as large. So there are
+/// no more rounds than the numbers have binary digits, give or take a few.
 fn level(caps: &[u64], budget: u64) -> (u64, u64) {
     let mut level = 0;
     let mut left = budget;

@@ -13,8 +13,8 @@ pub struct Demand {
     pub memory: MiB,
     /// Addresses of each resource for each executor.
     pub resources: ResourceAmounts,
-    /// Cores that the application may still get, over all its profiles: its maximum less what it holds. Zero or
-    /// less when it holds all that it may.
+    /// Cores that the application may still get, over all its profiles: its maximum less what it holds. Zero
+    /// or less when it holds all that it may.
     pub cores_left: Cores,
     /// How many executors of this profile the application may hold.
     pub limit: ExecutorLimit,
@@ -30,8 +30,8 @@ pub struct Demand {
 pub enum ExecutorSize {
     /// This many cores each; a worker may run several. Zero or less asks for nothing and gets nothing.
     Fixed(Cores),
-    /// One executor on a worker in each placement, with all the cores that the worker is given. A later placement
-    /// may put a second one beside it.
+    /// One executor on a worker in each placement, with all the cores that the worker is given. A later
+    /// placement may put a second one beside it.
     #[default]
     OnePerWorker,
 }
@@ -56,8 +56,8 @@ impl Demand {
         }
     }
 
-    /// Whether the demand by itself, whatever the workers have, allows one more executor: the size makes sense,
-    /// the cores left suffice for it, the limit is not reached.
+    /// Whether the demand by itself, whatever the workers have, allows one more executor: the size makes
+    /// sense, the cores left suffice for it, the limit is not reached.
     pub fn allows_one_more(&self) -> bool {
         self.most_workers() > 0
     }
@@ -85,8 +85,8 @@ impl Default for Demand {
 }
 
 impl ExecutorSize {
-    /// The fewest cores that an executor starts with, and how many are given at a time: those of a fixed size,
-    /// else 1.
+    /// The fewest cores that an executor starts with, and how many are given at a time: those of a fixed
+    /// size, else 1.
     pub fn step(self) -> Cores {
         match self {
             Self::Fixed(cores) => cores,

@@ -1,9 +1,10 @@
 //! The allocation core of Firesteel: who gets how many cores, on which workers.
 //!
-//! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one worker has
-//! free. [`place()`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`] and gives
-//! the executors out by the [`Strategy`]; [`shortfall()`] says why there were fewer than asked. The decisions are
-//! those of Spark's Master, case by case, at a cost that does not grow with the number of executors.
+//! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one worker
+//! has free. [`place()`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`]
+//! and gives the executors out by the [`Strategy`]; [`shortfall()`] says why there were fewer than asked. The
+//! decisions are those of Spark's Master, case by case, at a cost that does not grow with the number of
+//! executors.
 //!
 //! ```
 //! use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place};
@@ -23,9 +24,9 @@
 //! assert_eq!(workers, ["w4", "w3", "w2"]);
 //! ```
 //!
-//! Nothing here has a clock, a generator of random numbers or a hash table: equal arguments give equal answers.
-//! Every function is total. Amounts that make no sense (executors without cores, negative free amounts) place
-//! nothing; they never panic, divide by zero or wrap.
+//! Nothing here has a clock, a generator of random numbers or a hash table: equal arguments give equal
+//! answers. Every function is total. Amounts that make no sense (executors without cores, negative free
+//! amounts) place nothing; they never panic, divide by zero or wrap.
 
 mod assign;
 mod demand;

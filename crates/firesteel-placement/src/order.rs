@@ -62,8 +62,8 @@ impl WorkerOrder {
 
 /// Puts the offers in order, whatever the order they came in.
 ///
-/// A descending order is the ascending one read backwards, ids among equals too: that is where Spark's ties come
-/// from. Ids are compared as text, `"w10"` before `"w2"`.
+/// A descending order is the ascending one read backwards, ids among equals too: that is where Spark's ties
+/// come from. Ids are compared as text, `"w10"` before `"w2"`.
 ///
 /// Source: Spark Master, 4.0.1. One difference: Spark compares ids by UTF-16 units, Firesteel by code points,
 /// which order characters beyond U+FFFF differently.
@@ -87,8 +87,8 @@ pub fn order(offers: &mut [Offer<'_>], by: WorkerOrder) {
     }
 }
 
-/// The first `count` offers in order, or all if there are fewer. Costs little more than looking at each offer once, if
-/// `count` is small.
+/// The first `count` offers in order, or all if there are fewer. Costs little more than looking at each offer
+/// once, if `count` is small.
 pub(crate) fn first<'a>(
     count: usize,
     offers: impl Iterator<Item = Offer<'a>>,

@@ -48,9 +48,9 @@ impl<'a> Placement<'a> {
 
 /// Places as many executors as the demand asks for and the offers have room for.
 ///
-/// `offers` has one offer for each worker that is alive, in any order; those that come in the order of their ids, as out of
-/// an ordered map, cost the least. When the demand allows no executor they are not looked at, and when it allows few,
-/// only the few that can be reached are put in order.
+/// `offers` has one offer for each worker that is alive, in any order; those that come in the order of their
+/// ids, as out of an ordered map, cost the least. When the demand allows no executor they are not looked at,
+/// and when it allows few, only the few that can be reached are put in order.
 ///
 /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
 pub fn place<'a>(

@@ -1,8 +1,8 @@
 //! Cores and memory: the two amounts that everything is counted in.
 //!
-//! Both are signed, because what a worker has free can fall below zero (it registers again with fewer cores than
-//! its executors hold), and 64 bits wide, so that no sum over a cluster wraps. Arithmetic saturates at the ends
-//! of that range: an absurd number from a peer stays an absurd number.
+//! Both are signed, because what a worker has free can fall below zero (it registers again with fewer cores
+//! than its executors hold), and 64 bits wide, so that no sum over a cluster wraps. Arithmetic saturates at
+//! the ends of that range: an absurd number from a peer stays an absurd number.
 
 use std::fmt;
 use std::iter::Sum;

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
-/// How many addresses of each resource one executor asks for, by resource name. An amount of 0 asks for nothing.
+/// How many addresses of each resource one executor asks for, by resource name. An amount of 0 asks for
+/// nothing.
 pub type ResourceAmounts = BTreeMap<String, u64>;
 
 /// Addresses by resource name: what a worker has free, or what an executor holds.

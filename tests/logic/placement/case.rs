@@ -75,8 +75,8 @@ fn addresses(worker: &Worker) -> Resources {
 pub struct Crowd(pub Case);
 
 impl Case {
-    /// Few different amounts, so that ties abound; ids of different lengths, not in order; now and then amounts below
-    /// zero, and resources.
+    /// Few different amounts, so that ties abound; ids of different lengths, not in order; now and then
+    /// amounts below zero, and resources.
     fn with_workers(g: &mut Gen, count: usize) -> Self {
         let most_cores = pick(g, &[2, 4, 10, 16]);
         let odd = pick(g, &[false, false, false, true]);

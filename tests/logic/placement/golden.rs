@@ -18,7 +18,8 @@ fn every_recorded_call_is_answered_as_spark_answered_it() {
         let recorded = call.recorded.clone().expect("recorded calls have an answer");
         let answer = call.answer().assigned_cores;
         if sum_wraps(&call) {
-            // Spark's sum of free cores is wrong here, and Spark places nothing. The right answer is the reference's.
+            // Spark's sum of free cores is wrong here, and Spark places nothing. The right answer is the
+            // reference's.
             assert!(kind == "int_overflow" && recorded.iter().all(|&cores| cores == Cores::ZERO));
             assert_eq!(answer, in_wide_integers(&call), "call {}", call.i);
             assert_ne!(answer, recorded, "call {}", call.i);

@@ -1,5 +1,5 @@
-//! The rule as one would say it aloud: one core, or one executor, at a time. Slow and obvious. It shares nothing
-//! with the crate that it checks, neither types nor code.
+//! The rule as one would say it aloud: one core, or one executor, at a time. Slow and obvious. It shares
+//! nothing with the crate that it checks, neither types nor code.
 //!
 //! Source: Spark Master, 4.0.1, but for its 32-bit sums.
 

@@ -168,8 +168,8 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
     });
 }
 
-/// What an application asks for is as much as its cores, or its limit, would allow by themselves; with neither
-/// bound, something.
+/// What an application asks for is as much as its cores, or its limit, would allow by themselves; with
+/// neither bound, something.
 fn fewer_than_asked(case: &Case, executors: u64, cores: i64) -> bool {
     let ask = &case.ask;
     let bounded_cores = (ask.cores_left < 1_000_000_000).then_some(ask.cores_left);

@@ -1,9 +1,9 @@
 //! Placements that people have agreed on, a row each.
 //!
-//! - Workers: `w1:8/2048+gpu3` has 8 free cores, 2048 MiB and 3 free gpus; memory is ample unless said. `3x10/512`
-//!   stands for `w1:10/512 w2:10/512 w3:10/512`.
-//! - Asks: `cores` and `mem` of an executor (one executor for each worker unless `cores` is said), `left` cores of a
-//!   maximum, `limit` on executors, `held` executors, `gpu` for each executor.
+//! - Workers: `w1:8/2048+gpu3` has 8 free cores, 2048 MiB and 3 free gpus; memory is ample unless said.
+//!   `3x10/512` stands for `w1:10/512 w2:10/512 w3:10/512`.
+//! - Asks: `cores` and `mem` of an executor (one executor for each worker unless `cores` is said), `left`
+//!   cores of a maximum, `limit` on executors, `held` executors, `gpu` for each executor.
 //! - By: `spread` or `fill`, and the worker order; Spark's default unless said.
 
 use firesteel_placement::{

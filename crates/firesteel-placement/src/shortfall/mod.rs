@@ -55,12 +55,12 @@ pub enum Reason {
     NoWorkers,
     /// No worker is large enough for an executor, even with nothing on it.
     TooSmall {
-        /// The most of each amount that any worker has. An executor may need more of one amount than this, or more
-        /// amounts together than any single worker has.
+        /// The most of each amount that any worker has. An executor may need more of one amount than this, or
+        /// more amounts together than any single worker has.
         largest: Amounts,
     },
-    /// Each worker lacks something at the moment. One entry for each set of things lacking, every worker counted
-    /// once, the entry with most workers first.
+    /// Each worker lacks something at the moment. One entry for each set of things lacking, every worker
+    /// counted once, the entry with most workers first.
     Busy {
         /// The workers.
         workers: Vec<LackingWorkers>,
@@ -90,14 +90,15 @@ pub struct Amounts {
 }
 
 /// Why `demand` has not been met, as things stand after placement: `demand` with what the application now
-/// holds and has left, `free` with what every living worker now has free, `sizes` with what each has in all. Both
-/// lists may be in any order.
+/// holds and has left, `free` with what every living worker now has free, `sizes` with what each has in all.
+/// Both lists may be in any order.
 ///
 /// `None` if nothing is missing, or if some worker still has room, so that a placement is due first.
 ///
 /// An application asks for as many executors as its cores and its limit allow. When it holds those, but the
-/// one left something of the other, the one that stood in the way is the reason. Without maximum (a thousand million cores
-/// or more count as none) and limit it asks for what it can get: only to have nothing at all is a shortfall.
+/// one left something of the other, the one that stood in the way is the reason. Without maximum (a thousand
+/// million cores or more count as none) and limit it asks for what it can get: only to have nothing at all is
+/// a shortfall.
 pub fn shortfall(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) -> Option<Shortfall> {
     if demand.size.step() <= Cores::ZERO {
         return None;
@@ -151,8 +152,8 @@ fn executors(demand: &Demand, missing: u64) -> Missing {
     Missing::Executors { missing, of: demand.held.saturating_add(missing) }
 }
 
-/// The cores left of a maximum, or `None` when there is no maximum. A demand does not say which; so near to what
-/// unlimited applications start with, none has been set.
+/// The cores left of a maximum, or `None` when there is no maximum. A demand does not say which; so near to
+/// what unlimited applications start with, none has been set.
 fn bounded_cores_left(demand: &Demand) -> Option<Cores> {
     const NO_MAXIMUM: Cores = Cores(1_000_000_000);
     (demand.cores_left < NO_MAXIMUM).then_some(demand.cores_left)

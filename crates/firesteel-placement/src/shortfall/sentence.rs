@@ -46,8 +46,8 @@ impl Display for Missing {
     }
 }
 
-/// `no worker has 16 cores: the largest has 8`, for the first amount that is too much for every worker. If each
-/// amount alone is to be had, it is their combination that is not.
+/// `no worker has 16 cores: the largest has 8`, for the first amount that is too much for every worker. If
+/// each amount alone is to be had, it is their combination that is not.
 fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     if largest.cores < asked.cores {
         return format!("no worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
@@ -71,8 +71,8 @@ fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     format!("no worker has {} together", list(&everything(asked)))
 }
 
-/// `2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`. Of what is there in plenty only cores are told:
-/// they show that there is something to be had by asking for less of the rest.
+/// `2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`. Of what is there in plenty only cores are
+/// told: they show that there is something to be had by asking for less of the rest.
 fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     let LackingWorkers { count, least, most } = group;
     let mut lacking = Vec::new();

@@ -1,4 +1,5 @@
-//! A pass is answered by a Master: its tables are made from the line, and its first scheduling pass is the answer.
+//! A pass is answered by a Master: its tables are made from the line, and its first scheduling pass is the
+//! answer.
 
 use std::collections::{BTreeMap, BTreeSet};
 

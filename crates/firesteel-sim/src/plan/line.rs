@@ -39,8 +39,8 @@ pub enum LineError {
     },
 }
 
-/// Reads the lines of a plan, of one kind or of both. A line with `apps` is a pass, any other a call. Empty lines are
-/// passed over; after an error of the input itself nothing more comes.
+/// Reads the lines of a plan, of one kind or of both. A line with `apps` is a pass, any other a call. Empty
+/// lines are passed over; after an error of the input itself nothing more comes.
 pub fn questions(input: impl BufRead) -> impl Iterator<Item = Result<Question, LineError>> {
     lines(input, question)
 }

@@ -1,11 +1,13 @@
 //! Placement from a file: each line is a question, each answer a line.
 //!
-//! Two kinds of line are read, both one JSON object: a [`PlacementCall`] (one application over workers in a given
-//! order: which cores does each give?) and a [`SchedulePass`] (all applications over all workers: what is
-//! launched where?); a [`Question`] is either. They are the formats of `fixtures/placement/`, and described there. Fields beyond the
-//! format are ignored; a field of the format may be left out only where its type here is documented to have a default.
+//! Two kinds of line are read, both one JSON object: a [`PlacementCall`] (one application over workers in a
+//! given order: which cores does each give?) and a [`SchedulePass`] (all applications over all workers: what
+//! is launched where?); a [`Question`] is either. They are the formats of `fixtures/placement/`, and
+//! described there. Fields beyond the format are ignored; a field of the format may be left out only where
+//! its type here is documented to have a default.
 //!
-//! Nothing in here opens a file: input is any [`BufRead`](std::io::BufRead), output any [`Write`](std::io::Write).
+//! Nothing in here opens a file: input is any [`BufRead`](std::io::BufRead), output any
+//! [`Write`](std::io::Write).
 
 mod answer;
 mod call;
