@@ -1,10 +1,10 @@
 //! Placement from a file: each line is a question, each answer a line.
 //!
 //! Two kinds of line are read, both one JSON object: a [`PlacementCall`] (one application over workers in a
-//! given order: which cores does each give?) and a [`SchedulePass`] (all applications over all workers: what
-//! is launched where?); a [`Question`] is either. They are the formats of `fixtures/placement/`, and
-//! described there. Fields beyond the format are ignored; a field of the format may be left out only where
-//! its type here is documented to have a default.
+//! given order: which cores does each give?) and a [`SchedulePass`] (all applications over all workers: what is
+//! launched where?); a [`Question`] is either. `fixtures/placement/README.md` describes both. Fields that are not
+//! of the format are ignored. Of the format, what was recorded with a case may be missing, and what an
+//! application or worker has none of (resources, executors held).
 //!
 //! Nothing in here opens a file: input is any [`BufRead`](std::io::BufRead), output any
 //! [`Write`](std::io::Write).
