@@ -245,7 +245,7 @@ impl fmt::Display for Note {
                 "task {task} takes {cores} cores, and the largest executor has {largest}: it waits for a larger one"
             ),
             Self::NeverFits { profile: _, shortfall } => {
-                write!(f, "an executor fits nowhere: {shortfall}; the application waits for a larger Worker")
+                write!(f, "{shortfall}; the application waits for a larger Worker")
             }
             Self::NoExecutor { waited, master: MasterStanding::Registered { master: _, shortfalls } } => {
                 write!(f, "no executor has come for {} s: ", waited.as_secs())?;
