@@ -8,3 +8,4 @@ mod reference;
 mod schedule;
 mod shortfall;
 mod tables;
+mod through_master;
