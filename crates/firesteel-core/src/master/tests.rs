@@ -403,6 +403,7 @@ fn workers_that_cannot_be_are_refused() {
     let size = |cores| RefusedRegistration::UnsoundSize { cores: Cores(cores), memory: MiB(8192) };
     assert_eq!(bench.worker(2, 0), [refused(2, size(0))]);
     assert_eq!(bench.worker(2, -4), [refused(2, size(-4))]);
+    assert_eq!(bench.worker(2, 65_537), [refused(2, size(65_537))]);
     assert_eq!(bench.worker(2, i64::MAX), [refused(2, size(i64::MAX))]);
     let WorkerToMaster::RegisterWorker { mut worker, executors } = register(2, 8, Vec::new()) else {
         unreachable!()

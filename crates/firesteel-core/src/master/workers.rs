@@ -13,8 +13,11 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// What a Worker may have at most, so that the sums over a cluster cannot overflow.
-const MOST: i64 = i32::MAX as i64;
+/// What a Worker may have at most. It bounds what one event can lead to, whatever a Worker says of itself: an
+/// executor of one core on each of its cores.
+const MOST_CORES: Cores = Cores(65_536);
+/// So much that the sums over a cluster cannot overflow.
+const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
 impl Master {
     /// A Worker introduces itself.
@@ -76,7 +79,7 @@ impl Master {
         if !ids::is_sound(worker.id.as_str()) {
             return Err(RefusedRegistration::UnsoundId);
         }
-        if cores < Cores(1) || cores > Cores(MOST) || memory < MiB(1) || memory > MiB(MOST) {
+        if !(Cores(1)..=MOST_CORES).contains(&cores) || !(MiB(1)..=MOST_MEMORY).contains(&memory) {
             return Err(RefusedRegistration::UnsoundSize { cores, memory });
         }
         let address = crate::address::Address::new(worker.host.clone(), worker.port);

@@ -148,10 +148,7 @@ impl fmt::Display for RefusedRegistration {
                 write!(f, "{address} is the address of another Worker that is alive, {other}")
             }
             Self::UnsoundSize { cores, memory } => {
-                write!(
-                    f,
-                    "a Worker cannot have {cores} cores and {memory}: it needs at least 1 core and 1 MiB"
-                )
+                write!(f, "a Worker has 1 to 65,536 cores and at least 1 MiB, not {cores} cores and {memory}")
             }
         }
     }

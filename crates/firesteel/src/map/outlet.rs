@@ -102,8 +102,10 @@ impl Outlet {
 
     /// Waits until outputs go nowhere any more. Not to be called again after that.
     pub async fn broken(&mut self) -> OutletError {
-        // Neither ends well while this can still send pieces.
+        // Neither ends well by itself while this can still send pieces. When outputs cannot be kept, the printer
+        // ends too, and well: the reason is looked at first.
         tokio::select! {
+            biased;
             kept = &mut self.kept => kept.ok().and_then(Result::err).map_or(OutletError::Gone, Into::into),
             printed = &mut self.printed => {
                 printed.ok().and_then(Result::err).map_or(OutletError::Gone, Into::into)

@@ -99,10 +99,12 @@ pub(super) async fn serve<E: Send + 'static>(
     inbox: &Inbox<E>,
 ) -> Disconnect {
     let Introduced { mut reader, mut writer, .. } = introduced;
+    // The owner's reason is the one that counts, also where its word makes the writer finish.
     let why = tokio::select! {
-        why = read(peer, &mut reader, decode, inbox) => why,
-        why = write(&mut writer, &mut queue) => why,
+        biased;
         why = obey(ended) => why,
+        why = write(&mut writer, &mut queue) => why,
+        why = read(peer, &mut reader, decode, inbox) => why,
     };
     if matches!(why, Disconnect::Here) {
         linger(reader.get_mut()).await;
