@@ -365,36 +365,57 @@ fn a_driver_that_is_killed_leaves_no_process() {
     no_process_is_left(&below);
 }
 
+/// A run of four items that have all begun, and go on when the gate is opened.
+fn four_begun(cluster: &Cluster, gate: &Path) -> Daemon {
+    let script = gated(gate, "echo $0");
+    let running =
+        Daemon::spawn(&mut map_on(&cluster.master, &["--", "sh", "-c", &script, ":::", "1", "2", "3", "4"]));
+    wait_for("items to begin", || (began(gate) == 4).then_some(()));
+    running
+}
+
+/// Opens the gate, and holds the run to its output.
+fn nothing_is_lost(mut running: Daemon, gate: &Path) {
+    open_gate(gate);
+    assert_eq!(running.wait(), 0, "{}", running.log());
+    assert_eq!(running.output(), "1\n2\n3\n4\n", "{}", running.log());
+}
+
 #[test]
 fn an_executor_that_is_killed_loses_nothing() {
     let cluster = Cluster::start(2);
     let gate = directory();
-    let script = gated(gate.path(), "echo $0");
-    let mut running =
-        Daemon::spawn(&mut map_on(&cluster.master, &["--", "sh", "-c", &script, ":::", "1", "2", "3", "4"]));
-    wait_for("items to begin", || (began(gate.path()) == 4).then_some(()));
+    let running = four_begun(&cluster, gate.path());
     kill_nine(cluster.executors(0)[0]);
     running.wait_for_line(&["is lost", "SIGKILL"]);
-    open_gate(gate.path());
-    assert_eq!(running.wait(), 0, "{}", running.log());
-    assert_eq!(running.output(), "1\n2\n3\n4\n", "{}", running.log());
+    nothing_is_lost(running, gate.path());
 }
 
 #[test]
 fn a_worker_that_is_killed_loses_nothing() {
     let cluster = Cluster::start(2);
     let gate = directory();
-    let script = gated(gate.path(), "echo $0");
-    let mut running =
-        Daemon::spawn(&mut map_on(&cluster.master, &["--", "sh", "-c", &script, ":::", "1", "2", "3", "4"]));
-    wait_for("items to begin", || (began(gate.path()) == 4).then_some(()));
+    let running = four_begun(&cluster, gate.path());
     let below = processes::descendants_of(cluster.workers[0].pid());
     kill_nine(cluster.workers[0].pid());
     running.wait_for_line(&["is lost"]);
-    open_gate(gate.path());
-    assert_eq!(running.wait(), 0, "{}", running.log());
-    assert_eq!(running.output(), "1\n2\n3\n4\n", "{}", running.log());
+    nothing_is_lost(running, gate.path());
     no_process_is_left(&below);
+}
+
+/// The next Master knows nothing: the application registers anew, the Workers end what they ran, and the items run
+/// again.
+#[test]
+fn a_master_that_is_killed_and_started_again_loses_nothing() {
+    let mut cluster = Cluster::start(2);
+    let gate = directory();
+    let running = four_begun(&cluster, gate.path());
+    let port = cluster.master.address().port().to_string();
+    kill_nine(cluster.master.pid());
+    running.wait_for_line(&["it is dialled again"]);
+    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    running.wait_for_line(&["registered anew"]);
+    nothing_is_lost(running, gate.path());
 }
 
 #[test]

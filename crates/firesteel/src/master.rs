@@ -3,9 +3,10 @@
 use std::io;
 use std::ops::ControlFlow;
 
+use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
-use firesteel_core::master::{Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::wire::{self, DecodeError, Role};
 
 use crate::clock::Clock;
@@ -55,9 +56,13 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     let requests = life.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
-    let config = crate::settings::master::config(&properties, reached.url())?;
+    let clock = Clock::start();
+    let config = Config {
+        first_application: first_application(clock.now()),
+        ..crate::settings::master::config(&properties, reached.url())?
+    };
 
-    let context = Context::new(Role::Master, &reached.to_string(), Limits::default(), Clock::start());
+    let context = Context::new(Role::Master, &reached.to_string(), Limits::default(), clock);
     context.peers.serve(
         listener,
         vec![
@@ -71,6 +76,12 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     let request = owner::run(Master::new(config), MasterShell, context, requests).await;
     tracing::info!("ended: {request}");
     Ok(())
+}
+
+/// Where the numbers of applications begin: ten for each millisecond of the second in which the Master started,
+/// so that one which takes another's place within that second gives no id again.
+fn first_application(started: Timestamp) -> u64 {
+    started.millis() % 1000 * 10
 }
 
 /// Performs a Master's effects: it only ever talks.

@@ -33,7 +33,8 @@ impl Master {
             return self
                 .tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
         }
-        let app = AppId::new(format!("app-{}-{:04}", now.compact(), self.applications.registered()));
+        let number = self.config.first_application.saturating_add(self.applications.registered());
+        let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         let row = Application::new(app.clone(), description, peer, now, self.config.default_cores);
         self.applications.insert(row);

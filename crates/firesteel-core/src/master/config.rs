@@ -24,6 +24,9 @@ pub struct Config {
     /// failures starts anew. In Spark an executor is proven as soon as its process has started, so that one
     /// which crashes at once is relaunched for ever; zero gives that.
     pub proven_after: Duration,
+    /// The number in the first application's id. Ids carry the second and a number; a Master that is started
+    /// again within a second must begin elsewhere than the one before it.
+    pub first_application: u64,
     /// `spark.deploy.retainedApplications`: how many ended applications are remembered.
     pub retained_applications: usize,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for one time-out more than this many.
@@ -49,6 +52,7 @@ impl Default for Config {
             default_cores: Cores::UNLIMITED,
             retries: Retries::AtMost(10),
             proven_after: Duration::from_secs(5),
+            first_application: 0,
             retained_applications: 200,
             dead_worker_persistence: 15,
         }

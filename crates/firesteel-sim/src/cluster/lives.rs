@@ -33,6 +33,8 @@ impl World {
             url: master_address().url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
+            // As the daemon has it: a Master may take another's place within the second.
+            first_application: self.timestamp().millis() % 1000 * 10,
             ..master::Config::default()
         };
         self.ledger = Ledger::default();
@@ -44,8 +46,8 @@ impl World {
         let Some(node) = self.master.take() else { return };
         self.ledger = Ledger::default();
         self.bury(node, Goes::Abruptly);
-        // Never within the second: the ids of applications carry the second of their registration.
-        let pause = self.dice.between(1_001, 20_000);
+        let pause =
+            if self.dice.one_in(4) { self.dice.between(20, 1_000) } else { self.dice.between(1_001, 20_000) };
         self.after(pause, Happening::StartMaster);
     }
 

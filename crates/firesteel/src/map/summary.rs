@@ -98,6 +98,8 @@ pub struct Tally {
     /// The summary so far; the executors are filled in at the end.
     pub summary: Summary,
     executors: BTreeMap<ExecutorId, ExecutorUse>,
+    /// Executors of the application before it was registered anew, whose numbers came again.
+    earlier: Vec<ExecutorUse>,
 }
 
 impl Tally {
@@ -123,7 +125,7 @@ impl Tally {
     /// An executor is ready for tasks.
     pub fn add_executor(&mut self, executor: ExecutorId, host: String, cores: Cores) {
         let fresh = ExecutorUse { executor: executor.0, host, cores: cores.0, items: 0, lost: None };
-        self.executors.insert(executor, fresh);
+        self.earlier.extend(self.executors.insert(executor, fresh));
     }
 
     /// An executor is lost.
@@ -172,13 +174,14 @@ impl Tally {
     #[must_use]
     pub fn close(self, elapsed: Duration) -> Summary {
         let mut hosts = BTreeMap::<String, HostUse>::new();
-        for executor in self.executors.values() {
+        let executors: Vec<_> = self.earlier.into_iter().chain(self.executors.into_values()).collect();
+        for executor in &executors {
             let host = hosts.entry(executor.host.clone()).or_default();
             host.executors += 1;
             host.cores += executor.cores;
             host.items += executor.items;
         }
-        Summary { elapsed, executors: self.executors.into_values().collect(), hosts, ..self.summary }
+        Summary { elapsed, executors, hosts, ..self.summary }
     }
 }
 
@@ -306,6 +309,19 @@ mod tests {
              \n  on b: 2 items, 2 executors, 8 cores\
              \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts"
         );
+    }
+
+    #[test]
+    fn an_application_that_registered_anew_keeps_count_of_its_earlier_executors() {
+        let mut tally = Tally::new();
+        for _ in 0..2 {
+            tally.add_executor(ExecutorId(0), "a".to_owned(), Cores(4));
+            let attempt = AttemptId { task: TaskId(0), attempt: 0 };
+            tally.add_outcome(1, "x", &TaskOutcome::Succeeded { attempt, executor: ExecutorId(0) });
+        }
+        let summary = tally.close(Duration::from_secs(1));
+        assert_eq!(summary.hosts["a"], HostUse { executors: 2, cores: 8, items: 2 });
+        assert_eq!(summary.executors.len(), 2);
     }
 
     #[test]

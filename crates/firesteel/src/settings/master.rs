@@ -36,6 +36,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         proven_after: properties
             .duration(keys::PROVEN_AFTER, Unit::Seconds)?
             .unwrap_or(defaults.proven_after),
+        first_application: defaults.first_application,
         retained_applications: properties
             .count(keys::RETAINED_APPLICATIONS)?
             .map_or(defaults.retained_applications, |count| count as usize),
@@ -86,6 +87,7 @@ mod tests {
             default_cores: Cores(3),
             retries: Retries::Unlimited,
             proven_after: Duration::from_millis(1500),
+            first_application: 0,
             retained_applications: 5,
             dead_worker_persistence: 0,
         };
