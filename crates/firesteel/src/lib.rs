@@ -12,6 +12,7 @@ pub mod master;
 pub mod master_url;
 pub mod net;
 pub mod owner;
+mod process_group;
 pub mod settings;
 pub mod signals;
 pub mod worker;

@@ -1,7 +1,7 @@
 //! The runner of one attempt at a task, from its process's start until nothing of it is left.
 
 use std::io;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -12,8 +12,6 @@ use firesteel_core::executor::Event;
 use firesteel_core::ids::{AttemptId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
-use nix::sys::signal::{self, killpg};
-use nix::unistd::Pid;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
@@ -21,6 +19,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::output::{Output, Read};
 use crate::inbox::Inbox;
+use crate::process_group::{ProcessGroup, exit_status};
 use crate::worker::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 use crate::worker::strays::{Marker, kill_bearers};
 
@@ -115,7 +114,7 @@ async fn run(
 ) {
     let last = match start(attempt, spec, &site) {
         Ok(process) => {
-            let pid = process.group.as_raw().unsigned_abs();
+            let pid = process.group.leader();
             // Where the owner has ended nobody is told anything any more.
             let _ = inbox.send(Event::TaskStarted { attempt, pid }).await;
             let status = process.attend(attempt, &site, orders, &inbox).await;
@@ -129,7 +128,7 @@ async fn run(
 /// A task's process, which leads a process group of its own.
 struct Process {
     child: Child,
-    group: Pid,
+    group: ProcessGroup,
     stdin: Option<(ChildStdin, Bytes)>,
     stdout: Output<ChildStdout>,
     stderr: Output<ChildStderr>,
@@ -163,8 +162,7 @@ fn start(attempt: AttemptId, spec: TaskSpec, site: &Site) -> Result<Process, Sta
             _ => format!("{}: {error}", command.program),
         },
     })?;
-    let pid = child.id().expect("a process that was not waited for has an id");
-    let group = Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit"));
+    let group = ProcessGroup::of(&child);
     let stdin = child.stdin.take().map(|pipe| (pipe, stdin));
     let stdout = Output::new(child.stdout.take().expect("it was piped"));
     let stderr = Output::new(child.stderr.take().expect("it was piped"));
@@ -197,9 +195,12 @@ impl Process {
         let (mut stage, mut signalled, mut read) = (Stage::Running, None, 0);
         loop {
             let orders = *told.borrow_and_update();
-            if stage == Stage::Running && orders.signal > signalled {
+            if stage == Stage::Running
+                && orders.signal > signalled
+                && let Some(signal) = orders.signal
+            {
                 signalled = orders.signal;
-                signal_group(self.group, signalled);
+                self.group.signal(signal);
             }
             if let Some(status) = stage.status()
                 && !self.stdout.is_open()
@@ -218,7 +219,7 @@ impl Process {
                 }
                 ended = self.child.wait(), if stage == Stage::Running => {
                     // What it left in its group would hold the outputs open for ever.
-                    signal_group(self.group, Some(Signal::Kill));
+                    self.group.signal(Signal::Kill);
                     stage = Stage::Ended { status: exit_status(ended), look_at: Instant::now() + PATIENCE };
                     continue;
                 }
@@ -317,31 +318,6 @@ async fn kill_strays(attempt: AttemptId, site: &Site) {
 async fn feed(stdin: Option<(ChildStdin, Bytes)>) {
     if let Some((mut pipe, bytes)) = stdin {
         let _ = pipe.write_all(&bytes).await;
-    }
-}
-
-/// Signals a group. It may have ended meanwhile. As long as it has members its id is nobody else's; where it had
-/// none the id has been free for the moment since the wait.
-fn signal_group(group: Pid, signal: Option<Signal>) {
-    let signal = match signal {
-        None => return,
-        Some(Signal::Terminate) => signal::Signal::SIGTERM,
-        Some(Signal::Kill) => signal::Signal::SIGKILL,
-    };
-    let _ = killpg(group, signal);
-}
-
-fn exit_status(status: io::Result<std::process::ExitStatus>) -> ExitStatus {
-    match status {
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => ExitStatus::Code(code),
-            (None, Some(signal)) => ExitStatus::Signal(signal),
-            (None, None) => unreachable!("a process ends with a code or by a signal"),
-        },
-        Err(error) => {
-            tracing::error!("cannot learn how a process ended, reporting code 255: {error}");
-            ExitStatus::Code(255)
-        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! The ExecutorRunner: one task for one executor's process, from its start until nothing of it is left.
 
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
@@ -8,8 +8,6 @@ use std::sync::Arc;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{Event, ExecutorPlan};
-use nix::sys::signal::{self, killpg};
-use nix::unistd::Pid;
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
@@ -19,6 +17,7 @@ use super::strays::Marker;
 use super::sweeper::Sweeper;
 use super::work_directory::{Outputs, WorkDirectory};
 use crate::inbox::Inbox;
+use crate::process_group::{ProcessGroup, exit_status};
 
 /// Signals that may wait for a runner. The machine sends two at most.
 const SIGNALS: usize = 4;
@@ -73,7 +72,7 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
     let marker = Marker::of_executor(&site.worker, &executor);
     let last = match start(plan, &site).await {
         Ok((child, group)) => {
-            let pid = group.as_raw().unsigned_abs();
+            let pid = group.leader();
             // If the owner has ended, the reaper sees to the process.
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
             let status = wait(child, group, signals).await;
@@ -86,7 +85,7 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
 }
 
 /// The process and the group that it leads.
-async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Pid), StartFailure> {
+async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, ProcessGroup), StartFailure> {
     fill_in_own_binary(&mut plan.command, site);
     let directory = site.work.of_executor(&plan.executor);
     let variables = environment::of(&plan, &site.worker, &directory);
@@ -114,8 +113,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Pid),
         error: format!("{program}: {error}"),
     };
     let child = tokio::process::Command::from(command).spawn().map_err(failure)?;
-    let pid = child.id().expect("a process that was not waited for has an id");
-    let group = Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit"));
+    let group = ProcessGroup::of(&child);
     Ok((child, group))
 }
 
@@ -129,41 +127,18 @@ fn fill_in_own_binary(command: &mut Command, site: &Site) {
 
 /// Waits for the process's end and passes signals on meanwhile. A signal cannot hit a stranger: until the end was
 /// waited for, here, the id is the process's.
-async fn wait(mut child: Child, group: Pid, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
+async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
     loop {
         tokio::select! {
             status = child.wait() => return exit_status(status),
-            Some(signal) = signals.recv() => {
-                let signal = match signal {
-                    Signal::Terminate => signal::Signal::SIGTERM,
-                    Signal::Kill => signal::Signal::SIGKILL,
-                };
-                // It may have ended meanwhile.
-                let _ = killpg(group, signal);
-            }
-        }
-    }
-}
-
-fn exit_status(status: std::io::Result<std::process::ExitStatus>) -> ExitStatus {
-    match status {
-        Ok(status) => match (status.code(), status.signal()) {
-            (Some(code), _) => ExitStatus::Code(code),
-            (None, Some(signal)) => ExitStatus::Signal(signal),
-            (None, None) => unreachable!("a process ends with a code or by a signal"),
-        },
-        Err(error) => {
-            tracing::error!("cannot learn how a process ended, reporting code 255: {error}");
-            ExitStatus::Code(255)
+            Some(signal) = signals.recv() => group.signal(signal),
         }
     }
 }
 
 /// Kills what the process left behind: its group, and then those that left the group.
-async fn kill_the_rest(group: Pid, marker: Marker, sweeper: &Sweeper) {
-    // As long as the group has members its id is nobody else's. Where it had none the id has been free for the
-    // moment since the wait.
-    let _ = killpg(group, signal::Signal::SIGKILL);
+async fn kill_the_rest(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
+    group.signal(Signal::Kill);
     if let Err(survivors) = sweeper.sweep(marker).await {
         tracing::error!("an executor has ended and {survivors}");
     }
