@@ -53,7 +53,7 @@ impl ApplicationSettings {
         let text = |key| properties.get(key).map(str::to_owned);
         let credit = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
         let failures = |text: &str| text.parse().ok().filter(|failures| *failures > 0);
-        Ok(Self {
+        let settings = Self {
             name: text(keys::APP_NAME),
             master: text(keys::MASTER),
             max_cores: properties.cores(keys::CORES_MAX)?,
@@ -69,7 +69,22 @@ impl ApplicationSettings {
             starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
             registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
             output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, credit)?.unwrap_or(1 << 20),
-        })
+        };
+        settings.check()?;
+        Ok(settings)
+    }
+
+    /// What could never run is told before it is waited for.
+    fn check(&self) -> Result<(), SettingError> {
+        let Some(each) = self.executor_cores else { return Ok(()) };
+        let at_least = |cores: Cores, key, than: Cores, more, so| match cores < than {
+            true => Err(SettingError::Contradiction { less: key, fewer: cores.0, more, greater: than.0, so }),
+            false => Ok(()),
+        };
+        if let Some(max) = self.max_cores {
+            at_least(max, keys::CORES_MAX, each, keys::EXECUTOR_CORES, "no executor could ever start")?;
+        }
+        at_least(each, keys::EXECUTOR_CORES, self.task_cores, keys::TASK_CPUS, "no executor could run a task")
     }
 }
 
@@ -116,6 +131,22 @@ mod tests {
             registration_timeout: Duration::from_secs(60),
             output_credit: 1 << 20,
         }
+    }
+
+    #[test]
+    fn what_could_never_run_is_told() {
+        let said = |pairs: &[&str]| parsed(pairs).expect_err("it cannot run").to_string();
+        assert_eq!(
+            said(&["spark.cores.max=2", "spark.executor.cores=4"]),
+            "spark.cores.max is 2 and spark.executor.cores is 4: no executor could ever start; raise the one or lower \
+             the other"
+        );
+        assert_eq!(
+            said(&["spark.executor.cores=1", "spark.task.cpus=2"]),
+            "spark.executor.cores is 1 and spark.task.cpus is 2: no executor could run a task; raise the one or lower \
+             the other"
+        );
+        assert!(parsed(&["spark.cores.max=4", "spark.executor.cores=4", "spark.task.cpus=4"]).is_ok());
     }
 
     #[test]

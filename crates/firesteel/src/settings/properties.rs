@@ -30,6 +30,20 @@ pub enum SettingError {
         /// How a value looks.
         expected: &'static str,
     },
+    /// Two values, each of which could be used, cannot be used together.
+    #[error("{less} is {fewer} and {more} is {greater}: {so}; raise the one or lower the other")]
+    Contradiction {
+        /// The key with the lesser value.
+        less: &'static str,
+        /// Its value.
+        fewer: i64,
+        /// The key with the greater value.
+        more: &'static str,
+        /// Its value.
+        greater: i64,
+        /// What would come of it.
+        so: &'static str,
+    },
 }
 
 impl Properties {
