@@ -7,7 +7,8 @@ use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
-use firesteel::map::input::{Cut, Separator, Source, Unit};
+use firesteel::map::input::Source;
+use firesteel::map::items::{Cut, Separator, Unit};
 use firesteel::map::printer::Sinks;
 use firesteel::map::progress::{Progress, Show};
 use firesteel::map::run::Ending;

@@ -12,6 +12,7 @@
 //! is both threads together, and [`progress`] is what a person sees meanwhile.
 
 pub mod input;
+pub mod items;
 pub mod outlet;
 pub mod printer;
 pub mod progress;
@@ -33,7 +34,8 @@ use crate::settings::Properties;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::{EndRequest, EndRequests};
-use input::{Cut, Input, InputError, Source};
+use input::{Input, InputError, Source};
+use items::Cut;
 use outlet::{Outlet, OutletError};
 use printer::Sinks;
 use progress::Progress;

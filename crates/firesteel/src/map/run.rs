@@ -13,7 +13,8 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
 
-use super::input::{Content, Input, InputError, Item};
+use super::input::{Input, InputError};
+use super::items::{Content, Item};
 use super::outlet::{Outlet, OutletError, Piece, Place};
 use super::printer::PrintError;
 use super::progress::{Progress, Standing};

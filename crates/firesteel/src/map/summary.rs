@@ -10,7 +10,7 @@ use firesteel_core::messages::TaskEnd;
 use firesteel_placement::Cores;
 use serde::{Serialize, Serializer};
 
-use super::input::Content;
+use super::items::Content;
 use super::progress::counted;
 
 /// How many failed items are named.

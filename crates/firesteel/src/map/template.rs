@@ -5,7 +5,7 @@ use firesteel_core::messages::{TaskDirectory, TaskSpec};
 use firesteel_core::process::Command;
 use firesteel_placement::Cores;
 
-use super::input::{Content, MAX_ARGUMENT};
+use super::items::{Content, MAX_ARGUMENT};
 
 /// Stands for the item in a word of the command.
 pub const HOLE: &str = "{}";

@@ -78,12 +78,12 @@ mod tests {
         for address in ["1", "0"] {
             plan.resources.insert("gpu-a100", address);
         }
-        let variables = of(&plan, &WorkerId::new("worker-1"), Path::new("/work/app-1/3"));
+        let variables = of(&plan, &WorkerId::new("worker-1"), Path::new("/srv/app-1/3"));
         let expected = [
             ("COLOUR", "red"),
             ("FIRESTEEL_APP_ID", "app-1"),
             ("FIRESTEEL_CORES", "2"),
-            ("FIRESTEEL_EXECUTOR_DIR", "/work/app-1/3"),
+            ("FIRESTEEL_EXECUTOR_DIR", "/srv/app-1/3"),
             ("FIRESTEEL_EXECUTOR_ID", "3"),
             ("FIRESTEEL_MEMORY_MIB", "512"),
             ("FIRESTEEL_RESOURCE_GPU_A100", "0,1"),

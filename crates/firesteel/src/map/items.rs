@@ -1,0 +1,286 @@
+//! How bytes are cut into items.
+
+use std::fmt;
+use std::io::{BufRead, Read};
+
+use bytes::Bytes;
+use firesteel_core::wire::MAX_STDIN;
+
+use super::input::{InputError, Origin};
+
+/// The longest argument that Linux gives to a program (`MAX_ARG_STRLEN` without the closing NUL).
+pub const MAX_ARGUMENT: usize = (128 << 10) - 1;
+
+/// The longest record of a block, so that it fits with its separator.
+const MAX_RECORD: usize = MAX_STDIN - 1;
+
+/// How the bytes of a source become items.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// What ends a record.
+    pub separator: Separator,
+    /// What an item is made of.
+    pub unit: Unit,
+}
+
+/// What ends a record. The last record needs no end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Separator {
+    /// A line feed.
+    Newline,
+    /// A NUL byte, as `find -print0` writes it.
+    Nul,
+}
+
+/// What an item is made of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// One record, without its separator. An empty line is an empty item.
+    Record,
+    /// Whole records of about so many bytes together; one that is longer makes a block of its own.
+    Block {
+        /// At most [`MAX_STDIN`].
+        bytes: usize,
+    },
+}
+
+/// One item.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Item {
+    /// Counted from 1.
+    pub number: u64,
+    /// What it is.
+    pub content: Content,
+}
+
+/// What an item is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Content {
+    /// A word for the command line.
+    Argument(String),
+    /// Bytes for standard input.
+    Block {
+        /// The first of its records, counted from 1.
+        first: u64,
+        /// The last one.
+        last: u64,
+        /// The records with their separators.
+        bytes: Bytes,
+    },
+}
+
+impl fmt::Display for Content {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Argument(text) => f.write_str(text),
+            Self::Block { first, last, .. } => write!(f, "records {first} to {last}"),
+        }
+    }
+}
+
+/// Cuts bytes into items.
+pub(super) struct Items<R> {
+    reader: R,
+    cut: Cut,
+    origin: Origin,
+    /// Records taken so far.
+    records: u64,
+    items: u64,
+    /// A record that was read and belongs to the next block.
+    left: Vec<u8>,
+}
+
+impl<R: BufRead> Items<R> {
+    pub(super) fn new(reader: R, cut: Cut, origin: Origin) -> Self {
+        Self { reader, cut, origin, records: 0, items: 0, left: Vec::new() }
+    }
+
+    pub(super) fn next(&mut self) -> Result<Option<Item>, InputError> {
+        let content = match self.cut.unit {
+            Unit::Record => self.argument()?.map(Content::Argument),
+            Unit::Block { bytes } => self.block(bytes)?,
+        };
+        Ok(content.map(|content| {
+            self.items += 1;
+            Item { number: self.items, content }
+        }))
+    }
+
+    pub(super) fn argument(&mut self) -> Result<Option<String>, InputError> {
+        let mut record = self.record(MAX_ARGUMENT, "an argument")?;
+        if record.is_empty() {
+            return Ok(None);
+        }
+        record.pop_if(|last| *last == self.separator());
+        self.records += 1;
+        argument(record, self.records, &self.origin).map(Some)
+    }
+
+    fn block(&mut self, target: usize) -> Result<Option<Content>, InputError> {
+        let first = self.records + 1;
+        let mut block = std::mem::take(&mut self.left);
+        self.records += u64::from(!block.is_empty());
+        while block.len() < target {
+            let record = self.record(MAX_RECORD, "a record for standard input")?;
+            if record.is_empty() {
+                break;
+            }
+            if !block.is_empty() && block.len() + record.len() > target {
+                self.left = record;
+                break;
+            }
+            self.records += 1;
+            block.extend_from_slice(&record);
+        }
+        let last = self.records;
+        Ok((!block.is_empty()).then(|| Content::Block { first, last, bytes: block.into() }))
+    }
+
+    /// The next record with its separator; empty at the end.
+    fn record(&mut self, limit: usize, place: &'static str) -> Result<Vec<u8>, InputError> {
+        let separator = self.separator();
+        let mut record = Vec::new();
+        // One byte more than may be, so that what is too long shows.
+        let most = limit + 1;
+        let read = self.reader.by_ref().take(most as u64).read_until(separator, &mut record);
+        let (origin, records) = (self.origin.clone(), self.records);
+        if let Err(error) = read {
+            return Err(InputError::Read { origin, records, error });
+        }
+        if record.len() == most && record.last() != Some(&separator) {
+            return Err(InputError::TooLong { origin, record: records + 1, limit, place });
+        }
+        Ok(record)
+    }
+
+    fn separator(&self) -> u8 {
+        match self.cut.separator {
+            Separator::Newline => b'\n',
+            Separator::Nul => 0,
+        }
+    }
+}
+
+/// A record as a word for a command line.
+pub(super) fn argument(record: Vec<u8>, number: u64, origin: &Origin) -> Result<String, InputError> {
+    let origin = origin.clone();
+    if record.len() > MAX_ARGUMENT {
+        return Err(InputError::TooLong {
+            origin,
+            record: number,
+            limit: MAX_ARGUMENT,
+            place: "an argument",
+        });
+    }
+    if record.contains(&0) {
+        return Err(InputError::NulInside { origin, record: number });
+    }
+    String::from_utf8(record).map_err(|error| {
+        let position = error.utf8_error().valid_up_to() + 1;
+        InputError::NotText { origin, record: number, position }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::BufReader;
+
+    use super::*;
+
+    fn items(bytes: &[u8], cut: Cut) -> (Vec<Item>, Option<String>) {
+        let mut items = Items::new(BufReader::with_capacity(7, bytes), cut, "in".into());
+        let mut all = Vec::new();
+        loop {
+            match items.next() {
+                Ok(Some(item)) => all.push(item),
+                Ok(None) => return (all, None),
+                Err(error) => return (all, Some(error.to_string())),
+            }
+        }
+    }
+
+    fn arguments(bytes: &[u8], separator: Separator) -> (Vec<String>, Option<String>) {
+        let (items, error) = items(bytes, Cut { separator, unit: Unit::Record });
+        assert!((1..).zip(&items).all(|(number, item)| item.number == number));
+        (items.into_iter().map(|item| item.content.to_string()).collect(), error)
+    }
+
+    fn blocks(bytes: &[u8], target: usize) -> Vec<(u64, u64, Vec<u8>)> {
+        let (items, error) =
+            items(bytes, Cut { separator: Separator::Newline, unit: Unit::Block { bytes: target } });
+        assert_eq!(error, None);
+        let parts = items.into_iter().map(|item| match item.content {
+            Content::Block { first, last, bytes } => (first, last, bytes.to_vec()),
+            Content::Argument(word) => panic!("{word} is no block"),
+        });
+        parts.collect()
+    }
+
+    #[test]
+    fn a_line_is_an_item_and_the_last_one_needs_no_end() {
+        for (bytes, expected) in [
+            (&b""[..], &[][..]),
+            (b"\n", &[""]),
+            (b"a", &["a"]),
+            (b"a\n", &["a"]),
+            (b"a b\n\n c\r\nlonger than the buffer", &["a b", "", " c\r", "longer than the buffer"]),
+        ] {
+            assert_eq!(
+                arguments(bytes, Separator::Newline),
+                (expected.iter().map(|s| s.to_string()).collect(), None)
+            );
+        }
+        assert_eq!(arguments(b"a\nb\0c\0", Separator::Nul).0, ["a\nb", "c"]);
+    }
+
+    #[test]
+    fn what_cannot_be_an_argument_ends_the_items_with_its_place() {
+        let (good, error) = arguments(b"one\ntwo\nth\xffree\nfour\n", Separator::Newline);
+        assert_eq!(good, ["one", "two"]);
+        assert_eq!(error.as_deref(), Some("in, record 3: byte 3 is not UTF-8; only --pipe takes any bytes"));
+
+        let (good, error) = arguments(b"one\na\0b\n", Separator::Newline);
+        assert_eq!(good, ["one"]);
+        assert_eq!(
+            error.as_deref(),
+            Some("in, record 2: has a NUL byte; are the items separated by NUL (--null)?")
+        );
+    }
+
+    #[test]
+    fn an_argument_may_be_as_long_as_linux_allows_and_no_longer() {
+        for ending in ["", "\n"] {
+            let longest = format!("a\n{}{ending}", "x".repeat(MAX_ARGUMENT));
+            assert_eq!(arguments(longest.as_bytes(), Separator::Newline).1, None);
+            let longer = format!("a\n{}{ending}", "x".repeat(MAX_ARGUMENT + 1));
+            assert_eq!(
+                arguments(longer.as_bytes(), Separator::Newline).1.as_deref(),
+                Some("in, record 2: longer than the 131071 bytes that an argument may have")
+            );
+        }
+    }
+
+    #[test]
+    fn blocks_hold_whole_records_up_to_the_size() {
+        assert_eq!(blocks(b"", 8), []);
+        assert_eq!(blocks(b"ab\ncd\nef\n", 6), [(1, 2, b"ab\ncd\n".to_vec()), (3, 3, b"ef\n".to_vec())]);
+        assert_eq!(blocks(b"ab\ncd\nef", 7), [(1, 2, b"ab\ncd\n".to_vec()), (3, 3, b"ef".to_vec())]);
+        assert_eq!(
+            blocks(b"a\nmuch longer\nb\nc\n", 4),
+            [(1, 1, b"a\n".to_vec()), (2, 2, b"much longer\n".to_vec()), (3, 4, b"b\nc\n".to_vec())]
+        );
+        assert_eq!(blocks(b"\xff\0\n", 100), [(1, 1, b"\xff\0\n".to_vec())]);
+    }
+
+    #[test]
+    fn a_record_that_no_block_can_hold_is_refused() {
+        let cut = Cut { separator: Separator::Newline, unit: Unit::Block { bytes: 10 } };
+        let mut bytes = vec![b'x'; MAX_RECORD];
+        assert_eq!(items(&bytes, cut).1, None);
+        bytes.push(b'x');
+        assert_eq!(
+            items(&bytes, cut).1.as_deref(),
+            Some("in, record 1: longer than the 8388607 bytes that a record for standard input may have")
+        );
+    }
+}
