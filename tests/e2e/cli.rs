@@ -51,6 +51,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
         (&["worker", "--resource", "gpu=0,0", "spark://a:1"], "names the address \"0\" twice"),
         (&["status", "--master", "http://a"], "--master: \"http://a\" does not begin with spark://"),
         (&["status", "--yaml"], "unexpected argument '--yaml'"),
+        (&["map", "--total-cores", "8", "--", "true"], "\"--total-cores\" is no option of firesteel map"),
     ] {
         check(arguments, 2, words);
     }

@@ -148,13 +148,22 @@ fn failure(error: &StartError) -> Failure {
 
 impl Args {
     fn job(self, progress: &Progress) -> Result<Job, Failure> {
+        let (command, items) = split(self.command);
+        let Some((program, arguments)) = command.split_first() else {
+            return Err(usage("there is no command before :::"));
+        };
+        // Where the command begins, options end, so that a misspelt option looks like the command's name.
+        if program.starts_with('-') {
+            return Err(usage(format!(
+                "{program:?} is no option of firesteel map: see firesteel map --help"
+            )));
+        }
         let mut properties = self.conf.properties()?;
         self.submit.write_to(&mut properties);
         properties.warn_of_unknown();
         let settings =
             ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
         let cluster = cluster(&settings, &mut properties, progress)?;
-        let (command, items) = split(self.command);
         let source = source(items, self.input, progress)?;
         let unit = if self.pipe { Unit::Block { bytes: block(&self.block)? } } else { Unit::Record };
         if self.pipe && matches!(source, Source::Words(_)) {
@@ -163,9 +172,6 @@ impl Args {
             ));
         }
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
-        let Some((program, arguments)) = command.split_first() else {
-            return Err(usage("there is no command before :::"));
-        };
         Ok(Job {
             source,
             cut: Cut { separator, unit },
