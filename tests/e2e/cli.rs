@@ -44,6 +44,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
         (&["worker", "spark://a:7077,"], "\"\" has no usable port"),
         (&["worker", "-c", "0", "spark://a:1"], "--cores cannot be \"0\""),
         (&["worker", "-c", "two", "spark://a:1"], "--cores cannot be \"two\""),
+        (&["worker", "-c", "65537", "spark://a:1"], "write a whole number from 1 to 65536"),
         (&["worker", "-m", "10000", "spark://a:1"], "--memory: \"10000\" is less than 1 MiB"),
         (&["worker", "-m", "1.5g", "spark://a:1"], "--memory: \"1.5g\" has a fraction"),
         (&["worker", "-m", "lots", "spark://a:1"], "--memory: \"lots\" is not a size"),

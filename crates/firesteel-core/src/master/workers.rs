@@ -8,14 +8,11 @@ use super::worker_table::WorkerRow;
 use super::{Effect, Ignored, Master, Note, Pass};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::messages::{
-    ExecutorReport, ExecutorState, LossReason, MasterToDriver, MasterToWorker, RefusedRegistration,
-    WorkerDescription,
+    ExecutorReport, ExecutorState, LossReason, MOST_CORES, MasterToDriver, MasterToWorker,
+    RefusedRegistration, WorkerDescription,
 };
 use crate::time::Timestamp;
 
-/// What a Worker may have at most. It bounds what one event can lead to, whatever a Worker says of itself: an
-/// executor of one core on each of its cores.
-const MOST_CORES: Cores = Cores(65_536);
 /// So much that the sums over a cluster cannot overflow.
 const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 

@@ -21,5 +21,6 @@ pub use driver_master::{
 };
 pub use executor::{ExecutorState, LossReason};
 pub use worker_master::{
-    ExecutorLaunch, ExecutorReport, MasterToWorker, RefusedRegistration, WorkerDescription, WorkerToMaster,
+    ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, RefusedRegistration, WorkerDescription,
+    WorkerToMaster,
 };

@@ -10,6 +10,10 @@ use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
 
+/// What a Worker may have at most. It bounds what one event can lead to, whatever a Worker says of itself: an
+/// executor of one core on each of its cores.
+pub const MOST_CORES: Cores = Cores(65_536);
+
 /// What a Worker tells its Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToMaster {

@@ -7,6 +7,7 @@ use firesteel::settings::size::{self, Unit};
 use firesteel::settings::{WorkerSettings, resources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::parse_masters;
+use firesteel_core::messages::MOST_CORES;
 use firesteel_placement::Cores;
 
 use super::block_on;
@@ -93,10 +94,10 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
 }
 
 fn cores(text: &str) -> Result<Cores, Failure> {
-    match text.parse::<i32>() {
-        Ok(cores) if cores > 0 => Ok(Cores(cores.into())),
+    match text.parse::<i64>().map(Cores) {
+        Ok(cores) if cores > Cores::ZERO && cores <= MOST_CORES => Ok(cores),
         Ok(_) | Err(_) => {
-            let words = format!("--cores cannot be {text:?}: write a whole number from 1 to 2147483647");
+            let words = format!("--cores cannot be {text:?}: write a whole number from 1 to {MOST_CORES}");
             Err(Failure::of(Exit::Usage, words))
         }
     }
