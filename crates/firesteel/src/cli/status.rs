@@ -103,7 +103,7 @@ fn applications(applications: &[ApplicationView]) -> String {
             application.user.clone(),
             format!("{:?}", application.state).to_uppercase(),
             cores(application),
-            application.executors.len().to_string(),
+            running(application).to_string(),
             application.memory_per_executor.to_string(),
             application.submitted.to_string(),
         ]
@@ -142,6 +142,11 @@ fn executors(applications: &[ApplicationView]) -> String {
         .iter()
         .flat_map(|application| application.executors.iter().map(move |executor| row(application, executor)));
     table(&["EXECUTOR", "WORKER", "STATE", "CORES", "MEMORY", "RESOURCES"], rows.collect())
+}
+
+/// The executors that have not ended. Those that did are shown for as long as the application runs.
+fn running(application: &ApplicationView) -> usize {
+    application.executors.iter().filter(|executor| !executor.state.is_finished()).count()
 }
 
 /// `8 of 24`, or `8` where there is no maximum.
@@ -186,6 +191,7 @@ mod tests {
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
     use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState};
+    use firesteel_core::process::ExitStatus;
     use firesteel_placement::MiB;
 
     fn application() -> ApplicationView {
@@ -250,6 +256,14 @@ mod tests {
         let ended = ApplicationView { end, ended: Some(Timestamp::default()), ..application() };
         assert!(squeezed(completed(&[ended]))[1].contains("its driver's connection ended"));
         assert_eq!(workers(&[]), "  none");
+    }
+
+    #[test]
+    fn executors_that_ended_are_not_counted() {
+        let mut application = application();
+        application.executors[0].state = ExecutorState::Exited(ExitStatus::Code(1));
+        assert_eq!(running(&application), 0);
+        assert_eq!(executors(&[application]).lines().count(), 2, "they are listed");
     }
 
     #[test]
