@@ -229,7 +229,7 @@ impl fmt::Display for Note {
                 write!(f, "executor {executor} is refused: {reason}")
             }
             Self::ExecutorLost { executor, host, loss, tasks } => {
-                write!(f, "executor {executor} on {host} is lost: {loss}; {tasks} tasks ran there")
+                write!(f, "executor {executor} on {host} is lost: {loss}; tasks that ran there: {tasks}")
             }
             Self::WorkerRemoved { worker, host, reason } => {
                 write!(f, "{worker} on {host} is gone: {reason}")

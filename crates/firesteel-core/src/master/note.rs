@@ -161,7 +161,7 @@ impl fmt::Display for Note {
             Self::WorkerReconnected { worker } => write!(f, "{worker} is back on another connection"),
             Self::WorkerRefused { worker, reason } => write!(f, "refused {worker:?}: {reason}"),
             Self::WorkerRemoved { worker, reason, executors } => {
-                write!(f, "removed {worker} and its {executors} executors: {reason}")
+                write!(f, "removed {worker}: {reason}; executors lost with it: {executors}")
             }
             Self::ApplicationRegistered { app, name } => write!(f, "registered {app} ({name})"),
             Self::ApplicationRefused { name, reason } => {

@@ -200,7 +200,7 @@ impl fmt::Display for Note {
                 write!(f, "registered with {master_url}, which had this Worker on another connection")
             }
             Self::MasterLost { master_url, executors } => {
-                write!(f, "lost {master_url}; {executors} executors go on")
+                write!(f, "lost {master_url}; executors that go on: {executors}")
             }
             Self::MasterUnreachable { master, error } => write!(f, "cannot reach {}: {error}", master.url()),
             Self::MasterSilent { master } => write!(f, "{} does not answer", master.url()),
@@ -235,7 +235,7 @@ impl fmt::Display for Note {
             Self::EndForgotten { executor } => {
                 write!(f, "too many unconfirmed ends: forgot that of executor {executor}")
             }
-            Self::ShuttingDown { executors } => write!(f, "shutting down; {executors} executors to end"),
+            Self::ShuttingDown { executors } => write!(f, "shutting down; executors to end: {executors}"),
             Self::ShutdownForced { executors } => {
                 write!(f, "asked again to shut down; {executors} executors are killed")
             }

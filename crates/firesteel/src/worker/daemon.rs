@@ -111,7 +111,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
 
     let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
-    let offer = format!("{} and {}", options.cores, options.memory);
+    let offer = format!("{} cores and {}", options.cores, options.memory);
     tracing::info!(
         "{id} listens on {} and offers {offer}; it works in {}",
         reached.url(),
