@@ -84,8 +84,9 @@ enum Form {
 }
 
 const HELP: &str = "\
-{} in any argument is replaced by the item; if there is none, the item is added as the last argument. The command is \
-no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
+{} in any argument is replaced by the item; if there is none, the item is added as the last argument. An item is \
+UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command \
+is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
 
   firesteel map -- gzip -k ::: a.txt b.txt
   git ls-files | firesteel map -- sha256sum
@@ -93,18 +94,21 @@ no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
   firesteel map --master spark://node-1:7077 --total-executor-cores 24 --executor-cores 6 -i urls -- curl -sO
   firesteel map --pipe -- grep -c error < log
 
-Without --master, a local cluster sized to this machine is started and ended. FIRESTEEL_TASK_ATTEMPT tells the \
-command which attempt it is, from 0. An item that fails is tried again elsewhere, up to spark.task.maxFailures times \
-in all (4); only the last attempt's output is printed.
+Without --master, a local cluster sized to this machine is started and ended. An item that fails is tried again \
+elsewhere, up to spark.task.maxFailures times in all; only the last attempt's output is printed.
+
+The command finds in its environment: FIRESTEEL_TASK_ID, FIRESTEEL_TASK_ATTEMPT (from 0), FIRESTEEL_APP_ID, \
+FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HOST, and what its executor has: \
+FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses).
 
 Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
-be opened; 69 no Master could be reached; 130 and 143 ended by ctrl-c and SIGTERM; 141 standard output was closed.
+be used; 69 no Master could be reached; 130 and 143 ended by ctrl-c and SIGTERM; 141 standard output was closed.
 
-Properties: spark.cores.max, spark.executor.cores, spark.executor.memory, spark.executorEnv.NAME, \
-spark.executor.resource.NAME.amount, spark.task.cpus, spark.task.maxFailures, spark.driver.host, \
-spark.driver.bindAddress, spark.driver.port, spark.starvation.timeout, \
-spark.standalone.executorRemoveDelayOnDisconnection, firesteel.driver.registrationTimeout, firesteel.task.outputCredit. \
-Flags beat properties.";
+Properties (with their defaults): spark.cores.max (the Master's spark.deploy.defaultCores), spark.executor.cores, \
+spark.executor.memory (1g), spark.executorEnv.NAME, spark.executor.resource.NAME.amount, spark.task.cpus (1), \
+spark.task.maxFailures (4), spark.driver.host, spark.driver.bindAddress, spark.driver.port (any free one), \
+spark.starvation.timeout (15s), spark.standalone.executorRemoveDelayOnDisconnection (5s), \
+firesteel.driver.registrationTimeout (60s), firesteel.task.outputCredit (1m). Flags beat properties.";
 
 /// Runs every item.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {

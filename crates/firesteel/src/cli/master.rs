@@ -32,9 +32,12 @@ on 127.0.0.1 unless it is told otherwise. For a cluster of several machines, in 
 name or address by which the others reach this machine: --host node-1. With --host 0.0.0.0 it listens on all \
 addresses and calls itself by the machine's name.
 
-Properties: spark.worker.timeout, spark.deploy.spreadOutApps, spark.deploy.workerSelectionPolicy, \
-spark.deploy.defaultCores, spark.deploy.maxExecutorRetries, spark.deploy.retainedApplications, \
-spark.dead.worker.persistence, firesteel.executor.provenAfter.";
+Properties (with their defaults): spark.worker.timeout (60s), spark.deploy.spreadOutApps (true), \
+spark.deploy.workerSelectionPolicy (CORES_FREE_DESC; or CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC, WORKER_ID), \
+spark.deploy.defaultCores (no limit), spark.deploy.maxExecutorRetries (10; -1 is never to give up), \
+spark.deploy.retainedApplications (200), spark.dead.worker.persistence (15), firesteel.executor.provenAfter (5s).
+
+Exit codes: 0 ended by ctrl-c or SIGTERM; 1 failed, as when the port is taken; 2 wrong usage or settings.";
 
 /// Runs a Master until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {

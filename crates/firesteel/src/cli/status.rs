@@ -18,7 +18,10 @@ use super::exit::{self, Exit, Failure};
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "With several Masters the first that answers is shown.")]
+#[command(after_help = "\
+With several Masters the first that answers is shown.
+
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached.")]
 pub(super) struct Args {
     /// The Master: spark://HOST:PORT[,HOST:PORT..]
     #[arg(long, env = "MASTER", default_value = "spark://127.0.0.1:7077", value_name = "URL")]

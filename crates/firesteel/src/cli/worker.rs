@@ -49,8 +49,11 @@ pub(super) struct Args {
 }
 
 const HELP: &str = "\
-There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as. \
-Properties: spark.worker.maxRegistrationRetries, firesteel.worker.killGrace.";
+There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as.
+
+Properties (with their defaults): spark.worker.maxRegistrationRetries (16), firesteel.worker.killGrace (10s).
+
+Exit codes: 0 ended by ctrl-c or SIGTERM; 1 failed; 2 wrong usage or settings; 69 no Master could be reached.";
 
 /// Runs a Worker until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
