@@ -163,7 +163,7 @@ fn a_broken_pipe_on_standard_output_is_quiet() {
 
 #[test]
 fn a_master_ends_in_order_however_it_is_asked() {
-    for signal in [Signal::SIGTERM, Signal::SIGINT] {
+    for signal in [Signal::SIGTERM, Signal::SIGINT, Signal::SIGHUP] {
         let mut master = Daemon::master(&[]);
         master.signal(signal);
         assert_eq!(master.wait(), 0);

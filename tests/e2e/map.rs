@@ -333,8 +333,8 @@ fn a_closed_standard_output_ends_everything_quietly() {
 }
 
 #[test]
-fn ctrl_c_and_sigterm_leave_no_process() {
-    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
+fn ctrl_c_sigterm_and_a_closed_terminal_leave_no_process() {
+    for (signal, code) in [(Signal::SIGHUP, 129), (Signal::SIGINT, 130), (Signal::SIGTERM, 143)] {
         let gate = directory();
         let script = gated(gate.path(), "echo $0");
         let mut running =

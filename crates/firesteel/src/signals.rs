@@ -1,7 +1,7 @@
 //! Who asks a process to end.
 
-use std::fmt;
 use std::io::{self, Read};
+use std::{fmt, fs};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
@@ -13,6 +13,8 @@ pub enum EndRequest {
     Terminate,
     /// SIGINT: ctrl-c.
     Interrupt,
+    /// SIGHUP: the terminal was closed.
+    HangUp,
     /// Standard input has ended: the process that held its other end is gone.
     StdinClosed,
 }
@@ -22,6 +24,7 @@ impl fmt::Display for EndRequest {
         f.write_str(match self {
             Self::Terminate => "SIGTERM",
             Self::Interrupt => "SIGINT",
+            Self::HangUp => "SIGHUP",
             Self::StdinClosed => "standard input is at its end",
         })
     }
@@ -32,11 +35,13 @@ impl fmt::Display for EndRequest {
 pub struct EndRequests {
     terminate: Signal,
     interrupt: Signal,
+    /// `None`: the process was started with SIGHUP ignored, as `nohup` does it.
+    hang_up: Option<Signal>,
     stdin: Option<mpsc::Receiver<()>>,
 }
 
 impl EndRequests {
-    /// Catches SIGTERM and SIGINT from now on.
+    /// Catches SIGTERM, SIGINT and SIGHUP from now on; the last unless it is ignored.
     ///
     /// # Errors
     /// The system does not let signals be caught.
@@ -44,6 +49,7 @@ impl EndRequests {
         Ok(Self {
             terminate: signal(SignalKind::terminate())?,
             interrupt: signal(SignalKind::interrupt())?,
+            hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
             stdin: None,
         })
     }
@@ -80,10 +86,47 @@ impl EndRequests {
                 None => std::future::pending().await,
             }
         };
+        let hung_up = async {
+            match &mut self.hang_up {
+                Some(signal) => {
+                    let _ = signal.recv().await;
+                }
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             _ = self.terminate.recv() => EndRequest::Terminate,
             _ = self.interrupt.recv() => EndRequest::Interrupt,
+            () = hung_up => EndRequest::HangUp,
             () = stdin_closed => EndRequest::StdinClosed,
+        }
+    }
+}
+
+fn ignores_hang_up() -> bool {
+    fs::read_to_string("/proc/self/status").is_ok_and(|status| ignored(&status, SignalKind::hangup()))
+}
+
+/// Whether the signal is ignored, by the mask in `/proc/<pid>/status`: `SigIgn: 0000000000000001`.
+fn ignored(status: &str, kind: SignalKind) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|text| u64::from_str_radix(text.trim(), 16).ok()).unwrap_or(0);
+    mask >> (kind.as_raw_value() - 1) & 1 == 1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mask_says_what_is_ignored() {
+        for (status, expected) in [
+            ("Name:\tfiresteel\nSigIgn:\t0000000000000001\n", true),
+            ("SigIgn:\t0000000000001003\n", true),
+            ("SigIgn:\t0000000000001002\nSigCgt:\t0000000000000001\n", false),
+            ("", false),
+        ] {
+            assert_eq!(ignored(status, SignalKind::hangup()), expected, "{status:?}");
         }
     }
 }

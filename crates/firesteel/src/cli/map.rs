@@ -102,7 +102,8 @@ FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HO
 FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses).
 
 Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
-be used; 69 no Master could be reached; 130 and 143 ended by ctrl-c and SIGTERM; 141 standard output was closed.
+be used; 69 no Master could be reached; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 standard output was \
+closed.
 
 Properties (with their defaults): spark.cores.max (the Master's spark.deploy.defaultCores), spark.executor.cores, \
 spark.executor.memory (1g), spark.executorEnv.NAME, spark.executor.resource.NAME.amount, spark.task.cpus (1), \

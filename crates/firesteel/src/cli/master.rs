@@ -37,7 +37,7 @@ spark.deploy.workerSelectionPolicy (CORES_FREE_DESC; or CORES_FREE_ASC, MEMORY_F
 spark.deploy.defaultCores (no limit), spark.deploy.maxExecutorRetries (10; -1 is never to give up), \
 spark.deploy.retainedApplications (200), spark.dead.worker.persistence (15), firesteel.executor.provenAfter (5s).
 
-Exit codes: 0 ended by ctrl-c or SIGTERM; 1 failed, as when the port is taken; 2 wrong usage or settings.";
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, as when the port is taken; 2 wrong usage or settings.";
 
 /// Runs a Master until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {

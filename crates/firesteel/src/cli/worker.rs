@@ -53,7 +53,7 @@ There is no authentication yet: a Worker runs what its Master's applications ask
 
 Properties (with their defaults): spark.worker.maxRegistrationRetries (16), firesteel.worker.killGrace (10s).
 
-Exit codes: 0 ended by ctrl-c or SIGTERM; 1 failed; 2 wrong usage or settings; 69 no Master could be reached.";
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage or settings; 69 no Master could be reached.";
 
 /// Runs a Worker until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {

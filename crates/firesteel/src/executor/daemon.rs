@@ -180,7 +180,7 @@ impl Shell for ExecutorShell {
     /// own; then nothing has happened, and the machine looks at its clock.
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Exit, Event> {
         ControlFlow::Continue(match request {
-            EndRequest::Terminate | EndRequest::StdinClosed => Event::Shutdown,
+            EndRequest::Terminate | EndRequest::HangUp | EndRequest::StdinClosed => Event::Shutdown,
             EndRequest::Interrupt => Event::Deadline,
         })
     }

@@ -177,6 +177,7 @@ impl Ending {
             Self::NoMaster => 69,
             Self::ReaderGone => 141,
             Self::Asked(request) | Self::Abandoned(request) => match request {
+                EndRequest::HangUp => 129,
                 EndRequest::Interrupt | EndRequest::StdinClosed => 130,
                 EndRequest::Terminate => 143,
             },
