@@ -354,6 +354,23 @@ fn ctrl_c_sigterm_and_a_closed_terminal_leave_no_process() {
 }
 
 #[test]
+fn commands_are_given_time_to_end_in_order_when_their_cluster_ends() {
+    for (signal, code) in [(Signal::SIGINT, 130), (Signal::SIGKILL, 137)] {
+        let gate = directory();
+        let place = gate.path().display();
+        let script = gated(gate.path(), "true");
+        let script = format!("trap 'sleep 0.5; touch {place}/tidy-$0; exit 1' TERM; {script}");
+        let mut running = Daemon::spawn(&mut map(&["--", "sh", "-c", &script, ":::", "1", "2"]));
+        wait_for("items to begin", || (began(gate.path()) == 2).then_some(()));
+        let below = processes::descendants_of(running.pid());
+        running.signal(signal);
+        assert_eq!(running.wait(), code, "{}", running.log());
+        no_process_is_left(&below);
+        assert!(["1", "2"].iter().all(|item| gate.path().join(format!("tidy-{item}")).exists()));
+    }
+}
+
+#[test]
 fn a_driver_that_is_killed_leaves_no_process() {
     let gate = directory();
     let script = gated(gate.path(), "echo $0");

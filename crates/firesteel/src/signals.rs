@@ -76,13 +76,11 @@ impl EndRequests {
         self
     }
 
-    /// Waits for the next request.
+    /// Waits for the next request. Standard input ends once: it is no second request, which would mean haste.
     pub async fn next(&mut self) -> EndRequest {
         let stdin_closed = async {
             match &mut self.stdin {
-                Some(closed) => {
-                    let _ = closed.recv().await;
-                }
+                Some(closed) => closed.recv().await,
                 None => std::future::pending().await,
             }
         };
@@ -98,7 +96,10 @@ impl EndRequests {
             _ = self.terminate.recv() => EndRequest::Terminate,
             _ = self.interrupt.recv() => EndRequest::Interrupt,
             () = hung_up => EndRequest::HangUp,
-            () = stdin_closed => EndRequest::StdinClosed,
+            _ = stdin_closed => {
+                self.stdin = None;
+                EndRequest::StdinClosed
+            }
         }
     }
 }
@@ -116,6 +117,10 @@ fn ignored(status: &str, kind: SignalKind) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio::time::timeout;
+
     use super::*;
 
     #[test]
@@ -128,5 +133,17 @@ mod tests {
         ] {
             assert_eq!(ignored(status, SignalKind::hangup()), expected, "{status:?}");
         }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_end_of_standard_input_is_one_request() {
+        let (sender, closed) = mpsc::channel(1);
+        sender.send(()).await.expect("there is room");
+        drop(sender);
+        let mut requests = EndRequests::install().expect("signals can be caught");
+        requests.stdin = Some(closed);
+        assert_eq!(requests.next().await, EndRequest::StdinClosed);
+        let second = timeout(Duration::from_secs(3600), requests.next()).await;
+        assert!(second.is_err(), "{second:?}");
     }
 }
