@@ -1,9 +1,15 @@
 //! The end of the daemon.
 
+use std::time::Duration;
+
 use super::machine::Worker;
 use super::{Effect, Exit, Note};
 use crate::process::Signal;
 use crate::time::Timestamp;
+
+/// How long executors that were killed may take to be gone. A busy machine needs its time for that, however short
+/// the grace before it is.
+const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whether the daemon goes on.
 ///
@@ -17,8 +23,8 @@ use crate::time::Timestamp;
 pub(super) enum Life {
     /// It takes executors.
     Serving,
-    /// Every executor was asked to end. At `give_up` all have been killed for a whole grace period, and the
-    /// daemon ends though the system still holds on to one.
+    /// Every executor was asked to end. At `give_up` all have been killed for [`GONE_WITHIN`], and the daemon ends
+    /// though the system still holds on to one.
     Ending { give_up: Timestamp },
     /// Asked twice: every executor was killed.
     Killing { give_up: Timestamp },
@@ -32,14 +38,14 @@ impl Worker {
         match self.life {
             Life::Serving => {
                 effects.push(Effect::Note(Note::ShuttingDown { executors }));
-                self.life = Life::Ending { give_up: now + self.config.kill_grace * 2 };
+                self.life = Life::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
                 let asked = self.registration.stop_looking();
                 effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
                 self.signal_all(now, Signal::Terminate, effects);
             }
             Life::Ending { .. } => {
                 effects.push(Effect::Note(Note::ShutdownForced { executors }));
-                self.life = Life::Killing { give_up: now + self.config.kill_grace };
+                self.life = Life::Killing { give_up: now + GONE_WITHIN };
                 self.signal_all(now, Signal::Kill, effects);
             }
             Life::Killing { .. } => {

@@ -87,6 +87,19 @@ fn a_process_that_even_sigkill_does_not_end_does_not_hold_the_daemon() {
 }
 
 #[test]
+fn without_a_grace_the_ends_of_killed_executors_are_still_waited_for() {
+    let mut bench = Bench::running();
+    bench.worker.config.kill_grace = std::time::Duration::ZERO;
+    bench.apply(Event::Shutdown);
+    let over_note = note(Note::GraceOver { executor: key(0) });
+    assert_eq!(bench.deadline(), (Reason::KillGrace(key(0)), vec![over_note, signal(0, Signal::Kill)]));
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(9)));
+    let [close, exit] = over();
+    let effects = bench.apply(exits(0, ExitStatus::Signal(9)));
+    assert_eq!(effects, [ended(0, killed.clone()), tell(0, killed), close, exit]);
+}
+
+#[test]
 fn while_shutting_down_no_executor_is_taken() {
     let mut bench = Bench::running();
     bench.apply(Event::Shutdown);
