@@ -153,10 +153,14 @@ impl Daemon {
         self.wait()
     }
 
-    /// Waits for its end; its exit code as a shell shows it.
+    /// Waits for its end and for all that it wrote; its exit code as a shell shows it.
     pub(crate) fn wait(&mut self) -> i32 {
         let child = &mut self.child;
-        shell_code(wait_for("a process to end", || child.try_wait().expect("it is our child")))
+        let status = wait_for("a process to end", || child.try_wait().expect("it is our child"));
+        // Its last words may be in the pipes still.
+        self.stdout.whole();
+        self.stderr.whole();
+        shell_code(status)
     }
 }
 
