@@ -61,7 +61,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary_file: Option<PathBuf>,
     /// Run the command in this directory of the executors' machines instead of the current one; "executor" is
-    /// the executor's own, which is removed with it
+    /// the executor's own, below its Worker's work directory
     #[arg(long, value_name = "DIR", help_heading = "Command")]
     chdir: Option<String>,
     /// Set a variable for the command, or pass on the one of this environment; may be given several times
