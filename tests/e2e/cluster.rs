@@ -298,8 +298,16 @@ impl Text {
 
 /// Processes, as /proc shows them.
 pub(crate) mod processes {
-    use super::{Path, PathBuf};
+    use super::{Path, PathBuf, Signal};
     use std::fs;
+
+    /// Whether it catches a signal.
+    pub(crate) fn catches(pid: u32, signal: Signal) -> bool {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
+        let caught = caught.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+        caught.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+    }
 
     /// Its children.
     pub(crate) fn children_of(pid: u32) -> Vec<u32> {

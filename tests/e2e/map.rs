@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -351,6 +352,18 @@ fn ctrl_c_sigterm_and_a_closed_terminal_leave_no_process() {
             running.log()
         );
     }
+}
+
+#[test]
+fn ctrl_c_ends_a_run_whose_input_is_a_pipe_that_nobody_writes_to() {
+    let place = directory();
+    let pipe = place.path().join("pipe");
+    mkfifo(&pipe, Mode::S_IRWXU).expect("a named pipe");
+    let mut running = Daemon::spawn(map(&["--input"]).arg(&pipe).args(["--", "cat"]));
+    let pid = running.pid();
+    wait_for("ctrl-c to be caught", || processes::catches(pid, Signal::SIGINT).then_some(()));
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait(), 130, "{}", running.log());
 }
 
 #[test]

@@ -27,6 +27,7 @@ use std::time::Duration;
 use firesteel_core::address::Address;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
+use tokio::task::spawn_blocking;
 
 use crate::driver_daemon::{self, Application, DriverError, Listen};
 use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
@@ -106,7 +107,13 @@ pub enum StartError {
 pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
     let settings = ApplicationSettings::of(&job.properties)?;
     let mut requests = EndRequests::install().map_err(StartError::Signals)?;
-    let mut input = Input::open(job.source.clone(), job.cut)?;
+    let (source, cut) = (job.source.clone(), job.cut);
+    // A named pipe is open only when somebody writes to it.
+    let opening = spawn_blocking(move || Input::open(source, cut));
+    let mut input = tokio::select! {
+        input = opening => input.expect("opening an input does not panic")?,
+        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
+    };
     tokio::select! {
         any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
