@@ -366,6 +366,19 @@ fn a_silent_worker_is_removed_exactly_at_its_timeout() {
 }
 
 #[test]
+fn a_lost_worker_is_remembered_however_long_the_settings_say() {
+    let mut bench = Bench::new(Config {
+        worker_timeout: Duration::MAX,
+        dead_worker_persistence: u32::MAX,
+        ..Config::default()
+    });
+    bench.worker(1, 8);
+    bench.apply(Event::Disconnected { peer: PeerId(1) });
+    let states: Vec<_> = bench.master.view().workers.iter().map(|worker| worker.state).collect();
+    assert_eq!(states, [WorkerState::Dead]);
+}
+
+#[test]
 fn a_worker_on_a_new_connection_keeps_its_executors_but_for_orders_that_were_lost() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);

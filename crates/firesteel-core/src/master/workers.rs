@@ -159,7 +159,8 @@ impl Master {
             self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
         }
         let row = self.workers.remove(id).expect("it was found above");
-        let remember = self.config.worker_timeout * (self.config.dead_worker_persistence + 1);
+        let times = self.config.dead_worker_persistence.saturating_add(1);
+        let remember = self.config.worker_timeout.saturating_mul(times);
         self.workers.bury(&row, now, remember);
         let drivers: Vec<PeerId> = self.applications.queue().map(|app| app.peer).collect();
         for peer in drivers {
