@@ -182,3 +182,19 @@ fn a_daemon_that_lives_by_its_standard_input_ends_with_it() {
     let status = wait_for("the Master to end", || child.try_wait().expect("it is our child"));
     assert_eq!(status.code(), Some(0));
 }
+
+/// The harness itself: a test that fails while it waits still ends the daemons that it started.
+#[test]
+fn a_line_that_never_comes_fails_its_test_and_ends_its_daemons() {
+    let master = Daemon::master(&[]);
+    let other = Daemon::master(&[]);
+    let pids = [master.pid(), other.pid()];
+    let failed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+        let _dropped_with_the_panic = &other;
+        master.signal(Signal::SIGTERM);
+        master.wait_for_line(&["words that no Master says"]);
+    }));
+    let said = failed.expect_err("the line never comes");
+    assert!(said.downcast_ref::<String>().expect("a panic with words").starts_with("no line of the log has"));
+    assert!(pids.iter().all(|&pid| !processes::is_alive(pid)));
+}
