@@ -149,12 +149,7 @@ impl Master {
     /// Forgets an executor and has its Worker end it, whose report will come as one of an unknown executor. Tells
     /// whether there was such an executor.
     fn kill_executor(&mut self, executor: ExecutorKey) -> bool {
-        let Some(application) = self.applications.get_mut(&executor.app) else { return false };
-        let end = ExecutorState::Killed(None);
-        let Some((worker, grant)) = application.remove_executor(executor.executor, end) else { return false };
-        let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
-        row.executors.remove(&executor);
-        row.capacity.give_back(grant);
+        let Some(row) = self.release_executor(&executor, ExecutorState::Killed(None)) else { return false };
         let peer = row.peer;
         self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
         true

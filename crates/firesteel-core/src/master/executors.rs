@@ -5,6 +5,7 @@ use std::time::Duration;
 use firesteel_placement::Cores;
 
 use super::application::Life;
+use super::worker_table::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Retries};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
@@ -116,20 +117,30 @@ impl Master {
     /// An executor is over: its Worker gets back what it held, and its driver is told.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_probations(now, &executor.app);
-        let Some(application) = self.applications.get_mut(&executor.app) else { return };
-        let Some((worker, grant)) = application.remove_executor(executor.executor, end.clone()) else {
-            return;
-        };
-        let peer = application.peer;
-        let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
-        row.executors.remove(executor);
-        row.capacity.give_back(grant);
+        let Some(row) = self.release_executor(executor, end.clone()) else { return };
         let lost_host = matches!(end, ExecutorState::Lost(_)).then(|| row.description.host.clone());
 
         self.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
-        let (executor, state) = (executor.executor, end);
-        self.tell_driver(peer, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
+        if let Some(peer) = self.applications.get(&executor.app).map(|application| application.peer) {
+            let (executor, state) = (executor.executor, end);
+            self.tell_driver(peer, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
+        }
         self.pass = Pass::Due;
+    }
+
+    /// Takes an executor out of its application and gives its Worker back what it held. The Worker, if there was
+    /// such an executor.
+    pub(super) fn release_executor(
+        &mut self,
+        executor: &ExecutorKey,
+        end: ExecutorState,
+    ) -> Option<&WorkerRow> {
+        let application = self.applications.get_mut(&executor.app)?;
+        let (worker, grant) = application.remove_executor(executor.executor, end)?;
+        let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
+        row.executors.remove(executor);
+        row.capacity.give_back(grant);
+        Some(row)
     }
 
     /// Counts an end that the Worker reported by itself. An exit code other than 0, a signal, and a process that
