@@ -88,7 +88,7 @@ fn a_stranger_is_turned_away_in_its_handshake() {
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "does not speak Firesteel's protocol"),
         (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "does not speak Firesteel's protocol"),
         (vec![0; 64], Then::Wait, "does not speak Firesteel's protocol"),
-        (foreign.to_vec(), Then::Wait, "speaks version 9 of the protocol, this side speaks version 1"),
+        (foreign.to_vec(), Then::Wait, "speaks version 9 of the protocol, this side speaks version 2"),
         (PREAMBLE[..5].to_vec(), Then::HangUp, "in the middle of the handshake"),
         (PREAMBLE.to_vec(), Then::HangUp, "in the middle of the handshake"),
         ([&PREAMBLE[..], &good[..6]].concat(), Then::HangUp, "in the middle of the handshake"),

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The protocol's version. It rises with every change that an older peer would misread.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// What both sides send first: a byte that opens neither Spark's frames (0x00), nor TLS (0x16), nor any text
 /// protocol; the name; and the version.

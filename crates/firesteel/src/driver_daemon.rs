@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! let (driver, mut reports) = driver_daemon::start(application, listen, EndRequests::install()?).await?;
-//! driver.submit(TaskId(0), spec).await?;
+//! driver.submit(TaskId(0), spec.into()).await?;
 //! driver.end_input().await?;
 //! while let Some(report) = reports.recv().await { .. }    // ends after Report::Done
 //! ```
@@ -15,9 +15,11 @@ use std::ops::ControlFlow;
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
-use firesteel_core::driver::{Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, TaskOutcome};
+use firesteel_core::driver::{
+    Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, TaskOutcome, TaskRequest,
+};
 use firesteel_core::ids::{AttemptId, PeerId, TaskId};
-use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream, TaskSpec};
+use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::ExecutorLimit;
@@ -141,8 +143,8 @@ impl Handle {
     ///
     /// # Errors
     /// The application is over.
-    pub async fn submit(&self, task: TaskId, spec: TaskSpec) -> Result<(), OwnerGone> {
-        self.inbox.send(Event::Submit { task, spec }).await
+    pub async fn submit(&self, task: TaskId, request: TaskRequest) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::Submit { task, request }).await
     }
 
     /// No more tasks come.

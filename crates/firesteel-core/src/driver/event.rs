@@ -1,8 +1,9 @@
 //! What happens to a driver.
 
+use super::TaskRequest;
 use crate::address::Address;
 use crate::ids::{AttemptId, PeerId, TaskId};
-use crate::messages::{ExecutorToDriver, MasterToDriver, TaskSpec};
+use crate::messages::{ExecutorToDriver, MasterToDriver};
 
 /// What happens to a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,8 +40,8 @@ pub enum Event {
     Submit {
         /// Its number.
         task: TaskId,
-        /// What to run.
-        spec: TaskSpec,
+        /// What to run, and where.
+        request: TaskRequest,
     },
     /// No more tasks come: once all have ended, the application is done.
     InputEnded,

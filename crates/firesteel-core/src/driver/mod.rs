@@ -19,6 +19,7 @@ mod membership;
 mod note;
 mod offers;
 mod registration;
+mod request;
 mod starvation;
 mod tasks;
 #[cfg(test)]
@@ -36,9 +37,7 @@ use self::starvation::{Asked, Starvation};
 use self::tasks::Tasks;
 use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
 use crate::machine::{Machine, Violation};
-use crate::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor, TaskSpec,
-};
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor};
 use crate::time::Timestamp;
 use crate::wire::MAX_FRAME;
 
@@ -46,6 +45,7 @@ pub use config::Config;
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound};
 pub use note::{ExecutorLoss, MasterStanding, Note};
+pub use request::TaskRequest;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
 /// The longest task on the wire: its frame holds little else.
@@ -164,7 +164,7 @@ impl Machine for Driver {
                 Inbound::Executor(message) => self.on_executor_message(peer, message),
             },
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
-            Event::Submit { task, spec } => self.on_submit(task, spec),
+            Event::Submit { task, request } => self.on_submit(task, request),
             Event::InputEnded => self.phase = Phase::Draining,
             Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
             Event::Cancel => self.finish(Outcome::Cancelled),
@@ -273,9 +273,9 @@ impl Driver {
 
     /// A task that fits no frame fails at once: sending it would end the connection of one executor after the
     /// other.
-    fn on_submit(&mut self, task: TaskId, spec: TaskSpec) {
-        let length = spec.wire_length();
-        if self.phase != Phase::Open || !self.tasks.submit(task, spec) {
+    fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
+        let length = request.spec.wire_length();
+        if self.phase != Phase::Open || !self.tasks.submit(task, request) {
             self.note(Note::UnexpectedTask { task });
         } else if length > MAX_TASK {
             self.tasks.give_up(task);

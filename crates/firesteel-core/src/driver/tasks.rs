@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::Cores;
 
+use super::TaskRequest;
 use super::credit::Credit;
 use crate::ids::{AttemptId, ExecutorId, TaskId};
 use crate::messages::TaskSpec;
@@ -88,12 +89,13 @@ impl Tasks {
     }
 
     /// Adds a task, unless its number is not above all earlier ones.
-    pub(super) fn submit(&mut self, id: TaskId, spec: TaskSpec) -> bool {
+    pub(super) fn submit(&mut self, id: TaskId, request: TaskRequest) -> bool {
         if self.last_submitted.is_some_and(|last| id <= last) {
             return false;
         }
         self.last_submitted = Some(id);
         self.tally.submitted += 1;
+        let TaskRequest { spec } = request;
         let needs = Needs { cores: spec.cores_taken(), ..Needs::default() };
         let task = Task { spec, failures: 0, next_attempt: 0, needs, place: Place::Waiting };
         self.rows.insert(id, task);

@@ -140,7 +140,7 @@ impl World {
         if let Some(body) = self.driver_mut(node) {
             body.tasks.submit();
         }
-        let event = driver::Event::Submit { task: TaskId(task as u64), spec };
+        let event = driver::Event::Submit { task: TaskId(task as u64), request: spec.into() };
         self.tell(node, NodeEvent::Driver(event));
         self.after(pause, Happening::Submit { node, task: task + 1 });
     }

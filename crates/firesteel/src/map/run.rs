@@ -224,7 +224,7 @@ impl Run {
                         self.pending_bytes += bytes;
                         self.pending.insert(id, Pending { number, item, bytes, place });
                         // Refused only when the application is over, and then its end is on the way.
-                        let _ = self.driver.submit(id, task).await;
+                        let _ = self.driver.submit(id, task.into()).await;
                     }
                     Err(error) => self.end_input(format!("item {number} ({item}): {error}")).await,
                 }

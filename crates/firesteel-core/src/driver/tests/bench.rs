@@ -83,7 +83,7 @@ impl Bench {
     }
 
     pub(super) fn submit(&mut self, task: u64, cores: i64) -> Vec<Effect> {
-        self.apply(Event::Submit { task: TaskId(task), spec: spec(cores) })
+        self.apply(Event::Submit { task: TaskId(task), request: spec(cores).into() })
     }
 
     /// The time passes without an event.

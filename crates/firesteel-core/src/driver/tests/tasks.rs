@@ -192,7 +192,7 @@ fn a_task_that_fits_no_frame_fails_at_once() {
     let mut bench = Bench::with_executors(&[1]);
     let stdin = bytes::Bytes::from(vec![0; crate::wire::MAX_FRAME]);
     let too_long = crate::messages::TaskSpec { stdin, ..spec(1) };
-    let effects = bench.apply(Event::Submit { task: TaskId(0), spec: too_long });
+    let effects = bench.apply(Event::Submit { task: TaskId(0), request: too_long.into() });
     let outcome = TaskOutcome::TooLong { length: 16_777_289, limit: 16_776_192 };
     assert_eq!(effects, [ended(0, outcome)]);
     assert_eq!(bench.submit(1, 1), [launch(0, attempt(1, 0))]);

@@ -43,7 +43,7 @@ impl Dice {
         match self.roll(100) {
             0..25 => {
                 self.next_task += 1;
-                Event::Submit { task: TaskId(self.next_task), spec: spec(i64::from(self.roll(3))) }
+                Event::Submit { task: TaskId(self.next_task), request: spec(i64::from(self.roll(3))).into() }
             }
             25..55 => {
                 let (peer, attempt) = self.launched();

@@ -1,0 +1,17 @@
+//! A task as its shell submits it.
+
+use crate::messages::TaskSpec;
+
+/// What to run, and what it needs beyond its cores.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TaskRequest {
+    /// What to run, and on how many cores.
+    pub spec: TaskSpec,
+}
+
+/// A task with no wishes.
+impl From<TaskSpec> for TaskRequest {
+    fn from(spec: TaskSpec) -> Self {
+        Self { spec }
+    }
+}
