@@ -1,6 +1,7 @@
 //! The daemons of Firesteel: the shell around the state machines of `firesteel-core`.
 
 pub mod clock;
+pub mod cluster;
 pub mod daemon;
 pub mod driver_daemon;
 pub mod executor;

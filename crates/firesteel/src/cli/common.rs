@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use clap::Args;
 use firesteel::daemon::{Announcement, Life};
-use firesteel::settings::{Properties, keys};
+use firesteel::settings::Properties;
 use firesteel_core::address::Address;
 
 use super::exit::{Exit, Failure};
@@ -22,45 +22,6 @@ impl Conf {
     pub(super) fn properties(&self) -> Result<Properties, Failure> {
         Properties::parse(self.pairs.iter().map(String::as_str))
             .map_err(|error| Failure::with(Exit::Usage, &error))
-    }
-}
-
-/// The options of spark-submit that say what an application asks for. They beat properties.
-#[derive(Clone, Debug, Default, Args)]
-pub(super) struct Submit {
-    /// spark://HOST:PORT[,HOST:PORT..], or local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and
-    /// ended with this command
-    #[arg(long, value_name = "URL", help_heading = "Application")]
-    master: Option<String>,
-    /// The application's name
-    #[arg(long, help_heading = "Application")]
-    name: Option<String>,
-    /// Cores of all executors together; otherwise as many as there are
-    #[arg(long, value_name = "CORES", help_heading = "Application")]
-    total_executor_cores: Option<String>,
-    /// Cores of one executor; otherwise one executor on each Worker takes all that it has
-    #[arg(long, value_name = "CORES", help_heading = "Application")]
-    executor_cores: Option<String>,
-    /// Memory of one executor, such as 512m or 2g; otherwise 1g
-    #[arg(long, value_name = "SIZE", help_heading = "Application")]
-    executor_memory: Option<String>,
-}
-
-impl Submit {
-    /// Sets the properties that the options stand for.
-    pub(super) fn write_to(&self, properties: &mut Properties) {
-        let options = [
-            (keys::MASTER, &self.master),
-            (keys::APP_NAME, &self.name),
-            (keys::CORES_MAX, &self.total_executor_cores),
-            (keys::EXECUTOR_CORES, &self.executor_cores),
-            (keys::EXECUTOR_MEMORY, &self.executor_memory),
-        ];
-        for (key, value) in options {
-            if let Some(value) = value {
-                properties.set(key, value.as_str());
-            }
-        }
     }
 }
 

@@ -6,7 +6,6 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::{Args as ClapArgs, ValueEnum};
-use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
 use firesteel::map::input::Source;
 use firesteel::map::items::{Cut, Separator, Unit};
 use firesteel::map::printer::Sinks;
@@ -14,19 +13,15 @@ use firesteel::map::progress::{Progress, Show};
 use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::Summary;
-use firesteel::map::{self, Cluster, Job, StartError};
-use firesteel::master_url::MasterUrl;
-use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::{Properties, keys, size};
-use firesteel::worker::capacity;
+use firesteel::map::{self, Job, StartError};
+use firesteel::settings::size;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
-use firesteel_placement::Cores;
 
 use super::block_on;
-use super::common::{Conf, Submit};
 use super::exit::{Exit, Failure};
+use super::submit::{Submission, Submit};
 
 /// What separates the command from its items.
 const ITEMS: &str = ":::";
@@ -37,8 +32,6 @@ const ITEMS: &str = ":::";
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
-    #[command(flatten)]
-    conf: Conf,
     /// Read the items from a file instead of standard input, a line an item
     #[arg(short, long, value_name = "FILE", help_heading = "Items")]
     input: Option<PathBuf>,
@@ -163,12 +156,7 @@ impl Args {
                 "{program:?} is no option of firesteel map: see firesteel map --help"
             )));
         }
-        let mut properties = self.conf.properties()?;
-        self.submit.write_to(&mut properties);
-        properties.warn_of_unknown();
-        let settings =
-            ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
-        let cluster = cluster(&settings, &mut properties, progress)?;
+        let Submission { settings, cluster, properties } = self.submit.resolve(progress)?;
         let source = source(items, self.input, progress)?;
         let unit = if self.pipe { Unit::Block { bytes: block(&self.block)? } } else { Unit::Record };
         if self.pipe && matches!(source, Source::Words(_)) {
@@ -261,47 +249,6 @@ fn directory(chdir: Option<String>) -> Result<TaskDirectory, Failure> {
         Some(path) if path.starts_with('/') => Ok(TaskDirectory::Path(path.to_owned())),
         Some(path) => Ok(TaskDirectory::Path(format!("{}/{path}", current()?))),
         None => Ok(TaskDirectory::Path(current()?)),
-    }
-}
-
-/// Where it runs. In a local cluster, an executor takes no more memory than a Worker has, unless the user said
-/// how much.
-fn cluster(
-    settings: &ApplicationSettings,
-    properties: &mut Properties,
-    progress: &Progress,
-) -> Result<Cluster, Failure> {
-    let spec = match &settings.master {
-        Some(url) => {
-            match url.parse().map_err(|error| Failure::with(Exit::Usage, &error as &dyn std::error::Error))? {
-                MasterUrl::Spark(masters) => return Ok(Cluster::Running(masters)),
-                MasterUrl::LocalCluster(spec) => spec,
-            }
-        }
-        None => {
-            let spec = this_machine(settings);
-            progress.remark(format_args!("no --master given: this machine is {spec}"));
-            spec
-        }
-    };
-    if properties.get(keys::EXECUTOR_MEMORY).is_none() && settings.executor_memory > spec.memory {
-        properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0));
-    }
-    let program = std::env::current_exe()
-        .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;
-    Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties: Vec::new() }))
-}
-
-/// Two Workers with half of the machine each, or one if an executor needs more than that.
-fn this_machine(settings: &ApplicationSettings) -> LocalClusterSpec {
-    let (cores, memory) = (capacity::cores(), capacity::memory());
-    let half = Cores((cores.0 + 1) / 2);
-    let two = cores > Cores(1)
-        && settings.executor_cores.is_none_or(|asked| asked <= half)
-        && settings.executor_memory.0 <= memory.0 / 2;
-    match two {
-        true => LocalClusterSpec { workers: 2, cores: half, memory: firesteel_placement::MiB(memory.0 / 2) },
-        false => LocalClusterSpec { workers: 1, cores, memory },
     }
 }
 

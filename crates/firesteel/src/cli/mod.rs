@@ -9,6 +9,7 @@ mod master;
 mod plan;
 mod reaper;
 mod status;
+mod submit;
 mod worker;
 
 use std::process::ExitCode;

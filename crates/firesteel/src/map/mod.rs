@@ -29,8 +29,9 @@ use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use tokio::task::spawn_blocking;
 
+use crate::cluster::Cluster;
 use crate::driver_daemon::{self, Application, DriverError, Listen};
-use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
+use crate::local_cluster::LocalClusterError;
 use crate::settings::Properties;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
@@ -66,15 +67,6 @@ pub struct Job {
     pub cluster: Cluster,
     /// Everything else: `spark.driver.*` are read here.
     pub properties: Properties,
-}
-
-/// Where executors come from.
-#[derive(Clone, Debug)]
-pub enum Cluster {
-    /// Masters that run already.
-    Running(Vec<Address>),
-    /// A cluster that is started for this.
-    Local(Options),
 }
 
 /// Why nothing was done.
@@ -118,19 +110,15 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     }
-    let (masters, cluster) = match &job.cluster {
-        Cluster::Running(masters) => (masters.clone(), None),
-        Cluster::Local(options) => {
-            let cluster = tokio::select! {
-                cluster = LocalCluster::start(options.clone()) => cluster?,
-                request = requests.next() => return Ok((Ending::Asked(request), nothing())),
-            };
-            (vec![cluster.master().clone()], Some(cluster))
-        }
+    let cluster = tokio::select! {
+        cluster = job.cluster.start() => cluster?,
+        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     };
-    let done = drive(job, settings, masters, input, sinks, progress, requests).await;
-    if let Some(cluster) = cluster {
-        end_cluster(cluster, done.as_ref().map_or(&Ending::Completed, |(ending, _)| ending)).await;
+    let done = drive(job, settings, cluster.masters().to_vec(), input, sinks, progress, requests).await;
+    match done.as_ref().map(|(ending, _)| ending) {
+        // Whoever asked twice does not wait.
+        Ok(Ending::Abandoned(_)) => {}
+        _ => cluster.end().await,
     }
     done
 }
@@ -150,24 +138,6 @@ async fn drive(
     let (driver, reports) = driver_daemon::start(application, listen, requests).await?;
     let outlet = Outlet::start(job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     Ok(Run::new(input, template, driver, outlet, progress.clone()).finish(reports).await)
-}
-
-/// Ends it in order, unless the user does not want to wait.
-async fn end_cluster(cluster: LocalCluster, ending: &Ending) {
-    let Ok(mut requests) = EndRequests::install() else { return };
-    match ending {
-        Ending::Abandoned(_) => {}
-        Ending::Completed
-        | Ending::BadInput
-        | Ending::ReaderGone
-        | Ending::OutputLost
-        | Ending::Asked(_)
-        | Ending::Removed
-        | Ending::NoMaster => tokio::select! {
-            () = cluster.end() => {}
-            _ = requests.next() => {}
-        },
-    }
 }
 
 fn nothing() -> Summary {

@@ -1,0 +1,120 @@
+//! What an application is submitted with: the options that spark-submit has, and where it runs.
+
+use clap::Args;
+use firesteel::cluster::Cluster;
+use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
+use firesteel::map::progress::Progress;
+use firesteel::master_url::MasterUrl;
+use firesteel::settings::application::ApplicationSettings;
+use firesteel::settings::{Properties, keys};
+use firesteel::worker::capacity;
+use firesteel_placement::{Cores, MiB};
+
+use super::common::Conf;
+use super::exit::{Exit, Failure};
+
+/// The options of spark-submit that say what an application asks for. They beat properties.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Submit {
+    /// spark://HOST:PORT[,HOST:PORT..], or local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and
+    /// ended with this command
+    #[arg(long, value_name = "URL", help_heading = "Application")]
+    master: Option<String>,
+    /// The application's name
+    #[arg(long, help_heading = "Application")]
+    name: Option<String>,
+    /// Cores of all executors together; otherwise as many as there are
+    #[arg(long, value_name = "CORES", help_heading = "Application")]
+    total_executor_cores: Option<String>,
+    /// Cores of one executor; otherwise one executor on each Worker takes all that it has
+    #[arg(long, value_name = "CORES", help_heading = "Application")]
+    executor_cores: Option<String>,
+    /// Memory of one executor, such as 512m or 2g; otherwise 1g
+    #[arg(long, value_name = "SIZE", help_heading = "Application")]
+    executor_memory: Option<String>,
+    #[command(flatten)]
+    conf: Conf,
+}
+
+/// What the options and properties come to.
+#[derive(Debug)]
+pub(super) struct Submission {
+    /// What is asked for.
+    pub(super) settings: ApplicationSettings,
+    /// Where executors come from.
+    pub(super) cluster: Cluster,
+    /// Everything, for those who read more.
+    pub(super) properties: Properties,
+}
+
+impl Submit {
+    /// What is submitted. Remarks go to `progress`.
+    pub(super) fn resolve(&self, progress: &Progress) -> Result<Submission, Failure> {
+        let mut properties = self.conf.properties()?;
+        self.write_to(&mut properties);
+        properties.warn_of_unknown();
+        let settings =
+            ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
+        let cluster = cluster(&settings, &mut properties, progress)?;
+        let settings =
+            ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
+        Ok(Submission { settings, cluster, properties })
+    }
+
+    /// Sets the properties that the options stand for.
+    fn write_to(&self, properties: &mut Properties) {
+        let options = [
+            (keys::MASTER, &self.master),
+            (keys::APP_NAME, &self.name),
+            (keys::CORES_MAX, &self.total_executor_cores),
+            (keys::EXECUTOR_CORES, &self.executor_cores),
+            (keys::EXECUTOR_MEMORY, &self.executor_memory),
+        ];
+        for (key, value) in options {
+            if let Some(value) = value {
+                properties.set(key, value.as_str());
+            }
+        }
+    }
+}
+
+/// Where it runs. In a local cluster, an executor takes no more memory than a Worker has, unless the user said
+/// how much.
+fn cluster(
+    settings: &ApplicationSettings,
+    properties: &mut Properties,
+    progress: &Progress,
+) -> Result<Cluster, Failure> {
+    let spec = match &settings.master {
+        Some(url) => {
+            match url.parse().map_err(|error| Failure::with(Exit::Usage, &error as &dyn std::error::Error))? {
+                MasterUrl::Spark(masters) => return Ok(Cluster::Running(masters)),
+                MasterUrl::LocalCluster(spec) => spec,
+            }
+        }
+        None => {
+            let spec = this_machine(settings);
+            progress.remark(format_args!("no --master given: this machine is {spec}"));
+            spec
+        }
+    };
+    if properties.get(keys::EXECUTOR_MEMORY).is_none() && settings.executor_memory > spec.memory {
+        properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0));
+    }
+    let program = std::env::current_exe()
+        .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;
+    Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties: Vec::new() }))
+}
+
+/// Two Workers with half of the machine each, or one if an executor needs more than that.
+fn this_machine(settings: &ApplicationSettings) -> LocalClusterSpec {
+    let (cores, memory) = (capacity::cores(), capacity::memory());
+    let half = Cores((cores.0 + 1) / 2);
+    let two = cores > Cores(1)
+        && settings.executor_cores.is_none_or(|asked| asked <= half)
+        && settings.executor_memory.0 <= memory.0 / 2;
+    match two {
+        true => LocalClusterSpec { workers: 2, cores: half, memory: MiB(memory.0 / 2) },
+        false => LocalClusterSpec { workers: 1, cores, memory },
+    }
+}
