@@ -9,6 +9,7 @@
 //! simulator (crate `firesteel-sim`) own those, feed events in, and perform the effects.
 
 pub mod address;
+mod applicant;
 pub mod driver;
 pub mod executor;
 pub mod ids;

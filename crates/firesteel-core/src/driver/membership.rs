@@ -3,8 +3,8 @@
 use firesteel_placement::{Cores, Shortfall, shortfall};
 
 use super::executors::Executor;
-use super::starvation::Asked;
 use super::{Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
+use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, RefusedExecutor};
 use crate::process::ExitStatus;

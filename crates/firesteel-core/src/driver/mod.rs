@@ -4,9 +4,10 @@
 //! that is submitted on one of them, again where that is worth trying, until the task has ended for good. The
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
-//! Each concern has its file: finding a Master (`registration`), the executors' table and their coming and going
-//! (`executors`, `membership`), the tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what
-//! (`offers`), the output's window (`credit`), and what is said when no executor comes (`starvation`).
+//! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), the
+//! tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what (`offers`), and the output's window
+//! (`credit`). Finding a Master, and asking why no executor comes, are no concern of a driver alone: they are in
+//! `applicant`.
 
 mod attempts;
 mod check;
@@ -18,9 +19,7 @@ mod executors;
 mod membership;
 mod note;
 mod offers;
-mod registration;
 mod request;
-mod starvation;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -32,9 +31,9 @@ use firesteel_placement::Cores;
 
 use self::executors::Executors;
 use self::membership::Newcomer;
-use self::registration::{Registered, Registration};
-use self::starvation::{Asked, Starvation};
 use self::tasks::Tasks;
+use crate::applicant::registration::{Order, Registered, Registration, Remark, Search};
+use crate::applicant::starvation::{Asked, Starvation};
 use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
 use crate::machine::{Machine, Violation};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor};
@@ -104,8 +103,13 @@ impl Driver {
     /// A driver that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
+        let search = Search {
+            masters: config.masters.clone(),
+            timeout: config.registration_timeout,
+            seed: config.seed,
+        };
         Self {
-            registration: Registration::new(&config),
+            registration: Registration::new(search, config.description.clone()),
             executors: Executors::default(),
             early: BTreeMap::new(),
             closing: BTreeSet::new(),
@@ -152,12 +156,17 @@ impl Machine for Driver {
             return Vec::new();
         }
         match event {
-            Event::Start => self.registration.start(now, &mut self.effects),
+            Event::Start => {
+                let orders = self.registration.start(now);
+                self.follow(orders);
+            }
             Event::Connected { peer, master } => {
-                self.registration.on_connected(peer, master, &mut self.closing, &mut self.effects);
+                let orders = self.registration.on_connected(peer, master);
+                self.follow(orders);
             }
             Event::ConnectFailed { master, error } => {
-                self.registration.on_connect_failed(master, error, &mut self.effects);
+                let orders = self.registration.on_connect_failed(master, error);
+                self.follow(orders);
             }
             Event::Received { peer, message } => match message {
                 Inbound::Master(message) => self.on_master_message(now, peer, message),
@@ -221,7 +230,8 @@ impl Driver {
     }
 
     fn on_registered(&mut self, peer: PeerId, app: AppId) {
-        let meaning = self.registration.on_registered(peer, app, &mut self.closing, &mut self.effects);
+        let (meaning, orders) = self.registration.on_registered(peer, app);
+        self.follow(orders);
         match meaning {
             Registered::Ignored => return,
             Registered::First | Registered::Resumed => {}
@@ -263,10 +273,9 @@ impl Driver {
     fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.remove(&peer);
         self.early.remove(&peer);
-        if self.registration.on_disconnected(now, peer, &mut self.effects) {
-            return;
-        }
-        if let Some(executor) = self.executors.of_peer(peer) {
+        if let Some(orders) = self.registration.on_disconnected(now, peer) {
+            self.follow(orders);
+        } else if let Some(executor) = self.executors.of_peer(peer) {
             self.on_executor_disconnected(now, executor);
         }
     }
@@ -289,7 +298,8 @@ impl Driver {
             self.finish(Outcome::NoMaster { errors: self.registration.errors() });
             return;
         }
-        self.registration.run_rounds(now, &mut self.effects);
+        let orders = self.registration.run_rounds(now);
+        self.follow(orders);
         while let Some((at, executor)) = self.executors.next_loss()
             && at <= now
         {
@@ -339,6 +349,24 @@ impl Driver {
         }
         self.effects.push(Effect::Done(outcome));
         self.phase = Phase::Done;
+    }
+
+    /// Does what the registration wants done.
+    fn follow(&mut self, orders: Vec<Order>) {
+        for order in orders {
+            match order {
+                Order::Connect(master) => self.effects.push(Effect::Connect { master }),
+                Order::Register(peer, message) => {
+                    self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
+                }
+                Order::Close(peer) => self.close(peer),
+                Order::Remark(remark) => self.note(match remark {
+                    Remark::Unreachable { master, error } => Note::MasterUnreachable { master, error },
+                    Remark::Registered { app, master } => Note::Registered { app, master },
+                    Remark::Lost { master } => Note::MasterLost { master },
+                }),
+            }
+        }
     }
 
     /// A connection spoke out of turn. What comes from one that is being closed is of no interest.

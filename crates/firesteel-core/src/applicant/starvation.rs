@@ -9,7 +9,7 @@ use crate::time::Timestamp;
 /// Source: Spark's driver, 4.0.1, says every 15 s that "Initial job has not accepted any resources". Firesteel
 /// asks the Master for the reason.
 #[derive(Clone, Debug)]
-pub(super) struct Starvation {
+pub(crate) struct Starvation {
     timeout: Duration,
     hunger: Option<Hunger>,
     asked: Asked,
@@ -24,7 +24,7 @@ struct Hunger {
 
 /// Why the Master was asked for the shortfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(crate) enum Asked {
     /// It was not.
     Nothing,
     /// To hear at once of what can never be.
@@ -34,42 +34,42 @@ pub(super) enum Asked {
 }
 
 impl Starvation {
-    pub(super) fn new(timeout: Duration) -> Self {
+    pub(crate) fn new(timeout: Duration) -> Self {
         Self { timeout, hunger: None, asked: Asked::Nothing }
     }
 
     /// There is an executor that takes tasks.
-    pub(super) fn fed(&mut self) {
+    pub(crate) fn fed(&mut self) {
         self.hunger = None;
     }
 
     /// There is none.
-    pub(super) fn hungry(&mut self, now: Timestamp) {
+    pub(crate) fn hungry(&mut self, now: Timestamp) {
         self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.timeout });
     }
 
-    pub(super) fn deadline(&self) -> Option<Timestamp> {
+    pub(crate) fn deadline(&self) -> Option<Timestamp> {
         self.hunger.map(|hunger| hunger.ask_at)
     }
 
     /// How long there has been no executor, if it is time to speak of it.
-    pub(super) fn due(&mut self, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn due(&mut self, now: Timestamp) -> Option<Duration> {
         let hunger = self.hunger.as_mut().filter(|hunger| hunger.ask_at <= now)?;
         hunger.ask_at = now + self.timeout;
         Some(now.since(hunger.since))
     }
 
     /// How long there has been no executor.
-    pub(super) fn waited(&self, now: Timestamp) -> Option<Duration> {
+    pub(crate) fn waited(&self, now: Timestamp) -> Option<Duration> {
         self.hunger.map(|hunger| now.since(hunger.since))
     }
 
-    pub(super) fn asked(&mut self, why: Asked) {
+    pub(crate) fn asked(&mut self, why: Asked) {
         self.asked = why;
     }
 
     /// The answer came: what it is an answer to.
-    pub(super) fn answered(&mut self) -> Asked {
+    pub(crate) fn answered(&mut self) -> Asked {
         std::mem::replace(&mut self.asked, Asked::Nothing)
     }
 }

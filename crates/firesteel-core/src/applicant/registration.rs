@@ -6,7 +6,6 @@ use std::time::Duration;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
-use super::{Config, Effect, Note, Outbound};
 use crate::address::Address;
 use crate::ids::{AppId, PeerId};
 use crate::messages::{ApplicationDescription, DriverToMaster};
@@ -17,7 +16,7 @@ const FIRST_PAUSE: Duration = Duration::from_millis(500);
 /// The longest pause: Spark's application client tries every 20 s.
 const LAST_PAUSE: Duration = Duration::from_secs(20);
 
-/// Where the driver stands with its Masters. A round dials every Master that is not connected, and asks those
+/// Where an application stands with its Masters. A round dials every Master that is not connected, and asks those
 /// that are again: a Master may have begun to lead since.
 ///
 /// ```text
@@ -26,7 +25,7 @@ const LAST_PAUSE: Duration = Duration::from_secs(20);
 ///                     `------------- connection ended ----------'
 /// ```
 #[derive(Clone, Debug)]
-pub(super) struct Registration {
+pub(crate) struct Registration {
     masters: Vec<Address>,
     description: ApplicationDescription,
     state: State,
@@ -59,9 +58,44 @@ enum State {
     },
 }
 
+/// What a registration has its machine do, in order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Order {
+    /// Dial this Master.
+    Connect(Address),
+    /// Send a Master the message that registers the application.
+    Register(PeerId, DriverToMaster),
+    /// End a connection.
+    Close(PeerId),
+    /// Remark it.
+    Remark(Remark),
+}
+
+/// What a registration has to say.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Remark {
+    /// A Master could not be reached; it will be tried again.
+    Unreachable { master: Address, error: String },
+    /// A Master took the application under this id.
+    Registered { app: AppId, master: Address },
+    /// The Master's connection ended.
+    Lost { master: Address },
+}
+
+/// How a Master is found.
+#[derive(Clone, Debug)]
+pub(crate) struct Search {
+    /// The Masters to try, in this order.
+    pub(crate) masters: Vec<Address>,
+    /// How long a first one is sought.
+    pub(crate) timeout: Duration,
+    /// Seeds the generator of the jitter.
+    pub(crate) seed: u64,
+}
+
 /// What a `RegisteredApplication` means.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Registered {
+pub(crate) enum Registered {
     /// Nothing new, or nobody that was asked.
     Ignored,
     /// The first Master took the application.
@@ -73,30 +107,30 @@ pub(super) enum Registered {
 }
 
 impl Registration {
-    pub(super) fn new(config: &Config) -> Self {
+    pub(crate) fn new(search: Search, description: ApplicationDescription) -> Self {
         let mut seen = BTreeSet::new();
-        let masters = config.masters.iter().filter(|master| seen.insert(*master)).cloned().collect();
+        let masters = search.masters.iter().filter(|master| seen.insert(*master)).cloned().collect();
         Self {
             masters,
-            description: config.description.clone(),
+            description,
             state: State::Idle,
             app: None,
             dialling: BTreeSet::new(),
             candidates: BTreeMap::new(),
             errors: BTreeMap::new(),
-            timeout: config.registration_timeout,
+            timeout: search.timeout,
             give_up: None,
-            rng: ChaCha8Rng::seed_from_u64(config.seed),
+            rng: ChaCha8Rng::seed_from_u64(search.seed),
         }
     }
 
     /// The application's id, once a Master gave one.
-    pub(super) fn app(&self) -> Option<&AppId> {
+    pub(crate) fn app(&self) -> Option<&AppId> {
         self.app.as_ref()
     }
 
     /// The Master that has the application.
-    pub(super) fn master(&self) -> Option<(PeerId, &Address)> {
+    pub(crate) fn master(&self) -> Option<(PeerId, &Address)> {
         match &self.state {
             State::Registered { peer, master } => Some((*peer, master)),
             State::Idle | State::Seeking { .. } => None,
@@ -104,18 +138,18 @@ impl Registration {
     }
 
     /// Whether the connection is one to a Master, asked or registered with.
-    pub(super) fn is_master(&self, peer: PeerId) -> bool {
+    pub(crate) fn is_master(&self, peer: PeerId) -> bool {
         self.candidates.contains_key(&peer) || self.master().is_some_and(|(master, _)| master == peer)
     }
 
     /// The last error of each Master, in the order of the settings.
-    pub(super) fn errors(&self) -> Vec<(Address, String)> {
+    pub(crate) fn errors(&self) -> Vec<(Address, String)> {
         let silent = || "no answer".to_owned();
         let error = |master: &Address| self.errors.get(master).cloned().unwrap_or_else(silent);
         self.masters.iter().map(|master| (master.clone(), error(master))).collect()
     }
 
-    pub(super) fn next_round(&self) -> Option<Timestamp> {
+    pub(crate) fn next_round(&self) -> Option<Timestamp> {
         match &self.state {
             State::Seeking { next_round, .. } => Some(*next_round),
             State::Idle | State::Registered { .. } => None,
@@ -123,75 +157,58 @@ impl Registration {
     }
 
     /// When a first Master is no longer sought.
-    pub(super) fn give_up(&self) -> Option<Timestamp> {
+    pub(crate) fn give_up(&self) -> Option<Timestamp> {
         self.give_up
     }
 
-    pub(super) fn start(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(crate) fn start(&mut self, now: Timestamp) -> Vec<Order> {
         self.give_up = Some(now + self.timeout);
         self.state = State::Seeking { next_round: now, rounds: 0 };
-        self.run_rounds(now, effects);
+        self.run_rounds(now)
     }
 
     /// Begins a round if it is time for one.
-    pub(super) fn run_rounds(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        let State::Seeking { next_round, rounds } = self.state else { return };
+    pub(crate) fn run_rounds(&mut self, now: Timestamp) -> Vec<Order> {
+        let State::Seeking { next_round, rounds } = self.state else { return Vec::new() };
         if now < next_round {
-            return;
+            return Vec::new();
         }
         self.state =
             State::Seeking { next_round: now + self.pause(rounds), rounds: rounds.saturating_add(1) };
-        for &peer in self.candidates.keys() {
-            effects.push(self.application(peer));
-        }
+        let mut orders: Vec<_> = self.candidates.keys().map(|&peer| self.application(peer)).collect();
         let connected: BTreeSet<_> = self.candidates.values().collect();
         for master in &self.masters {
             if !connected.contains(master) && self.dialling.insert(master.clone()) {
-                effects.push(Effect::Connect { master: master.clone() });
+                orders.push(Order::Connect(master.clone()));
             }
         }
+        orders
     }
 
-    pub(super) fn on_connected(
-        &mut self,
-        peer: PeerId,
-        master: Address,
-        closing: &mut BTreeSet<PeerId>,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(crate) fn on_connected(&mut self, peer: PeerId, master: Address) -> Vec<Order> {
         self.dialling.remove(&master);
         if self.master().is_some() {
-            closing.insert(peer);
-            effects.push(Effect::Close { peer });
-            return;
+            return vec![Order::Close(peer)];
         }
         self.candidates.insert(peer, master);
-        effects.push(self.application(peer));
+        vec![self.application(peer)]
     }
 
-    pub(super) fn on_connect_failed(&mut self, master: Address, error: String, effects: &mut Vec<Effect>) {
+    pub(crate) fn on_connect_failed(&mut self, master: Address, error: String) -> Vec<Order> {
         self.dialling.remove(&master);
-        if self.master().is_none() {
-            effects
-                .push(Effect::Note(Note::MasterUnreachable { master: master.clone(), error: error.clone() }));
+        self.errors.insert(master.clone(), error.clone());
+        match self.master() {
+            Some(_) => Vec::new(),
+            None => vec![Order::Remark(Remark::Unreachable { master, error })],
         }
-        self.errors.insert(master, error);
     }
 
     /// The first Master to answer wins; the other connections end.
-    pub(super) fn on_registered(
-        &mut self,
-        peer: PeerId,
-        app: AppId,
-        closing: &mut BTreeSet<PeerId>,
-        effects: &mut Vec<Effect>,
-    ) -> Registered {
-        let Some(master) = self.candidates.remove(&peer) else { return Registered::Ignored };
-        for (other, _) in std::mem::take(&mut self.candidates) {
-            closing.insert(other);
-            effects.push(Effect::Close { peer: other });
-        }
-        effects.push(Effect::Note(Note::Registered { app: app.clone(), master: master.clone() }));
+    pub(crate) fn on_registered(&mut self, peer: PeerId, app: AppId) -> (Registered, Vec<Order>) {
+        let Some(master) = self.candidates.remove(&peer) else { return (Registered::Ignored, Vec::new()) };
+        let others = std::mem::take(&mut self.candidates).into_keys();
+        let mut orders: Vec<_> = others.map(Order::Close).collect();
+        orders.push(Order::Remark(Remark::Registered { app: app.clone(), master: master.clone() }));
         self.state = State::Registered { peer, master };
         self.errors.clear();
         self.give_up = None;
@@ -201,34 +218,28 @@ impl Registration {
             Some(_) => Registered::Anew,
         };
         self.app = Some(app);
-        meaning
+        (meaning, orders)
     }
 
-    /// A connection ended. Whether it was one to a Master.
-    pub(super) fn on_disconnected(
-        &mut self,
-        now: Timestamp,
-        peer: PeerId,
-        effects: &mut Vec<Effect>,
-    ) -> bool {
+    /// A connection ended: what follows if it was one to a Master.
+    pub(crate) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order>> {
         if let Some(master) = self.candidates.remove(&peer) {
             self.errors.insert(master, "the connection ended without an answer".to_owned());
-            return true;
+            return Some(Vec::new());
         }
         match &self.state {
             State::Registered { peer: mine, master } if *mine == peer => {
-                effects.push(Effect::Note(Note::MasterLost { master: master.clone() }));
+                let lost = Order::Remark(Remark::Lost { master: master.clone() });
                 self.state = State::Seeking { next_round: now + self.pause(0), rounds: 1 };
-                true
+                Some(vec![lost])
             }
-            State::Registered { .. } | State::Idle | State::Seeking { .. } => false,
+            State::Registered { .. } | State::Idle | State::Seeking { .. } => None,
         }
     }
 
-    /// The message that registers the application.
-    fn application(&self, peer: PeerId) -> Effect {
-        let message = DriverToMaster::RegisterApplication(self.description.clone());
-        Effect::Send { peer, message: Outbound::Master(message) }
+    /// Asks that Master to take the application.
+    fn application(&self, peer: PeerId) -> Order {
+        Order::Register(peer, DriverToMaster::RegisterApplication(self.description.clone()))
     }
 
     /// The pause after that many rounds, between half and one and a half of its nominal length, so that many
@@ -239,7 +250,7 @@ impl Registration {
     }
 
     /// For the invariants: no Master is both dialled and connected, and a registered driver asks nobody.
-    pub(super) fn contradiction(&self) -> Option<String> {
+    pub(crate) fn contradiction(&self) -> Option<String> {
         if let Some(both) = self.candidates.values().find(|master| self.dialling.contains(*master)) {
             return Some(format!("{both} is connected and dialled"));
         }
