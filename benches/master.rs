@@ -38,6 +38,7 @@ fn cluster(workers: u64) -> Master {
             cores: Cores(16),
             memory: MiB(65_536),
             resources: Resources::default(),
+            work_dir: "/work".to_owned(),
         };
         let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
         master.apply(NOW, Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });

@@ -94,6 +94,7 @@ fn workers(record: &mut Record) {
         cores: Cores(8),
         memory: MiB(1024),
         resources: gpus(),
+        work_dir: "/work".to_owned(),
     };
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
     record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
@@ -267,6 +268,12 @@ fn clients(record: &mut Record) {
         memory: MiB(512),
         resources: gpus(),
         state: ExecutorState::Running,
+        host: "host".to_owned(),
+        port: 7078,
+        directory: "/work/app-1/3".to_owned(),
+        launched: Timestamp::from_millis(1_795_209_755_043),
+        started: Some(Timestamp::from_millis(1_795_209_755_044)),
+        ended: None,
     };
     let application = ApplicationView {
         id: key().app,

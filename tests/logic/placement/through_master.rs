@@ -51,6 +51,7 @@ fn worker(n: usize, offer: &Offer<'_>) -> WorkerSnapshot {
         cores: offer.cores,
         memory: offer.memory,
         resources: offer.resources.clone(),
+        work_dir: "/work".to_owned(),
     };
     WorkerSnapshot { description, peer: PeerId(n as u64) }
 }

@@ -112,6 +112,7 @@ impl Stage {
             cores: words.cores("cores").unwrap_or_default(),
             memory: words.memory("memory").unwrap_or(firesteel_placement::MiB(64 * 1024)),
             resources: words.resources(),
+            work_dir: "/work".to_owned(),
         };
         let peer = self.new_peer(name);
         self.workers.insert(name.to_owned(), (peer, description.clone()));

@@ -5,14 +5,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts};
 
 use super::capacity::Grant;
-use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationState, ApplicationView, ExecutorState, ExecutorView, ResourceProfile,
+    ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ResourceProfile, WorkerDescription,
 };
 use crate::time::Timestamp;
 
 /// Memory of an executor whose application names none. Source: Spark Master, 4.0.1.
-const DEFAULT_MEMORY: MiB = MiB(1024);
+pub(super) const DEFAULT_MEMORY: MiB = MiB(1024);
 
 /// How many of an application's ended executors are remembered.
 const ENDED_LIMIT: usize = 1000;
@@ -37,6 +37,8 @@ pub(super) struct Application {
     pub(super) workers: BTreeSet<WorkerId>,
     pub(super) failures: Failures,
     pub(super) ended: VecDeque<ExecutorView>,
+    /// How many ended executors are remembered no longer.
+    pub(super) forgotten: u64,
 }
 
 /// What the executors of one profile need, all inheritance done, and how many there may be.
@@ -57,6 +59,8 @@ pub(super) struct Executor {
     pub(super) profile: ProfileId,
     pub(super) grant: Grant,
     pub(super) life: Life,
+    pub(super) launched: Timestamp,
+    pub(super) started: Option<Timestamp>,
 }
 
 /// Where a live executor stands.
@@ -125,6 +129,7 @@ impl Application {
             workers: BTreeSet::new(),
             failures: Failures::default(),
             ended: VecDeque::new(),
+            forgotten: 0,
             description,
         }
     }
@@ -150,6 +155,7 @@ impl Application {
     /// Adds an executor that was given this share of that Worker.
     pub(super) fn add_executor(
         &mut self,
+        now: Timestamp,
         id: ExecutorId,
         worker: WorkerId,
         profile: ProfileId,
@@ -162,20 +168,14 @@ impl Application {
         self.workers.insert(worker.clone());
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
         self.state = ApplicationState::Running;
-        self.executors.insert(id, Executor { worker, profile, grant, life: Life::Launching });
+        let (launched, started) = (now, None);
+        self.executors
+            .insert(id, Executor { worker, profile, grant, life: Life::Launching, launched, started });
     }
 
-    /// Takes an executor out, remembers how it ended, and returns its Worker and share.
-    pub(super) fn remove_executor(
-        &mut self,
-        id: ExecutorId,
-        end: ExecutorState,
-    ) -> Option<(WorkerId, Grant)> {
+    /// Takes an executor out.
+    pub(super) fn remove_executor(&mut self, id: ExecutorId) -> Option<Executor> {
         let executor = self.executors.remove(&id)?;
-        if self.ended.len() >= ENDED_LIMIT {
-            self.ended.pop_front();
-        }
-        self.ended.push_back(executor.view(id, end));
         self.cores_granted -= executor.grant.amounts().cores;
         if let Some(profile) = self.profiles.get_mut(&executor.profile) {
             profile.held -= 1;
@@ -187,12 +187,22 @@ impl Application {
             }
             Life::Proven => self.failures.proven -= 1,
         }
-        Some((executor.worker, executor.grant))
+        Some(executor)
+    }
+
+    /// Remembers how an executor ended. A full history loses its oldest.
+    pub(super) fn remember(&mut self, ended: ExecutorView) {
+        if self.ended.len() >= ENDED_LIMIT {
+            self.ended.pop_front();
+            self.forgotten += 1;
+        }
+        self.ended.push_back(ended);
     }
 
     /// An executor's process runs; at `until` it will be proven.
-    pub(super) fn start_probation(&mut self, id: ExecutorId, until: Timestamp) {
+    pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
         if let Some(executor) = self.executors.get_mut(&id) {
+            executor.started = Some(now);
             executor.life = Life::OnProbation { until };
             self.failures.probation.insert((until, id));
         }
@@ -216,38 +226,26 @@ impl Application {
         }
         ended
     }
-
-    pub(super) fn view(&self) -> ApplicationView {
-        let live = self.executors.iter().map(|(id, executor)| executor.view(*id, executor.life.state()));
-        let mut executors: Vec<_> = self.ended.iter().cloned().chain(live).collect();
-        executors.sort_by_key(|executor| executor.id);
-        ApplicationView {
-            id: self.id.clone(),
-            name: self.description.name.clone(),
-            user: self.description.user.clone(),
-            state: self.state,
-            end: None,
-            submitted: self.submitted,
-            ended: None,
-            max_cores: (self.max_cores < Cores::UNLIMITED).then_some(self.max_cores),
-            cores_granted: self.cores_granted,
-            memory_per_executor: self.profiles.get(&ProfileId::DEFAULT).map_or(DEFAULT_MEMORY, |p| p.memory),
-            executors,
-        }
-    }
 }
 
 impl Executor {
-    pub(super) fn view(&self, id: ExecutorId, state: ExecutorState) -> ExecutorView {
+    /// A copy of it, as it stands on its Worker.
+    pub(super) fn view(&self, key: &ExecutorKey, worker: &WorkerDescription) -> ExecutorView {
         let share = self.grant.amounts();
         ExecutorView {
-            id,
+            id: key.executor,
             worker: self.worker.clone(),
             profile: self.profile,
             cores: share.cores,
             memory: share.memory,
             resources: share.resources.clone(),
-            state,
+            state: self.life.state(),
+            host: worker.host.clone(),
+            port: worker.port,
+            directory: format!("{}/{}/{}", worker.work_dir, key.app, key.executor),
+            launched: self.launched,
+            started: self.started,
+            ended: None,
         }
     }
 }

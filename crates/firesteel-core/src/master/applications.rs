@@ -72,11 +72,17 @@ impl Master {
     /// A driver ends some of its executors.
     ///
     /// Source: Spark Master, 4.0.1. What they held is free at once, before their processes have ended.
-    pub(super) fn on_kill_executors(&mut self, peer: PeerId, app: &AppId, executors: Vec<ExecutorId>) {
+    pub(super) fn on_kill_executors(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        app: &AppId,
+        executors: Vec<ExecutorId>,
+    ) {
         let accepted = self.is_own(peer, app);
         if accepted {
             for executor in executors {
-                if self.kill_executor(ExecutorKey { app: app.clone(), executor }) {
+                if self.kill_executor(now, ExecutorKey { app: app.clone(), executor }) {
                     let state = ExecutorState::Killed(None);
                     self.tell_driver(
                         peer,
@@ -126,7 +132,7 @@ impl Master {
         let Some(application) = self.applications.get(app) else { return };
         let executors: Vec<ExecutorId> = application.executors.keys().copied().collect();
         for executor in executors {
-            self.kill_executor(ExecutorKey { app: app.clone(), executor });
+            self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
         let application = self.applications.remove(app).expect("it was found above");
         let workers: Vec<PeerId> =
@@ -135,7 +141,9 @@ impl Master {
             self.tell_worker(peer, MasterToWorker::ApplicationFinished { app: app.clone() });
         }
         self.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
-        let view = ended_view(&application, now, &end);
+        let (state, words) = ended(&end);
+        let view = self.view_of(&application);
+        let view = ApplicationView { state, end: words, ended: Some(now), ..view };
         self.applications.retire(view, self.config.retained_applications);
         match end {
             ApplicationEnd::Finished | ApplicationEnd::DriverLost => {}
@@ -148,22 +156,24 @@ impl Master {
 
     /// Forgets an executor and has its Worker end it, whose report will come as one of an unknown executor. Tells
     /// whether there was such an executor.
-    fn kill_executor(&mut self, executor: ExecutorKey) -> bool {
-        let Some(row) = self.release_executor(&executor, ExecutorState::Killed(None)) else { return false };
+    fn kill_executor(&mut self, now: Timestamp, executor: ExecutorKey) -> bool {
+        let Some(row) = self.release_executor(now, &executor, ExecutorState::Killed(None)) else {
+            return false;
+        };
         let peer = row.peer;
         self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
         true
     }
 }
 
-fn ended_view(application: &Application, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
-    let (state, words) = match end {
+/// Where an application that ended so stands, and why, in words, if not well.
+fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
+    match end {
         ApplicationEnd::Finished => (ApplicationState::Finished, None),
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::Refused { .. } => (ApplicationState::Failed, Some(end.to_string())),
-    };
-    ApplicationView { state, end: words, ended: Some(now), ..application.view() }
+    }
 }
 
 fn check_description(description: &ApplicationDescription) -> Result<(), String> {

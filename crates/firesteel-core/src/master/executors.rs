@@ -9,7 +9,8 @@ use super::worker_table::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Retries};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationEnd, ExecutorLaunch, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
+    ApplicationEnd, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorView, MasterToDriver,
+    MasterToWorker,
 };
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
@@ -25,6 +26,7 @@ impl Master {
     /// Source: Spark Master, 4.0.1: the order goes to the Worker before the news goes to the driver.
     pub(super) fn launch_executor(
         &mut self,
+        now: Timestamp,
         app: &AppId,
         profile: ProfileId,
         worker: &WorkerId,
@@ -50,7 +52,7 @@ impl Master {
         let (worker_peer, driver_peer) = (row.peer, application.peer);
         let (worker, host) = (worker.clone(), row.description.host.clone());
         row.executors.insert(executor.clone());
-        application.add_executor(id, worker.clone(), profile, grant);
+        application.add_executor(now, id, worker.clone(), profile, grant);
 
         self.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
@@ -103,7 +105,7 @@ impl Master {
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let until = now + self.config.proven_after;
         let Some(application) = self.applications.get_mut(&executor.app) else { return };
-        application.start_probation(executor.executor, until);
+        application.start_probation(now, executor.executor, until);
         let peer = application.peer;
         let (executor_id, state) = (executor.executor, ExecutorState::Running);
         self.tell_driver(
@@ -117,7 +119,7 @@ impl Master {
     /// An executor is over: its Worker gets back what it held, and its driver is told.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_probations(now, &executor.app);
-        let Some(row) = self.release_executor(executor, end.clone()) else { return };
+        let Some(row) = self.release_executor(now, executor, end.clone()) else { return };
         let lost_host = matches!(end, ExecutorState::Lost(_)).then(|| row.description.host.clone());
 
         self.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
@@ -128,18 +130,21 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Takes an executor out of its application and gives its Worker back what it held. The Worker, if there was
-    /// such an executor.
+    /// Takes an executor out of its application, which remembers how it ended, and gives its Worker back what
+    /// it held. The Worker, if there was such an executor.
     pub(super) fn release_executor(
         &mut self,
+        now: Timestamp,
         executor: &ExecutorKey,
         end: ExecutorState,
     ) -> Option<&WorkerRow> {
         let application = self.applications.get_mut(&executor.app)?;
-        let (worker, grant) = application.remove_executor(executor.executor, end)?;
-        let row = self.workers.get_mut(&worker).expect("a live executor's Worker is alive");
+        let ended = application.remove_executor(executor.executor)?;
+        let row = self.workers.get_mut(&ended.worker).expect("a live executor's Worker is alive");
+        let view = ended.view(executor, &row.description);
+        application.remember(ExecutorView { state: end, ended: Some(now), ..view });
         row.executors.remove(executor);
-        row.capacity.give_back(grant);
+        row.capacity.give_back(ended.grant);
         Some(row)
     }
 

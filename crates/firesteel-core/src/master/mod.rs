@@ -101,7 +101,9 @@ impl Master {
             DriverToMaster::RequestExecutors { app, targets } => {
                 self.on_request_executors(peer, &app, targets)
             }
-            DriverToMaster::KillExecutors { app, executors } => self.on_kill_executors(peer, &app, executors),
+            DriverToMaster::KillExecutors { app, executors } => {
+                self.on_kill_executors(now, peer, &app, executors)
+            }
             DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
         }
     }
@@ -162,7 +164,7 @@ impl Machine for Master {
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Deadline => self.on_deadline(now),
         }
-        self.settle();
+        self.settle(now);
         std::mem::take(&mut self.effects)
     }
 

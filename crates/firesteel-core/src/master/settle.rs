@@ -4,6 +4,7 @@ use firesteel_placement::{Cores, place};
 
 use super::{Master, Pass};
 use crate::ids::{AppId, ProfileId, WorkerId};
+use crate::time::Timestamp;
 
 impl Master {
     /// Runs the scheduling pass if the event called for one.
@@ -12,7 +13,7 @@ impl Master {
     /// application that cannot use what is free does not keep the next one from it.
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
-    pub(super) fn settle(&mut self) {
+    pub(super) fn settle(&mut self, now: Timestamp) {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
@@ -24,7 +25,7 @@ impl Master {
             .collect();
         for (app, profile) in waiting {
             for (worker, cores) in self.decide(&app, profile) {
-                self.launch_executor(&app, profile, &worker, cores);
+                self.launch_executor(now, &app, profile, &worker, cores);
             }
         }
     }

@@ -138,7 +138,7 @@ impl Master {
             row.set_target(id, &profile, limit);
         }
         for executor in executors {
-            self.restore_executor(&mut row, executor)?;
+            self.restore_executor(now, &mut row, executor)?;
         }
         self.applications.insert(row);
         Ok(())
@@ -146,6 +146,7 @@ impl Master {
 
     fn restore_executor(
         &mut self,
+        now: Timestamp,
         row: &mut Application,
         executor: ExecutorSnapshot,
     ) -> Result<(), SnapshotError> {
@@ -158,7 +159,7 @@ impl Master {
         let on = self.workers.get_mut(&worker).ok_or_else(wrong)?;
         let grant = on.capacity.take(cores, memory, &ResourceAmounts::new()).ok_or_else(wrong)?;
         on.executors.insert(key);
-        row.add_executor(id, worker, profile, grant);
+        row.add_executor(now, id, worker, profile, grant);
         Ok(())
     }
 }

@@ -143,6 +143,18 @@ pub struct ExecutorView {
     pub resources: Resources,
     /// Where it stands.
     pub state: ExecutorState,
+    /// Its Worker's host.
+    pub host: String,
+    /// The port that its Worker listens on.
+    pub port: u16,
+    /// Its directory on its Worker, where its output is.
+    pub directory: String,
+    /// When its Worker was told to start it.
+    pub launched: Timestamp,
+    /// When its process was reported to run, if it ever was.
+    pub started: Option<Timestamp>,
+    /// When it ended.
+    pub ended: Option<Timestamp>,
 }
 
 /// A Worker's own tables.

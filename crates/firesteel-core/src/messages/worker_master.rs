@@ -50,6 +50,9 @@ pub struct WorkerDescription {
     pub memory: MiB,
     /// Addresses of its custom resources by name, all of them.
     pub resources: Resources,
+    /// The directory that its executors have theirs in, absolute: an executor's is
+    /// `<work_dir>/<application>/<executor>`. For people only; nobody else opens it.
+    pub work_dir: String,
 }
 
 impl WorkerDescription {

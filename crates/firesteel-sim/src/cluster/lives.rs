@@ -66,6 +66,7 @@ impl World {
                 cores: machine.cores,
                 memory: machine.memory,
                 resources: machine.resources.clone(),
+                work_dir: format!("/work{plan}"),
             },
             masters: vec![master_address()],
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),

@@ -77,6 +77,7 @@ impl World {
             cores: *self.dice.pick(&[Cores(4), Cores(0), Cores(-1), Cores(i64::MAX), Cores(64)]),
             memory: *self.dice.pick(&[MiB(4096), MiB(0), MiB(i64::MAX), MiB(65_536)]),
             resources: Resources::default(),
+            work_dir: "/\u{1b}[2J".to_owned(),
         }
     }
 

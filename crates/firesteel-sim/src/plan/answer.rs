@@ -191,5 +191,13 @@ impl PassProfile {
 }
 
 fn description(id: &str, cores: Cores, memory: MiB, resources: Resources) -> WorkerDescription {
-    WorkerDescription { id: WorkerId::new(id), host: id.to_owned(), port: 0, cores, memory, resources }
+    WorkerDescription {
+        id: WorkerId::new(id),
+        host: id.to_owned(),
+        port: 0,
+        cores,
+        memory,
+        resources,
+        work_dir: String::new(),
+    }
 }

@@ -206,6 +206,12 @@ mod tests {
             memory: MiB(1024),
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             state: ExecutorState::Running,
+            host: "h1".to_owned(),
+            port: 7078,
+            directory: "/work/app-1/0".to_owned(),
+            launched: Timestamp::default(),
+            started: None,
+            ended: None,
         };
         ApplicationView {
             id: AppId::new("app-1"),

@@ -119,7 +119,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     );
     announcement.ready(&reached);
     context.raise(Event::Start);
-    let config = config(&options, &id, reached);
+    let config = config(&options, &id, reached, &work);
     let shell = WorkerShell {
         runners: Runners::new(Site { worker: id, work, firesteel, sweeper: Sweeper::start() }),
     };
@@ -139,7 +139,7 @@ fn id(reached: &Address, now: Timestamp) -> Result<WorkerId, WorkerError> {
     if is_sound(&id) { Ok(WorkerId::new(id)) } else { Err(WorkerError::UnsoundHost { host: host.clone() }) }
 }
 
-fn config(options: &Options, id: &WorkerId, reached: Address) -> Config {
+fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirectory) -> Config {
     let Address { host, port } = reached;
     Config {
         description: WorkerDescription {
@@ -149,6 +149,7 @@ fn config(options: &Options, id: &WorkerId, reached: Address) -> Config {
             cores: options.cores,
             memory: options.memory,
             resources: options.resources.clone(),
+            work_dir: work.path().display().to_string(),
         },
         masters: options.masters.clone(),
         max_registration_retries: options.settings.max_registration_retries,

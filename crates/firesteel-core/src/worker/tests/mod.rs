@@ -101,6 +101,7 @@ fn description() -> WorkerDescription {
         cores: Cores(8),
         memory: MiB(4096),
         resources: Resources::default(),
+        work_dir: "/work".into(),
     }
 }
 
