@@ -11,5 +11,6 @@ mod executor;
 mod local_cluster;
 mod map;
 mod plan;
+mod transcripts;
 mod wire;
 mod worker;
