@@ -1,5 +1,6 @@
 //! Words to settings, results to exit codes, tables on standard output. One file for each command.
 
+mod ask;
 mod common;
 mod executor;
 mod exit;
@@ -10,6 +11,7 @@ mod plan;
 mod reaper;
 mod status;
 mod submit;
+mod table;
 mod worker;
 
 use std::process::ExitCode;

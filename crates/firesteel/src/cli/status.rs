@@ -3,29 +3,23 @@
 use std::io::{self, Write};
 
 use clap::Args as ClapArgs;
-use comfy_table::{CellAlignment, Table, presets};
-use firesteel::net::{self, CallError};
-use firesteel_core::address::parse_masters;
 use firesteel_core::messages::{
     ApplicationView, ClientToMaster, ExecutorView, MasterToClient, MasterView, WorkerView,
 };
-use firesteel_core::wire::Role;
 use firesteel_placement::{Cores, Resources};
 use serde::Serialize;
 
-use super::block_on;
+use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
+use super::table::{duration, table};
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-With several Masters the first that answers is shown.
-
 Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached.")]
 pub(super) struct Args {
-    /// The Master: spark://HOST:PORT[,HOST:PORT..]
-    #[arg(long, env = "MASTER", default_value = "spark://127.0.0.1:7077", value_name = "URL")]
-    master: String,
+    #[command(flatten)]
+    masters: Masters,
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
@@ -33,28 +27,11 @@ pub(super) struct Args {
 
 /// Asks a Master for its state and prints it.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    let masters = parse_masters(&args.master)
-        .map_err(|error| Failure::of(Exit::Usage, format!("--master: {error}")))?;
-    let mut errors = Vec::new();
-    for master in &masters {
-        let question = ClientToMaster::RequestMasterState;
-        let name = format!("firesteel status {}", std::process::id());
-        match block_on(net::call(master, Role::Master, &name, &question))? {
-            Ok(MasterToClient::MasterStateResponse(view)) => {
-                return exit::written(if args.json { print_json(&view) } else { print_tables(&view) });
-            }
-            Err(error) => errors.push(error),
+    match args.masters.cluster("status")?.ask_now(&ClientToMaster::RequestMasterState)? {
+        MasterToClient::MasterStateResponse(view) => {
+            exit::written(if args.json { print_json(&view) } else { print_tables(&view) })
         }
     }
-    Err(unreachable(&errors))
-}
-
-fn unreachable(errors: &[CallError]) -> Failure {
-    let each: Vec<String> = errors.iter().map(ToString::to_string).collect();
-    Failure::of(
-        Exit::Unreachable,
-        format!("no Master could be asked: {}; is it running, and is --master its URL?", each.join("; ")),
-    )
 }
 
 /// The JSON value. `schema` rises when a field goes or changes its meaning.
@@ -125,9 +102,10 @@ fn completed(applications: &[ApplicationView]) -> String {
             format!("{:?}", application.state).to_uppercase(),
             application.end.clone().unwrap_or_default(),
             application.ended.map(|time| time.to_string()).unwrap_or_default(),
+            application.ended.map(|time| duration(time.since(application.submitted))).unwrap_or_default(),
         ]
     });
-    table(&["APPLICATION", "NAME", "USER", "STATE", "REASON", "ENDED"], rows.collect())
+    table(&["APPLICATION", "NAME", "USER", "STATE", "REASON", "ENDED", "DURATION"], rows.collect())
 }
 
 fn executors(applications: &[ApplicationView]) -> String {
@@ -173,19 +151,6 @@ fn addresses(resources: &Resources) -> String {
         .iter()
         .map(|(name, addresses)| format!("{name} {}", addresses.collect::<Vec<_>>().join(",")));
     each.collect::<Vec<_>>().join("; ")
-}
-
-/// Columns under a header; numbers need no box around them to be read.
-fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
-    if rows.is_empty() {
-        return "  none".to_owned();
-    }
-    let mut table = Table::new();
-    table.load_style(presets::NOTHING).set_header(header).add_rows(rows);
-    for column in table.column_iter_mut() {
-        column.set_cell_alignment(CellAlignment::Left);
-    }
-    table.trim_fmt()
 }
 
 #[cfg(test)]

@@ -1,0 +1,62 @@
+//! Asking a running cluster: the Masters in turn.
+
+use clap::Args;
+use firesteel::net::{self, CallError};
+use firesteel_core::address::{Address, parse_masters};
+use firesteel_core::messages::{ClientToMaster, MasterToClient};
+use firesteel_core::wire::Role;
+
+use super::block_on;
+use super::exit::{Exit, Failure};
+
+/// Which Master is asked.
+#[derive(Clone, Debug, Args)]
+pub(super) struct Masters {
+    /// The Master: spark://HOST:PORT[,HOST:PORT..]; of several, the first that answers
+    #[arg(long, env = "MASTER", default_value = "spark://127.0.0.1:7077", value_name = "URL")]
+    master: String,
+}
+
+/// A cluster that can be asked.
+#[derive(Clone, Debug)]
+pub(super) struct Cluster {
+    masters: Vec<Address>,
+    name: String,
+}
+
+/// Nobody answered: what went wrong with each Master.
+#[derive(Debug, thiserror::Error)]
+#[error("no Master could be asked: {}; is it running, and is --master its URL?", list(.0))]
+pub(super) struct Unanswered(Vec<CallError>);
+
+fn list(errors: &[CallError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+impl Masters {
+    /// The cluster, for a command of that name. A URL that is none is wrong usage.
+    pub(super) fn cluster(&self, command: &str) -> Result<Cluster, Failure> {
+        let masters = parse_masters(&self.master)
+            .map_err(|error| Failure::of(Exit::Usage, format!("--master: {error}")))?;
+        Ok(Cluster { masters, name: format!("firesteel {command} {}", std::process::id()) })
+    }
+}
+
+impl Cluster {
+    /// The first answer. Only a Master that does not answer makes the next one be asked.
+    pub(super) async fn ask(&self, question: &ClientToMaster) -> Result<MasterToClient, Unanswered> {
+        let mut errors = Vec::new();
+        for master in &self.masters {
+            match net::call(master, Role::Master, &self.name, question).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => errors.push(error),
+            }
+        }
+        Err(Unanswered(errors))
+    }
+
+    /// The same, for commands that do nothing else meanwhile.
+    pub(super) fn ask_now(&self, question: &ClientToMaster) -> Result<MasterToClient, Failure> {
+        block_on(self.ask(question))?.map_err(|error| Failure::with(Exit::Unreachable, &error))
+    }
+}
