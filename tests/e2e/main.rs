@@ -11,6 +11,7 @@ mod executor;
 mod local_cluster;
 mod map;
 mod plan;
+mod settings;
 mod transcripts;
 mod wire;
 mod worker;

@@ -4,7 +4,7 @@ use std::net::Ipv6Addr;
 
 use clap::Args;
 use firesteel::daemon::{Announcement, Life};
-use firesteel::settings::Properties;
+use firesteel::settings::{Properties, Reader, reference};
 use firesteel_core::address::Address;
 
 use super::exit::{Exit, Failure};
@@ -20,8 +20,7 @@ pub(super) struct Conf {
 impl Conf {
     /// The properties. What is not a pair is wrong usage.
     pub(super) fn properties(&self) -> Result<Properties, Failure> {
-        Properties::parse(self.pairs.iter().map(String::as_str))
-            .map_err(|error| Failure::with(Exit::Usage, &error))
+        Properties::parse(self.pairs.iter().map(String::as_str)).map_err(|error| Failure::setting(&error))
     }
 }
 
@@ -75,4 +74,9 @@ pub(super) fn address(
             Err(Failure::of(Exit::Usage, words))
         }
     }
+}
+
+/// What stands below the options of a command that reads properties.
+pub(super) fn help(words: &str, reader: Reader) -> String {
+    format!("{words}\n\n{}", reference::help(reader))
 }

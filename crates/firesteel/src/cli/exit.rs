@@ -4,9 +4,12 @@ use std::error::Error;
 use std::io;
 use std::process::ExitCode;
 
+use firesteel::settings::SettingError;
+
 /// The exit codes, for `--help`.
 pub(super) const HELP: &str = "\
-Exit codes: 0 done; 1 failed; 2 wrong usage or settings; 69 no Master could be reached; 130 cancelled.
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is \
+wrong; 130 cancelled.
 Logs go to standard error, data to standard output. RUST_LOG sets what is logged, NO_COLOR keeps colours out.";
 
 /// How a command ended.
@@ -16,10 +19,12 @@ pub(super) enum Exit {
     Done,
     /// Failed.
     Failure,
-    /// The command line or a setting is wrong.
+    /// The command line is wrong.
     Usage,
     /// No Master could be reached.
     Unreachable,
+    /// A file or a variable with settings is wrong.
+    Configuration,
 }
 
 impl From<Exit> for ExitCode {
@@ -29,6 +34,7 @@ impl From<Exit> for ExitCode {
             Exit::Failure => 1,
             Exit::Usage => 2,
             Exit::Unreachable => 69,
+            Exit::Configuration => 78,
         })
     }
 }
@@ -49,6 +55,11 @@ impl Failure {
     /// A failure with an error's words.
     pub(super) fn with(exit: Exit, error: &dyn Error) -> Self {
         Self::of(exit, error.to_string())
+    }
+
+    /// A setting that cannot be used: wrong usage if it stands on the command line.
+    pub(super) fn setting(error: &SettingError) -> Self {
+        Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
     }
 
     /// Writes the line.

@@ -14,12 +14,13 @@ use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::Summary;
 use firesteel::map::{self, Job, StartError};
-use firesteel::settings::size;
+use firesteel::settings::{Reader, size};
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
 
 use super::block_on;
+use super::common;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit};
 
@@ -28,7 +29,7 @@ const ITEMS: &str = ":::";
 
 /// Runs a command once for each item, on the executors of an application.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = HELP)]
+#[command(after_help = common::help(HELP, Reader::Application))]
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
@@ -95,14 +96,8 @@ FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HO
 FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses).
 
 Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
-be used; 69 no Master could be reached; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 standard output was \
-closed.
-
-Properties (with their defaults): spark.cores.max (the Master's spark.deploy.defaultCores), spark.executor.cores, \
-spark.executor.memory (1g), spark.executorEnv.NAME, spark.executor.resource.NAME.amount, spark.task.cpus (1), \
-spark.task.maxFailures (4), spark.driver.host, spark.driver.bindAddress, spark.driver.port (any free one), \
-spark.starvation.timeout (15s), spark.standalone.executorRemoveDelayOnDisconnection (5s), \
-firesteel.driver.registrationTimeout (60s), firesteel.task.outputCredit (1m). Flags beat properties.";
+be used; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
+SIGHUP, ctrl-c and SIGTERM; 141 standard output was closed.";
 
 /// Runs every item.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
@@ -136,7 +131,8 @@ fn say(progress: &Progress, show: Show, summary: &Summary) {
 
 fn failure(error: &StartError) -> Failure {
     let exit = match error {
-        StartError::Setting(_) | StartError::Input(_) => Exit::Usage,
+        StartError::Setting(error) => return Failure::setting(error),
+        StartError::Input(_) => Exit::Usage,
         StartError::Cluster(_) | StartError::Driver(_) | StartError::Outlet(_) | StartError::Signals(_) => {
             Exit::Failure
         }

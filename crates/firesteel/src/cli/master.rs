@@ -2,6 +2,7 @@
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::master::{self, MasterError, Options};
+use firesteel::settings::Reader;
 
 use super::block_on;
 use super::common::{self, Conf, Held};
@@ -9,7 +10,7 @@ use super::exit::{Exit, Failure};
 
 /// The flags of Spark's Master.
 #[derive(Debug, ClapArgs)]
-#[command(disable_help_flag = true, after_help = HELP)]
+#[command(disable_help_flag = true, after_help = common::help(HELP, Reader::Master))]
 pub(super) struct Args {
     /// The name or address to listen on, which Workers and applications use to connect
     #[arg(short = 'h', long, env = "SPARK_MASTER_HOST", default_value = "127.0.0.1")]
@@ -32,12 +33,8 @@ on 127.0.0.1 unless it is told otherwise. For a cluster of several machines, in 
 name or address by which the others reach this machine: --host node-1. With --host 0.0.0.0 it listens on all \
 addresses and calls itself by the machine's name.
 
-Properties (with their defaults): spark.worker.timeout (60s), spark.deploy.spreadOutApps (true), \
-spark.deploy.workerSelectionPolicy (CORES_FREE_DESC; or CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC, WORKER_ID), \
-spark.deploy.defaultCores (no limit), spark.deploy.maxExecutorRetries (10; -1 is never to give up), \
-spark.deploy.retainedApplications (200), spark.dead.worker.persistence (15), firesteel.executor.provenAfter (5s).
-
-Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, as when the port is taken; 2 wrong usage or settings.";
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, as when the port is taken; 2 wrong usage; \
+78 a file or variable with settings is wrong.";
 
 /// Runs a Master until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
@@ -49,7 +46,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     };
     match block_on(master::run(options))? {
         Ok(()) => Ok(Exit::Done),
-        Err(error @ MasterError::Setting(_)) => Err(Failure::with(Exit::Usage, &error)),
+        Err(MasterError::Setting(error)) => Err(Failure::setting(&error)),
         Err(error @ (MasterError::Listen(_) | MasterError::Signals(_))) => {
             Err(Failure::with(Exit::Failure, &error))
         }

@@ -6,7 +6,7 @@ use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
 use firesteel::map::progress::Progress;
 use firesteel::master_url::MasterUrl;
 use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::{Properties, keys};
+use firesteel::settings::{Origin, Properties, keys};
 use firesteel::worker::capacity;
 use firesteel_placement::{Cores, MiB};
 
@@ -53,26 +53,24 @@ impl Submit {
         let mut properties = self.conf.properties()?;
         self.write_to(&mut properties);
         properties.warn_of_unknown();
-        let settings =
-            ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
+        let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         let cluster = cluster(&settings, &mut properties, progress)?;
-        let settings =
-            ApplicationSettings::of(&properties).map_err(|error| Failure::with(Exit::Usage, &error))?;
+        let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         Ok(Submission { settings, cluster, properties })
     }
 
     /// Sets the properties that the options stand for.
     fn write_to(&self, properties: &mut Properties) {
         let options = [
-            (keys::MASTER, &self.master),
-            (keys::APP_NAME, &self.name),
-            (keys::CORES_MAX, &self.total_executor_cores),
-            (keys::EXECUTOR_CORES, &self.executor_cores),
-            (keys::EXECUTOR_MEMORY, &self.executor_memory),
+            ("--master", keys::MASTER, &self.master),
+            ("--name", keys::APP_NAME, &self.name),
+            ("--total-executor-cores", keys::CORES_MAX, &self.total_executor_cores),
+            ("--executor-cores", keys::EXECUTOR_CORES, &self.executor_cores),
+            ("--executor-memory", keys::EXECUTOR_MEMORY, &self.executor_memory),
         ];
-        for (key, value) in options {
+        for (flag, key, value) in options {
             if let Some(value) = value {
-                properties.set(key, value.as_str());
+                properties.set(key, value.as_str(), Origin::Flag(flag));
             }
         }
     }
@@ -99,7 +97,8 @@ fn cluster(
         }
     };
     if properties.get(keys::EXECUTOR_MEMORY).is_none() && settings.executor_memory > spec.memory {
-        properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0));
+        let all = Origin::Derived("all that a Worker of the local cluster has");
+        properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0), all);
     }
     let program = std::env::current_exe()
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::settings::size::{self, Unit};
-use firesteel::settings::{WorkerSettings, resources};
+use firesteel::settings::{Reader, WorkerSettings, resources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::parse_masters;
 use firesteel_core::messages::MOST_CORES;
@@ -16,7 +16,7 @@ use super::exit::{Exit, Failure};
 
 /// The flags of Spark's Worker.
 #[derive(Debug, ClapArgs)]
-#[command(disable_help_flag = true, after_help = HELP)]
+#[command(disable_help_flag = true, after_help = common::help(HELP, Reader::Worker))]
 pub(super) struct Args {
     /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
     #[arg(value_name = "MASTER")]
@@ -51,9 +51,8 @@ pub(super) struct Args {
 const HELP: &str = "\
 There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as.
 
-Properties (with their defaults): spark.worker.maxRegistrationRetries (16), firesteel.worker.killGrace (10s).
-
-Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage or settings; 69 no Master could be reached.";
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or \
+variable with settings is wrong.";
 
 /// Runs a Worker until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
@@ -68,7 +67,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let resources = resources::parse(args.resources.iter().map(String::as_str));
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
     let properties = args.conf.properties()?;
-    let settings = WorkerSettings::of(&properties).map_err(usage)?;
+    let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
     properties.warn_of_unknown();
     let options = Options {
         address,

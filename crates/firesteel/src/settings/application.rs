@@ -89,22 +89,16 @@ impl ApplicationSettings {
 }
 
 fn resources(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
-    let named = |(key, _)| {
-        let name = str::strip_prefix(key, keys::EXECUTOR_RESOURCE)?.strip_suffix(keys::AMOUNT)?;
-        Some((name.to_owned(), key))
+    let amount = |(name, _): (&str, &str)| {
+        let key = keys::EXECUTOR_RESOURCE.replace("NAME", name);
+        Ok((name.to_owned(), properties.count(&key)?.map_or(0, u64::from)))
     };
-    properties
-        .iter()
-        .filter_map(named)
-        .map(|(name, key)| Ok((name, properties.count(key)?.map_or(0, u64::from))))
-        .collect()
+    properties.family(keys::EXECUTOR_RESOURCE).map(amount).collect()
 }
 
 fn environment(properties: &Properties) -> BTreeMap<String, String> {
-    let named = |(key, value): (&str, &str)| {
-        Some((key.strip_prefix(keys::EXECUTOR_ENV)?.to_owned(), value.to_owned()))
-    };
-    properties.iter().filter_map(named).collect()
+    let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+    properties.family(keys::EXECUTOR_ENV).map(owned).collect()
 }
 
 #[cfg(test)]

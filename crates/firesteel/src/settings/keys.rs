@@ -1,97 +1,135 @@
-//! The keys that Firesteel reads.
+//! The properties that Firesteel reads: one table, of which everything else that names properties is made: `--help`,
+//! man pages, `firesteel config`, docs/SETTINGS.md, and the warning about those that nobody reads.
+//!
+//! A row is the property's meaning (one sentence, which is also the constant's documentation), the constant, the
+//! name, who reads it, and what counts where it is not set: `Value("60s")` as it would be written, or
+//! `Otherwise("no limit")` in words. After a new row run `UPDATE_GOLDEN=1 cargo test -p firesteel --test e2e
+//! settings`, which writes docs/SETTINGS.md.
 
-/// A Master's: when a silent Worker is lost.
-pub const WORKER_TIMEOUT: &str = "spark.worker.timeout";
-/// A Master's: `true` spreads out, `false` consolidates.
-pub const SPREAD_OUT: &str = "spark.deploy.spreadOutApps";
-/// The same, by its old name.
-pub const SPREAD_OUT_OLD: &str = "spark.deploy.spreadOut";
-/// A Master's: the order in which Workers are taken.
-pub const WORKER_ORDER: &str = "spark.deploy.workerSelectionPolicy";
-/// A Master's: cores of an application that names no maximum.
-pub const DEFAULT_CORES: &str = "spark.deploy.defaultCores";
-/// A Master's: when an application is given up; -1 is never.
-pub const MAX_EXECUTOR_RETRIES: &str = "spark.deploy.maxExecutorRetries";
-/// A Master's: how many ended applications are remembered.
-pub const RETAINED_APPLICATIONS: &str = "spark.deploy.retainedApplications";
-/// A Master's: for how many time-outs a lost Worker is remembered.
-pub const DEAD_WORKER_PERSISTENCE: &str = "spark.dead.worker.persistence";
-/// A Master's: an executor that ran so long is proven.
-pub const PROVEN_AFTER: &str = "firesteel.executor.provenAfter";
+use super::key::Default::{Otherwise, Value};
+use super::key::Reader::{Application, Master, Worker};
+use super::key::{Key, matched};
 
-/// A Worker's: when it gives up looking for a Master.
-pub const MAX_REGISTRATION_RETRIES: &str = "spark.worker.maxRegistrationRetries";
-/// A Worker's: how long an executor may take to end when asked.
-pub const KILL_GRACE: &str = "firesteel.worker.killGrace";
+macro_rules! table {
+    ($($(#[doc = $meaning:literal])+ $constant:ident: $name:literal, [$($reader:ident),+], $default:expr;)+) => {
+        $($(#[doc = $meaning])+ pub const $constant: &str = $name;)+
 
-/// An application's: its name.
-pub const APP_NAME: &str = "spark.app.name";
-/// An application's: the Master.
-pub const MASTER: &str = "spark.master";
-/// An application's: cores in all.
-pub const CORES_MAX: &str = "spark.cores.max";
-/// An application's: cores of an executor.
-pub const EXECUTOR_CORES: &str = "spark.executor.cores";
-/// An application's: memory of an executor.
-pub const EXECUTOR_MEMORY: &str = "spark.executor.memory";
-/// An application's: `spark.executor.resource.NAME.amount`.
-pub const EXECUTOR_RESOURCE: &str = "spark.executor.resource.";
-/// The end of the former.
-pub const AMOUNT: &str = ".amount";
-/// An application's: `spark.executorEnv.NAME`.
-pub const EXECUTOR_ENV: &str = "spark.executorEnv.";
-/// An application's: cores of a task.
-pub const TASK_CPUS: &str = "spark.task.cpus";
-/// An application's: how often a task may fail.
-pub const TASK_MAX_FAILURES: &str = "spark.task.maxFailures";
-/// An application's: how long to wait for the Master's word on a lost executor.
-pub const REMOVE_DELAY: &str = "spark.standalone.executorRemoveDelayOnDisconnection";
-/// An application's: when it says why no executor comes.
-pub const STARVATION_TIMEOUT: &str = "spark.starvation.timeout";
-/// An application's: how long to look for a Master.
-pub const REGISTRATION_TIMEOUT: &str = "firesteel.driver.registrationTimeout";
-/// An application's: bytes of output that a task may have under way.
-pub const OUTPUT_CREDIT: &str = "firesteel.task.outputCredit";
+        /// Every row, in the order of the source.
+        pub static TABLE: &[Key] = &[
+            $(Key {
+                name: $name,
+                readers: &[$($reader),+],
+                default: $default,
+                doc: concat!($($meaning),+),
+            },)+
+        ];
+    };
+}
 
-/// A driver's: where its executors dial it.
-pub const DRIVER_HOST: &str = "spark.driver.host";
-/// A driver's: where it listens, if that is not its host.
-pub const DRIVER_BIND_ADDRESS: &str = "spark.driver.bindAddress";
-/// A driver's: the port that it listens on.
-pub const DRIVER_PORT: &str = "spark.driver.port";
+table! {
+    /// A Worker that sends no heartbeat for so long is lost.
+    WORKER_TIMEOUT: "spark.worker.timeout", [Master], Value("60s");
+    /// Whether an application's executors are spread over many Workers, or put on few.
+    SPREAD_OUT: "spark.deploy.spreadOutApps", [Master], Value("true");
+    /// The old name of spark.deploy.spreadOutApps, which counts where that is not set.
+    SPREAD_OUT_OLD: "spark.deploy.spreadOut", [Master], Otherwise("not set");
+    /// Which Workers are taken first: CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID.
+    WORKER_ORDER: "spark.deploy.workerSelectionPolicy", [Master], Value("CORES_FREE_DESC");
+    /// The cores in all of an application that does not set spark.cores.max.
+    DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
+    /// An application is given up when so many of its executors ended one after the other; -1 is never.
+    MAX_EXECUTOR_RETRIES: "spark.deploy.maxExecutorRetries", [Master], Value("10");
+    /// How many ended applications are remembered.
+    RETAINED_APPLICATIONS: "spark.deploy.retainedApplications", [Master], Value("200");
+    /// A lost Worker is remembered for so many spark.worker.timeout.
+    DEAD_WORKER_PERSISTENCE: "spark.dead.worker.persistence", [Master], Value("15");
+    /// An executor that ran so long is no failure to start, for spark.deploy.maxExecutorRetries.
+    PROVEN_AFTER: "firesteel.executor.provenAfter", [Master], Value("5s");
 
-const ALL: [&str; 25] = [
-    WORKER_TIMEOUT,
-    SPREAD_OUT,
-    SPREAD_OUT_OLD,
-    WORKER_ORDER,
-    DEFAULT_CORES,
-    MAX_EXECUTOR_RETRIES,
-    RETAINED_APPLICATIONS,
-    DEAD_WORKER_PERSISTENCE,
-    PROVEN_AFTER,
-    MAX_REGISTRATION_RETRIES,
-    KILL_GRACE,
-    APP_NAME,
-    MASTER,
-    CORES_MAX,
-    EXECUTOR_CORES,
-    EXECUTOR_MEMORY,
-    TASK_CPUS,
-    TASK_MAX_FAILURES,
-    REMOVE_DELAY,
-    STARVATION_TIMEOUT,
-    REGISTRATION_TIMEOUT,
-    OUTPUT_CREDIT,
-    DRIVER_HOST,
-    DRIVER_BIND_ADDRESS,
-    DRIVER_PORT,
-];
+    /// How often a Worker asks its Masters to register it before it gives up.
+    MAX_REGISTRATION_RETRIES: "spark.worker.maxRegistrationRetries", [Worker], Value("16");
+    /// How long an executor may take to end when it is asked to, before it is killed.
+    KILL_GRACE: "firesteel.worker.killGrace", [Worker], Value("10s");
 
-/// Whether some daemon or application reads the key. A Master is told nothing of a Worker's keys that it is
-/// given: one set of properties may serve all.
+    /// The application's name (--name).
+    APP_NAME: "spark.app.name", [Application], Otherwise("the command's name");
+    /// Where it runs (--master): spark://HOST:PORT[,HOST:PORT..] or local-cluster[WORKERS,CORES,MEMORY-IN-MIB].
+    MASTER: "spark.master", [Application], Otherwise("a local cluster as large as this machine");
+    /// Cores of all its executors together (--total-executor-cores).
+    CORES_MAX: "spark.cores.max", [Application], Otherwise("the Master's spark.deploy.defaultCores");
+    /// Cores of one executor (--executor-cores).
+    EXECUTOR_CORES: "spark.executor.cores", [Application], Otherwise("one executor on each Worker, with all its cores");
+    /// Memory of one executor (--executor-memory).
+    EXECUTOR_MEMORY: "spark.executor.memory", [Application], Value("1g");
+    /// How many of a custom resource, such as gpu, each executor has.
+    EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
+    /// A variable in the environment of the executors.
+    EXECUTOR_ENV: "spark.executorEnv.NAME", [Application], Otherwise("not set");
+    /// Cores of an executor that one task takes.
+    TASK_CPUS: "spark.task.cpus", [Application], Value("1");
+    /// A task that failed so often is given up.
+    TASK_MAX_FAILURES: "spark.task.maxFailures", [Application], Value("4");
+    /// How long to wait for the Master's word on an executor that was disconnected.
+    REMOVE_DELAY: "spark.standalone.executorRemoveDelayOnDisconnection", [Application], Value("5s");
+    /// When to say why no executor comes.
+    STARVATION_TIMEOUT: "spark.starvation.timeout", [Application], Value("15s");
+    /// How long to look for a Master.
+    REGISTRATION_TIMEOUT: "firesteel.driver.registrationTimeout", [Application], Value("60s");
+    /// How many bytes of a task's output may be under way.
+    OUTPUT_CREDIT: "firesteel.task.outputCredit", [Application], Value("1m");
+    /// The host by which executors reach the driver.
+    DRIVER_HOST: "spark.driver.host", [Application], Otherwise("the address from which this machine reaches the Master");
+    /// The address that the driver listens on.
+    DRIVER_BIND_ADDRESS: "spark.driver.bindAddress", [Application], Otherwise("spark.driver.host");
+    /// The port that the driver listens on; 0 is any free one.
+    DRIVER_PORT: "spark.driver.port", [Application], Value("0");
+}
+
+/// The row of a property. `None`: nobody reads it.
 #[must_use]
-pub fn is_known(key: &str) -> bool {
-    let resource = || key.strip_prefix(EXECUTOR_RESOURCE).is_some_and(|rest| rest.ends_with(AMOUNT));
-    ALL.contains(&key) || key.starts_with(EXECUTOR_ENV) || resource()
+pub fn find(name: &str) -> Option<&'static Key> {
+    TABLE.iter().find(|key| matched(key.name, name).is_some())
+}
+
+/// Whether some daemon or application reads the property. A Master is told nothing of a Worker's properties that it
+/// is given: one set of properties may serve all.
+#[must_use]
+pub fn is_known(name: &str) -> bool {
+    find(name).is_some()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::application::ApplicationSettings;
+    use crate::settings::key::Default;
+    use crate::settings::{Properties, SettingError, WorkerSettings, master};
+
+    #[test]
+    fn every_row_is_one_sentence_about_one_property() {
+        for (at, key) in TABLE.iter().enumerate() {
+            let Key { name, .. } = key;
+            assert!(name.starts_with("spark.") || name.starts_with("firesteel."), "{name}");
+            assert!(key.meaning().ends_with('.') && key.meaning().len() < 140, "{name}: {}", key.meaning());
+            assert!(
+                TABLE[..at].iter().all(|other| matched(other.name, name).is_none()),
+                "{name} is there twice"
+            );
+        }
+    }
+
+    #[test]
+    fn the_table_says_the_defaults_that_the_code_has() -> Result<(), SettingError> {
+        let unset = Properties::default();
+        let values = TABLE.iter().filter_map(|key| match key.default {
+            Default::Value(value) => Some(format!("{}={value}", key.name)),
+            Default::Otherwise(_) => None,
+        });
+        let values: Vec<String> = values.collect();
+        let set = Properties::parse(values.iter().map(String::as_str))?;
+        assert_eq!(master::config(&set, String::new())?, master::config(&unset, String::new())?);
+        assert_eq!(WorkerSettings::of(&set)?, WorkerSettings::of(&unset)?);
+        assert_eq!(ApplicationSettings::of(&set)?, ApplicationSettings::of(&unset)?);
+        Ok(())
+    }
 }

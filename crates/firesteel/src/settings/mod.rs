@@ -1,17 +1,22 @@
 //! Settings: `--conf key=value` and the sizes and durations in them, as Spark writes them.
 //!
-//! [`Properties`] holds the text; [`master`], [`worker`] and [`application`] make typed settings of it. A key that
+//! [`keys`] is the table of them. [`Properties`] holds the text, with its [`origin`]; [`master`], [`worker`] and [`application`] make typed settings of it. A key that
 //! nobody reads is a warning, a value that cannot be read is an error that names key, value and what is expected.
 
 pub mod application;
 pub mod duration;
+pub mod key;
 pub mod keys;
 pub mod master;
+pub mod origin;
 pub mod properties;
+pub mod reference;
 pub mod resources;
 pub mod size;
 pub mod worker;
 
 pub use application::ApplicationSettings;
+pub use key::Reader;
+pub use origin::Origin;
 pub use properties::{Properties, SettingError};
 pub use worker::WorkerSettings;

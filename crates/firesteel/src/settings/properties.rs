@@ -5,11 +5,21 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
-use super::{duration, keys, size};
+use super::origin::Origin;
+use super::{duration, key, keys, size};
 
 /// The properties of a daemon or an application, by key.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Properties(BTreeMap<String, String>);
+pub struct Properties(BTreeMap<String, Property>);
+
+/// A value, and where it comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Property {
+    /// The value as it was given.
+    pub value: String,
+    /// Where it comes from.
+    pub origin: Origin,
+}
 
 /// A property that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -21,12 +31,14 @@ pub enum SettingError {
         text: String,
     },
     /// Its value is not what its key needs.
-    #[error("{key} cannot be {value:?}: write {expected}")]
+    #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
     Value {
         /// The key.
         key: String,
         /// Its value.
         value: String,
+        /// Where that comes from.
+        origin: Origin,
         /// How a value looks.
         expected: &'static str,
     },
@@ -46,6 +58,29 @@ pub enum SettingError {
     },
 }
 
+/// What an error adds about where a value comes from. Whoever wrote `--conf` sees it there.
+fn from(origin: &Origin) -> String {
+    match origin {
+        Origin::Conf => String::new(),
+        Origin::Flag(_)
+        | Origin::Variable(_)
+        | Origin::JavaOption(_)
+        | Origin::File { .. }
+        | Origin::Derived(_) => format!(" ({origin})"),
+    }
+}
+
+impl SettingError {
+    /// Whether it is the command line that is wrong. Otherwise a file or a variable is.
+    #[must_use]
+    pub fn is_usage(&self) -> bool {
+        match self {
+            Self::NoPair { .. } | Self::Contradiction { .. } => true,
+            Self::Value { origin, .. } => origin.is_command_line(),
+        }
+    }
+}
+
 impl Properties {
     /// The properties of `--conf` flags. The last of several with one key counts.
     ///
@@ -54,27 +89,39 @@ impl Properties {
     pub fn parse<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self, SettingError> {
         let pair = |text: &str| match text.split_once('=') {
             Some((key, value)) if !key.trim().is_empty() => {
-                Ok((key.trim().to_owned(), value.trim().to_owned()))
+                let property = Property { value: value.trim().to_owned(), origin: Origin::Conf };
+                Ok((key.trim().to_owned(), property))
             }
             Some(_) | None => Err(SettingError::NoPair { text: text.to_owned() }),
         };
         pairs.into_iter().map(pair).collect::<Result<_, _>>().map(Self)
     }
 
-    /// Sets a property, as a flag that stands for it does.
-    pub fn set(&mut self, key: &str, value: impl Into<String>) {
-        self.0.insert(key.to_owned(), value.into());
+    /// Sets a property, whatever it was before.
+    pub fn set(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
+        self.0.insert(key.to_owned(), Property { value: value.into(), origin });
     }
 
     /// A value as it was given.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(String::as_str)
+        self.0.get(key).map(|property| property.value.as_str())
+    }
+
+    /// Where a value comes from.
+    #[must_use]
+    pub fn origin(&self, key: &str) -> Option<&Origin> {
+        self.0.get(key).map(|property| &property.origin)
     }
 
     /// Every property.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, value)| (key.as_str(), value.as_str()))
+        self.0.iter().map(|(key, property)| (key.as_str(), property.value.as_str()))
+    }
+
+    /// Every property of a family, by what stands in the place of `NAME` in its row of the table.
+    pub fn family(&self, pattern: &'static str) -> impl Iterator<Item = (&str, &str)> {
+        self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
     }
 
     /// Keys that nobody reads, in order.
@@ -99,8 +146,13 @@ impl Properties {
         expected: &'static str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, SettingError> {
-        let Some(value) = self.get(key) else { return Ok(None) };
-        let error = || SettingError::Value { key: key.to_owned(), value: value.to_owned(), expected };
+        let Some(Property { value, origin }) = self.0.get(key) else { return Ok(None) };
+        let error = || SettingError::Value {
+            key: key.to_owned(),
+            value: value.clone(),
+            origin: origin.clone(),
+            expected,
+        };
         read(value).map(Some).ok_or_else(error)
     }
 

@@ -1,0 +1,70 @@
+//! Where the value of a property comes from.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// Where a value comes from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A flag that stands for the property: `--executor-cores`.
+    Flag(&'static str),
+    /// `--conf`.
+    Conf,
+    /// A variable of the environment.
+    Variable(&'static str),
+    /// A `-D` option in a variable of the environment.
+    JavaOption(&'static str),
+    /// A line of a properties file.
+    File {
+        /// The file.
+        path: Arc<PathBuf>,
+        /// The line, from 1.
+        line: usize,
+    },
+    /// Firesteel itself, for the reason that the words give.
+    Derived(&'static str),
+}
+
+impl Origin {
+    /// Whether it stands on the command line. What does not is configuration.
+    #[must_use]
+    pub fn is_command_line(&self) -> bool {
+        match self {
+            Self::Flag(_) | Self::Conf | Self::Derived(_) => true,
+            Self::Variable(_) | Self::JavaOption(_) | Self::File { .. } => false,
+        }
+    }
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Flag(flag) => f.write_str(flag),
+            Self::Conf => f.write_str("--conf"),
+            Self::Variable(name) => write!(f, "${name}"),
+            Self::JavaOption(name) => write!(f, "-D in ${name}"),
+            Self::File { path, line } => write!(f, "{} line {line}", path.display()),
+            Self::Derived(why) => f.write_str(why),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_can_be_found_by_its_words() {
+        let file = Origin::File { path: Arc::new(PathBuf::from("/etc/spark-defaults.conf")), line: 3 };
+        for (origin, words, command_line) in [
+            (Origin::Flag("--name"), "--name", true),
+            (Origin::Conf, "--conf", true),
+            (Origin::Variable("SPARK_LOCAL_IP"), "$SPARK_LOCAL_IP", false),
+            (Origin::JavaOption("SPARK_MASTER_OPTS"), "-D in $SPARK_MASTER_OPTS", false),
+            (file, "/etc/spark-defaults.conf line 3", false),
+        ] {
+            assert_eq!((origin.to_string().as_str(), origin.is_command_line()), (words, command_line));
+        }
+    }
+}

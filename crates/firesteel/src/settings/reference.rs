@@ -1,0 +1,88 @@
+//! The table of properties for people: in `--help`, on man pages, and as docs/SETTINGS.md.
+
+use std::fmt::Write as _;
+
+use super::key::{Key, Reader};
+use super::keys;
+
+/// The properties that the reader has, one after the other with default and meaning, in lines of at most 98 columns.
+#[must_use]
+pub fn help(reader: Reader) -> String {
+    let mut text = "Properties (--conf KEY=VALUE), with their defaults:".to_owned();
+    for key in of(reader) {
+        let _ = write!(text, "\n  {} ({})", key.name, key.default.words());
+        wrap(&mut text, key.meaning(), 98, "\n      ");
+    }
+    text
+}
+
+/// docs/SETTINGS.md.
+#[must_use]
+pub fn markdown() -> String {
+    let mut text = "\
+# Settings
+
+The properties that Firesteel reads, made from the table in `crates/firesteel/src/settings/keys.rs`. Those that begin
+with `spark.` mean what they mean in Spark 4.0.1; those that begin with `firesteel.` are Firesteel's own. A part in
+capitals stands for any words. A property that nobody reads is a warning, a value that cannot be used is an error.
+"
+    .to_owned();
+    for reader in Reader::ALL {
+        let title = match reader {
+            Reader::Master => "A Master's",
+            Reader::Worker => "A Worker's",
+            Reader::Application => "An application's",
+        };
+        let _ = write!(text, "\n## {title}\n\n| property | default | meaning |\n|---|---|---|\n");
+        for key in of(reader) {
+            let default = match key.default {
+                super::key::Default::Value(value) => format!("`{value}`"),
+                super::key::Default::Otherwise(words) => words.to_owned(),
+            };
+            let _ = writeln!(text, "| `{}` | {default} | {} |", key.name, key.meaning());
+        }
+    }
+    text
+}
+
+/// The reader's rows: Spark's first.
+fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
+    let all = move || keys::TABLE.iter().filter(move |key| key.readers.contains(&reader));
+    all().filter(|key| key.is_sparks()).chain(all().filter(|key| !key.is_sparks()))
+}
+
+/// Appends the words in lines of at most `width` columns, each after `indent`.
+fn wrap(text: &mut String, words: &str, width: usize, indent: &str) {
+    let mut column = width;
+    for word in words.split_whitespace() {
+        if column + 1 + word.len() > width {
+            text.push_str(indent);
+            column = indent.len() - 1;
+        } else {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += word.len();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_wrapped_under_each_other() {
+        let mut text = "key".to_owned();
+        wrap(&mut text, "one two three", 10, "\n  ");
+        assert_eq!(text, "key\n  one two\n  three");
+    }
+
+    #[test]
+    fn help_has_the_readers_properties_and_no_others() {
+        let help = help(Reader::Worker);
+        assert!(help.contains("\n  firesteel.worker.killGrace (10s)\n      How long"), "{help}");
+        assert!(!help.contains("spark.cores.max"));
+        assert!(help.lines().all(|line| line.len() <= 98));
+    }
+}
