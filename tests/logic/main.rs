@@ -9,4 +9,5 @@ mod laws;
 mod placement;
 mod scripts;
 mod simulation;
+mod targets;
 mod wire;

@@ -158,6 +158,7 @@ fn drivers(record: &mut Record) {
         MasterToDriver::RegisteredApplication { app, master_url: "spark://m:7077".to_owned() },
         MasterToDriver::ExecutorAdded {
             executor: ExecutorId(3),
+            profile: ProfileId(1),
             worker: WorkerId::new("worker-1"),
             host: "host".to_owned(),
             cores: Cores(2),
@@ -216,6 +217,7 @@ fn executors(record: &mut Record) {
         ExecutorToDriver::RegisterExecutor {
             app: key().app,
             executor: ExecutorId(3),
+            profile: ProfileId(1),
             worker: WorkerId::new("worker-1"),
             host: "host".to_owned(),
             cores: Cores(2),

@@ -16,9 +16,9 @@ use std::ops::ControlFlow;
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::driver::{
-    Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, TaskOutcome, TaskRequest,
+    Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, Replacement, TaskOutcome, TaskRequest,
 };
-use firesteel_core::ids::{AttemptId, PeerId, TaskId};
+use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
@@ -155,6 +155,40 @@ impl Handle {
         self.inbox.send(Event::InputEnded).await
     }
 
+    /// A resource profile besides the default one, and how many executors of it there are to be. What it needs is
+    /// fixed once it is known; its target changes.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn add_profile(
+        &self,
+        profile: ProfileId,
+        needs: ResourceProfile,
+        total: u64,
+    ) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::AddProfile { profile, needs, total }).await
+    }
+
+    /// Sets how many executors of a profile there are to be in all. A lower number ends none.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn request_executors(&self, profile: ProfileId, total: u64) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::RequestExecutors { profile, total }).await
+    }
+
+    /// Ends executors, busy ones too: their tasks run again elsewhere. What is refused comes as a note.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn kill_executors(
+        &self,
+        executors: Vec<ExecutorId>,
+        replacement: Replacement,
+    ) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::KillExecutors { executors, replacement }).await
+    }
+
     /// Ends all tasks and the application.
     ///
     /// # Errors
@@ -253,6 +287,7 @@ fn executor_command(driver: &Address, environment: BTreeMap<String, String>) -> 
         ("--driver-url", driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
         ("--executor-id", Placeholder::ExecutorId.word().to_owned()),
+        ("--resource-profile-id", Placeholder::ResourceProfileId.word().to_owned()),
         ("--worker-id", Placeholder::WorkerId.word().to_owned()),
         ("--hostname", Placeholder::Hostname.word().to_owned()),
         ("--cores", Placeholder::Cores.word().to_owned()),
@@ -364,7 +399,7 @@ mod tests {
         assert_eq!(
             command.to_string(),
             "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \
-             --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}}"
+             --resource-profile-id {{RESOURCE_PROFILE_ID}} --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}}"
         );
     }
 }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use firesteel_placement::ExecutorLimit;
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
@@ -122,6 +123,11 @@ impl Registration {
             give_up: None,
             rng: ChaCha8Rng::seed_from_u64(search.seed),
         }
+    }
+
+    /// The default profile's target, for a Master that will hear of the application.
+    pub(crate) fn set_limit(&mut self, limit: ExecutorLimit) {
+        self.description.initial_limit = limit;
     }
 
     /// The application's id, once a Master gave one.

@@ -2,8 +2,8 @@
 
 use super::TaskRequest;
 use crate::address::Address;
-use crate::ids::{AttemptId, PeerId, TaskId};
-use crate::messages::{ExecutorToDriver, MasterToDriver};
+use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
+use crate::messages::{ExecutorToDriver, MasterToDriver, ResourceProfile};
 
 /// What happens to a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +52,43 @@ pub enum Event {
         /// How many.
         bytes: u64,
     },
+    /// A resource profile besides the default one, for tasks that need other executors. What it needs is fixed
+    /// once it is known; its target can change.
+    AddProfile {
+        /// Its number.
+        profile: ProfileId,
+        /// What its executors need.
+        needs: ResourceProfile,
+        /// How many of them there are to be in all.
+        total: u64,
+    },
+    /// Sets how many executors of a profile there are to be in all. A lower number ends none.
+    RequestExecutors {
+        /// Which profile.
+        profile: ProfileId,
+        /// How many.
+        total: u64,
+    },
+    /// Ends executors, busy ones too: their tasks run again elsewhere, and it is not their failure.
+    KillExecutors {
+        /// Which.
+        executors: Vec<ExecutorId>,
+        /// Whether others are to come in their place.
+        replacement: Replacement,
+    },
     /// The user gives up: end all tasks and the application.
     Cancel,
     /// The time of the next deadline has come.
     Deadline,
+}
+
+/// Whether others are to come in the place of executors that are ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Replacement {
+    /// Others come: the target stays. Spark's `killAndReplaceExecutor`.
+    Wanted,
+    /// No others come: the target is lowered by so many. Spark's `killExecutors`.
+    Unwanted,
 }
 
 /// A message to the driver. Which kind a connection may send was settled by its hello.

@@ -6,7 +6,7 @@ use std::ops::Bound;
 use firesteel_placement::Cores;
 
 use super::tasks::Needs;
-use crate::ids::{ExecutorId, PeerId, TaskId, WorkerId};
+use crate::ids::{ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::time::Timestamp;
 
 /// The executors that have not ended, and the numbers of those that have.
@@ -28,12 +28,31 @@ pub(super) struct Executors {
 /// An executor that has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Executor {
+    pub(super) profile: ProfileId,
     pub(super) worker: WorkerId,
     pub(super) host: String,
     pub(super) cores: Cores,
     pub(super) state: State,
+    pub(super) fate: Fate,
     free: Cores,
     running: BTreeSet<TaskId>,
+}
+
+/// Where an executor was assigned, and as what.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Assigned {
+    pub(super) profile: ProfileId,
+    pub(super) worker: WorkerId,
+    pub(super) host: String,
+    pub(super) cores: Cores,
+}
+
+/// Whether the driver wants an executor.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    Wanted,
+    /// The Master was asked to end it, or will be once there is one. It takes no more tasks.
+    Killed,
 }
 
 /// ```text
@@ -68,8 +87,13 @@ impl Executor {
         &self.running
     }
 
+    fn new(assigned: Assigned, state: State, fate: Fate) -> Self {
+        let Assigned { profile, worker, host, cores } = assigned;
+        Self { profile, worker, host, cores, state, fate, free: cores, running: BTreeSet::new() }
+    }
+
     fn is_offering(&self) -> bool {
-        matches!(self.state, State::Offering(_))
+        matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
     }
 }
 
@@ -110,33 +134,48 @@ impl Executors {
     }
 
     /// The Master assigned an executor. Nothing if it is known already, or has ended.
-    pub(super) fn announce(&mut self, id: ExecutorId, worker: WorkerId, host: String, cores: Cores) {
-        if self.rows.contains_key(&id) || self.ended.contains(id) {
-            return;
+    pub(super) fn announce(&mut self, id: ExecutorId, assigned: Assigned) {
+        if !self.rows.contains_key(&id) && !self.ended.contains(id) {
+            self.rows.insert(id, Executor::new(assigned, State::Announced, Fate::Wanted));
         }
-        let running = BTreeSet::new();
-        self.rows.insert(id, Executor { worker, host, cores, state: State::Announced, free: cores, running });
     }
 
     /// An executor registers. Whether its number was free.
-    pub(super) fn register(
-        &mut self,
-        id: ExecutorId,
-        peer: PeerId,
-        worker: WorkerId,
-        host: String,
-        cores: Cores,
-    ) -> bool {
+    pub(super) fn register(&mut self, id: ExecutorId, peer: PeerId, assigned: Assigned) -> bool {
         let known = self.rows.get(&id).map(|row| row.state);
         if self.ended.contains(id) || !matches!(known, None | Some(State::Announced)) {
             return false;
         }
-        let (state, running) = (State::Offering(peer), BTreeSet::new());
-        self.rows.insert(id, Executor { worker, host, cores, state, free: cores, running });
+        let fate = self.rows.get(&id).map_or(Fate::Wanted, |row| row.fate);
+        let cores = assigned.cores;
+        let row = Executor::new(assigned, State::Offering(peer), fate);
+        let offering = row.is_offering();
+        self.rows.insert(id, row);
         self.peers.insert(peer, id);
-        *self.sizes.entry(cores).or_default() += 1;
-        self.index_free(id, Cores::ZERO, cores);
+        if offering {
+            *self.sizes.entry(cores).or_default() += 1;
+            self.index_free(id, Cores::ZERO, cores);
+        }
         true
+    }
+
+    /// The Master is asked to end an executor. Its profile, if there is such an executor and it was wanted until
+    /// now.
+    pub(super) fn kill(&mut self, id: ExecutorId) -> Option<ProfileId> {
+        let profile = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?.profile;
+        self.stop_offering(id);
+        self.rows.get_mut(&id)?.fate = Fate::Killed;
+        Some(profile)
+    }
+
+    /// Executors that are wanted, by profile.
+    pub(super) fn wanted(&self, profile: ProfileId) -> usize {
+        self.rows.values().filter(|row| row.profile == profile && row.fate == Fate::Wanted).count()
+    }
+
+    /// Executors that were to end and have not.
+    pub(super) fn killed(&self) -> Vec<ExecutorId> {
+        self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id).collect()
     }
 
     /// An executor takes no more tasks.

@@ -1,11 +1,11 @@
 //! Executors come and go, or do not come.
 
-use firesteel_placement::{Cores, Shortfall, shortfall};
+use firesteel_placement::{Shortfall, shortfall};
 
-use super::executors::Executor;
+use super::executors::{Assigned, Executor};
 use super::{Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
-use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, RefusedExecutor};
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
@@ -18,9 +18,7 @@ const MOST_EARLY: usize = 4096;
 pub(super) struct Newcomer {
     pub(super) app: AppId,
     pub(super) executor: ExecutorId,
-    pub(super) worker: WorkerId,
-    pub(super) host: String,
-    pub(super) cores: Cores,
+    pub(super) assigned: Assigned,
 }
 
 impl Driver {
@@ -35,10 +33,11 @@ impl Driver {
     }
 
     pub(super) fn admit(&mut self, peer: PeerId, newcomer: Newcomer) {
-        let Newcomer { app, executor, worker, host, cores } = newcomer;
+        let Newcomer { app, executor, assigned } = newcomer;
+        let (host, cores) = (assigned.host.clone(), assigned.cores);
         if self.registration.app() != Some(&app) {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
-        } else if self.executors.register(executor, peer, worker, host.clone(), cores) {
+        } else if self.executors.register(executor, peer, assigned) {
             self.note(Note::ExecutorRegistered { executor, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
         } else {

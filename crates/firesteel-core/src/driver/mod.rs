@@ -4,10 +4,10 @@
 //! that is submitted on one of them, again where that is worth trying, until the task has ended for good. The
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
-//! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), the
-//! tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what (`offers`), and the output's window
-//! (`credit`). Finding a Master, and asking why no executor comes, are no concern of a driver alone: they are in
-//! `applicant`.
+//! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
+//! there are to be (`targets`), the tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what
+//! (`offers`), and the output's window (`credit`). Finding a Master, and asking why no executor comes, are no concern
+//! of a driver alone: they are in `applicant`.
 
 mod attempts;
 mod check;
@@ -20,6 +20,7 @@ mod membership;
 mod note;
 mod offers;
 mod request;
+mod targets;
 mod tasks;
 #[cfg(test)]
 mod tests;
@@ -29,8 +30,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::Cores;
 
-use self::executors::Executors;
+use self::executors::{Assigned, Executors};
 use self::membership::Newcomer;
+use self::targets::Targets;
 use self::tasks::Tasks;
 use crate::applicant::registration::{Order, Registered, Registration, Remark, Search};
 use crate::applicant::starvation::{Asked, Starvation};
@@ -42,8 +44,8 @@ use crate::wire::MAX_FRAME;
 
 pub use config::Config;
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
-pub use event::{Event, Inbound};
-pub use note::{ExecutorLoss, MasterStanding, Note};
+pub use event::{Event, Inbound, Replacement};
+pub use note::{ExecutorLoss, MasterStanding, Note, RefusedProfile, Request};
 pub use request::TaskRequest;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
@@ -67,6 +69,7 @@ pub struct Driver {
     /// Connections that were told to close and have not ended.
     closing: BTreeSet<PeerId>,
     tasks: Tasks,
+    targets: Targets,
     starvation: Starvation,
     /// Tasks of these sizes were said to be too large.
     said_too_large: BTreeSet<Cores>,
@@ -114,6 +117,7 @@ impl Driver {
             early: BTreeMap::new(),
             closing: BTreeSet::new(),
             tasks: Tasks::default(),
+            targets: Targets::new(&config.description),
             starvation: Starvation::new(config.starvation_timeout),
             said_too_large: BTreeSet::new(),
             phase: Phase::Open,
@@ -175,6 +179,11 @@ impl Machine for Driver {
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Submit { task, request } => self.on_submit(task, request),
             Event::InputEnded => self.phase = Phase::Draining,
+            Event::AddProfile { profile, needs, total } => self.on_add_profile(profile, needs, total),
+            Event::RequestExecutors { profile, total } => self.on_request_executors(profile, total),
+            Event::KillExecutors { executors, replacement } => {
+                self.on_kill_executors(executors, replacement);
+            }
             Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
             Event::Cancel => self.finish(Outcome::Cancelled),
             Event::Deadline => self.on_deadline(now),
@@ -212,8 +221,9 @@ impl Driver {
             MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
             // Only the Master that has the application has anything else to say.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
-            MasterToDriver::ExecutorAdded { executor, worker, host, cores, memory } => {
-                self.executors.announce(executor, worker.clone(), host.clone(), cores);
+            MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
+                let assigned = Assigned { profile, worker: worker.clone(), host: host.clone(), cores };
+                self.executors.announce(executor, assigned);
                 self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
             }
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
@@ -225,7 +235,8 @@ impl Driver {
                 self.note(Note::WorkerRemoved { worker, host, reason });
             }
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
-            MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {}
+            MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
+            MasterToDriver::ExecutorsKilled { accepted } => self.on_answer(Request::Kill, accepted),
         }
     }
 
@@ -237,6 +248,7 @@ impl Driver {
             Registered::First | Registered::Resumed => {}
             Registered::Anew => self.lose_all_executors(),
         }
+        self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
         for (peer, newcomer) in std::mem::take(&mut self.early) {
             self.admit(peer, newcomer);
@@ -246,10 +258,11 @@ impl Driver {
     fn on_executor_message(&mut self, peer: PeerId, message: ExecutorToDriver) {
         let known = self.executors.of_peer(peer);
         match (message, known) {
-            (ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores }, None)
+            (ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores }, None)
                 if !self.early.contains_key(&peer) && !self.closing.contains(&peer) =>
             {
-                self.on_register_executor(peer, Newcomer { app, executor, worker, host, cores });
+                let assigned = Assigned { profile, worker, host, cores };
+                self.on_register_executor(peer, Newcomer { app, executor, assigned });
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
                 self.on_status_update(executor, attempt, state);

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB, Shortfall};
 
-use super::FailureCause;
+use super::{FailureCause, Replacement};
 use crate::address::Address;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::NoteLevel;
-use crate::messages::{ExecutorState, LossReason, RefusedExecutor};
+use crate::messages::{ExecutorState, LossReason, RefusedExecutor, UnsoundProfile};
 
 /// A remark for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,42 @@ pub enum Note {
         loss: ExecutorLoss,
         /// How many tasks ran on it.
         tasks: usize,
+    },
+    /// So many executors of a profile are wanted in all from now on.
+    TargetSet {
+        /// Which profile.
+        profile: ProfileId,
+        /// How many.
+        total: u64,
+    },
+    /// These executors are to end, as was asked.
+    ExecutorsKilled {
+        /// Which.
+        executors: Vec<ExecutorId>,
+        /// Whether others come in their place.
+        replacement: Replacement,
+    },
+    /// There are no such executors, or they are to end already.
+    KillUnknown {
+        /// Which.
+        executors: Vec<ExecutorId>,
+    },
+    /// There is no such profile.
+    ProfileUnknown {
+        /// Which.
+        profile: ProfileId,
+    },
+    /// No executor can be as that profile says, or the profile is another one already. It is ignored.
+    ProfileRefused {
+        /// Which profile.
+        profile: ProfileId,
+        /// Why.
+        reason: RefusedProfile,
+    },
+    /// The Master did not do what it was asked: it knows the application not, or not as this driver's.
+    RequestRefused {
+        /// What it was asked.
+        request: Request,
     },
     /// A Worker is gone.
     WorkerRemoved {
@@ -144,6 +180,42 @@ pub enum Note {
     },
 }
 
+/// Why a profile is not taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RefusedProfile {
+    /// No executor can be like this.
+    Unsound(UnsoundProfile),
+    /// The number has another profile.
+    Taken,
+}
+
+impl fmt::Display for RefusedProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unsound(error) => write!(f, "{error}"),
+            Self::Taken => f.write_str("its number has another profile"),
+        }
+    }
+}
+
+/// What a driver asks of its Master about executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Request {
+    /// Other targets.
+    Targets,
+    /// The end of some.
+    Kill,
+}
+
+impl fmt::Display for Request {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Targets => "to change the number of executors",
+            Self::Kill => "to end executors",
+        })
+    }
+}
+
 /// Why an executor is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecutorLoss {
@@ -190,6 +262,8 @@ impl Note {
             Self::Registered { .. }
             | Self::ExecutorAdded { .. }
             | Self::ExecutorRegistered { .. }
+            | Self::TargetSet { .. }
+            | Self::ExecutorsKilled { .. }
             | Self::ExecutorLost { loss: ExecutorLoss::Ended(ExecutorState::Killed(_)), tasks: 0, .. } => {
                 NoteLevel::Info
             }
@@ -197,6 +271,10 @@ impl Note {
             | Self::MasterLost { .. }
             | Self::ExecutorRefused { .. }
             | Self::ExecutorLost { .. }
+            | Self::KillUnknown { .. }
+            | Self::ProfileUnknown { .. }
+            | Self::ProfileRefused { .. }
+            | Self::RequestRefused { .. }
             | Self::WorkerRemoved { .. }
             | Self::TaskFailed { .. }
             | Self::TaskTooLarge { .. }
@@ -231,6 +309,22 @@ impl fmt::Display for Note {
             Self::ExecutorLost { executor, host, loss, tasks } => {
                 write!(f, "executor {executor} on {host} is lost: {loss}; tasks that ran there: {tasks}")
             }
+            Self::TargetSet { profile, total } => {
+                write!(f, "{total} executors are wanted in all{}", OfProfile(*profile))
+            }
+            Self::ExecutorsKilled { executors, replacement } => {
+                let others = match replacement {
+                    Replacement::Wanted => "others come in their place",
+                    Replacement::Unwanted => "no others come in their place",
+                };
+                write!(f, "asked to end {}: {others}", Numbers(executors))
+            }
+            Self::KillUnknown { executors } => write!(f, "there is no {} to end", Numbers(executors)),
+            Self::ProfileUnknown { profile } => write!(f, "there is no resource profile {profile}"),
+            Self::ProfileRefused { profile, reason } => {
+                write!(f, "resource profile {profile} is not taken: {reason}")
+            }
+            Self::RequestRefused { request } => write!(f, "the Master refused {request}"),
             Self::WorkerRemoved { worker, host, reason } => {
                 write!(f, "{worker} on {host} is gone: {reason}")
             }
@@ -269,5 +363,29 @@ impl fmt::Display for Note {
             }
             Self::UnexpectedTask { task } => write!(f, "task {task} came out of order: it is ignored"),
         }
+    }
+}
+
+/// ` of profile 2`; nothing for the default profile.
+struct OfProfile(ProfileId);
+
+impl fmt::Display for OfProfile {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            ProfileId::DEFAULT => Ok(()),
+            profile => write!(f, " of profile {profile}"),
+        }
+    }
+}
+
+/// `executor 3`, `executors 3, 4`.
+struct Numbers<'a>(&'a [ExecutorId]);
+
+impl fmt::Display for Numbers<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(numbers) = self;
+        f.write_str(if numbers.len() == 1 { "executor" } else { "executors" })?;
+        let comma = |at| if at == 0 { "" } else { "," };
+        numbers.iter().enumerate().try_for_each(|(at, number)| write!(f, "{} {number}", comma(at)))
     }
 }

@@ -1,11 +1,11 @@
 //! A read-only copy of the driver's tables, for the progress bar and for tests.
 
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::Driver;
-use super::executors::{Executor, State};
+use super::executors::{Executor, Fate, State};
 use crate::address::Address;
-use crate::ids::{AppId, ExecutorId, TaskId, WorkerId};
+use crate::ids::{AppId, ExecutorId, ProfileId, TaskId, WorkerId};
 
 /// A driver's tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub struct View {
     pub failed: u64,
     /// Attempts that failed, those of tasks that succeeded later too.
     pub failed_attempts: u64,
+    /// How many executors of each profile are wanted in all, by profile.
+    pub targets: Vec<(ProfileId, ExecutorLimit)>,
     /// Executors that have not ended, by number.
     pub executors: Vec<ExecutorView>,
 }
@@ -35,6 +37,8 @@ pub struct View {
 pub struct ExecutorView {
     /// Its number.
     pub id: ExecutorId,
+    /// Its resource profile.
+    pub profile: ProfileId,
     /// Its Worker.
     pub worker: WorkerId,
     /// Its host.
@@ -54,7 +58,7 @@ pub enum ExecutorViewState {
     Announced,
     /// It takes tasks.
     Offering,
-    /// It ends by itself and takes no more tasks.
+    /// It is to end, or ends by itself, and takes no more tasks.
     Leaving,
     /// Its connection ended, and the Master has not said how it ended.
     Silent,
@@ -74,20 +78,22 @@ impl Driver {
             succeeded: tally.succeeded,
             failed: tally.failed,
             failed_attempts: tally.failed_attempts,
+            targets: self.targets.iter().collect(),
             executors: self.executors.iter().map(|(id, executor)| view_of(id, executor)).collect(),
         }
     }
 }
 
 fn view_of(id: ExecutorId, executor: &Executor) -> ExecutorView {
-    let state = match executor.state {
-        State::Announced => ExecutorViewState::Announced,
-        State::Offering(_) => ExecutorViewState::Offering,
-        State::Leaving(_) => ExecutorViewState::Leaving,
-        State::Silent(_) => ExecutorViewState::Silent,
+    let state = match (executor.state, executor.fate) {
+        (State::Silent(_), _) => ExecutorViewState::Silent,
+        (State::Leaving(_), _) | (_, Fate::Killed) => ExecutorViewState::Leaving,
+        (State::Announced, Fate::Wanted) => ExecutorViewState::Announced,
+        (State::Offering(_), Fate::Wanted) => ExecutorViewState::Offering,
     };
     ExecutorView {
         id,
+        profile: executor.profile,
         worker: executor.worker.clone(),
         host: executor.host.clone(),
         cores: executor.cores,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::Cores;
 
-use crate::ids::{AppId, ExecutorId, WorkerId};
+use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 
 /// An executor's settings, all of them from its command line.
 #[derive(Clone, Debug)]
@@ -13,6 +13,8 @@ pub struct Config {
     pub app: AppId,
     /// Its number there.
     pub executor: ExecutorId,
+    /// Its resource profile there.
+    pub profile: ProfileId,
     /// The Worker that started it.
     pub worker: WorkerId,
     /// The Worker's host.

@@ -139,6 +139,7 @@ impl Executor {
         let message = ExecutorToDriver::RegisterExecutor {
             app: config.app.clone(),
             executor: config.executor,
+            profile: config.profile,
             worker: config.worker.clone(),
             host: config.host.clone(),
             cores: config.cores,

@@ -4,7 +4,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::*;
-use crate::ids::{AppId, ExecutorId, PeerId, TaskId, WorkerId};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::messages::{RefusedExecutor, Stream, TaskDirectory};
 use crate::process::{Command, ExitStatus};
 
@@ -21,6 +21,7 @@ impl Bench {
         let config = Config {
             app: AppId::new("app-1"),
             executor: ExecutorId(3),
+            profile: ProfileId(2),
             worker: WorkerId::new("worker-1"),
             host: "h1".to_owned(),
             cores: Cores(4),
@@ -96,6 +97,7 @@ fn a_task_goes_from_its_launch_to_its_end() {
     let hello = ExecutorToDriver::RegisterExecutor {
         app: AppId::new("app-1"),
         executor: ExecutorId(3),
+        profile: ProfileId(2),
         worker: WorkerId::new("worker-1"),
         host: "h1".to_owned(),
         cores: Cores(4),

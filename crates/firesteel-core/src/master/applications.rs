@@ -1,6 +1,6 @@
 //! How applications come and go, and what their drivers may ask.
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Offer, shortfall};
+use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::Application;
 use super::{Ignored, Master, Note, Pass};
@@ -10,9 +10,6 @@ use crate::messages::{
     MasterToDriver, MasterToWorker, ResourceProfile,
 };
 use crate::time::Timestamp;
-
-/// What may be asked for at most, so that sums cannot overflow.
-const MOST: i64 = i32::MAX as i64;
 
 impl Master {
     /// A driver brings an application.
@@ -58,7 +55,7 @@ impl Master {
     ///
     /// Source: Spark Master, 4.0.1.
     pub(super) fn on_request_executors(&mut self, peer: PeerId, app: &AppId, targets: Vec<ExecutorTarget>) {
-        let sound = targets.iter().all(|target| check_profile(&target.profile).is_ok());
+        let sound = targets.iter().all(|target| target.profile.check().is_ok());
         let accepted = sound && self.is_own(peer, app);
         if accepted && let Some(application) = self.applications.get_mut(app) {
             for ExecutorTarget { id, profile, total } in targets {
@@ -177,18 +174,9 @@ fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
 }
 
 fn check_description(description: &ApplicationDescription) -> Result<(), String> {
-    if let Some(max) = description.max_cores.filter(|max| *max < Cores(1) || *max > Cores(MOST)) {
+    let unsound = |max: &Cores| !(1..=ResourceProfile::MOST).contains(&max.0);
+    if let Some(max) = description.max_cores.filter(unsound) {
         return Err(format!("an application cannot have at most {max} cores"));
     }
-    check_profile(&description.profile)
-}
-
-fn check_profile(profile: &ResourceProfile) -> Result<(), String> {
-    if let Some(cores) = profile.cores.filter(|cores| *cores < Cores(1) || *cores > Cores(MOST)) {
-        return Err(format!("an executor cannot have {cores} cores"));
-    }
-    if let Some(memory) = profile.memory.filter(|memory| *memory < MiB(0) || *memory > MiB(MOST)) {
-        return Err(format!("an executor cannot have {memory} of memory"));
-    }
-    Ok(())
+    description.profile.check().map_err(|error| error.to_string())
 }

@@ -58,7 +58,7 @@ impl Master {
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
         self.tell_driver(
             driver_peer,
-            MasterToDriver::ExecutorAdded { executor: id, worker, host, cores, memory },
+            MasterToDriver::ExecutorAdded { executor: id, profile, worker, host, cores, memory },
         );
     }
 

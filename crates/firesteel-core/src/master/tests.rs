@@ -135,6 +135,7 @@ fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
     };
     let added = MasterToDriver::ExecutorAdded {
         executor: ExecutorId(executor),
+        profile: ProfileId::DEFAULT,
         worker: WorkerId::new(format!("w{worker}")),
         host: format!("host{worker}"),
         cores: Cores(cores),

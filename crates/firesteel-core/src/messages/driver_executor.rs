@@ -6,7 +6,7 @@ use bytes::Bytes;
 use firesteel_placement::Cores;
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{AppId, AttemptId, ExecutorId, WorkerId};
+use crate::ids::{AppId, AttemptId, ExecutorId, ProfileId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
 
 /// What an executor tells its driver.
@@ -18,6 +18,8 @@ pub enum ExecutorToDriver {
         app: AppId,
         /// Its number there.
         executor: ExecutorId,
+        /// Its resource profile there.
+        profile: ProfileId,
         /// The Worker that started it.
         worker: WorkerId,
         /// The Worker's host.

@@ -73,6 +73,36 @@ pub struct ResourceProfile {
     pub resources: ResourceAmounts,
 }
 
+impl ResourceProfile {
+    /// Cores and MiB that may be asked for at most, so that sums cannot overflow.
+    pub const MOST: i64 = i32::MAX as i64;
+
+    /// Whether an executor can be like this.
+    ///
+    /// # Errors
+    /// It has less than a core or less than no memory, or more of one than [`MOST`](Self::MOST).
+    pub fn check(&self) -> Result<(), UnsoundProfile> {
+        if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {
+            return Err(UnsoundProfile::Cores(cores));
+        }
+        if let Some(memory) = self.memory.filter(|memory| !(0..=Self::MOST).contains(&memory.0)) {
+            return Err(UnsoundProfile::Memory(memory));
+        }
+        Ok(())
+    }
+}
+
+/// What no executor can be like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum UnsoundProfile {
+    /// It has so many cores.
+    #[error("an executor cannot have {0} cores")]
+    Cores(Cores),
+    /// It has so much memory.
+    #[error("an executor cannot have {0} of memory")]
+    Memory(MiB),
+}
+
 /// How many executors of a profile are wanted in all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorTarget {
@@ -98,6 +128,8 @@ pub enum MasterToDriver {
     ExecutorAdded {
         /// Its number.
         executor: ExecutorId,
+        /// Its resource profile.
+        profile: ProfileId,
         /// The Worker that will run it.
         worker: WorkerId,
         /// That Worker's host.

@@ -18,6 +18,7 @@ pub use driver_executor::{
 };
 pub use driver_master::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, MasterToDriver, ResourceProfile,
+    UnsoundProfile,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use worker_master::{

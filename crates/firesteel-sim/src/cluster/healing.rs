@@ -2,7 +2,7 @@
 
 use firesteel_core::driver;
 use firesteel_core::ids::{ExecutorKey, ProfileId};
-use firesteel_core::messages::{DriverToMaster, ExecutorTarget, ResourceProfile, WorkerToMaster};
+use firesteel_core::messages::WorkerToMaster;
 use firesteel_placement::Cores;
 
 use super::happening::{Doom, Happening};
@@ -37,24 +37,12 @@ impl World {
     pub(crate) fn mend(&mut self, round: u32) {
         self.after(AUDIT_EVERY, Happening::Mend { round: round + 1 });
         for node in self.living_drivers() {
-            let Some((app, registration)) =
-                self.driver_mut(node).map(|body| (body.app, body.registration.clone()))
-            else {
-                continue;
+            let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
+            let event = match self.cannot_end(app) {
+                true => driver::Event::Cancel,
+                false => driver::Event::RequestExecutors { profile: ProfileId::DEFAULT, total: 4 },
             };
-            if self.cannot_end(app) {
-                self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
-                continue;
-            }
-            if let Some((app, peer)) = registration {
-                let profile = ResourceProfile::default();
-                let targets = vec![ExecutorTarget { id: ProfileId::DEFAULT, profile, total: 4 }];
-                self.send(
-                    node,
-                    peer,
-                    Message::DriverToMaster(DriverToMaster::RequestExecutors { app, targets }),
-                );
-            }
+            self.tell(node, NodeEvent::Driver(event));
         }
     }
 

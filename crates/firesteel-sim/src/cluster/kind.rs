@@ -70,7 +70,7 @@ kinds!("worker effect", worker::Effect: Connect Send Close StartExecutor SignalE
     Note);
 kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
-    OutputConsumed Cancel Deadline);
+    AddProfile RequestExecutors KillExecutors OutputConsumed Cancel Deadline);
 kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Done Note);
 kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled TooLong);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);

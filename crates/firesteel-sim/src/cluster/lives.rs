@@ -219,6 +219,7 @@ impl World {
         let config = executor::Config {
             app: plan.executor.app.clone(),
             executor: ExecutorId(plan.executor.executor.0),
+            profile: plan.profile,
             worker: body.id.clone(),
             host,
             cores: plan.cores,

@@ -11,6 +11,7 @@ kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable Mast
     NextRound AskedToReconnect NotMyMaster LaunchRepeated ExecutorStarted ExecutorEnded KillAsked KillUnknown
     GraceOver UnknownRunner EndForgotten ShuttingDown ShutdownForced LeftBehind);
 kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
-    ExecutorRefused ExecutorLost WorkerRemoved TaskFailed TaskTooLarge NeverFits NoExecutor CreditExceeded
+    ExecutorRefused ExecutorLost TargetSet ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused
+    RequestRefused WorkerRemoved TaskFailed TaskTooLarge NeverFits NoExecutor CreditExceeded
     UnexpectedMessage UnexpectedTask);
 kinds!("executor note", executor::Note: Registered RepeatedLaunch TooFewCores GraceOver);

@@ -120,7 +120,8 @@ impl World {
         let (app, _) = body.registration.clone()?;
         let executor = self.ledger.some_executor(&app, &mut self.dice)?;
         let (worker, host) = (WorkerId::new("worker-of-nobody"), "nowhere".to_owned());
-        Some(ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores: Cores(4) })
+        let profile = ProfileId::DEFAULT;
+        Some(ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores: Cores(4) })
     }
 
     /// A stranger who is given a task sends more output than anybody has credit for.
@@ -196,6 +197,7 @@ impl World {
             _ => ExecutorToDriver::RegisterExecutor {
                 app: self.odd_app(),
                 executor: ExecutorId(1_000_000),
+                profile: ProfileId(u32::MAX),
                 worker: self.odd_worker(),
                 host: "nowhere".to_owned(),
                 cores: Cores(0),

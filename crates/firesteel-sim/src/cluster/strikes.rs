@@ -1,8 +1,9 @@
 //! Faults that strike by themselves.
 
-use firesteel_core::ids::{ExecutorId, ProfileId};
-use firesteel_core::messages::{DriverToMaster, ExecutorTarget, MasterToWorker, ResourceProfile};
-use firesteel_core::{driver, worker};
+use firesteel_core::driver::{self, Replacement};
+use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
+use firesteel_core::messages::{DriverToMaster, MasterToWorker, ResourceProfile};
+use firesteel_core::worker;
 use firesteel_placement::{Cores, MiB};
 
 use super::faults::Fault;
@@ -118,47 +119,58 @@ impl World {
         }
     }
 
+    /// A shell wants other numbers of executors, of profiles that its driver knows or does not know.
     fn request_some_executors(&mut self, fault: Fault) {
-        let profile = ProfileId(u32::try_from(self.dice.below(3)).expect("it is small"));
+        let profile = ProfileId(u32::try_from(self.dice.below(4)).expect("it is small"));
         let total = self.dice.below(6);
-        // Never smaller than the application's own: its tasks must fit the executors that it holds.
-        let cores = self.dice.one_in(3).then_some(Cores(4));
-        let mut targets = vec![ExecutorTarget {
-            id: profile,
-            profile: ResourceProfile {
-                cores,
+        let event = if profile == ProfileId::DEFAULT || self.dice.one_in(4) {
+            driver::Event::RequestExecutors { profile, total }
+        } else {
+            // Never smaller than the application's own: its tasks must fit the executors that it holds.
+            let cores = if self.dice.one_in(20) { Cores(0) } else { Cores(4) };
+            let needs = ResourceProfile {
+                cores: self.dice.one_in(3).then_some(cores),
                 memory: self.dice.one_in(2).then_some(MiB(512)),
                 ..ResourceProfile::default()
-            },
-            total,
-        }];
-        if self.dice.one_in(2) {
-            let total = self.dice.below(4);
-            targets.push(ExecutorTarget { id: ProfileId(7), profile: ResourceProfile::default(), total });
-        }
-        self.say_as_driver(fault, |app| DriverToMaster::RequestExecutors { app, targets });
+            };
+            driver::Event::AddProfile { profile, needs, total }
+        };
+        self.tell_some_driver(fault, event);
     }
 
+    /// A shell ends executors, some of which may not exist; or somebody asks for it in another's name.
     fn kill_some_executors(&mut self, fault: Fault) {
         let count = self.dice.between(1, 3);
         let executors = (0..count)
             .map(|_| ExecutorId(u32::try_from(self.dice.below(12)).expect("it is small")))
             .collect();
-        self.say_as_driver(fault, |app| DriverToMaster::KillExecutors { app, executors });
+        if self.dice.one_in(10) {
+            return self.ask_in_anothers_name(fault, executors);
+        }
+        let replacement = *self.dice.pick(&[Replacement::Wanted, Replacement::Unwanted]);
+        self.tell_some_driver(fault, driver::Event::KillExecutors { executors, replacement });
     }
 
-    /// Some registered driver's shell says this to its Master.
-    fn say_as_driver(
-        &mut self,
-        fault: Fault,
-        message: impl FnOnce(firesteel_core::ids::AppId) -> DriverToMaster,
-    ) {
+    fn tell_some_driver(&mut self, fault: Fault, event: driver::Event) {
+        if let Some(node) = self.some_driver() {
+            self.fault(fault);
+            self.tell(node, NodeEvent::Driver(event));
+        }
+    }
+
+    /// A driver's connection asks the Master for what is another application's.
+    fn ask_in_anothers_name(&mut self, fault: Fault, executors: Vec<ExecutorId>) {
         let Some(node) = self.some_driver() else { return };
-        let Some((app, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {
+        let Some((_, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {
             return;
         };
         self.fault(fault);
-        self.send(node, peer, Message::DriverToMaster(message(app)));
+        let app = AppId::new("app-of-nobody");
+        let message = match self.dice.one_in(2) {
+            true => DriverToMaster::KillExecutors { app, executors },
+            false => DriverToMaster::RequestExecutors { app, targets: Vec::new() },
+        };
+        self.send(node, peer, Message::DriverToMaster(message));
     }
 
     /// The Master tells a Worker to register again, for no reason.

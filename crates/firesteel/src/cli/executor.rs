@@ -3,7 +3,7 @@
 use clap::Args as ClapArgs;
 use firesteel::executor::daemon::{self, Options};
 use firesteel_core::address::Address;
-use firesteel_core::ids::{AppId, ExecutorId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_placement::Cores;
 
 use super::block_on;
@@ -21,6 +21,9 @@ pub(super) struct Args {
     /// The executor's number
     #[arg(long)]
     executor_id: u32,
+    /// The number of its resource profile
+    #[arg(long, default_value_t = 0)]
+    resource_profile_id: u32,
     /// The Worker's id
     #[arg(long)]
     worker_id: String,
@@ -39,6 +42,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         driver: args.driver_url,
         app: AppId::new(args.app_id),
         executor: ExecutorId(args.executor_id),
+        profile: ProfileId(args.resource_profile_id),
         worker: WorkerId::new(args.worker_id),
         host: args.hostname,
         cores: Cores(args.cores),

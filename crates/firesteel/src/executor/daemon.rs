@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
-use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::{RefusedExecutor, TaskSpec};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Cores;
@@ -39,6 +39,8 @@ pub struct Options {
     pub app: AppId,
     /// Its number there.
     pub executor: ExecutorId,
+    /// Its resource profile there.
+    pub profile: ProfileId,
     /// The Worker that starts it.
     pub worker: WorkerId,
     /// That Worker's host.
@@ -97,13 +99,13 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 /// # Errors
 /// The driver cannot be reached or does not take it.
 pub async fn run(options: Options) -> Result<(), ExecutorError> {
-    let Options { driver, app, executor, worker, host, cores } = options;
+    let Options { driver, app, executor, profile, worker, host, cores } = options;
     let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
     tracing::info!("executor {key} of {worker} with {cores} cores; its driver is at {driver}");
 
     let site = Arc::new(Site { executor: key.clone(), worker: worker.clone(), host: host.clone() });
-    let config = Config { app, executor, worker, host, cores, kill_grace: TASK_KILL_GRACE };
+    let config = Config { app, executor, profile, worker, host, cores, kill_grace: TASK_KILL_GRACE };
     let mut context = Context::new(Role::Executor, &key.to_string(), LIMITS, Clock::start());
     context.raise(Event::Start);
     let shell =

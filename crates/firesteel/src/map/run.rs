@@ -301,6 +301,12 @@ impl Run {
             | Note::MasterLost { .. }
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
+            | Note::TargetSet { .. }
+            | Note::ExecutorsKilled { .. }
+            | Note::KillUnknown { .. }
+            | Note::ProfileUnknown { .. }
+            | Note::ProfileRefused { .. }
+            | Note::RequestRefused { .. }
             | Note::WorkerRemoved { .. }
             | Note::TaskTooLarge { .. }
             | Note::NeverFits { .. }

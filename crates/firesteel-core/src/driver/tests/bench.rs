@@ -8,7 +8,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::address::Address;
 use crate::driver::{Config, Driver, Effect, Event, FailureCause, Inbound, Note, Outbound, TaskOutcome};
-use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, TaskId, WorkerId};
+use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{
     ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver,
@@ -77,6 +77,18 @@ impl Bench {
         self.executor(id, ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Ended(end) })
     }
 
+    /// The Master assigns an executor.
+    pub(super) fn added(&mut self, id: u32, cores: i64) -> Vec<Effect> {
+        self.master(MasterToDriver::ExecutorAdded {
+            executor: ExecutorId(id),
+            profile: ProfileId::DEFAULT,
+            worker: WorkerId::new(format!("worker-{id}")),
+            host: format!("h{id}"),
+            cores: Cores(cores),
+            memory: MiB(512),
+        })
+    }
+
     pub(super) fn updated(&mut self, id: u32, state: ExecutorState) -> Vec<Effect> {
         let executor = ExecutorId(id);
         self.master(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None })
@@ -134,6 +146,7 @@ pub(super) fn register_for(app: &str, id: u32, cores: i64) -> ExecutorToDriver {
     ExecutorToDriver::RegisterExecutor {
         app: AppId::new(app),
         executor: ExecutorId(id),
+        profile: ProfileId::DEFAULT,
         worker: WorkerId::new(format!("worker-{id}")),
         host: format!("h{id}"),
         cores: Cores(cores),

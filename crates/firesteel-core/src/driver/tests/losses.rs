@@ -2,15 +2,11 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
-
 use super::bench::*;
 use crate::driver::{Effect, Event, ExecutorLoss, FailureCause, Note, Reason, TaskOutcome};
-use crate::ids::{ExecutorId, WorkerId};
+use crate::ids::ExecutorId;
 use crate::machine::Machine;
-use crate::messages::{
-    DriverToExecutor, ExecutorState, LossReason, MasterToDriver, RefusedExecutor, TaskEnd,
-};
+use crate::messages::{DriverToExecutor, ExecutorState, LossReason, RefusedExecutor, TaskEnd};
 use crate::process::ExitStatus;
 
 const CRASHED: ExecutorState = ExecutorState::Exited(ExitStatus::Signal(9));
@@ -149,14 +145,7 @@ fn an_executor_that_kills_a_task_unasked_is_ending_and_gets_no_more() {
 #[test]
 fn an_ended_number_is_never_taken_again() {
     let mut bench = Bench::registered();
-    let added = MasterToDriver::ExecutorAdded {
-        executor: ExecutorId(0),
-        worker: WorkerId::new("worker-0"),
-        host: "h0".to_owned(),
-        cores: Cores(1),
-        memory: MiB(512),
-    };
-    assert_eq!(bench.master(added).len(), 1);
+    assert_eq!(bench.added(0, 1).len(), 1);
     assert_eq!(bench.updated(0, ExecutorState::Running), []);
     assert_eq!(bench.updated(0, CRASHED), [lost_as(0, &CRASHED, 0)]);
     let reason = RefusedExecutor::NumberTaken;

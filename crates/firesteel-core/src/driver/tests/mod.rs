@@ -4,5 +4,6 @@ mod application;
 mod bench;
 mod losses;
 mod output;
+mod targets;
 mod tasks;
 mod walk;

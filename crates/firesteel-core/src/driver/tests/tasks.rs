@@ -100,14 +100,21 @@ fn an_executor_too_small_for_a_task_does_not_keep_it_from_the_one_where_it_faile
 fn a_retry_prefers_another_host() {
     let mut bench = Bench::with_executors(&[1]);
     let mut same_host = |id: u32, host: &str| {
-        let crate::messages::ExecutorToDriver::RegisterExecutor { app, executor, worker, cores, .. } =
-            register(id, 1)
+        let crate::messages::ExecutorToDriver::RegisterExecutor {
+            app, executor, profile, worker, cores, ..
+        } = register(id, 1)
         else {
             unreachable!("register makes that message")
         };
         let host = host.to_owned();
-        let message =
-            crate::messages::ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores };
+        let message = crate::messages::ExecutorToDriver::RegisterExecutor {
+            app,
+            executor,
+            profile,
+            worker,
+            host,
+            cores,
+        };
         bench.executor(id, message);
     };
     same_host(1, "h0");

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::ids::TaskId;
+use firesteel_core::ids::{ProfileId, TaskId};
 use firesteel_core::messages::{
     DriverToExecutor, ExecutorToDriver, Stream, TaskDirectory, TaskEnd, TaskState,
 };
@@ -31,6 +31,7 @@ fn options(port: u16) -> Options {
         driver: Address::new("127.0.0.1", port),
         app: AppId::new("app-1"),
         executor: ExecutorId(3),
+        profile: ProfileId(2),
         worker: WorkerId::new("worker-1"),
         host: "here".to_owned(),
         cores: Cores(2),
@@ -52,8 +53,9 @@ impl Rig {
         let executor = tokio::spawn(run(options(port)));
         let mut rig = Self { peers, arrivals, executor, peer: PeerId(0) };
         let (peer, message) = rig.hear().await;
-        let Options { app, executor, worker, host, cores, .. } = options(port);
-        assert_eq!(message, Some(ExecutorToDriver::RegisterExecutor { app, executor, worker, host, cores }));
+        let Options { app, executor, profile, worker, host, cores, .. } = options(port);
+        let expected = ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores };
+        assert_eq!(message, Some(expected));
         rig.peer = peer;
         rig
     }

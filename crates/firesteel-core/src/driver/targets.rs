@@ -1,0 +1,147 @@
+//! How many executors of which profile there are to be, and which are to end.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::ExecutorLimit;
+
+use super::{Driver, Note, RefusedProfile, Replacement, Request};
+use crate::ids::{ExecutorId, ProfileId};
+use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorTarget, ResourceProfile};
+
+/// The resource profiles of the application.
+#[derive(Clone, Debug)]
+pub(super) struct Targets {
+    profiles: BTreeMap<ProfileId, Profile>,
+}
+
+#[derive(Clone, Debug)]
+struct Profile {
+    needs: ResourceProfile,
+    target: ExecutorLimit,
+}
+
+impl Targets {
+    /// The default profile, with its target at the start.
+    pub(super) fn new(description: &ApplicationDescription) -> Self {
+        let default = Profile { needs: description.profile.clone(), target: description.initial_limit };
+        Self { profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]) }
+    }
+
+    /// Every profile with its target.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ProfileId, ExecutorLimit)> {
+        self.profiles.iter().map(|(&id, profile)| (id, profile.target))
+    }
+
+    fn wish(&self, id: ProfileId) -> Option<ExecutorTarget> {
+        let Profile { needs, target } = self.profiles.get(&id)?;
+        match *target {
+            ExecutorLimit::Unlimited => None,
+            ExecutorLimit::AtMost(total) => Some(ExecutorTarget { id, profile: needs.clone(), total }),
+        }
+    }
+}
+
+impl Driver {
+    pub(super) fn on_add_profile(&mut self, profile: ProfileId, needs: ResourceProfile, total: u64) {
+        let reason = match (needs.check(), self.targets.profiles.get(&profile)) {
+            (Err(error), _) => RefusedProfile::Unsound(error),
+            (Ok(()), Some(known)) if known.needs != needs => RefusedProfile::Taken,
+            (Ok(()), Some(_)) => return self.on_request_executors(profile, total),
+            (Ok(()), None) => {
+                let row = Profile { needs, target: ExecutorLimit::AtMost(0) };
+                self.targets.profiles.insert(profile, row);
+                return self.set_targets(&BTreeMap::from([(profile, total)]));
+            }
+        };
+        self.note(Note::ProfileRefused { profile, reason });
+    }
+
+    pub(super) fn on_request_executors(&mut self, profile: ProfileId, total: u64) {
+        match self.targets.profiles.contains_key(&profile) {
+            true => self.set_targets(&BTreeMap::from([(profile, total)])),
+            false => self.note(Note::ProfileUnknown { profile }),
+        }
+    }
+
+    /// Targets are lowered before executors are ended, or others would come in their place.
+    ///
+    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`), where the first executor that is
+    /// ended while there is no target leaves a target of 0; here it leaves as many as there are, less it.
+    pub(super) fn on_kill_executors(&mut self, executors: Vec<ExecutorId>, replacement: Replacement) {
+        let (mut killed, mut unknown) = (Vec::new(), Vec::new());
+        let mut lowered: BTreeMap<ProfileId, u64> = BTreeMap::new();
+        for executor in executors {
+            match self.executors.kill(executor) {
+                Some(profile) => {
+                    killed.push(executor);
+                    *lowered.entry(profile).or_default() += 1;
+                }
+                None => unknown.push(executor),
+            }
+        }
+        if !unknown.is_empty() {
+            self.note(Note::KillUnknown { executors: unknown });
+        }
+        if killed.is_empty() {
+            return;
+        }
+        match replacement {
+            Replacement::Wanted => {}
+            Replacement::Unwanted => {
+                let totals = lowered.into_iter().map(|(profile, by)| (profile, self.total_less(profile, by)));
+                self.set_targets(&totals.collect());
+            }
+        }
+        self.note(Note::ExecutorsKilled { executors: killed.clone(), replacement });
+        self.send_kills(killed);
+    }
+
+    pub(super) fn on_answer(&mut self, request: Request, accepted: bool) {
+        if !accepted {
+            self.note(Note::RequestRefused { request });
+        }
+    }
+
+    /// A Master has the application that knows nothing of what was asked of the one before, or of what was asked
+    /// while there was none.
+    pub(super) fn repeat_requests(&mut self) {
+        let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wish(id)).collect();
+        self.send_targets(targets);
+        self.send_kills(self.executors.killed());
+    }
+
+    /// How many executors of a profile are to be left once so many, just ended, are subtracted.
+    fn total_less(&self, profile: ProfileId, by: u64) -> u64 {
+        match self.targets.profiles.get(&profile).map(|profile| profile.target) {
+            Some(ExecutorLimit::AtMost(total)) => total.saturating_sub(by),
+            Some(ExecutorLimit::Unlimited) | None => self.executors.wanted(profile) as u64,
+        }
+    }
+
+    fn set_targets(&mut self, totals: &BTreeMap<ProfileId, u64>) {
+        let mut wishes = Vec::new();
+        for (&id, &total) in totals {
+            let target = ExecutorLimit::AtMost(total);
+            let Some(profile) = self.targets.profiles.get_mut(&id) else { continue };
+            profile.target = target;
+            if id == ProfileId::DEFAULT {
+                self.registration.set_limit(target);
+            }
+            wishes.extend(self.targets.wish(id));
+            self.note(Note::TargetSet { profile: id, total });
+        }
+        self.send_targets(wishes);
+    }
+
+    fn send_targets(&mut self, targets: Vec<ExecutorTarget>) {
+        if let (Some(app), false) = (self.registration.app().cloned(), targets.is_empty()) {
+            self.send_master(DriverToMaster::RequestExecutors { app, targets });
+        }
+    }
+
+    fn send_kills(&mut self, executors: Vec<ExecutorId>) {
+        if let (Some(app), false) = (self.registration.app().cloned(), executors.is_empty()) {
+            self.send_master(DriverToMaster::KillExecutors { app, executors });
+        }
+    }
+}
