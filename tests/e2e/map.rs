@@ -107,6 +107,30 @@ fn files_of_the_repository() -> Vec<u8> {
 }
 
 #[test]
+fn an_application_has_no_more_executors_than_it_asked_for() {
+    let done = run(&mut map(&[
+        "--num-executors",
+        "1",
+        "--executor-cores",
+        "1",
+        "--summary",
+        "json",
+        "--",
+        "echo",
+        ":::",
+        "a",
+        "b",
+        "c",
+    ]));
+    assert_eq!((done.code(), done.stdout.as_str()), (0, "a\nb\nc\n"), "{done}");
+    let summary: Value = serde_json::from_str(done.stderr.lines().last().expect("a summary")).expect("JSON");
+    assert_eq!(summary["executors"].as_array().map(Vec::len), Some(1), "{done}");
+    let wrong = run(&mut map(&["--num-executors", "few", "--", "echo", ":::", "a"]));
+    assert_eq!(wrong.code(), 2, "{wrong}");
+    assert!(wrong.stderr.contains("spark.executor.instances"), "{wrong}");
+}
+
+#[test]
 fn checksums_of_every_file_are_those_of_xargs_and_come_from_two_executors() {
     let cluster = Cluster::start(2);
     let gate = directory();

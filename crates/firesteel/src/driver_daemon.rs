@@ -19,14 +19,14 @@ use firesteel_core::driver::{
     Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, Replacement, TaskOutcome, TaskRequest,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream};
+use firesteel_core::messages::{ResourceProfile, Stream};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_placement::ExecutorLimit;
 use tokio::sync::mpsc;
 
 use crate::clock::Clock;
 use crate::daemon;
+use crate::description::describe;
 use crate::inbox::{Inbox, OwnerGone};
 use crate::net::{Limits, ListenError, Listener, Welcome};
 use crate::owner::{self, Context, Shell};
@@ -244,19 +244,7 @@ pub async fn start(
 
 fn config(application: Application, driver: &Address) -> Config {
     let Application { name, masters, settings } = application;
-    let profile = ResourceProfile {
-        cores: settings.executor_cores,
-        memory: Some(settings.executor_memory),
-        resources: settings.executor_resources,
-    };
-    let description = ApplicationDescription {
-        name,
-        user: user(),
-        max_cores: settings.max_cores,
-        command: executor_command(driver, settings.executor_environment),
-        profile,
-        initial_limit: ExecutorLimit::Unlimited,
-    };
+    let description = describe(name, &settings, executor_command(driver));
     Config {
         masters,
         description,
@@ -274,15 +262,7 @@ fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 
-/// Who submits: as Spark, `SPARK_USER` or else the user of this process.
-fn user() -> String {
-    let named = std::env::var("SPARK_USER").ok().filter(|name| !name.is_empty());
-    let id = nix::unistd::getuid();
-    let looked_up = || nix::unistd::User::from_uid(id).ok().flatten().map(|user| user.name);
-    named.or_else(looked_up).unwrap_or_else(|| id.to_string())
-}
-
-fn executor_command(driver: &Address, environment: BTreeMap<String, String>) -> Command {
+fn executor_command(driver: &Address) -> Command {
     let words = [
         ("--driver-url", driver.to_string()),
         ("--app-id", Placeholder::AppId.word().to_owned()),
@@ -296,7 +276,7 @@ fn executor_command(driver: &Address, environment: BTreeMap<String, String>) -> 
     Command {
         program: Placeholder::Firesteel.word().to_owned(),
         arguments: std::iter::once("executor".to_owned()).chain(flags).collect(),
-        environment,
+        environment: BTreeMap::new(),
     }
 }
 
@@ -395,7 +375,7 @@ mod tests {
 
     #[test]
     fn an_executors_command_has_every_word_that_its_worker_fills_in() {
-        let command = executor_command(&Address::new("me", 7100), BTreeMap::new());
+        let command = executor_command(&Address::new("me", 7100));
         assert_eq!(
             command.to_string(),
             "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \

@@ -3,6 +3,7 @@
 pub mod clock;
 pub mod cluster;
 pub mod daemon;
+pub mod description;
 pub mod driver_daemon;
 pub mod executor;
 pub mod inbox;

@@ -32,6 +32,9 @@ pub(super) struct Submit {
     /// Memory of one executor, such as 512m or 2g; otherwise 1g
     #[arg(long, value_name = "SIZE", help_heading = "Application")]
     executor_memory: Option<String>,
+    /// How many executors; otherwise as many as the cores allow
+    #[arg(long, value_name = "COUNT", help_heading = "Application")]
+    num_executors: Option<String>,
     #[command(flatten)]
     conf: Conf,
 }
@@ -67,6 +70,7 @@ impl Submit {
             ("--total-executor-cores", keys::CORES_MAX, &self.total_executor_cores),
             ("--executor-cores", keys::EXECUTOR_CORES, &self.executor_cores),
             ("--executor-memory", keys::EXECUTOR_MEMORY, &self.executor_memory),
+            ("--num-executors", keys::EXECUTOR_INSTANCES, &self.num_executors),
         ];
         for (flag, key, value) in options {
             if let Some(value) = value {

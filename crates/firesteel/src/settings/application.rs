@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::duration::Unit;
 use super::{Properties, SettingError, keys, size};
 
 /// What of an application's settings comes from properties. Flags of submit commands are properties by another
 /// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
-/// `--executor-memory` is `spark.executor.memory`.
+/// `--executor-memory` is `spark.executor.memory`, `--num-executors` is `spark.executor.instances`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSettings {
     /// `spark.app.name`.
@@ -23,6 +23,9 @@ pub struct ApplicationSettings {
     pub executor_cores: Option<Cores>,
     /// `spark.executor.memory`, 1 GiB by default.
     pub executor_memory: MiB,
+    /// `spark.executor.instances`: how many executors at the start. Without it, as many as the cores allow. Spark's
+    /// Standalone mode reads it only together with dynamic allocation.
+    pub executors: ExecutorLimit,
     /// `spark.executor.resource.NAME.amount`.
     pub executor_resources: ResourceAmounts,
     /// `spark.executorEnv.NAME`.
@@ -59,6 +62,9 @@ impl ApplicationSettings {
             max_cores: properties.cores(keys::CORES_MAX)?,
             executor_cores: properties.cores(keys::EXECUTOR_CORES)?,
             executor_memory: properties.memory(keys::EXECUTOR_MEMORY)?.unwrap_or(MiB(1024)),
+            executors: properties
+                .count(keys::EXECUTOR_INSTANCES)?
+                .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into())),
             executor_resources: resources(properties)?,
             executor_environment: environment(properties),
             task_cores: properties.cores(keys::TASK_CPUS)?.unwrap_or(Cores(1)),
@@ -116,6 +122,7 @@ mod tests {
             max_cores: None,
             executor_cores: None,
             executor_memory: MiB(1024),
+            executors: ExecutorLimit::Unlimited,
             executor_resources: ResourceAmounts::new(),
             executor_environment: BTreeMap::new(),
             task_cores: Cores(1),
@@ -152,6 +159,7 @@ mod tests {
             "spark.cores.max=24",
             "spark.executor.cores=6",
             "spark.executor.memory=2g",
+            "spark.executor.instances=3",
             "spark.executor.resource.gpu.amount=2",
             "spark.executorEnv.LANG=C",
             "spark.task.cpus=2",
@@ -167,6 +175,7 @@ mod tests {
             max_cores: Some(Cores(24)),
             executor_cores: Some(Cores(6)),
             executor_memory: MiB(2048),
+            executors: ExecutorLimit::AtMost(3),
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
             executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
             task_cores: Cores(2),
@@ -189,6 +198,7 @@ mod tests {
         for pair in [
             "spark.executor.memory=1.5g",
             "spark.executor.cores=-1",
+            "spark.executor.instances=-1",
             "spark.task.maxFailures=0",
             "spark.executor.resource.gpu.amount=two",
             "firesteel.task.outputCredit=0",

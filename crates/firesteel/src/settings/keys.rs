@@ -61,6 +61,8 @@ table! {
     EXECUTOR_CORES: "spark.executor.cores", [Application], Otherwise("one executor on each Worker, with all its cores");
     /// Memory of one executor (--executor-memory).
     EXECUTOR_MEMORY: "spark.executor.memory", [Application], Value("1g");
+    /// How many executors (--num-executors); Spark's Standalone mode counts cores only.
+    EXECUTOR_INSTANCES: "spark.executor.instances", [Application], Otherwise("as many as the cores allow");
     /// How many of a custom resource, such as gpu, each executor has.
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// A variable in the environment of the executors.

@@ -1,0 +1,38 @@
+//! How an application describes itself to the Master.
+
+use firesteel_core::messages::{ApplicationDescription, ResourceProfile};
+use firesteel_core::process::Command;
+
+use crate::settings::application::ApplicationSettings;
+
+/// The description of an application of that name whose executors run that command.
+#[must_use]
+pub fn describe(
+    name: String,
+    settings: &ApplicationSettings,
+    mut command: Command,
+) -> ApplicationDescription {
+    for (variable, value) in &settings.executor_environment {
+        command.environment.entry(variable.clone()).or_insert_with(|| value.clone());
+    }
+    ApplicationDescription {
+        name,
+        user: user(),
+        max_cores: settings.max_cores,
+        command,
+        profile: ResourceProfile {
+            cores: settings.executor_cores,
+            memory: Some(settings.executor_memory),
+            resources: settings.executor_resources.clone(),
+        },
+        initial_limit: settings.executors,
+    }
+}
+
+/// Who submits: as Spark, `SPARK_USER` or else the user of this process.
+fn user() -> String {
+    let named = std::env::var("SPARK_USER").ok().filter(|name| !name.is_empty());
+    let id = nix::unistd::getuid();
+    let looked_up = || nix::unistd::User::from_uid(id).ok().flatten().map(|user| user.name);
+    named.or_else(looked_up).unwrap_or_else(|| id.to_string())
+}
