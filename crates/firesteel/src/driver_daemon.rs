@@ -12,17 +12,20 @@ use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::driver::{
-    Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, Replacement, TaskOutcome, TaskRequest,
+    Answer, Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, Question, QuestionId,
+    Replacement, TaskOutcome, TaskRequest, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use firesteel_core::messages::{ResourceProfile, Stream};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
-use tokio::sync::mpsc;
+use firesteel_placement::Shortfall;
+use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
 use crate::daemon;
@@ -136,6 +139,45 @@ pub enum Report {
 #[derive(Clone, Debug)]
 pub struct Handle {
     inbox: Inbox<Event>,
+    questions: Questions,
+}
+
+/// Who waits for an answer. Senders go when the driver does, so that nobody waits for ever.
+#[derive(Clone, Debug, Default)]
+struct Questions {
+    table: Arc<Mutex<QuestionTable>>,
+}
+
+#[derive(Debug, Default)]
+struct QuestionTable {
+    last: u64,
+    open: BTreeMap<QuestionId, oneshot::Sender<Answer>>,
+}
+
+impl Questions {
+    fn open(&self) -> (QuestionId, oneshot::Receiver<Answer>) {
+        let (sender, receiver) = oneshot::channel();
+        let mut table = self.lock();
+        table.last += 1;
+        let number = QuestionId(table.last);
+        table.open.insert(number, sender);
+        (number, receiver)
+    }
+
+    fn answer(&self, number: QuestionId, answer: Answer) {
+        if let Some(sender) = self.lock().open.remove(&number) {
+            // Whoever asked may not want to know any more.
+            let _ = sender.send(answer);
+        }
+    }
+
+    fn close(&self) {
+        self.lock().open.clear();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, QuestionTable> {
+        self.table.lock().expect("nobody panics with the table in hand")
+    }
 }
 
 impl Handle {
@@ -189,6 +231,44 @@ impl Handle {
         self.inbox.send(Event::KillExecutors { executors, replacement }).await
     }
 
+    /// Gives one task up: `Report::TaskEnded` comes when nothing of it is left. Nothing if it has ended.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn cancel_task(&self, task: TaskId) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::CancelTask { task }).await
+    }
+
+    /// The driver's tables as they are.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn view(&self) -> Result<View, OwnerGone> {
+        match self.ask(Question::Look).await? {
+            Answer::View(view) => Ok(view),
+            answer @ (Answer::Shortfalls(_) | Answer::NoMaster) => unreachable!("no view: {answer:?}"),
+        }
+    }
+
+    /// Why there are fewer executors than asked, by profile, in the Master's words; nothing if all that were
+    /// asked for are assigned. `None`: no Master has the application at the moment.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn explain(&self) -> Result<Option<Vec<(ProfileId, Shortfall)>>, OwnerGone> {
+        match self.ask(Question::Explain).await? {
+            Answer::Shortfalls(shortfalls) => Ok(Some(shortfalls)),
+            Answer::NoMaster => Ok(None),
+            answer @ Answer::View(_) => unreachable!("no explanation: {answer:?}"),
+        }
+    }
+
+    async fn ask(&self, question: Question) -> Result<Answer, OwnerGone> {
+        let (number, answer) = self.questions.open();
+        self.inbox.send(Event::Ask { number, question }).await?;
+        answer.await.map_err(|_| OwnerGone)
+    }
+
     /// Ends all tasks and the application.
     ///
     /// # Errors
@@ -231,9 +311,10 @@ pub async fn start(
     context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
     tracing::info!("waiting for executors on {reached}");
     context.raise(Event::Start);
-    let handle = Handle { inbox: context.inbox() };
+    let questions = Questions::default();
+    let handle = Handle { inbox: context.inbox(), questions: questions.clone() };
     let (sender, reports) = mpsc::unbounded_channel();
-    let shell = DriverShell { reports: sender.clone(), asked: 0 };
+    let shell = DriverShell { reports: sender.clone(), questions, asked: 0 };
     tokio::spawn(async move {
         let last = owner::run(driver, shell, context, requests).await;
         // Whoever started it may have gone.
@@ -283,7 +364,14 @@ fn executor_command(driver: &Address) -> Command {
 /// Performs a driver's effects: talks to Masters and executors, and reports the rest.
 struct DriverShell {
     reports: mpsc::UnboundedSender<Report>,
+    questions: Questions,
     asked: u32,
+}
+
+impl Drop for DriverShell {
+    fn drop(&mut self) {
+        self.questions.close();
+    }
 }
 
 impl DriverShell {
@@ -322,6 +410,7 @@ impl Shell for DriverShell {
             }
             Effect::DiscardOutput { attempt } => self.report(Report::DiscardOutput { attempt }),
             Effect::TaskEnded { task, outcome } => self.report(Report::TaskEnded { task, outcome }),
+            Effect::Answer { number, answer } => self.questions.answer(number, answer),
             Effect::Done(outcome) => return ControlFlow::Break(Report::Done(outcome)),
             Effect::Note(note) => {
                 // Whoever gets the reports words what matters to people.

@@ -105,8 +105,7 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 }
 
 /// What no run can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 7] = [
-    ("DriverToExecutor", "KillTask", "the driver ends tasks by ending their executors"),
+const IMPOSSIBLE: [(&str, &str, &str); 6] = [
     ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),

@@ -2,16 +2,23 @@
 
 use bytes::Bytes;
 
+use super::tasks::Place;
 use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
-use crate::ids::{AttemptId, ExecutorId};
+use crate::ids::{AttemptId, ExecutorId, TaskId};
 use crate::messages::{DriverToExecutor, Stream, TaskEnd, TaskState};
 
 impl Driver {
     /// Late words about an attempt that was given up, or on which nobody waits, change nothing.
     pub(super) fn on_status_update(&mut self, executor: ExecutorId, attempt: AttemptId, state: TaskState) {
-        let Some((spec, _)) = self.tasks.running_mut(attempt, executor) else { return };
-        let TaskState::Ended(end) = state else { return };
+        if self.tasks.executor_of(attempt) != Some(executor) {
+            return;
+        }
+        let (Some(spec), TaskState::Ended(end)) = (self.tasks.spec(attempt.task), state) else { return };
         self.executors.vacate(executor, attempt.task, spec.cores_taken());
+        if matches!(self.tasks.place(attempt.task), Some(Place::Cancelling { .. })) {
+            self.end_cancelled(attempt.task);
+            return;
+        }
         match end {
             end if end.is_success() => self.finish_task(attempt, executor),
             TaskEnd::Killed => {
@@ -53,6 +60,26 @@ impl Driver {
         if let Some(peer) = self.executors.get(executor).and_then(|row| row.peer()) {
             self.send_executor(peer, DriverToExecutor::OutputCredit { attempt, bytes });
         }
+    }
+
+    /// A task that waits has ended with this; one that runs, when its executor says so or is lost: until then
+    /// its cores are not free.
+    pub(super) fn on_cancel_task(&mut self, task: TaskId) {
+        if self.tasks.place(task) == Some(&Place::Waiting) {
+            self.end_cancelled(task);
+            return;
+        }
+        let Some((executor, attempt)) = self.tasks.cancel_running(task) else { return };
+        // One without a connection is silent, and ends its tasks by itself.
+        if let Some(peer) = self.executors.get(executor).and_then(|row| row.peer()) {
+            self.send_executor(peer, DriverToExecutor::KillTask { attempt });
+        }
+    }
+
+    /// A task that was given up has ended, in whatever way.
+    pub(super) fn end_cancelled(&mut self, task: TaskId) {
+        self.tasks.drop_cancelled(task);
+        self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
 
     /// An attempt failed: another one is made while the task may fail again.

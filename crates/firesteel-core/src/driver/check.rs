@@ -1,8 +1,8 @@
 //! What holds of a driver after every event.
 
-use super::tasks::Place;
 use super::{Driver, Phase};
 use crate::machine::{Violation, ensure};
+use crate::messages::TaskSpec;
 
 pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     let (tasks, executors) = (&driver.tasks, &driver.executors);
@@ -14,9 +14,8 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         return wrong(sentence);
     }
     let takes = |task, executor| {
-        let attempt = tasks.attempt_of(task)?;
-        let (spec, at) = (tasks.spec(task)?, tasks.executor_of(attempt)?);
-        (at == executor).then(|| spec.cores_taken())
+        let (at, _) = tasks.place(task)?.at()?;
+        (at == executor).then(|| tasks.spec(task)).flatten().map(TaskSpec::cores_taken)
     };
     if let Some(sentence) = executors.contradiction(takes) {
         return wrong(sentence);
@@ -24,13 +23,14 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     for (id, task) in tasks.iter() {
         let limit = driver.config.max_task_failures.max(1);
         ensure!("driver", task.failures < limit, "task {id} goes on after {} failures", task.failures);
-        if let Place::Running { executor, attempt, .. } = &task.place {
-            let there = executors.get(*executor).is_some_and(|row| row.running().contains(&id));
+        if let Some((executor, attempt)) = task.place.at() {
+            let there = executors.get(executor).is_some_and(|row| row.running().contains(&id));
             ensure!("driver", there, "task {attempt} runs on executor {executor}, which does not run it");
         }
     }
     let tally = tasks.tally();
-    let counted = tally.succeeded + tally.failed + tally.waiting as u64 + tally.running as u64;
+    let counted =
+        tally.succeeded + tally.failed + tally.cancelled + tally.waiting as u64 + tally.running as u64;
     ensure!(
         "driver",
         counted == tally.submitted || driver.phase == Phase::Done,
@@ -46,6 +46,12 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     if driver.phase == Phase::Draining {
         ensure!("driver", !tasks.is_empty(), "no task is left, and the application is not done");
     }
+    let unanswered = driver.questions.len();
+    ensure!(
+        "driver",
+        unanswered == 0 || driver.registration.master().is_some(),
+        "{unanswered} questions wait for a Master, and there is none"
+    );
     ensure!("driver", driver.effects.is_empty(), "an effect was kept back");
     Ok(())
 }

@@ -4,7 +4,7 @@ use std::fmt;
 
 use bytes::Bytes;
 
-use super::Note;
+use super::{Answer, Note, QuestionId};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
@@ -50,6 +50,13 @@ pub enum Effect {
         /// How.
         outcome: TaskOutcome,
     },
+    /// The answer to a question. Comes once for each, unless the application ends first.
+    Answer {
+        /// The question's number.
+        number: QuestionId,
+        /// What there is to say.
+        answer: Answer,
+    },
     /// The application is over; nothing comes after it. Comes once.
     Done(Outcome),
     /// Something worth a line in the log.
@@ -86,7 +93,7 @@ pub enum TaskOutcome {
         /// How the last attempt ended.
         cause: FailureCause,
     },
-    /// The application ended first.
+    /// It was given up, or the application ended first. Nothing of it runs on an executor that is connected.
     Cancelled,
     /// It was never attempted: it is too long to be sent to any executor.
     TooLong {

@@ -1,6 +1,6 @@
 //! What happens to a driver.
 
-use super::TaskRequest;
+use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::messages::{ExecutorToDriver, MasterToDriver, ResourceProfile};
@@ -75,6 +75,18 @@ pub enum Event {
         executors: Vec<ExecutorId>,
         /// Whether others are to come in their place.
         replacement: Replacement,
+    },
+    /// The user gives up one task. Nothing if it has ended, or was given up before.
+    CancelTask {
+        /// Which.
+        task: TaskId,
+    },
+    /// The shell wants to know something; `Answer` comes back.
+    Ask {
+        /// The question's number, which comes with the answer.
+        number: QuestionId,
+        /// What.
+        question: Question,
     },
     /// The user gives up: end all tasks and the application.
     Cancel,

@@ -3,7 +3,8 @@
 use firesteel_placement::{Shortfall, shortfall};
 
 use super::executors::{Assigned, Executor};
-use super::{Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
+use super::tasks::Place;
+use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, RefusedExecutor};
@@ -85,6 +86,7 @@ impl Driver {
     }
 
     pub(super) fn on_shortfalls(&mut self, now: Timestamp, shortfalls: Vec<(ProfileId, Shortfall)>) {
+        self.answer_open(&Answer::Shortfalls(shortfalls.clone()));
         match self.starvation.answered() {
             Asked::Nothing => {}
             Asked::AtOnce => {
@@ -148,10 +150,13 @@ impl Driver {
             ExecutorLoss::Disconnected | ExecutorLoss::ApplicationReplaced | ExecutorLoss::Misbehaved => None,
         };
         for &task in executor.running() {
-            let Some(attempt) = self.tasks.attempt_of(task) else { continue };
-            match &cause {
-                Some(cause) => self.fail_attempt(attempt, id, &executor.host, cause.clone()),
-                None => self.repeat_attempt(attempt),
+            match (self.tasks.place(task), &cause) {
+                (Some(&Place::Running { attempt, .. }), Some(cause)) => {
+                    self.fail_attempt(attempt, id, &executor.host, cause.clone());
+                }
+                (Some(&Place::Running { attempt, .. }), None) => self.repeat_attempt(attempt),
+                (Some(Place::Cancelling { .. }), _) => self.end_cancelled(task),
+                (Some(Place::Waiting) | None, _) => {}
             }
         }
     }

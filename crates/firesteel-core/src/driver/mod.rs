@@ -6,8 +6,8 @@
 //!
 //! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
 //! there are to be (`targets`), the tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what
-//! (`offers`), and the output's window (`credit`). Finding a Master, and asking why no executor comes, are no concern
-//! of a driver alone: they are in `applicant`.
+//! (`offers`), the output's window (`credit`), and what the shell asks (`question`). Finding a Master, and asking why
+//! no executor comes, are no concern of a driver alone: they are in `applicant`.
 
 mod attempts;
 mod check;
@@ -19,6 +19,7 @@ mod executors;
 mod membership;
 mod note;
 mod offers;
+mod question;
 mod request;
 mod targets;
 mod tasks;
@@ -32,6 +33,7 @@ use firesteel_placement::Cores;
 
 use self::executors::{Assigned, Executors};
 use self::membership::Newcomer;
+use self::question::Questions;
 use self::targets::Targets;
 use self::tasks::Tasks;
 use crate::applicant::registration::{Order, Registered, Registration, Remark, Search};
@@ -46,6 +48,7 @@ pub use config::Config;
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound, Replacement};
 pub use note::{ExecutorLoss, MasterStanding, Note, RefusedProfile, Request};
+pub use question::{Answer, Question, QuestionId};
 pub use request::TaskRequest;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
@@ -71,6 +74,7 @@ pub struct Driver {
     tasks: Tasks,
     targets: Targets,
     starvation: Starvation,
+    questions: Questions,
     /// Tasks of these sizes were said to be too large.
     said_too_large: BTreeSet<Cores>,
     phase: Phase,
@@ -119,6 +123,7 @@ impl Driver {
             tasks: Tasks::default(),
             targets: Targets::new(&config.description),
             starvation: Starvation::new(config.starvation_timeout),
+            questions: Questions::default(),
             said_too_large: BTreeSet::new(),
             phase: Phase::Open,
             effects: Vec::new(),
@@ -185,6 +190,8 @@ impl Machine for Driver {
                 self.on_kill_executors(executors, replacement);
             }
             Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
+            Event::CancelTask { task } => self.on_cancel_task(task),
+            Event::Ask { number, question } => self.on_ask(number, question),
             Event::Cancel => self.finish(Outcome::Cancelled),
             Event::Deadline => self.on_deadline(now),
         }
@@ -333,6 +340,9 @@ impl Driver {
         }
         self.offer();
         self.note_too_large();
+        if self.registration.master().is_none() {
+            self.answer_open(&Answer::NoMaster);
+        }
         if self.executors.any_offering() {
             self.starvation.fed();
         } else if self.registration.app().is_some() {

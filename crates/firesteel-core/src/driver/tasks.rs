@@ -32,14 +32,35 @@ pub(super) struct Task {
 }
 
 /// ```text
-///  WAITING --launched--> RUNNING --ended--> (gone)
-///     ^                     |
-///     `--failed, or lost----'
+///  WAITING --launched--> RUNNING --ended------------------> (gone)
+///     ^                   |   |                                ^
+///     `--failed, or lost--'   `--given up--> CANCELLING --ended, or lost
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     Waiting,
-    Running { executor: ExecutorId, attempt: AttemptId, credit: Credit },
+    Running {
+        executor: ExecutorId,
+        attempt: AttemptId,
+        credit: Credit,
+    },
+    /// Its executor was told to end it, and has not said that it has. Nobody wants its output any more.
+    Cancelling {
+        executor: ExecutorId,
+        attempt: AttemptId,
+    },
+}
+
+impl Place {
+    /// Where the task runs, whether or not that is still wanted, and which attempt.
+    pub(super) fn at(&self) -> Option<(ExecutorId, AttemptId)> {
+        match self {
+            Self::Running { executor, attempt, .. } | Self::Cancelling { executor, attempt } => {
+                Some((*executor, *attempt))
+            }
+            Self::Waiting => None,
+        }
+    }
 }
 
 /// What a task needs of an executor.
@@ -68,6 +89,7 @@ pub(super) struct Tally {
     pub(super) running: usize,
     pub(super) succeeded: u64,
     pub(super) failed: u64,
+    pub(super) cancelled: u64,
     pub(super) failed_attempts: u64,
 }
 
@@ -116,24 +138,19 @@ impl Tasks {
             {
                 Some((&task.spec, credit))
             }
-            Place::Running { .. } | Place::Waiting => None,
+            Place::Running { .. } | Place::Cancelling { .. } | Place::Waiting => None,
         }
     }
 
     /// The executor on which the attempt runs, if it is the one that runs.
     pub(super) fn executor_of(&self, attempt: AttemptId) -> Option<ExecutorId> {
-        match &self.rows.get(&attempt.task)?.place {
-            Place::Running { executor, attempt: current, .. } if *current == attempt => Some(*executor),
-            Place::Running { .. } | Place::Waiting => None,
-        }
+        let (executor, current) = self.rows.get(&attempt.task)?.place.at()?;
+        (current == attempt).then_some(executor)
     }
 
-    /// The attempt of a task that runs.
-    pub(super) fn attempt_of(&self, id: TaskId) -> Option<AttemptId> {
-        match &self.rows.get(&id)?.place {
-            Place::Running { attempt, .. } => Some(*attempt),
-            Place::Waiting => None,
-        }
+    /// Where a task is, if it has not ended.
+    pub(super) fn place(&self, id: TaskId) -> Option<&Place> {
+        self.rows.get(&id).map(|task| &task.place)
     }
 
     /// The needs of those waiting, with the first task of each, in an order without meaning.
@@ -187,6 +204,29 @@ impl Tasks {
     pub(super) fn finish(&mut self, id: TaskId) {
         self.rows.remove(&id);
         self.tally.running -= 1;
+    }
+
+    /// A task that runs is given up: it stays until its executor says that it has ended. Where it runs.
+    pub(super) fn cancel_running(&mut self, id: TaskId) -> Option<(ExecutorId, AttemptId)> {
+        let task = self.rows.get_mut(&id)?;
+        match task.place {
+            Place::Running { executor, attempt, .. } => {
+                task.place = Place::Cancelling { executor, attempt };
+                Some((executor, attempt))
+            }
+            Place::Cancelling { .. } | Place::Waiting => None,
+        }
+    }
+
+    /// Takes out a task that was given up.
+    pub(super) fn drop_cancelled(&mut self, id: TaskId) {
+        match self.place(id) {
+            Some(Place::Waiting) => self.stop_waiting(id),
+            Some(Place::Running { .. } | Place::Cancelling { .. }) => self.tally.running -= 1,
+            None => return,
+        }
+        self.rows.remove(&id);
+        self.tally.cancelled += 1;
     }
 
     /// Takes out every task; their numbers in order.

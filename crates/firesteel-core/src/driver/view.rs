@@ -1,4 +1,4 @@
-//! A read-only copy of the driver's tables, for the progress bar and for tests.
+//! A read-only copy of the driver's tables, for the shell and for tests.
 
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -18,12 +18,14 @@ pub struct View {
     pub submitted: u64,
     /// Tasks that wait for a core.
     pub waiting: usize,
-    /// Tasks that run.
+    /// Tasks that run, those that are being ended too.
     pub running: usize,
     /// Tasks that succeeded.
     pub succeeded: u64,
-    /// Tasks that were given up.
+    /// Tasks that failed as often as they may.
     pub failed: u64,
+    /// Tasks that were given up one by one.
+    pub cancelled: u64,
     /// Attempts that failed, those of tasks that succeeded later too.
     pub failed_attempts: u64,
     /// How many executors of each profile are wanted in all, by profile.
@@ -77,6 +79,7 @@ impl Driver {
             running: tally.running,
             succeeded: tally.succeeded,
             failed: tally.failed,
+            cancelled: tally.cancelled,
             failed_attempts: tally.failed_attempts,
             targets: self.targets.iter().collect(),
             executors: self.executors.iter().map(|(id, executor)| view_of(id, executor)).collect(),

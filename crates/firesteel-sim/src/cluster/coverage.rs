@@ -125,6 +125,7 @@ coverage! {
     "effect" master_effect: master::Effect,
     "effect" worker_effect: worker::Effect,
     "effect" driver_effect: driver::Effect,
+    "answer" answer: driver::Answer,
     "effect" executor_effect: executor::Effect,
     "note" master_note: master::Note,
     "note" worker_note: worker::Note,

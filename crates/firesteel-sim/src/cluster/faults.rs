@@ -50,6 +50,10 @@ pub enum Fault {
     DriverCrash,
     /// A user gives up.
     DriverCancel,
+    /// A user gives up one task.
+    TaskCancel,
+    /// A user asks how things are, or why there is less than asked.
+    Question,
     /// The Master dies without a word and comes back with empty tables.
     MasterCrash,
     /// A machine is woken late.
@@ -81,19 +85,21 @@ pub enum Fault {
 kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorCrashesLater TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
-    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel MasterCrash LateDeadline
+    OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 
 /// The faults that strike by themselves, each with its weight. The others happen to something that is under
 /// way: a dial, a start, a task.
-const STRIKES: [(Fault, u64); 17] = [
+const STRIKES: [(Fault, u64); 19] = [
     (Fault::CutLink, 12),
     (Fault::HalfOpenLink, 5),
     (Fault::WorkerCrash, 5),
     (Fault::WorkerShutdown, 2),
     (Fault::DriverCrash, 1),
     (Fault::DriverCancel, 3),
+    (Fault::TaskCancel, 6),
+    (Fault::Question, 4),
     (Fault::MasterCrash, 2),
     (Fault::EarlyDeadline, 10),
     (Fault::RequestExecutors, 5),

@@ -1,6 +1,6 @@
 //! After the faults: everything must come right by itself, within a bounded time.
 
-use firesteel_core::driver;
+use firesteel_core::driver::{self, Question};
 use firesteel_core::ids::{ExecutorKey, ProfileId};
 use firesteel_core::messages::WorkerToMaster;
 use firesteel_placement::Cores;
@@ -9,7 +9,7 @@ use super::happening::{Doom, Happening};
 use super::message::Message;
 use super::node::{Body, NodeEvent};
 use super::processes::ProcessPhase;
-use super::scenario::{AppPlan, TaskFate};
+use super::scenario::AppPlan;
 use super::world::{DriverPhase, NodeIndex, World};
 
 /// Every connection that was cut is known to both sides by then, every Worker is back, and every machine had its
@@ -32,24 +32,21 @@ impl World {
         self.after(SETTLED_AFTER, Happening::Audit);
     }
 
-    /// Applications whose limits keep them without executors ask for some. Those that can never end are given
-    /// up, so that what they hold comes free for others.
+    /// Applications whose limits keep them without executors ask for some. Those that need what no Worker has
+    /// are given up, and so is every task that never ends, so that what they hold comes free for others.
     pub(crate) fn mend(&mut self, round: u32) {
         self.after(AUDIT_EVERY, Happening::Mend { round: round + 1 });
         for node in self.living_drivers() {
             let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
-            let event = match self.cannot_end(app) {
-                true => driver::Event::Cancel,
-                false => driver::Event::RequestExecutors { profile: ProfileId::DEFAULT, total: 4 },
-            };
+            if !self.fits_somewhere(&self.scenario.apps[app]) {
+                self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
+                continue;
+            }
+            self.ask(node, Question::Explain);
+            self.cancel_hanging_tasks(node, app);
+            let event = driver::Event::RequestExecutors { profile: ProfileId::DEFAULT, total: 4 };
             self.tell(node, NodeEvent::Driver(event));
         }
-    }
-
-    /// Whether an application has a task that never ends, or needs what no Worker has.
-    fn cannot_end(&self, app: usize) -> bool {
-        let plan = &self.scenario.apps[app];
-        plan.tasks.iter().any(|task| task.fate == TaskFate::Hangs) || !self.fits_somewhere(plan)
     }
 
     fn fits_somewhere(&self, plan: &AppPlan) -> bool {
@@ -68,6 +65,7 @@ impl World {
     pub(crate) fn audit(&mut self) {
         self.after(AUDIT_EVERY, Happening::Audit);
         self.compare_tables();
+        self.check_questions();
         let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
         for key in believed {
             // One that was launched a moment ago may be on its way.

@@ -70,8 +70,9 @@ kinds!("worker effect", worker::Effect: Connect Send Close StartExecutor SignalE
     Note);
 kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
-    AddProfile RequestExecutors KillExecutors OutputConsumed Cancel Deadline);
-kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Done Note);
+    AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask Cancel Deadline);
+kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done Note);
+kinds!("answer", driver::Answer: View Shortfalls NoMaster);
 kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled TooLong);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
 kinds!("executor event", executor::Event: Start Connected ConnectFailed Received Disconnected TaskStarted

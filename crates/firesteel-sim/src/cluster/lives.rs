@@ -118,7 +118,13 @@ impl World {
             seed: self.dice.number(),
         };
         let machine = Driver::new(config);
-        let body = DriverBody { machine, app, tasks: Default::default(), registration: None };
+        let body = DriverBody {
+            machine,
+            app,
+            tasks: Default::default(),
+            questions: Default::default(),
+            registration: None,
+        };
         let node = self.add_node(Body::Driver(Box::new(body)));
         self.drivers[app] = DriverPhase::Lives(node);
         self.tell(node, NodeEvent::Driver(driver::Event::Start));
@@ -141,8 +147,16 @@ impl World {
         if let Some(body) = self.driver_mut(node) {
             body.tasks.submit();
         }
-        let event = driver::Event::Submit { task: TaskId(task as u64), request: spec.into() };
+        let id = TaskId(task as u64);
+        let event = driver::Event::Submit { task: id, request: spec.into() };
         self.tell(node, NodeEvent::Driver(event));
+        if let Some(millis) = self.scenario.apps[app].tasks[task].given_up_after {
+            self.tell_driver(millis, node, driver::Event::CancelTask { task: id });
+        }
+        if self.dice.one_in(50) {
+            let question = *self.dice.pick(&[driver::Question::Look, driver::Question::Explain]);
+            self.ask(node, question);
+        }
         self.after(pause, Happening::Submit { node, task: task + 1 });
     }
 

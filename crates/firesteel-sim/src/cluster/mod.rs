@@ -28,6 +28,7 @@ mod strangers;
 mod strikes;
 mod task_lives;
 mod truth;
+mod users;
 mod world;
 
 pub use coverage::{Coverage, Row, Tally};

@@ -9,7 +9,7 @@ use firesteel_core::{Machine, Timestamp, Violation};
 
 use super::links::LinkIndex;
 use super::processes::ExecutorProcess;
-use super::truth::Tasks;
+use super::truth::{Questions, Tasks};
 
 /// A process of the cluster, living or dead.
 #[derive(Debug)]
@@ -60,6 +60,7 @@ pub(crate) struct DriverBody {
     /// The application: an index into the scenario's.
     pub(crate) app: usize,
     pub(crate) tasks: Tasks,
+    pub(crate) questions: Questions,
     /// Its id at the Master, and its connection there.
     pub(crate) registration: Option<(AppId, PeerId)>,
 }

@@ -138,7 +138,13 @@ impl World {
                 self.tell_driver(millis, node, driver::Event::OutputConsumed { attempt, bytes: length });
             }
             driver::Effect::DiscardOutput { attempt: _ } => {}
-            driver::Effect::TaskEnded { task, outcome } => self.end_task(node, app, task.0, &outcome),
+            driver::Effect::TaskEnded { task, outcome } => {
+                if outcome == TaskOutcome::Cancelled {
+                    self.check_given_up(node, task);
+                }
+                self.end_task(node, app, task.0, &outcome);
+            }
+            driver::Effect::Answer { number, answer } => self.take_answer(node, number, &answer),
             driver::Effect::Done(outcome) => {
                 self.coverage.outcome.count(&outcome);
                 let is_complete = matches!(outcome, driver::Outcome::Completed);
@@ -169,9 +175,9 @@ impl World {
                 DriverToExecutor::OutputCredit { attempt, bytes } => {
                     body.tasks.grant(*attempt, *bytes, limit)
                 }
+                DriverToExecutor::KillTask { attempt } => body.tasks.kill(*attempt),
                 DriverToExecutor::RegisteredExecutor
                 | DriverToExecutor::RegisterExecutorFailed(_)
-                | DriverToExecutor::KillTask { .. }
                 | DriverToExecutor::StopExecutor => Ok(()),
             });
             self.hold(result.unwrap_or(Ok(())));

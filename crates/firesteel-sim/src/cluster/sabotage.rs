@@ -66,6 +66,14 @@ pub enum Sabotage {
     DoubleTaskEnd,
     /// The driver never tells a task's end.
     DropTaskEnd,
+    /// The driver does not tell an executor that a task was given up.
+    DropKillTask,
+    /// The driver says that a task has ended as soon as it was given up.
+    EarlyCancelled,
+    /// The driver does not answer.
+    DropAnswer,
+    /// The driver answers twice.
+    DoubleAnswer,
     /// The executor does not report a task's end.
     DropStatusUpdate,
     /// The executor reports a task's end twice.
@@ -83,12 +91,12 @@ pub enum Sabotage {
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat ForgetUnregister DoubleLaunchTask
-    DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropStatusUpdate
-    DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
+    DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
+    EarlyCancelled DropAnswer DoubleAnswer DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 31] = [
+    pub const ALL: [Self; 35] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
@@ -114,6 +122,10 @@ impl Sabotage {
         Self::DropOutput,
         Self::DoubleTaskEnd,
         Self::DropTaskEnd,
+        Self::DropKillTask,
+        Self::EarlyCancelled,
+        Self::DropAnswer,
+        Self::DoubleAnswer,
         Self::DropStatusUpdate,
         Self::DoubleStatusUpdate,
         Self::DoubleTaskOutput,
@@ -177,7 +189,10 @@ impl Saboteur {
                 self.bend_worker(effects);
                 tamper(effects, dice, |effect| self.of_worker(effect));
             }
-            NodeEffects::Driver(effects) => tamper(effects, dice, |effect| self.of_driver(effect)),
+            NodeEffects::Driver(effects) => {
+                self.bend_driver(effects);
+                tamper(effects, dice, |effect| self.of_driver(effect));
+            }
             NodeEffects::Executor(effects) => {
                 if self.sabotage == Sabotage::LeaveTasks
                     && effects.iter().any(|effect| matches!(effect, executor::Effect::StartTask { .. }))
@@ -230,6 +245,21 @@ impl Saboteur {
                 ) => executors.retain(|report| !report.state.is_finished()),
                 _ => {}
             }
+        }
+    }
+
+    fn bend_driver(&self, effects: &mut Vec<driver::Effect>) {
+        let killed = |effect: &driver::Effect| match effect {
+            driver::Effect::Send {
+                message: driver::Outbound::Executor(DriverToExecutor::KillTask { attempt }),
+                ..
+            } => Some(attempt.task),
+            _ => None,
+        };
+        if self.sabotage == Sabotage::EarlyCancelled
+            && let Some(task) = effects.iter().find_map(killed)
+        {
+            effects.push(driver::Effect::TaskEnded { task, outcome: driver::TaskOutcome::Cancelled });
         }
     }
 
@@ -293,6 +323,14 @@ impl Saboteur {
                     ..
                 },
             )
+            | (
+                Sabotage::DropKillTask,
+                driver::Effect::Send {
+                    message: driver::Outbound::Executor(DriverToExecutor::KillTask { .. }),
+                    ..
+                },
+            )
+            | (Sabotage::DropAnswer, driver::Effect::Answer { .. })
             | (Sabotage::DropOutput, driver::Effect::Output { .. })
             | (Sabotage::DropTaskEnd, driver::Effect::TaskEnded { .. }) => Fate::Dropped,
             (
@@ -309,6 +347,7 @@ impl Saboteur {
                     ..
                 },
             )
+            | (Sabotage::DoubleAnswer, driver::Effect::Answer { .. })
             | (Sabotage::DoubleOutput, driver::Effect::Output { .. })
             | (Sabotage::DoubleTaskEnd, driver::Effect::TaskEnded { .. }) => Fate::Doubled,
             _ => Fate::Stays,

@@ -68,6 +68,8 @@ pub struct TaskPlan {
     pub output: [u64; 2],
     /// What becomes of it.
     pub fate: TaskFate,
+    /// So many milliseconds after it was submitted its user gives it up, whether or not it has ended.
+    pub given_up_after: Option<u64>,
 }
 
 /// What becomes of a task.
@@ -210,6 +212,7 @@ impl TaskPlan {
             millis: if dice.one_in(10) { dice.between(1_000, 30_000) } else { dice.between(1, 1_500) },
             output: [output(dice), output(dice)],
             fate,
+            given_up_after: dice.one_in(25).then(|| dice.below(3_000)),
         }
     }
 

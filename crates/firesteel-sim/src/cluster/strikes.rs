@@ -1,6 +1,6 @@
 //! Faults that strike by themselves.
 
-use firesteel_core::driver::{self, Replacement};
+use firesteel_core::driver::{self, Question, Replacement};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{DriverToMaster, MasterToWorker, ResourceProfile};
 use firesteel_core::worker;
@@ -54,6 +54,18 @@ impl World {
                 if let Some(node) = self.some_driver() {
                     self.fault(fault);
                     self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
+                }
+            }
+            Fault::TaskCancel => {
+                if let Some(node) = self.some_driver() {
+                    self.cancel_some_task(fault, node);
+                }
+            }
+            Fault::Question => {
+                if let Some(node) = self.some_driver() {
+                    self.fault(fault);
+                    let question = *self.dice.pick(&[Question::Look, Question::Explain]);
+                    self.ask(node, question);
                 }
             }
             Fault::MasterCrash => {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use firesteel_core::driver::TaskOutcome;
+use firesteel_core::driver::{Question, QuestionId, TaskOutcome};
 use firesteel_core::ids::{AttemptId, ExecutorKey};
 use firesteel_core::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
 
@@ -54,6 +54,10 @@ impl Executors {
 pub(crate) struct Tasks {
     submitted: u64,
     ended: BTreeSet<u64>,
+    /// Tasks that were given up before they had ended.
+    given_up: BTreeSet<u64>,
+    /// Tasks whose executor was told to end them.
+    killed: BTreeSet<u64>,
     attempts: BTreeMap<AttemptId, Attempt>,
     is_done: bool,
 }
@@ -85,6 +89,9 @@ impl Tasks {
     pub(crate) fn launch(&mut self, attempt: AttemptId, credit: u64, limit: u64) -> Result<(), String> {
         if self.ended.contains(&attempt.task.0) {
             return Err(format!("attempt {attempt} is launched after its task has ended"));
+        }
+        if self.given_up.contains(&attempt.task.0) {
+            return Err(format!("attempt {attempt} is launched after its task was given up"));
         }
         if self.attempts.contains_key(&attempt) {
             return Err(format!("attempt {attempt} is launched twice"));
@@ -174,6 +181,27 @@ impl Tasks {
         }
     }
 
+    /// The user gives up a task.
+    pub(crate) fn cancel(&mut self, task: u64) {
+        if task < self.submitted && !self.ended.contains(&task) {
+            self.given_up.insert(task);
+        }
+    }
+
+    /// An executor is told to end an attempt.
+    pub(crate) fn kill(&mut self, attempt: AttemptId) -> Result<(), String> {
+        if !self.given_up.contains(&attempt.task.0) {
+            return Err(format!("attempt {attempt} is ended, and nobody gave its task up"));
+        }
+        self.killed.insert(attempt.task.0);
+        Ok(())
+    }
+
+    /// Whether a task was given up, goes on, and its executor does not know.
+    pub(crate) fn goes_on(&self, task: u64) -> bool {
+        self.given_up.contains(&task) && !self.ended.contains(&task) && !self.killed.contains(&task)
+    }
+
     /// A driver says that a task is over.
     pub(crate) fn end(
         &mut self,
@@ -187,6 +215,9 @@ impl Tasks {
         }
         if !self.ended.insert(task) {
             return Err(format!("the end of task {task} is told twice"));
+        }
+        if self.given_up.contains(&task) && *outcome != TaskOutcome::Cancelled {
+            return Err(format!("task {task} was given up, and ended as {outcome:?}"));
         }
         match outcome {
             TaskOutcome::Succeeded { attempt, executor: _ } => {
@@ -235,5 +266,49 @@ impl Tasks {
             None => Ok(()),
             Some(task) => Err(format!("a driver is done, and the end of task {task} was never told")),
         }
+    }
+}
+
+/// What one driver was asked.
+#[derive(Debug, Default)]
+pub(crate) struct Questions {
+    last: u64,
+    open: BTreeMap<QuestionId, Asked>,
+}
+
+/// A question that is not answered.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Asked {
+    pub(crate) number: QuestionId,
+    question: Question,
+    /// When, in milliseconds.
+    pub(crate) at: u64,
+}
+
+impl Questions {
+    /// A number that was never used.
+    pub(crate) fn next(&mut self) -> QuestionId {
+        self.last += 1;
+        QuestionId(self.last)
+    }
+
+    pub(crate) fn ask(&mut self, number: QuestionId, question: Question, at: u64) {
+        self.open.insert(number, Asked { number, question, at });
+    }
+
+    /// An answer comes: what was asked.
+    pub(crate) fn answer(&mut self, number: QuestionId) -> Result<Question, String> {
+        let asked = self.open.remove(&number);
+        asked
+            .map(|asked| asked.question)
+            .ok_or_else(|| format!("question {number} is answered, and was not open"))
+    }
+
+    pub(crate) fn is_open(&self, number: QuestionId) -> bool {
+        self.open.contains_key(&number)
+    }
+
+    pub(crate) fn oldest(&self) -> Option<Asked> {
+        self.open.values().min_by_key(|asked| asked.at).copied()
     }
 }

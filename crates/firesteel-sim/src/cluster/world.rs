@@ -232,15 +232,22 @@ impl World {
         }
         self.coverage.events += 1;
         self.count_event(&event);
-        if let (NodeEvent::Driver(driver::Event::OutputConsumed { attempt, bytes }), Some(body)) =
-            (&event, self.driver_mut(node))
-        {
-            body.tasks.consume(*attempt, *bytes);
+        let now = self.now;
+        if let (NodeEvent::Driver(event), Some(body)) = (&event, self.driver_mut(node)) {
+            body.hear(event, now);
         }
         if self.trace.is_some() {
             let name = self.node(node).body.name();
             self.remark(format!("{name} <- {event:?}"));
         }
+        let heard = match &event {
+            NodeEvent::Driver(event @ (driver::Event::CancelTask { .. } | driver::Event::Ask { .. })) => {
+                Some(event.clone())
+            }
+            NodeEvent::Driver(_) | NodeEvent::Master(_) | NodeEvent::Worker(_) | NodeEvent::Executor(_) => {
+                None
+            }
+        };
         let seen = match &event {
             NodeEvent::Master(event) => Some(event.clone()),
             NodeEvent::Worker(_) | NodeEvent::Driver(_) | NodeEvent::Executor(_) => None,
@@ -269,6 +276,9 @@ impl World {
             self.turn(node, entry);
         }
         self.perform(node, effects);
+        if let Some(event) = heard {
+            self.check_heard(node, &event);
+        }
         self.check(node);
         self.set_alarm(node);
     }

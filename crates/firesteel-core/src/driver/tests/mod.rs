@@ -2,8 +2,10 @@
 
 mod application;
 mod bench;
+mod cancel;
 mod losses;
 mod output;
+mod questions;
 mod targets;
 mod tasks;
 mod walk;

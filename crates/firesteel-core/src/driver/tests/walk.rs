@@ -1,6 +1,6 @@
 //! Whatever comes, in whatever order: the invariants hold, and each task ends once.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::bench::*;
-use crate::driver::{Effect, Event, Inbound, Outbound};
+use crate::driver::{Effect, Event, Inbound, Outbound, Question, QuestionId, TaskOutcome};
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, ExecutorState, ExecutorToDriver, LossReason, MasterToDriver, Stream,
@@ -20,6 +20,7 @@ use crate::process::ExitStatus;
 struct Dice {
     rng: ChaCha8Rng,
     next_task: u64,
+    next_question: u64,
     /// Attempts that were launched, and by which connection.
     launched: Vec<(PeerId, AttemptId)>,
 }
@@ -80,7 +81,17 @@ impl Dice {
                 let executor = ExecutorId(id + self.next_task as u32 / 20);
                 master_says(MasterToDriver::ExecutorUpdated { executor, state, lost_host: None })
             }
-            94..97 => Event::Deadline,
+            94..96 => Event::Deadline,
+            96 if self.roll(3) == 0 => {
+                self.next_question += 1;
+                let question = [Question::Look, Question::Explain][self.roll(2) as usize];
+                Event::Ask { number: QuestionId(self.next_question), question }
+            }
+            96 => {
+                let waiting = TaskId(self.next_task.saturating_sub(u64::from(self.roll(4))));
+                let task = if self.roll(2) == 0 { waiting } else { self.launched().1.task };
+                Event::CancelTask { task }
+            }
             97 => Event::Disconnected { peer: MASTER },
             98 => Event::Connected { peer: MASTER, master: master("m1") },
             _ if self.roll(40) == 0 => match self.roll(3) {
@@ -105,6 +116,9 @@ fn master_says(message: MasterToDriver) -> Event {
 struct Ledger {
     /// Tasks that were submitted and have not ended, each with its live attempt.
     open: BTreeMap<TaskId, Option<AttemptId>>,
+    /// Tasks that were given up.
+    cancelled: BTreeSet<TaskId>,
+    answers: BTreeSet<QuestionId>,
     ended: usize,
     retried: usize,
     done: usize,
@@ -123,6 +137,7 @@ impl Ledger {
                 ..
             } => {
                 let live = self.open.get_mut(&attempt.task).expect("only open tasks are launched");
+                assert!(!self.cancelled.contains(&attempt.task), "{attempt} was given up and is launched");
                 assert_eq!(live.replace(*attempt), None, "two live attempts of one task");
             }
             Effect::DiscardOutput { attempt } => {
@@ -131,7 +146,12 @@ impl Ledger {
                 self.retried += 1;
             }
             Effect::Output { attempt, .. } => assert_eq!(self.open[&attempt.task], Some(*attempt)),
-            Effect::TaskEnded { task, .. } => {
+            Effect::Answer { number, .. } => {
+                assert!(self.answers.insert(*number), "question {number} is answered twice");
+            }
+            Effect::TaskEnded { task, outcome } => {
+                let given_up = self.cancelled.contains(task);
+                assert!(!given_up || *outcome == TaskOutcome::Cancelled, "task {task}: {outcome:?}");
                 assert!(self.open.remove(task).is_some(), "task {task} ends twice");
                 self.ended += 1;
             }
@@ -149,7 +169,7 @@ fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
     let (mut ended, mut retried, mut done) = (0, 0, 0);
     for seed in 0..60 {
         let rng = ChaCha8Rng::seed_from_u64(seed);
-        let mut dice = Dice { rng, next_task: 0, launched: Vec::new() };
+        let mut dice = Dice { rng, next_task: 0, next_question: 0, launched: Vec::new() };
         let (mut bench, mut ledger) = (Bench::registered(), Ledger::default());
         for _ in 0..1500 {
             let event = dice.event();
@@ -159,6 +179,11 @@ fn whatever_comes_the_invariants_hold_and_each_task_ends_once() {
                 ledger.submitted(*task);
             } else if matches!(event, Event::Submit { .. }) {
                 continue;
+            }
+            if let Event::CancelTask { task } = &event
+                && ledger.open.contains_key(task)
+            {
+                ledger.cancelled.insert(*task);
             }
             bench.now = bench.now + Duration::from_millis(u64::from(dice.roll(400)));
             for effect in bench.apply(event) {
