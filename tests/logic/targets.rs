@@ -148,6 +148,7 @@ impl Pair {
             | driver::Effect::Output { .. }
             | driver::Effect::DiscardOutput { .. }
             | driver::Effect::TaskEnded { .. }
+            | driver::Effect::Answer { .. }
             | driver::Effect::Done(_)
             | driver::Effect::Note(_) => {}
         }
