@@ -5,14 +5,20 @@
 
 pub mod application;
 pub mod duration;
+pub mod java_options;
 pub mod key;
 pub mod keys;
 pub mod master;
 pub mod origin;
 pub mod properties;
+pub mod properties_file;
 pub mod reference;
 pub mod resources;
 pub mod size;
+pub mod sources;
+pub mod sparks;
+pub mod standing;
+pub mod variables;
 pub mod worker;
 
 pub use application::ApplicationSettings;

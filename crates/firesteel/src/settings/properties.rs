@@ -8,9 +8,9 @@ use firesteel_placement::{Cores, MiB};
 use super::origin::Origin;
 use super::{duration, key, keys, size};
 
-/// The properties of a daemon or an application, by key.
+/// The properties of a daemon or an application, by key: what counts, and then what that beats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Properties(BTreeMap<String, Property>);
+pub struct Properties(BTreeMap<String, Vec<Property>>);
 
 /// A value, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,36 +87,57 @@ impl Properties {
     /// # Errors
     /// The first that is not `key=value`.
     pub fn parse<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self, SettingError> {
-        let pair = |text: &str| match text.split_once('=') {
-            Some((key, value)) if !key.trim().is_empty() => {
-                let property = Property { value: value.trim().to_owned(), origin: Origin::Conf };
-                Ok((key.trim().to_owned(), property))
+        let mut properties = Self::default();
+        for text in pairs {
+            match text.split_once('=') {
+                Some((key, value)) if !key.trim().is_empty() => {
+                    properties.set(key.trim(), value.trim(), Origin::Conf);
+                }
+                Some(_) | None => return Err(SettingError::NoPair { text: text.to_owned() }),
             }
-            Some(_) | None => Err(SettingError::NoPair { text: text.to_owned() }),
-        };
-        pairs.into_iter().map(pair).collect::<Result<_, _>>().map(Self)
+        }
+        Ok(properties)
     }
 
-    /// Sets a property, whatever it was before.
+    /// Sets a property, above whatever it was before.
     pub fn set(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
-        self.0.insert(key.to_owned(), Property { value: value.into(), origin });
+        self.0.entry(key.to_owned()).or_default().insert(0, Property { value: value.into(), origin });
+    }
+
+    /// Sets a property, below whatever it was before.
+    pub fn set_weaker(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
+        self.0.entry(key.to_owned()).or_default().push(Property { value: value.into(), origin });
     }
 
     /// A value as it was given.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
-        self.0.get(key).map(|property| property.value.as_str())
+        self.property(key).map(|property| property.value.as_str())
     }
 
     /// Where a value comes from.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<&Origin> {
-        self.0.get(key).map(|property| &property.origin)
+        self.property(key).map(|property| &property.origin)
+    }
+
+    /// Values that do not count, since another beats them, the strongest first.
+    pub fn beaten(&self, key: &str) -> impl Iterator<Item = &Property> {
+        self.0.get(key).into_iter().flatten().skip(1)
     }
 
     /// Every property.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.0.iter().map(|(key, property)| (key.as_str(), property.value.as_str()))
+        self.each().map(|(key, property)| (key, property.value.as_str()))
+    }
+
+    /// Every property, with its origin.
+    pub fn each(&self) -> impl Iterator<Item = (&str, &Property)> {
+        self.0.iter().filter_map(|(key, all)| Some((key.as_str(), all.first()?)))
+    }
+
+    fn property(&self, key: &str) -> Option<&Property> {
+        self.0.get(key)?.first()
     }
 
     /// Every property of a family, by what stands in the place of `NAME` in its row of the table.
@@ -146,7 +167,7 @@ impl Properties {
         expected: &'static str,
         read: impl FnOnce(&str) -> Option<T>,
     ) -> Result<Option<T>, SettingError> {
-        let Some(Property { value, origin }) = self.0.get(key) else { return Ok(None) };
+        let Some(Property { value, origin }) = self.property(key) else { return Ok(None) };
         let error = || SettingError::Value {
             key: key.to_owned(),
             value: value.clone(),

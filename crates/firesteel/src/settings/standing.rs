@@ -1,0 +1,182 @@
+//! What comes of each property that somebody has set.
+
+use std::fmt;
+
+use super::key::{Key, Reader};
+use super::origin::Origin;
+use super::properties::Property;
+use super::sparks::{self, Verdict};
+use super::{Properties, keys};
+
+/// What comes of a property.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is read.
+    Read(&'static Key),
+    /// Others read it.
+    Others(&'static Key),
+    /// It is about something that Firesteel is not, for this reason.
+    NotOurs(&'static str),
+    /// It asks for what happens here anyway.
+    Harmless,
+    /// It asks for something that Firesteel does not do, for this reason.
+    NoEffect(&'static str),
+    /// It asks for protection that Firesteel does not have: nothing starts with it.
+    Refused(&'static str),
+    /// Firesteel knows no such property.
+    Unknown,
+}
+
+/// A property with which nothing starts.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{key}={value} ({origin}) cannot be honoured: {why}")]
+pub struct Refusal {
+    /// The property.
+    pub key: String,
+    /// Its value.
+    pub value: String,
+    /// Where that comes from.
+    pub origin: Origin,
+    /// Why.
+    pub why: &'static str,
+}
+
+impl Standing {
+    /// What comes of the property for this reader.
+    #[must_use]
+    pub fn of(name: &str, value: &str, reader: Reader) -> Self {
+        if let Some(key) = keys::find(name) {
+            return if key.readers.contains(&reader) { Self::Read(key) } else { Self::Others(key) };
+        }
+        let Some(row) = sparks::find(name) else { return Self::Unknown };
+        if row.harmless.contains(&value.to_ascii_lowercase().as_str()) {
+            return Self::Harmless;
+        }
+        match row.verdict {
+            Verdict::NotOurs => Self::NotOurs(row.why),
+            Verdict::NoEffect => Self::NoEffect(row.why),
+            Verdict::Refused => Self::Refused(row.why),
+        }
+    }
+}
+
+/// Why, in words.
+impl fmt::Display for Standing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Read(key) => f.write_str(key.meaning()),
+            Self::Others(key) => {
+                let readers: Vec<_> = key.readers.iter().map(|reader| reader.described()).collect();
+                write!(f, "read by {}", readers.join(" and "))
+            }
+            Self::NotOurs(why) | Self::NoEffect(why) | Self::Refused(why) => f.write_str(why),
+            Self::Harmless => f.write_str("that is so in Firesteel anyway"),
+            Self::Unknown => f.write_str("Firesteel knows no such property: is it misspelt?"),
+        }
+    }
+}
+
+/// The first property with which nothing may start.
+///
+/// # Errors
+/// There is one.
+pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refusal> {
+    for (key, Property { value, origin }) in properties.each() {
+        if let Standing::Refused(why) = Standing::of(key, value, reader) {
+            let (key, value, origin) = (key.to_owned(), value.clone(), origin.clone());
+            return Err(Refusal { key, value, origin, why });
+        }
+    }
+    Ok(())
+}
+
+/// Warns of every property that has no effect. What is about something else is worth a warning only to who wrote it
+/// for this command: a file may be Spark's too.
+pub fn warn(properties: &Properties, reader: Reader) {
+    for (key, Property { value, origin }) in properties.each() {
+        let standing = Standing::of(key, value, reader);
+        match standing {
+            Standing::Read(_) | Standing::Others(_) | Standing::Harmless | Standing::Refused(_) => {}
+            Standing::NoEffect(_) | Standing::Unknown => {
+                tracing::warn!("{key}={value} ({origin}) has no effect: {standing}");
+            }
+            Standing::NotOurs(_) if origin.is_command_line() => {
+                tracing::warn!("{key}={value} ({origin}) has no effect: {standing}");
+            }
+            Standing::NotOurs(_) => tracing::debug!("{key}={value} ({origin}) has no effect: {standing}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What Spark's standalone documentation and classes have, with * for a family: every name has its standing.
+    const LISTED: &str = "\
+        spark.deploy.recoveryMode spark.deploy.recoveryDirectory spark.deploy.recoveryCompressionCodec \
+        spark.deploy.recoveryMode.factory spark.deploy.recoverySerializationFilter spark.deploy.recoveryTimeout \
+        spark.deploy.zookeeper.url spark.deploy.zookeeper.dir spark.deploy.retainedApplications \
+        spark.deploy.retainedDrivers spark.dead.worker.persistence spark.deploy.maxExecutorRetries \
+        spark.deploy.spreadOutApps spark.deploy.spreadOut spark.deploy.spreadOutDrivers \
+        spark.deploy.workerSelectionPolicy spark.deploy.defaultCores spark.deploy.maxDrivers \
+        spark.deploy.appNumberModulo spark.deploy.appIdPattern spark.deploy.driverIdPattern spark.worker.timeout \
+        spark.master.rest.enabled spark.master.rest.port spark.master.rest.host spark.master.rest.maxThreads \
+        spark.master.rest.virtualThread.enabled spark.master.rest.filters spark.master.rest.allowedAppResourcePatterns \
+        spark.master.rest.maxRequestBodySize spark.master.ui.port spark.master.ui.title \
+        spark.master.ui.historyServerUrl spark.master.ui.decommission.allow.mode spark.master.ui.visibleEnvVarPrefixes \
+        spark.master.useAppNameAsAppId.enabled spark.master.useDriverIdAsAppName.enabled spark.ui.reverseProxy \
+        spark.ui.reverseProxyUrl spark.ui.killEnabled spark.decommission.enabled spark.port.maxRetries \
+        spark.worker.initialRegistrationRetries spark.worker.maxRegistrationRetries \
+        spark.worker.preferConfiguredMasterAddress spark.worker.idPattern spark.worker.cleanup.enabled \
+        spark.worker.cleanup.interval spark.worker.cleanup.appDataTtl spark.worker.driverTerminateTimeout \
+        spark.worker.executorStateSync.maxAttempts spark.worker.decommission.signal spark.worker.resourcesFile \
+        spark.worker.resource.gpu.amount spark.worker.resource.gpu.discoveryScript spark.worker.ui.port \
+        spark.worker.ui.retainedExecutors spark.worker.ui.retainedDrivers \
+        spark.worker.ui.compressedLogFileLengthCacheSize spark.executor.logs.rolling.strategy \
+        spark.executor.logs.rolling.time.interval spark.executor.logs.rolling.maxSize \
+        spark.executor.logs.rolling.maxRetainedFiles spark.executor.logs.rolling.enableCompression \
+        spark.storage.cleanupFilesAfterExecutorExit spark.shuffle.service.enabled spark.shuffle.service.port \
+        spark.shuffle.service.db.enabled spark.shuffle.service.db.backend spark.cores.max spark.executor.cores \
+        spark.executor.memory spark.driver.memory spark.driver.cores spark.driver.supervise spark.executor.instances \
+        spark.executor.memoryOverhead spark.dynamicAllocation.enabled spark.dynamicAllocation.minExecutors \
+        spark.standalone.submit.waitAppCompletion spark.standalone.submit.filterEnvironment \
+        spark.standalone.executorRemoveDelayOnDisconnection spark.scheduler.minRegisteredResourcesRatio \
+        spark.scheduler.maxRegisteredResourcesWaitingTime spark.authenticate spark.authenticate.secret \
+        spark.ssl.enabled spark.ssl.rpc.enabled spark.locality.wait spark.locality.wait.node \
+        spark.excludeOnFailure.enabled spark.speculation spark.files spark.archives spark.task.resource.gpu.amount";
+
+    #[test]
+    fn every_property_of_spark_standalone_has_its_standing() {
+        for name in LISTED.split_whitespace() {
+            for reader in Reader::ALL {
+                assert_ne!(Standing::of(name, "x", reader), Standing::Unknown, "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_property_is_read_by_those_whom_it_is_for() {
+        let of = |reader| Standing::of("spark.cores.max", "4", reader);
+        assert!(matches!(of(Reader::Application), Standing::Read(_)));
+        assert_eq!(of(Reader::Worker).to_string(), "read by an application");
+        let engine = Standing::of("spark.sql.shuffle.partitions", "8", Reader::Master);
+        assert!(matches!(engine, Standing::NotOurs(_)));
+        assert_eq!(Standing::of("spark.colour", "red", Reader::Master), Standing::Unknown);
+        assert_eq!(Standing::of("firesteel.colour", "red", Reader::Master), Standing::Unknown);
+    }
+
+    #[test]
+    fn what_asks_for_protection_is_refused_and_its_absence_is_not() {
+        let properties = |pair: &str| Properties::parse([pair]).expect("it is a pair");
+        for key in ["spark.authenticate", "spark.ssl.rpc.enabled", "spark.network.crypto.enabled"] {
+            let asked = properties(&format!("{key}=true"));
+            let refusal = refuse_danger(&asked, Reader::Worker).expect_err(key).to_string();
+            assert!(refusal.starts_with(&format!("{key}=true (--conf) cannot be honoured: ")), "{refusal}");
+            assert_eq!(refuse_danger(&properties(&format!("{key}=False")), Reader::Worker), Ok(()));
+        }
+        let state = Standing::of("spark.deploy.recoveryMode", "ZOOKEEPER", Reader::Master);
+        assert!(matches!(state, Standing::NoEffect(_)));
+        assert_eq!(Standing::of("spark.deploy.recoveryMode", "NONE", Reader::Master), Standing::Harmless);
+    }
+}

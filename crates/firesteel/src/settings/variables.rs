@@ -1,0 +1,176 @@
+//! The variables of the environment that Spark's users know: which count here, and why the others do not.
+
+use std::collections::BTreeMap;
+
+use super::key::Reader;
+use super::keys;
+
+/// The environment of a process, without variables that are empty: those count as unset.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment(BTreeMap<String, String>);
+
+/// One variable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Variable {
+    /// Its name.
+    pub name: &'static str,
+    /// Who would read it.
+    pub readers: &'static [Reader],
+    /// What it does here.
+    pub role: Role,
+    /// What it is for; for one that is ignored, why.
+    pub meaning: &'static str,
+}
+
+/// What a variable does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// It stands for a flag, which is stronger.
+    Flag(&'static str),
+    /// It stands for a property where that is set nowhere else.
+    Property(&'static str),
+    /// It holds `-D` options, which are properties.
+    Options,
+    /// It says where files are.
+    Place,
+    /// Nothing.
+    Ignored,
+}
+
+impl Environment {
+    /// This process's. What is not UTF-8 is read as far as it is.
+    #[must_use]
+    pub fn of_this_process() -> Self {
+        std::env::vars_os()
+            .map(|(name, value)| (name.to_string_lossy().into_owned(), value.to_string_lossy().into_owned()))
+            .collect()
+    }
+
+    /// A variable's value, which is not empty.
+    #[must_use]
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.0.get(name).map(String::as_str)
+    }
+}
+
+impl FromIterator<(String, String)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (String, String)>>(variables: I) -> Self {
+        Self(variables.into_iter().filter(|(_, value)| !value.is_empty()).collect())
+    }
+}
+
+const MASTER: &[Reader] = &[Reader::Master];
+const WORKER: &[Reader] = &[Reader::Worker];
+const DAEMONS: &[Reader] = &[Reader::Master, Reader::Worker];
+const APPLICATION: &[Reader] = &[Reader::Application];
+const ALL: &[Reader] = &Reader::ALL;
+
+const fn row(name: &'static str, readers: &'static [Reader], role: Role, meaning: &'static str) -> Variable {
+    Variable { name, readers, role, meaning }
+}
+
+const NO_SCRIPT: &str = "Firesteel has no start scripts: start each daemon yourself, or by a service manager";
+const NO_JVM: &str = "there is no JVM here";
+const NO_PAGES: &str = "Firesteel has no web pages yet";
+
+/// Every variable that Firesteel reads, and those of Spark's that it does not. Where several stand for one flag,
+/// the first that is set counts.
+pub const TABLE: &[Variable] = &[
+    row("SPARK_MASTER_HOST", MASTER, Role::Flag("--host"), "the name or address to listen on"),
+    row("SPARK_MASTER_PORT", MASTER, Role::Flag("--port"), "the port to listen on"),
+    row("SPARK_WORKER_HOST", WORKER, Role::Flag("--host"), "the name or address to listen on"),
+    row("SPARK_WORKER_PORT", WORKER, Role::Flag("--port"), "the port to listen on"),
+    row("SPARK_WORKER_CORES", WORKER, Role::Flag("--cores"), "cores to give to executors"),
+    row("SPARK_WORKER_MEMORY", WORKER, Role::Flag("--memory"), "memory to give to executors"),
+    row("SPARK_WORKER_DIR", WORKER, Role::Flag("--work-dir"), "where executors run"),
+    row("SPARK_LOCAL_HOSTNAME", DAEMONS, Role::Flag("--host"), "the name of this machine"),
+    row("SPARK_LOCAL_IP", DAEMONS, Role::Flag("--host"), "the address of this machine to listen on"),
+    row(
+        "SPARK_LOCAL_IP",
+        APPLICATION,
+        Role::Property(keys::DRIVER_HOST),
+        "the address of this machine to listen on",
+    ),
+    row("MASTER", APPLICATION, Role::Property(keys::MASTER), "the Master"),
+    row("SPARK_EXECUTOR_CORES", APPLICATION, Role::Property(keys::EXECUTOR_CORES), "cores of one executor"),
+    row(
+        "SPARK_EXECUTOR_MEMORY",
+        APPLICATION,
+        Role::Property(keys::EXECUTOR_MEMORY),
+        "memory of one executor",
+    ),
+    row("SPARK_DAEMON_JAVA_OPTS", DAEMONS, Role::Options, "-D options for every daemon"),
+    row(
+        "SPARK_MASTER_OPTS",
+        MASTER,
+        Role::Options,
+        "-D options for a Master, which beat SPARK_DAEMON_JAVA_OPTS",
+    ),
+    row(
+        "SPARK_WORKER_OPTS",
+        WORKER,
+        Role::Options,
+        "-D options for a Worker, which beat SPARK_DAEMON_JAVA_OPTS",
+    ),
+    row("SPARK_CONF_DIR", ALL, Role::Place, "the directory with spark-defaults.conf"),
+    row(
+        "SPARK_HOME",
+        ALL,
+        Role::Place,
+        "where conf is without SPARK_CONF_DIR, and a Worker's work without --work-dir",
+    ),
+    row("SPARK_MASTER_WEBUI_PORT", MASTER, Role::Ignored, NO_PAGES),
+    row("SPARK_WORKER_WEBUI_PORT", WORKER, Role::Ignored, NO_PAGES),
+    row("SPARK_PUBLIC_DNS", ALL, Role::Ignored, "it names web pages, and Firesteel has none yet: see --host"),
+    row("SPARK_WORKER_INSTANCES", WORKER, Role::Ignored, NO_SCRIPT),
+    row("SPARK_DAEMON_MEMORY", DAEMONS, Role::Ignored, NO_JVM),
+    row("SPARK_DAEMON_CLASSPATH", DAEMONS, Role::Ignored, NO_JVM),
+    row("SPARK_DRIVER_MEMORY", APPLICATION, Role::Ignored, NO_JVM),
+    row(
+        "SPARK_LOCAL_DIRS",
+        ALL,
+        Role::Ignored,
+        "Firesteel needs no directories for shuffles; executors inherit the variable",
+    ),
+    row("SPARK_LOG_DIR", DAEMONS, Role::Ignored, "the log goes to standard error: redirect it"),
+    row("SPARK_LOG_MAX_FILES", DAEMONS, Role::Ignored, "the log goes to standard error: redirect it"),
+    row("SPARK_PID_DIR", DAEMONS, Role::Ignored, NO_SCRIPT),
+    row("SPARK_IDENT_STRING", DAEMONS, Role::Ignored, NO_SCRIPT),
+    row("SPARK_NICENESS", DAEMONS, Role::Ignored, "start the daemon with nice"),
+    row("SPARK_NO_DAEMONIZE", DAEMONS, Role::Ignored, "daemons stay in the foreground anyway"),
+    row("SPARK_SSH_FOREGROUND", DAEMONS, Role::Ignored, NO_SCRIPT),
+    row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
+    row("HADOOP_CONF_DIR", ALL, Role::Ignored, "Firesteel reads no Hadoop configuration"),
+    row("YARN_CONF_DIR", ALL, Role::Ignored, "Firesteel reads no Hadoop configuration"),
+];
+
+/// The rows of the reader.
+pub fn of(reader: Reader) -> impl Iterator<Item = &'static Variable> {
+    TABLE.iter().filter(move |variable| variable.readers.contains(&reader))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_empty_variable_counts_as_unset() {
+        let pairs = [("A", ""), ("B", "1")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let environment = Environment::from_iter(pairs);
+        assert_eq!((environment.get("A"), environment.get("B")), (None, Some("1")));
+    }
+
+    /// The list is standalone's documentation's.
+    #[test]
+    fn every_variable_of_spark_standalone_is_honoured_or_ignored_for_a_reason() {
+        let listed = "SPARK_HOME SPARK_CONF_DIR SPARK_MASTER_HOST SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT \
+            SPARK_MASTER_OPTS SPARK_WORKER_CORES SPARK_WORKER_MEMORY SPARK_WORKER_PORT SPARK_WORKER_WEBUI_PORT \
+            SPARK_WORKER_DIR SPARK_WORKER_OPTS SPARK_WORKER_INSTANCES SPARK_DAEMON_MEMORY SPARK_DAEMON_JAVA_OPTS \
+            SPARK_DAEMON_CLASSPATH SPARK_LOCAL_DIRS SPARK_LOCAL_IP SPARK_PUBLIC_DNS SPARK_LOG_DIR SPARK_LOG_MAX_FILES \
+            SPARK_PID_DIR SPARK_IDENT_STRING SPARK_NICENESS SPARK_NO_DAEMONIZE SPARK_SSH_FOREGROUND HADOOP_CONF_DIR \
+            YARN_CONF_DIR MASTER";
+        for name in listed.split_whitespace() {
+            assert!(TABLE.iter().any(|variable| variable.name == name), "{name}");
+        }
+    }
+}
