@@ -29,11 +29,10 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(30);
 pub(crate) fn firesteel() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
     // What the tests' own environment says does not count.
-    for name in ["RUST_LOG", "MASTER", "SPARK_MASTER_HOST", "SPARK_MASTER_PORT", "SPARK_WORKER_HOST"] {
-        command.env_remove(name);
-    }
-    for name in ["SPARK_WORKER_PORT", "SPARK_WORKER_CORES", "SPARK_WORKER_MEMORY", "SPARK_WORKER_DIR"] {
-        command.env_remove(name);
+    for (name, _) in std::env::vars() {
+        if name.starts_with("SPARK_") || ["RUST_LOG", "MASTER", "NO_COLOR"].contains(&name.as_str()) {
+            command.env_remove(name);
+        }
     }
     command
 }

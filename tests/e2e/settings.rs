@@ -1,8 +1,11 @@
 //! Settings as their users meet them: files, variables, flags, and what beats what.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use firesteel::settings::reference;
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, firesteel, run};
 
 /// `UPDATE_GOLDEN=1` writes it anew.
 #[test]
@@ -14,4 +17,138 @@ fn the_page_of_settings_is_the_table_of_properties() {
     }
     let recorded = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(recorded == found, "docs/SETTINGS.md is not what the table says: UPDATE_GOLDEN=1 writes it anew");
+}
+
+/// A directory with a `spark-defaults.conf` of that text.
+fn conf(text: &str) -> TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(directory.path().join("spark-defaults.conf"), text).expect("it can be written");
+    directory
+}
+
+fn file(directory: &TempDir) -> PathBuf {
+    directory.path().join("spark-defaults.conf")
+}
+
+#[test]
+fn a_daemon_reads_the_default_file_and_says_what_has_no_effect() {
+    let directory = conf("spark.worker.timeout 7s\nspark.deploy.recoveryMode ZOOKEEPER\nspark.sql.ansi.enabled true\n");
+    let mut command = firesteel();
+    command.args(["master", "--port", "0"]).env("SPARK_CONF_DIR", directory.path());
+    let master = Daemon::start(&mut command);
+    let line = master.wait_for_line(&["WARN", "spark.deploy.recoveryMode=ZOOKEEPER"]);
+    assert!(line.contains(&format!("({} line 2)", file(&directory).display())), "{line}");
+    assert!(!master.log().contains("spark.sql"), "a file may be Spark's too: {}", master.log());
+}
+
+#[test]
+fn nothing_starts_with_a_setting_that_asks_for_protection() {
+    let directory = conf("spark.authenticate true\n");
+    for arguments in [
+        &["master", "--port", "0"][..],
+        &["worker", "--port", "0", "spark://127.0.0.1:1"],
+        &["map", "--", "true", ":::", "a"],
+    ] {
+        let done = run(firesteel().args(arguments).env("SPARK_CONF_DIR", directory.path()));
+        assert_eq!(done.code(), 78, "{done}");
+        assert!(done.stderr.contains("spark.authenticate=true"), "{done}");
+        assert!(done.stderr.contains("Firesteel has no authentication"), "{done}");
+    }
+    let flag = run(firesteel().args(["master", "--conf", "spark.authenticate=true"]));
+    assert_eq!(flag.code(), 2, "{flag}");
+}
+
+#[test]
+fn a_bad_value_in_a_file_is_told_with_its_line_and_exit_code_78() {
+    let directory = conf("\n# cores\nspark.task.cpus lots\n");
+    let done = run(firesteel().args(["map", "--properties-file"]).arg(file(&directory)).args(["--", "true"]));
+    assert_eq!(done.code(), 78, "{done}");
+    let expected = format!("spark.task.cpus cannot be \"lots\" ({} line 3): write", file(&directory).display());
+    assert!(done.stderr.contains(&expected), "{done}");
+    let none = run(firesteel().args(["master", "--properties-file", "/no/such.conf"]));
+    assert_eq!(none.code(), 78, "{none}");
+    assert!(none.stderr.contains("cannot read the properties file /no/such.conf: No such file"), "{none}");
+}
+
+#[test]
+fn a_submitted_command_reads_file_conf_and_flags_each_stronger_than_the_former() {
+    let directory = conf("spark.task.cpus 2\nspark.executor.cores 2\nspark.executorEnv.COLOUR red\n");
+    let cores = |arguments: &[&str]| {
+        let mut command = firesteel();
+        command.args(["map", "--master", "local-cluster[1,4,1024]"]).args(arguments);
+        command.args(["--", "sh", "-c", "echo $FIRESTEEL_CORES", "sh", ":::", "a"]);
+        let done = run(command.env("SPARK_CONF_DIR", directory.path()));
+        assert_eq!(done.code(), 0, "{done}");
+        done.stdout.trim().to_owned()
+    };
+    assert_eq!(cores(&[]), "2");
+    assert_eq!(cores(&["--conf", "spark.executor.cores=3"]), "3");
+    assert_eq!(cores(&["--conf", "spark.executor.cores=3", "--executor-cores", "4"]), "4");
+    let named = directory.path().join("named.conf");
+    std::fs::write(&named, "spark.executor.cores = 1\n").expect("it can be written");
+    let named = named.to_str().expect("it is UTF-8");
+    assert_eq!(cores(&["--properties-file", named]), "1", "it replaces spark-defaults.conf");
+    let both = ["--properties-file", named, "--load-spark-defaults", "--executor-cores", "2"];
+    assert_eq!(cores(&both), "2");
+}
+
+#[test]
+fn the_daemons_of_a_local_cluster_have_the_applications_properties() {
+    let done = run(firesteel().args([
+        "--verbose",
+        "map",
+        "--master",
+        "local-cluster[1,1,512]",
+        "--conf",
+        "spark.worker.timeout=soon",
+        "--",
+        "true",
+        ":::",
+        "a",
+    ]));
+    assert_eq!(done.code(), 1, "{done}");
+    assert!(done.stderr.contains("spark.worker.timeout cannot be \"soon\""), "{done}");
+}
+
+#[test]
+fn an_empty_variable_counts_as_unset_and_a_wrong_one_is_named() {
+    let mut command = firesteel();
+    command.args(["master", "-h", "127.0.0.78"]).env("SPARK_MASTER_PORT", "").env("SPARK_MASTER_HOST", "");
+    let master = Daemon::start(&mut command);
+    assert_eq!(master.url(), "spark://127.0.0.78:7077");
+    for (name, value, words) in [
+        ("SPARK_MASTER_PORT", "x", "firesteel: $SPARK_MASTER_PORT cannot be \"x\": write a port"),
+        ("SPARK_MASTER_HOST", "a b", "firesteel: $SPARK_MASTER_HOST cannot be \"a b\": write a name"),
+        ("SPARK_MASTER_OPTS", "-Dspark.worker.timeout=x", "(-D in $SPARK_MASTER_OPTS): write"),
+        ("SPARK_DAEMON_JAVA_OPTS", "'", "$SPARK_DAEMON_JAVA_OPTS cannot be \"'\": a quote"),
+    ] {
+        let done = run(firesteel().arg("master").env(name, value));
+        assert_eq!(done.code(), 78, "{done}");
+        assert!(done.stderr.contains(words), "{done}");
+    }
+}
+
+#[test]
+fn status_asks_the_master_that_map_would_use() {
+    let master = Daemon::master(&[]);
+    let directory = conf(&format!("spark.master {}\n", master.url()));
+    let status = |variables: &[(&str, &str)]| {
+        let mut command = firesteel();
+        command.arg("status").envs(variables.iter().copied());
+        run(&mut command)
+    };
+    let conf = directory.path().to_str().expect("it is UTF-8");
+    for variables in [
+        &[("MASTER", master.url())][..],
+        &[("SPARK_CONF_DIR", conf)],
+        // As for spark-submit, the file is stronger than the variable.
+        &[("SPARK_CONF_DIR", conf), ("MASTER", "spark://127.0.0.1:1")],
+    ] {
+        let done = status(variables);
+        assert_eq!(done.code(), 0, "{done}");
+        assert!(done.stdout.contains(master.url()), "{done}");
+    }
+    let wrong = status(&[("MASTER", "spark://nowhere")]);
+    assert_eq!(wrong.code(), 78, "{wrong}");
+    assert!(wrong.stderr.contains("the Master of $MASTER: \"nowhere\" has no usable port"), "{wrong}");
 }

@@ -51,7 +51,6 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     let Options { address, properties, announcement, life } = options;
     // Settings are looked at before anything is done.
     crate::settings::master::config(&properties, String::new())?;
-    properties.warn_of_unknown();
     daemon::raise_open_files();
     let requests = life.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;

@@ -2,6 +2,10 @@
 
 use clap::Args;
 use firesteel::net::{self, CallError};
+use firesteel::settings::properties::Property;
+use firesteel::settings::sources::{Files, Sources};
+use firesteel::settings::variables::Environment;
+use firesteel::settings::{Origin, Reader, keys};
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::{ClientToMaster, MasterToClient};
 use firesteel_core::wire::Role;
@@ -13,8 +17,9 @@ use super::exit::{Exit, Failure};
 #[derive(Clone, Debug, Args)]
 pub(super) struct Masters {
     /// The Master: spark://HOST:PORT[,HOST:PORT..]; of several, the first that answers
-    #[arg(long, env = "MASTER", default_value = "spark://127.0.0.1:7077", value_name = "URL")]
-    master: String,
+    /// [default: spark.master in spark-defaults.conf, $MASTER, or spark://127.0.0.1:7077]
+    #[arg(long, value_name = "URL")]
+    master: Option<String>,
 }
 
 /// A cluster that can be asked.
@@ -36,9 +41,27 @@ fn list(errors: &[CallError]) -> String {
 impl Masters {
     /// The cluster, for a command of that name. A URL that is none is wrong usage.
     pub(super) fn cluster(&self, command: &str) -> Result<Cluster, Failure> {
-        let masters = parse_masters(&self.master)
-            .map_err(|error| Failure::of(Exit::Usage, format!("--master: {error}")))?;
+        let masters = self.masters(Environment::of_this_process())?;
         Ok(Cluster { masters, name: format!("firesteel {command} {}", std::process::id()) })
+    }
+}
+
+impl Masters {
+    /// Where `map` would go, if that is a running cluster: so that both speak of the same one.
+    fn masters(&self, environment: Environment) -> Result<Vec<Address>, Failure> {
+        let conf = Vec::new();
+        let sources = Sources { reader: Reader::Application, conf, files: Files::Defaults, environment };
+        let mut properties = sources.load().map_err(|error| Failure::source(&error))?.properties;
+        if let Some(master) = &self.master {
+            properties.set(keys::MASTER, master.as_str(), Origin::Flag("--master"));
+        }
+        let default = Property { value: "spark://127.0.0.1:7077".to_owned(), origin: Origin::Conf };
+        let is_cluster = |it: &&Property| it.origin.is_command_line() || it.value.starts_with("spark://");
+        let found = properties.all(keys::MASTER).find(is_cluster).unwrap_or(&default);
+        parse_masters(&found.value).map_err(|error| match found.origin.is_command_line() {
+            true => Failure::of(Exit::Usage, format!("--master: {error}")),
+            false => Failure::of(Exit::Configuration, format!("the Master of {}: {error}", found.origin)),
+        })
     }
 }
 

@@ -5,6 +5,8 @@ use std::io;
 use std::process::ExitCode;
 
 use firesteel::settings::SettingError;
+use firesteel::settings::sources::SourceError;
+use firesteel::settings::standing::Refusal;
 
 /// The exit codes, for `--help`.
 pub(super) const HELP: &str = "\
@@ -60,6 +62,23 @@ impl Failure {
     /// A setting that cannot be used: wrong usage if it stands on the command line.
     pub(super) fn setting(error: &SettingError) -> Self {
         Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
+    }
+
+    /// A property with which nothing starts.
+    pub(super) fn refusal(refusal: &Refusal) -> Self {
+        let exit = if refusal.origin.is_command_line() { Exit::Usage } else { Exit::Configuration };
+        Self::with(exit, refusal)
+    }
+
+    /// Properties that could not be read.
+    pub(super) fn source(error: &SourceError) -> Self {
+        match error {
+            SourceError::Setting(error) => Self::setting(error),
+            SourceError::Unreadable { .. }
+            | SourceError::NoFile { .. }
+            | SourceError::Grammar { .. }
+            | SourceError::Options { .. } => Self::with(Exit::Configuration, error),
+        }
     }
 
     /// Writes the line.

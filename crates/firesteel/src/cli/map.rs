@@ -20,7 +20,7 @@ use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
 
 use super::block_on;
-use super::common;
+use super::conf;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit};
 
@@ -29,7 +29,7 @@ const ITEMS: &str = ":::";
 
 /// Runs a command once for each item, on the executors of an application.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = common::help(HELP, Reader::Application))]
+#[command(after_help = conf::help(HELP, Reader::Application))]
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,

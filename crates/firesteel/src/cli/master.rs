@@ -3,21 +3,25 @@
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::master::{self, MasterError, Options};
 use firesteel::settings::Reader;
+use firesteel::settings::variables::Environment;
 
 use super::block_on;
-use super::common::{self, Conf, Held};
+use super::choice::{self, choose};
+use super::common::Held;
+use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
 
 /// The flags of Spark's Master.
 #[derive(Debug, ClapArgs)]
-#[command(disable_help_flag = true, after_help = common::help(HELP, Reader::Master))]
+#[command(disable_help_flag = true, after_help = conf::help(HELP, Reader::Master))]
 pub(super) struct Args {
     /// The name or address to listen on, which Workers and applications use to connect
-    #[arg(short = 'h', long, env = "SPARK_MASTER_HOST", default_value = "127.0.0.1")]
-    host: String,
-    /// The port to listen on; 0 is any free one
-    #[arg(short, long, env = "SPARK_MASTER_PORT", default_value = "7077")]
-    port: String,
+    /// [env: SPARK_MASTER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP] [default: 127.0.0.1]
+    #[arg(short = 'h', long)]
+    host: Option<String>,
+    /// The port to listen on; 0 is any free one [env: SPARK_MASTER_PORT] [default: 7077]
+    #[arg(short, long)]
+    port: Option<String>,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
@@ -38,9 +42,12 @@ Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, as when the port is 
 
 /// Runs a Master until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    let environment = Environment::of_this_process();
+    let host = choose(Reader::Master, "--host", args.host.as_deref(), &environment);
+    let port = choose(Reader::Master, "--port", args.port.as_deref(), &environment);
     let options = Options {
-        address: common::address(&args.host, &args.port, "--port", 7077)?,
-        properties: args.conf.properties()?,
+        address: choice::address(&host, &port)?,
+        properties: args.conf.properties(Reader::Master)?,
         announcement: args.held.announcement(),
         life: args.held.life(),
     };

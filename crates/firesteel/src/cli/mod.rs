@@ -1,7 +1,9 @@
 //! Words to settings, results to exit codes, tables on standard output. One file for each command.
 
 mod ask;
+mod choice;
 mod common;
+mod conf;
 mod executor;
 mod exit;
 mod log;

@@ -6,11 +6,11 @@ use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
 use firesteel::map::progress::Progress;
 use firesteel::master_url::MasterUrl;
 use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::{Origin, Properties, keys};
+use firesteel::settings::{Origin, Properties, Reader, keys};
 use firesteel::worker::capacity;
 use firesteel_placement::{Cores, MiB};
 
-use super::common::Conf;
+use super::conf::Conf;
 use super::exit::{Exit, Failure};
 
 /// The options of spark-submit that say what an application asks for. They beat properties.
@@ -53,9 +53,8 @@ pub(super) struct Submission {
 impl Submit {
     /// What is submitted. Remarks go to `progress`.
     pub(super) fn resolve(&self, progress: &Progress) -> Result<Submission, Failure> {
-        let mut properties = self.conf.properties()?;
+        let mut properties = self.conf.properties(Reader::Application)?;
         self.write_to(&mut properties);
-        properties.warn_of_unknown();
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         let cluster = cluster(&settings, &mut properties, progress)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
@@ -106,7 +105,16 @@ fn cluster(
     }
     let program = std::env::current_exe()
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;
-    Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties: Vec::new() }))
+    let properties = for_daemons(properties);
+    Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties }))
+}
+
+/// The properties that the daemons of a local cluster read, each `key=value`.
+fn for_daemons(properties: &Properties) -> Vec<String> {
+    let is_theirs = |key: &str| {
+        keys::find(key).is_some_and(|key| key.readers.iter().any(|reader| *reader != Reader::Application))
+    };
+    properties.iter().filter(|(key, _)| is_theirs(key)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 
 /// Two Workers with half of the machine each, or one if an executor needs more than that.

@@ -1,41 +1,43 @@
 //! `firesteel worker`.
 
-use std::path::PathBuf;
-
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::settings::size::{self, Unit};
+use firesteel::settings::variables::Environment;
 use firesteel::settings::{Reader, WorkerSettings, resources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::parse_masters;
 use firesteel_core::messages::MOST_CORES;
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, MiB};
 
 use super::block_on;
-use super::common::{self, Conf, Held};
+use super::choice::{self, Choice, choose};
+use super::common::Held;
+use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
 
 /// The flags of Spark's Worker.
 #[derive(Debug, ClapArgs)]
-#[command(disable_help_flag = true, after_help = common::help(HELP, Reader::Worker))]
+#[command(disable_help_flag = true, after_help = conf::help(HELP, Reader::Worker))]
 pub(super) struct Args {
     /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
     #[arg(value_name = "MASTER")]
     masters: String,
     /// The name or address to listen on
-    #[arg(short = 'h', long, env = "SPARK_WORKER_HOST", default_value = "127.0.0.1")]
-    host: String,
-    /// The port to listen on; 0 is any free one
-    #[arg(short, long, env = "SPARK_WORKER_PORT", default_value = "0")]
-    port: String,
-    /// Cores to give to executors [default: all]
-    #[arg(short, long, env = "SPARK_WORKER_CORES")]
+    /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP] [default: 127.0.0.1]
+    #[arg(short = 'h', long)]
+    host: Option<String>,
+    /// The port to listen on; 0 is any free one [env: SPARK_WORKER_PORT] [default: 0]
+    #[arg(short, long)]
+    port: Option<String>,
+    /// Cores to give to executors [env: SPARK_WORKER_CORES] [default: all]
+    #[arg(short, long)]
     cores: Option<String>,
-    /// Memory to give to executors, with its unit: 4g [default: all but 1 GiB]
-    #[arg(short, long, env = "SPARK_WORKER_MEMORY")]
+    /// Memory to give to executors, with its unit: 4g [env: SPARK_WORKER_MEMORY] [default: all but 1 GiB]
+    #[arg(short, long)]
     memory: Option<String>,
-    /// Where executors run, each in its own directory
-    #[arg(short = 'd', long, env = "SPARK_WORKER_DIR", default_value = "work", value_name = "DIR")]
-    work_dir: PathBuf,
+    /// Where executors run, each in its own directory [env: SPARK_WORKER_DIR] [default: $SPARK_HOME/work, or work]
+    #[arg(short = 'd', long, value_name = "DIR")]
+    work_dir: Option<String>,
     /// A custom resource: an amount (gpu=2) or addresses (gpu=0,1,5); may be given several times
     #[arg(long = "resource", value_name = "NAME=..")]
     resources: Vec<String>,
@@ -59,23 +61,23 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     fn usage(error: impl std::error::Error) -> Failure {
         Failure::with(Exit::Usage, &error)
     }
-    let address = common::address(&args.host, &args.port, "--port", 0)?;
+    let environment = Environment::of_this_process();
+    let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
+    let address = choice::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
     let masters = parse_masters(&args.masters).map_err(usage)?;
-    let cores = args.cores.as_deref().map(cores).transpose()?;
-    let memory = args.memory.as_deref().map(|text| size::memory(text, Unit::Bytes)).transpose();
-    let memory = memory.map_err(|error| Failure::of(Exit::Usage, format!("--memory: {error}")))?;
+    let cores = cores(&chosen("--cores", &args.cores))?;
+    let memory = memory(&chosen("--memory", &args.memory))?;
     let resources = resources::parse(args.resources.iter().map(String::as_str));
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
-    let properties = args.conf.properties()?;
+    let properties = args.conf.properties(Reader::Worker)?;
     let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
-    properties.warn_of_unknown();
     let options = Options {
         address,
         masters,
-        cores: cores.unwrap_or_else(capacity::cores),
-        memory: memory.unwrap_or_else(capacity::memory),
+        cores,
+        memory,
         resources,
-        work_directory: args.work_dir,
+        work_directory: chosen("--work-dir", &args.work_dir).value.into(),
         settings,
         announcement: args.held.announcement(),
         life: args.held.life(),
@@ -95,12 +97,20 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     })
 }
 
-fn cores(text: &str) -> Result<Cores, Failure> {
+/// The cores to offer. `config check` reads them too.
+pub(super) fn cores(choice: &Choice) -> Result<Cores, Failure> {
+    let Some(text) = choice.chosen() else { return Ok(capacity::cores()) };
     match text.parse::<i64>().map(Cores) {
         Ok(cores) if cores > Cores::ZERO && cores <= MOST_CORES => Ok(cores),
         Ok(_) | Err(_) => {
-            let words = format!("--cores cannot be {text:?}: write a whole number from 1 to {MOST_CORES}");
-            Err(Failure::of(Exit::Usage, words))
+            let words = format!("write a whole number from 1 to {MOST_CORES}");
+            Err(choice.error(format_args!(" cannot be {text:?}: {words}")))
         }
     }
+}
+
+/// The memory to offer. `config check` reads it too.
+pub(super) fn memory(choice: &Choice) -> Result<MiB, Failure> {
+    let Some(text) = choice.chosen() else { return Ok(capacity::memory()) };
+    size::memory(text, Unit::Bytes).map_err(|error| choice.error(format_args!(": {error}")))
 }

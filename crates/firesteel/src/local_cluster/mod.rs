@@ -208,7 +208,7 @@ async fn reach(master: &mut Daemon) -> Result<Address, LocalClusterError> {
 }
 
 fn start_master(options: &Options, directory: &Path) -> Result<Daemon, LocalClusterError> {
-    let mut arguments = words(&["master", "--host", "127.0.0.1", "--port", "0"]);
+    let mut arguments = words(&["master", "--only-conf", "--host", "127.0.0.1", "--port", "0"]);
     arguments.extend(conf(&options.properties));
     Daemon::start(DaemonName::Master, &options.program, &arguments, directory.join("master.log"))
 }
@@ -220,7 +220,7 @@ fn start_worker(
     master: &Address,
 ) -> Result<Daemon, LocalClusterError> {
     let LocalClusterSpec { cores, memory, .. } = options.spec;
-    let mut arguments = words(&["worker", "--host", "127.0.0.1", "--port", "0"]);
+    let mut arguments = words(&["worker", "--only-conf", "--host", "127.0.0.1", "--port", "0"]);
     arguments.extend([format!("--cores={}", cores.0), format!("--memory={}m", memory.0)]);
     let work = directory.join(format!("worker-{number}"));
     arguments.extend(["--work-dir".to_owned(), work.display().to_string()]);

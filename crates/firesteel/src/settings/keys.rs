@@ -93,13 +93,6 @@ pub fn find(name: &str) -> Option<&'static Key> {
     TABLE.iter().find(|key| matched(key.name, name).is_some())
 }
 
-/// Whether some daemon or application reads the property. A Master is told nothing of a Worker's properties that it
-/// is given: one set of properties may serve all.
-#[must_use]
-pub fn is_known(name: &str) -> bool {
-    find(name).is_some()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, MiB};
 
 use super::origin::Origin;
-use super::{duration, key, keys, size};
+use super::{duration, key, size};
 
 /// The properties of a daemon or an application, by key: what counts, and then what that beats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -123,7 +123,12 @@ impl Properties {
 
     /// Values that do not count, since another beats them, the strongest first.
     pub fn beaten(&self, key: &str) -> impl Iterator<Item = &Property> {
-        self.0.get(key).into_iter().flatten().skip(1)
+        self.all(key).skip(1)
+    }
+
+    /// The value that counts, and then those that it beats.
+    pub fn all(&self, key: &str) -> impl Iterator<Item = &Property> {
+        self.0.get(key).into_iter().flatten()
     }
 
     /// Every property.
@@ -143,18 +148,6 @@ impl Properties {
     /// Every property of a family, by what stands in the place of `NAME` in its row of the table.
     pub fn family(&self, pattern: &'static str) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
-    }
-
-    /// Keys that nobody reads, in order.
-    pub fn unknown(&self) -> impl Iterator<Item = &str> {
-        self.0.keys().map(String::as_str).filter(|key| !keys::is_known(key))
-    }
-
-    /// Writes a warning for every key that nobody reads.
-    pub fn warn_of_unknown(&self) {
-        for key in self.unknown() {
-            tracing::warn!("the property {key} is not known to Firesteel and has no effect");
-        }
     }
 
     /// A value that `read` understands. `None`: not set.
@@ -258,18 +251,5 @@ mod tests {
             "spark.cores.max cannot be \"0\": write a whole number from 1 to 2147483647"
         );
         assert_eq!(properties.cores("spark.executor.cores"), Ok(None));
-    }
-
-    #[test]
-    fn keys_that_nobody_reads_are_known_by_name() {
-        let properties = Properties::parse([
-            "spark.worker.timeout=60",
-            "spark.executorEnv.PATH=/bin",
-            "spark.executor.resource.gpu.amount=1",
-            "spark.eventLog.enabled=true",
-            "colour=red",
-        ])
-        .expect("they are pairs");
-        assert_eq!(properties.unknown().collect::<Vec<_>>(), ["colour", "spark.eventLog.enabled"]);
     }
 }

@@ -1,0 +1,160 @@
+//! The flags of daemons for which variables of the environment may stand.
+
+use std::net::Ipv6Addr;
+
+use firesteel::settings::variables::{self, Environment, Role};
+use firesteel::settings::{Origin, Reader};
+use firesteel_core::address::Address;
+
+use super::exit::{Exit, Failure};
+
+/// A flag of a daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flag {
+    /// As it is written.
+    pub(super) name: &'static str,
+    /// What counts where it is not given.
+    pub(super) default: &'static str,
+}
+
+/// What was chosen, and where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Choice {
+    /// The value as it was given.
+    pub(super) value: String,
+    /// Where it comes from. `None`: it is the default.
+    pub(super) origin: Option<Origin>,
+    flag: &'static str,
+}
+
+/// The flags of a daemon that listens; an application has none.
+pub(super) fn flags(reader: Reader) -> &'static [Flag] {
+    const HOST: Flag = Flag { name: "--host", default: "127.0.0.1" };
+    match reader {
+        Reader::Master => &[HOST, Flag { name: "--port", default: "7077" }],
+        Reader::Worker => &[
+            HOST,
+            Flag { name: "--port", default: "0" },
+            Flag { name: "--cores", default: "all" },
+            Flag { name: "--memory", default: "all but 1 GiB" },
+            Flag { name: "--work-dir", default: "work" },
+        ],
+        Reader::Application => &[],
+    }
+}
+
+/// Chooses for the flag of that name: what was given, or else the first variable that stands for it, or else the
+/// default.
+pub(super) fn choose(
+    reader: Reader,
+    name: &'static str,
+    given: Option<&str>,
+    environment: &Environment,
+) -> Choice {
+    if let Some(value) = given {
+        return Choice { value: value.to_owned(), origin: Some(Origin::Flag(name)), flag: name };
+    }
+    let standing_for = variables::of(reader).filter(|variable| variable.role == Role::Flag(name));
+    for variable in standing_for {
+        match environment.get(variable.name) {
+            Some(value) if is_foreign(name, value) => {
+                let variable = variable.name;
+                tracing::warn!("${variable}={value} is a URL that something else has set, and has no effect");
+            }
+            Some(value) => {
+                let origin = Some(Origin::Variable(variable.name));
+                return Choice { value: value.to_owned(), origin, flag: name };
+            }
+            None => {}
+        }
+    }
+    if let (Reader::Worker, "--work-dir", Some(home)) = (reader, name, environment.get("SPARK_HOME")) {
+        let origin = Some(Origin::Variable("SPARK_HOME"));
+        return Choice { value: format!("{home}/work"), origin, flag: name };
+    }
+    let flag = flags(reader).iter().find(|flag| flag.name == name).expect("the daemon has the flag");
+    Choice { value: flag.default.to_owned(), origin: None, flag: name }
+}
+
+/// Kubernetes sets `SPARK_MASTER_PORT=tcp://10.0.0.1:7077` for a service called spark-master.
+pub(super) fn is_foreign(flag: &str, value: &str) -> bool {
+    flag == "--port" && value.starts_with("tcp://")
+}
+
+impl Choice {
+    /// The value, if it was chosen by somebody.
+    pub(super) fn chosen(&self) -> Option<&str> {
+        self.origin.is_some().then_some(self.value.as_str())
+    }
+
+    /// An error about it: the name of the flag or variable, and right after it the words.
+    pub(super) fn error(&self, words: impl std::fmt::Display) -> Failure {
+        match &self.origin {
+            Some(origin) if !origin.is_command_line() => {
+                Failure::of(Exit::Configuration, format!("{origin}{words}"))
+            }
+            Some(_) | None => Failure::of(Exit::Usage, format!("{}{words}", self.flag)),
+        }
+    }
+}
+
+/// Where a daemon listens, out of `--host` and `--port`.
+pub(super) fn address(host: &Choice, port: &Choice) -> Result<Address, Failure> {
+    let number = port.value.parse().map_err(|_| {
+        let words = "write a port from 1 to 65535, or 0 for any free one";
+        port.error(format_args!(" cannot be {:?}: {words}", port.value))
+    })?;
+    // The host is held against the same rules as in a URL; only an IPv6 address has colons.
+    let name = &host.value;
+    let is_ipv6 = name.parse::<Ipv6Addr>().is_ok();
+    let url_host = if is_ipv6 { format!("[{name}]:1") } else { format!("{name}:1") };
+    match url_host.parse::<Address>() {
+        Ok(address) => Ok(Address::new(address.host, number)),
+        Err(_) => {
+            let words = "write a name or an IP address, without a port";
+            Err(host.error(format_args!(" cannot be {name:?}: {words}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(name: &'static str, given: Option<&str>, variables: &[(&str, &str)]) -> (String, String) {
+        let environment =
+            variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let choice = choose(Reader::Worker, name, given, &environment);
+        (choice.value, choice.origin.map_or("default".to_owned(), |origin| origin.to_string()))
+    }
+
+    fn pair(value: &str, origin: &str) -> (String, String) {
+        (value.to_owned(), origin.to_owned())
+    }
+
+    #[test]
+    fn a_flag_beats_its_variables_and_these_each_other_in_order() {
+        let variables = [("SPARK_LOCAL_IP", "10.0.0.1"), ("SPARK_WORKER_HOST", "node-1")];
+        assert_eq!(chosen("--host", Some("node-2"), &variables), pair("node-2", "--host"));
+        assert_eq!(chosen("--host", None, &variables), pair("node-1", "$SPARK_WORKER_HOST"));
+        assert_eq!(chosen("--host", None, &variables[..1]), pair("10.0.0.1", "$SPARK_LOCAL_IP"));
+        assert_eq!(chosen("--host", None, &[]), pair("127.0.0.1", "default"));
+    }
+
+    #[test]
+    fn variables_that_are_empty_or_kubernetes_count_as_unset() {
+        assert_eq!(chosen("--port", None, &[("SPARK_WORKER_PORT", "")]), pair("0", "default"));
+        assert_eq!(
+            chosen("--port", None, &[("SPARK_WORKER_PORT", "tcp://10.0.0.1:1")]),
+            pair("0", "default")
+        );
+    }
+
+    #[test]
+    fn a_worker_works_below_sparks_home_as_in_spark() {
+        let home = [("SPARK_HOME", "/opt/spark")];
+        assert_eq!(chosen("--work-dir", None, &home), pair("/opt/spark/work", "$SPARK_HOME"));
+        let both = [home[0], ("SPARK_WORKER_DIR", "/srv/work")];
+        assert_eq!(chosen("--work-dir", None, &both), pair("/srv/work", "$SPARK_WORKER_DIR"));
+    }
+}

@@ -1,0 +1,60 @@
+//! `--conf` and `--properties-file`: the properties of a command.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use firesteel::settings::sources::{Files, Loaded, Sources};
+use firesteel::settings::variables::Environment;
+use firesteel::settings::{Properties, Reader, reference, standing};
+
+use super::exit::Failure;
+
+/// Where properties are read from.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct Conf {
+    /// A property, as spark-submit takes it; may be given several times
+    #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties")]
+    pairs: Vec<String>,
+    /// Read properties from this file in place of spark-defaults.conf, which is looked for in $SPARK_CONF_DIR or, if
+    /// that is not set, in $SPARK_HOME/conf
+    #[arg(long, value_name = "FILE", help_heading = "Properties")]
+    properties_file: Option<PathBuf>,
+    /// Read spark-defaults.conf too, for what the file of --properties-file does not set
+    #[arg(long, requires = "properties_file", help_heading = "Properties")]
+    load_spark_defaults: bool,
+    /// Read nothing but --conf
+    #[arg(long, hide = true, conflicts_with = "properties_file")]
+    only_conf: bool,
+}
+
+impl Conf {
+    /// The properties, once nothing among them is dangerous; warnings of those without effect go to the log.
+    pub(super) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
+        let properties = self.load(reader)?.properties;
+        standing::refuse_danger(&properties, reader).map_err(|refusal| Failure::refusal(&refusal))?;
+        standing::warn(&properties, reader);
+        Ok(properties)
+    }
+
+    /// Everything that was read, whatever it is.
+    pub(super) fn load(&self, reader: Reader) -> Result<Loaded, Failure> {
+        self.sources(reader).load().map_err(|error| Failure::source(&error))
+    }
+
+    /// Where it is read from.
+    pub(super) fn sources(&self, reader: Reader) -> Sources {
+        let files = match (&self.properties_file, self.load_spark_defaults) {
+            (None, _) => Files::Defaults,
+            (Some(path), false) => Files::Named(path.clone()),
+            (Some(path), true) => Files::NamedThenDefaults(path.clone()),
+        };
+        let environment =
+            if self.only_conf { Environment::default() } else { Environment::of_this_process() };
+        Sources { reader, conf: self.pairs.clone(), files, environment }
+    }
+}
+
+/// What stands below the options of a command that reads properties.
+pub(super) fn help(words: &str, reader: Reader) -> String {
+    format!("{words}\n\n{}", reference::help(reader))
+}
