@@ -32,7 +32,8 @@ fn file(directory: &TempDir) -> PathBuf {
 
 #[test]
 fn a_daemon_reads_the_default_file_and_says_what_has_no_effect() {
-    let directory = conf("spark.worker.timeout 7s\nspark.deploy.recoveryMode ZOOKEEPER\nspark.sql.ansi.enabled true\n");
+    let directory =
+        conf("spark.worker.timeout 7s\nspark.deploy.recoveryMode ZOOKEEPER\nspark.sql.ansi.enabled true\n");
     let mut command = firesteel();
     command.args(["master", "--port", "0"]).env("SPARK_CONF_DIR", directory.path());
     let master = Daemon::start(&mut command);
@@ -63,7 +64,8 @@ fn a_bad_value_in_a_file_is_told_with_its_line_and_exit_code_78() {
     let directory = conf("\n# cores\nspark.task.cpus lots\n");
     let done = run(firesteel().args(["map", "--properties-file"]).arg(file(&directory)).args(["--", "true"]));
     assert_eq!(done.code(), 78, "{done}");
-    let expected = format!("spark.task.cpus cannot be \"lots\" ({} line 3): write", file(&directory).display());
+    let expected =
+        format!("spark.task.cpus cannot be \"lots\" ({} line 3): write", file(&directory).display());
     assert!(done.stderr.contains(&expected), "{done}");
     let none = run(firesteel().args(["master", "--properties-file", "/no/such.conf"]));
     assert_eq!(none.code(), 78, "{none}");

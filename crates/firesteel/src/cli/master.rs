@@ -15,11 +15,11 @@ use super::exit::{Exit, Failure};
 #[derive(Debug, ClapArgs)]
 #[command(disable_help_flag = true, after_help = conf::help(HELP, Reader::Master))]
 pub(super) struct Args {
-    /// The name or address to listen on, which Workers and applications use to connect
-    /// [env: SPARK_MASTER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP] [default: 127.0.0.1]
+    /// The name or address to listen on, by which others connect [default: 127.0.0.1]
+    /// [env: SPARK_MASTER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long)]
     host: Option<String>,
-    /// The port to listen on; 0 is any free one [env: SPARK_MASTER_PORT] [default: 7077]
+    /// The port to listen on; 0 is any free one [default: 7077] [env: SPARK_MASTER_PORT]
     #[arg(short, long)]
     port: Option<String>,
     #[command(flatten)]

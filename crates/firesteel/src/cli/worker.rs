@@ -22,20 +22,21 @@ pub(super) struct Args {
     /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
     #[arg(value_name = "MASTER")]
     masters: String,
-    /// The name or address to listen on
-    /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP] [default: 127.0.0.1]
+    /// The name or address to listen on [default: 127.0.0.1]
+    /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long)]
     host: Option<String>,
-    /// The port to listen on; 0 is any free one [env: SPARK_WORKER_PORT] [default: 0]
+    /// The port to listen on; 0 is any free one [default: 0] [env: SPARK_WORKER_PORT]
     #[arg(short, long)]
     port: Option<String>,
-    /// Cores to give to executors [env: SPARK_WORKER_CORES] [default: all]
+    /// Cores to give to executors [default: all] [env: SPARK_WORKER_CORES]
     #[arg(short, long)]
     cores: Option<String>,
-    /// Memory to give to executors, with its unit: 4g [env: SPARK_WORKER_MEMORY] [default: all but 1 GiB]
+    /// Memory to give to executors, with its unit: 4g [default: all but 1 GiB] [env: SPARK_WORKER_MEMORY]
     #[arg(short, long)]
     memory: Option<String>,
-    /// Where executors run, each in its own directory [env: SPARK_WORKER_DIR] [default: $SPARK_HOME/work, or work]
+    /// Where executors run, each in its own directory [default: $SPARK_HOME/work, or work] [env:
+    /// SPARK_WORKER_DIR]
     #[arg(short = 'd', long, value_name = "DIR")]
     work_dir: Option<String>,
     /// A custom resource: an amount (gpu=2) or addresses (gpu=0,1,5); may be given several times
