@@ -2,6 +2,7 @@
 
 use std::io::Read;
 use std::net::TcpListener;
+use std::path::Path;
 use std::process::Stdio;
 
 use nix::sys::signal::Signal;
@@ -115,6 +116,24 @@ fn help_and_version_go_to_standard_output() {
         let done = run(firesteel().args(arguments));
         assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{arguments:?}");
         assert!(done.stdout.contains(words), "{arguments:?}: {done}");
+    }
+}
+
+/// `3372250` of `firesteel 0.1.0 (3372250, 2026-11-21, protocol 2)`, where this is a repository and not a tarball.
+#[test]
+fn the_version_has_the_commit_and_the_protocol() {
+    let said = run(firesteel().arg("--version")).stdout;
+    let begins = format!("firesteel {} (", env!("CARGO_PKG_VERSION"));
+    let commit = said.strip_prefix(&begins).unwrap_or_else(|| panic!("{said}"));
+    assert!(commit.ends_with(&format!(", protocol {})\n", firesteel_core::wire::VERSION)), "{said}");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let git = std::process::Command::new("git").arg("-C").arg(&root).args(["rev-parse", "HEAD"]).output();
+    match git {
+        Ok(git) if git.status.success() && root.join(".git").exists() => {
+            let head = String::from_utf8(git.stdout).expect("it is text");
+            assert_eq!(commit.get(..7), head.get(..7), "{said}");
+        }
+        Ok(_) | Err(_) => assert!(commit.starts_with("unknown commit, "), "{said}"),
     }
 }
 

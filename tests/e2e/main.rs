@@ -6,6 +6,7 @@
 mod classic;
 mod cli;
 mod cluster;
+mod config;
 mod driver;
 mod executor;
 mod local_cluster;

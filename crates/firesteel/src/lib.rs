@@ -17,4 +17,5 @@ pub mod owner;
 mod process_group;
 pub mod settings;
 pub mod signals;
+pub mod version;
 pub mod worker;

@@ -96,4 +96,4 @@ macro_rules! pages {
     };
 }
 
-pages! { general map status plan daemons settings }
+pages! { general map status plan daemons settings config }

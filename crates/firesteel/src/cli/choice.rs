@@ -15,6 +15,8 @@ pub(super) struct Flag {
     pub(super) name: &'static str,
     /// What counts where it is not given.
     pub(super) default: &'static str,
+    /// What it is for.
+    pub(super) meaning: &'static str,
 }
 
 /// What was chosen, and where.
@@ -29,16 +31,24 @@ pub(super) struct Choice {
 
 /// The flags of a daemon that listens; an application has none.
 pub(super) fn flags(reader: Reader) -> &'static [Flag] {
-    const HOST: Flag = Flag { name: "--host", default: "127.0.0.1" };
+    const fn flag(name: &'static str, default: &'static str, meaning: &'static str) -> Flag {
+        Flag { name, default, meaning }
+    }
+    const HOST: Flag = flag("--host", "127.0.0.1", "The name or address to listen on.");
+    const PORT: &str = "The port to listen on; 0 is any free one.";
     match reader {
-        Reader::Master => &[HOST, Flag { name: "--port", default: "7077" }],
-        Reader::Worker => &[
-            HOST,
-            Flag { name: "--port", default: "0" },
-            Flag { name: "--cores", default: "all" },
-            Flag { name: "--memory", default: "all but 1 GiB" },
-            Flag { name: "--work-dir", default: "work" },
-        ],
+        Reader::Master => const { &[HOST, flag("--port", "7077", PORT)] },
+        Reader::Worker => {
+            const {
+                &[
+                    HOST,
+                    flag("--port", "0", PORT),
+                    flag("--cores", "all", "Cores to give to executors."),
+                    flag("--memory", "all but 1 GiB", "Memory to give to executors."),
+                    flag("--work-dir", "work", "Where executors run, each in its own directory."),
+                ]
+            }
+        }
         Reader::Application => &[],
     }
 }
@@ -87,6 +97,11 @@ impl Choice {
         self.origin.is_some().then_some(self.value.as_str())
     }
 
+    /// Whether it was chosen by the variable of that name.
+    pub(super) fn is_of(&self, variable: &str) -> bool {
+        matches!(&self.origin, Some(Origin::Variable(name)) if *name == variable)
+    }
+
     /// An error about it: the name of the flag or variable, and right after it the words.
     pub(super) fn error(&self, words: impl std::fmt::Display) -> Failure {
         match &self.origin {
@@ -99,22 +114,27 @@ impl Choice {
 }
 
 /// Where a daemon listens, out of `--host` and `--port`.
-pub(super) fn address(host: &Choice, port: &Choice) -> Result<Address, Failure> {
-    let number = port.value.parse().map_err(|_| {
+pub(super) fn address(host_choice: &Choice, port_choice: &Choice) -> Result<Address, Failure> {
+    Ok(Address::new(host(host_choice)?, port(port_choice)?))
+}
+
+/// A port, or 0.
+pub(super) fn port(choice: &Choice) -> Result<u16, Failure> {
+    choice.value.parse().map_err(|_| {
         let words = "write a port from 1 to 65535, or 0 for any free one";
-        port.error(format_args!(" cannot be {:?}: {words}", port.value))
-    })?;
-    // The host is held against the same rules as in a URL; only an IPv6 address has colons.
-    let name = &host.value;
+        choice.error(format_args!(" cannot be {:?}: {words}", choice.value))
+    })
+}
+
+/// A host, held against the same rules as in a URL; only an IPv6 address has colons.
+pub(super) fn host(choice: &Choice) -> Result<String, Failure> {
+    let name = &choice.value;
     let is_ipv6 = name.parse::<Ipv6Addr>().is_ok();
     let url_host = if is_ipv6 { format!("[{name}]:1") } else { format!("{name}:1") };
-    match url_host.parse::<Address>() {
-        Ok(address) => Ok(Address::new(address.host, number)),
-        Err(_) => {
-            let words = "write a name or an IP address, without a port";
-            Err(host.error(format_args!(" cannot be {name:?}: {words}")))
-        }
-    }
+    url_host.parse::<Address>().map(|address| address.host).map_err(|_| {
+        let words = "write a name or an IP address, without a port";
+        choice.error(format_args!(" cannot be {name:?}: {words}"))
+    })
 }
 
 #[cfg(test)]

@@ -81,6 +81,11 @@ impl Failure {
         }
     }
 
+    /// What is wrong.
+    pub(super) fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
     /// Writes the line.
     pub(super) fn report(self) -> ExitCode {
         // Nobody may be left to read it.

@@ -4,6 +4,7 @@ mod ask;
 mod choice;
 mod common;
 mod conf;
+mod config;
 mod executor;
 mod exit;
 mod log;
@@ -24,7 +25,7 @@ use exit::{Exit, Failure};
 
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]
-#[command(name = "firesteel", version, propagate_version = false, max_term_width = 100)]
+#[command(name = "firesteel", version = firesteel::version::words(), propagate_version = false, max_term_width = 100)]
 #[command(after_help = exit::HELP)]
 struct Cli {
     #[command(flatten)]
@@ -45,6 +46,8 @@ enum Command {
     Map(map::Args),
     /// Say where executors would go, without starting anything
     Plan(plan::Args),
+    /// Check and show settings: files, variables and flags
+    Config(config::Args),
     /// Run a driver's tasks
     #[command(hide = true)]
     Executor(executor::Args),
@@ -61,7 +64,9 @@ pub(crate) fn main() -> ExitCode {
     };
     talk.start(match command {
         Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
-        Command::Status(_) | Command::Map(_) | Command::Plan(_) | Command::Reaper(_) => log::Usual::Warnings,
+        Command::Config(_) | Command::Status(_) | Command::Map(_) | Command::Plan(_) | Command::Reaper(_) => {
+            log::Usual::Warnings
+        }
     });
     let done = match command {
         Command::Master(args) => master::run(args),
@@ -72,6 +77,7 @@ pub(crate) fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Plan(args) => plan::run(&args),
+        Command::Config(args) => config::run(args),
         Command::Executor(args) => executor::run(args),
         Command::Reaper(args) => reaper::run(&args),
     };

@@ -1,7 +1,10 @@
 //! What there is to know of a property: its row in the table of [`keys`](super::keys).
 
+use serde::Serialize;
+
 /// Who reads a property.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Reader {
     /// A Master.
     Master,

@@ -5,6 +5,7 @@
 
 pub mod application;
 pub mod duration;
+pub mod findings;
 pub mod java_options;
 pub mod key;
 pub mod keys;

@@ -4,8 +4,11 @@ use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use serde::Serialize;
+
 /// Where a value comes from.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "where", rename_all = "snake_case")]
 pub enum Origin {
     /// A flag that stands for the property: `--executor-cores`.
     Flag(&'static str),

@@ -150,6 +150,11 @@ impl Properties {
         self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
     }
 
+    /// The names of all properties of a family, or of the one.
+    pub fn names(&self, pattern: &'static str) -> impl Iterator<Item = &str> {
+        self.0.keys().map(String::as_str).filter(move |name| key::matched(pattern, name).is_some())
+    }
+
     /// A value that `read` understands. `None`: not set.
     ///
     /// # Errors

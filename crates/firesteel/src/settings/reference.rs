@@ -46,7 +46,7 @@ capitals stands for any words. A property that nobody reads is a warning, a valu
 }
 
 /// The reader's rows: Spark's first.
-fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
+pub fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
     let all = move || keys::TABLE.iter().filter(move |key| key.readers.contains(&reader));
     all().filter(|key| key.is_sparks()).chain(all().filter(|key| !key.is_sparks()))
 }

@@ -53,8 +53,8 @@ pub struct Loaded {
     pub properties: Properties,
     /// The files that were read.
     pub files: Vec<PathBuf>,
-    /// What stood there and is no property of Spark's or Firesteel's, as `colour (FILE line 3)`.
-    pub strangers: Vec<String>,
+    /// What stood there and is no property of Spark's or Firesteel's, and where.
+    pub strangers: Vec<(String, Origin)>,
 }
 
 /// Properties that could not be read.
@@ -181,7 +181,7 @@ impl Loaded {
         for word in words.iter().rev() {
             match java_options::property(word) {
                 Some((key, value)) => self.add(key, value, Origin::JavaOption(name)),
-                None => self.strangers.push(format!("{word} (${name})")),
+                None => self.strangers.push((word.clone(), Origin::JavaOption(name))),
             }
         }
         Ok(())
@@ -192,7 +192,7 @@ impl Loaded {
         if key.starts_with("spark.") || key.starts_with("firesteel.") {
             self.properties.set_weaker(key, value, origin);
         } else {
-            self.strangers.push(format!("{key} ({origin})"));
+            self.strangers.push((key.to_owned(), origin));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::findings::shown;
 use super::key::{Key, Reader};
 use super::origin::Origin;
 use super::properties::Property;
@@ -95,6 +96,7 @@ pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refu
 pub fn warn(properties: &Properties, reader: Reader) {
     for (key, Property { value, origin }) in properties.each() {
         let standing = Standing::of(key, value, reader);
+        let value = shown(key, value);
         match standing {
             Standing::Read(_) | Standing::Others(_) | Standing::Harmless | Standing::Refused(_) => {}
             Standing::NoEffect(_) | Standing::Unknown => {

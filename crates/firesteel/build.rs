@@ -1,0 +1,46 @@
+//! Which commit this is built from, for `firesteel --version`.
+//!
+//! Without git, or outside of the repository (a tarball, say), the commit is unknown; `FIRESTEEL_COMMIT` in the
+//! environment says it then. It is looked for again when HEAD moves or a source changes, and at no other time.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=FIRESTEEL_COMMIT");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let given = std::env::var("FIRESTEEL_COMMIT").ok().filter(|commit| !commit.is_empty());
+    let commit = given.or_else(|| commit(&root)).unwrap_or_else(|| "unknown commit".to_owned());
+    println!("cargo::rustc-env=FIRESTEEL_COMMIT={commit}");
+    for watched in ["Cargo.toml", "Cargo.lock", "crates"] {
+        println!("cargo::rerun-if-changed={}", root.join(watched).display());
+    }
+    // A file that is not there would count as changed always.
+    for moved in ["HEAD", "logs/HEAD", "packed-refs"] {
+        let path = git(&root, &["rev-parse", "--git-path", moved]).map(|path| root.join(path));
+        if let Some(path) = path.filter(|path| path.is_file()) {
+            println!("cargo::rerun-if-changed={}", path.display());
+        }
+    }
+}
+
+/// `3372250, 2026-11-21`, or `3372250-dirty, 2026-11-21` if files differ from the commit's.
+fn commit(root: &Path) -> Option<String> {
+    // A repository around an unpacked tarball is another one.
+    let top = PathBuf::from(git(root, &["rev-parse", "--show-toplevel"])?);
+    if top.canonicalize().ok()? != root.canonicalize().ok()? {
+        return None;
+    }
+    let commit = git(root, &["rev-parse", "--short=7", "HEAD"])?;
+    let date = git(root, &["show", "--no-patch", "--format=%cs", "HEAD"])?;
+    let dirty = git(root, &["--no-optional-locks", "status", "--porcelain", "--untracked-files=no"])?;
+    let mark = if dirty.is_empty() { "" } else { "-dirty" };
+    Some(format!("{commit}{mark}, {date}"))
+}
+
+/// What git says. `None`: it is not there, or it failed.
+fn git(root: &Path, arguments: &[&str]) -> Option<String> {
+    let done = Command::new("git").arg("-C").arg(root).args(arguments).output().ok()?;
+    let said = String::from_utf8(done.stdout).ok()?;
+    done.status.success().then(|| said.trim().to_owned())
+}

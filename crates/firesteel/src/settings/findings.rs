@@ -1,0 +1,319 @@
+//! Everything that somebody has set, and what comes of it: what `firesteel config check` says.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::key::Reader;
+use super::origin::Origin;
+use super::properties::Property;
+use super::sources::Loaded;
+use super::standing::Standing;
+use super::variables::{self, Environment, Role};
+use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
+use crate::driver_daemon::Listen;
+
+/// Something that is set.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Finding {
+    /// A property, a variable or a file.
+    pub name: String,
+    /// Its value, without secrets. A file has none.
+    pub value: Option<String>,
+    /// Where it is set. A variable is so itself.
+    pub origin: Option<Origin>,
+    /// What comes of it.
+    pub outcome: Outcome,
+    /// Why, or what it is for.
+    pub why: String,
+}
+
+/// What comes of something that is set.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// It is read.
+    Read,
+    /// It is read, but something else beats it.
+    Beaten,
+    /// It has no effect, as it is about something else.
+    Ignored,
+    /// It asks for something that Firesteel does not do.
+    NotHonoured,
+    /// It asks for protection that Firesteel does not have: nothing starts with it.
+    Refused,
+    /// It cannot be used: nothing that reads it starts.
+    BadValue,
+}
+
+impl Outcome {
+    /// In words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Beaten => "beaten",
+            Self::Ignored => "ignored",
+            Self::NotHonoured => "cannot be honoured",
+            Self::Refused => "refused",
+            Self::BadValue => "bad value",
+        }
+    }
+
+    /// Whether something does not start because of it.
+    #[must_use]
+    pub fn is_fatal(self) -> bool {
+        match self {
+            Self::Refused | Self::BadValue => true,
+            Self::Read | Self::Beaten | Self::Ignored | Self::NotHonoured => false,
+        }
+    }
+}
+
+/// Who is asked about: one reader, or all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// One.
+    One(Reader),
+    /// All: a property that somebody reads is read.
+    All,
+}
+
+impl Audience {
+    /// The readers.
+    #[must_use]
+    pub fn readers(self) -> Vec<Reader> {
+        match self {
+            Self::One(reader) => vec![reader],
+            Self::All => Reader::ALL.to_vec(),
+        }
+    }
+}
+
+/// What comes of all that was read.
+#[must_use]
+pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (key, property) in loaded.properties.each() {
+        findings.push(of_property(key, property, reader, audience));
+        for beaten in loaded.properties.beaten(key) {
+            findings.push(Finding {
+                outcome: Outcome::Beaten,
+                why: format!("{} is stronger", property.origin),
+                ..of_property(key, beaten, reader, audience)
+            });
+        }
+    }
+    for (name, origin) in &loaded.strangers {
+        findings.push(Finding {
+            name: name.clone(),
+            value: None,
+            origin: Some(origin.clone()),
+            outcome: Outcome::Ignored,
+            why: "only properties that begin with spark. or firesteel. count".to_owned(),
+        });
+    }
+    findings
+}
+
+fn of_property(key: &str, property: &Property, reader: Reader, audience: Audience) -> Finding {
+    let Property { value, origin } = property;
+    let standing = Standing::of(key, value, reader);
+    let (outcome, why) = match (standing, audience) {
+        (Standing::Read(row) | Standing::Others(row), Audience::All) => {
+            (Outcome::Read, Standing::Others(row).to_string())
+        }
+        (Standing::Read(_), Audience::One(_)) => (Outcome::Read, standing.to_string()),
+        (Standing::Others(_), Audience::One(_)) | (Standing::NotOurs(_), _) => {
+            (Outcome::Ignored, standing.to_string())
+        }
+        (Standing::Harmless, _) => (Outcome::Read, standing.to_string()),
+        (Standing::NoEffect(_) | Standing::Unknown, _) => (Outcome::NotHonoured, standing.to_string()),
+        (Standing::Refused(_), _) => (Outcome::Refused, standing.to_string()),
+    };
+    let bad = (outcome == Outcome::Read).then(|| bad_value(key, property)).flatten();
+    let (outcome, why) = bad.map_or((outcome, why), |expected| (Outcome::BadValue, expected));
+    let value = Some(shown(key, value).to_owned());
+    Finding { name: key.to_owned(), value, origin: Some(origin.clone()), outcome, why }
+}
+
+/// What the value would have to be, if it cannot be used. A property is tried alone.
+fn bad_value(key: &str, property: &Property) -> Option<String> {
+    let mut alone = Properties::default();
+    alone.set(key, property.value.as_str(), property.origin.clone());
+    match read(&alone) {
+        Err(SettingError::Value { expected, .. }) => Some(format!("write {expected}")),
+        Err(error @ (SettingError::NoPair { .. } | SettingError::Contradiction { .. })) => {
+            Some(error.to_string())
+        }
+        Ok(()) => None,
+    }
+}
+
+/// Reads everything that anybody reads of these properties.
+fn read(properties: &Properties) -> Result<(), SettingError> {
+    master::config(properties, String::new())?;
+    WorkerSettings::of(properties)?;
+    ApplicationSettings::of(properties)?;
+    Listen::of(properties, &[])?;
+    Ok(())
+}
+
+/// What is wrong with properties each of which could be used.
+#[must_use]
+pub fn contradiction(properties: &Properties) -> Option<SettingError> {
+    read(properties).err().filter(|error| matches!(error, SettingError::Contradiction { .. }))
+}
+
+/// What comes of the variables that are set.
+#[must_use]
+pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Finding> {
+    let readers = audience.readers();
+    let mut findings: Vec<Finding> = Vec::new();
+    for variable in variables::TABLE {
+        let Some(value) = environment.get(variable.name) else { continue };
+        if findings.iter().any(|finding| finding.name == variable.name) {
+            continue;
+        }
+        let is_theirs = readers.iter().any(|reader| variable.readers.contains(reader));
+        let (outcome, why) = match variable.role {
+            Role::Ignored => (Outcome::Ignored, variable.meaning.to_owned()),
+            Role::Flag("--port") if value.starts_with("tcp://") => {
+                (Outcome::Ignored, "it is a URL that something else has set".to_owned())
+            }
+            Role::Flag(_) | Role::Property(_) | Role::Options | Role::Place if is_theirs => {
+                (Outcome::Read, variable.meaning.to_owned())
+            }
+            Role::Flag(_) | Role::Property(_) | Role::Options | Role::Place => {
+                let who: Vec<_> = variable.readers.iter().map(|reader| reader.described()).collect();
+                (Outcome::Ignored, format!("read by {}", who.join(" and ")))
+            }
+        };
+        let value = Some(shown(variable.name, value).to_owned());
+        findings.push(Finding { name: variable.name.to_owned(), value, origin: None, outcome, why });
+    }
+    findings
+}
+
+/// What comes of the files that Spark's users have beside `spark-defaults.conf`.
+#[must_use]
+pub fn of_files(directory: &Path) -> Vec<Finding> {
+    BESIDE
+        .iter()
+        .map(|(name, _)| directory.join(name))
+        .filter(|path| path.is_file())
+        .filter_map(|path| of_file(&path))
+        .collect()
+}
+
+/// What comes of a file that is no file of properties. `None`: it may be one.
+#[must_use]
+pub fn of_file(path: &Path) -> Option<Finding> {
+    let name = path.file_name()?.to_str()?;
+    let (_, why) = BESIDE.iter().find(|(other, _)| *other == name)?;
+    let (name, why) = (path.display().to_string(), (*why).to_owned());
+    Some(Finding { name, value: None, origin: None, outcome: Outcome::Ignored, why })
+}
+
+const BESIDE: [(&str, &str); 7] = [
+    ("spark-env.sh", "it is a shell script: source it, and its variables count"),
+    ("workers", "it is for Spark's start scripts: start each Worker yourself"),
+    ("slaves", "it is for Spark's start scripts: start each Worker yourself"),
+    ("log4j2.properties", "there is no JVM here: RUST_LOG says what is logged"),
+    ("log4j.properties", "there is no JVM here: RUST_LOG says what is logged"),
+    ("metrics.properties", "Firesteel has no metrics of Spark's kind"),
+    ("fairscheduler.xml", "it is about Spark's scheduler of jobs"),
+];
+
+/// The value as it may be shown: not that of a secret.
+///
+/// Source: Spark 4.0.1, `spark.redaction.regex`.
+#[must_use]
+pub fn shown<'a>(name: &str, value: &'a str) -> &'a str {
+    let name = name.to_ascii_lowercase();
+    let is_secret =
+        ["secret", "password", "token", "accesskey", "access.key"].iter().any(|part| name.contains(part));
+    if is_secret { "*********(redacted)" } else { value }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn loaded(pairs: &[&str]) -> Loaded {
+        let properties = Properties::parse(pairs.iter().copied()).expect("they are pairs");
+        Loaded { properties, ..Loaded::default() }
+    }
+
+    fn outcomes(pairs: &[&str], reader: Reader, audience: Audience) -> Vec<(String, Outcome)> {
+        let findings = of_properties(&loaded(pairs), reader, audience);
+        findings.into_iter().map(|finding| (finding.name, finding.outcome)).collect()
+    }
+
+    #[test]
+    fn every_property_that_is_set_has_one_outcome() {
+        let pairs = [
+            "spark.worker.timeout=60",
+            "spark.cores.max=lots",
+            "spark.sql.ansi.enabled=true",
+            "spark.authenticate=true",
+            "spark.deploy.recoveryMode=ZOOKEEPER",
+            "spark.deploy.spreadOutDrivers=true",
+            "spark.colour=red",
+        ];
+        let found = outcomes(&pairs, Reader::Master, Audience::All);
+        let expected = [
+            ("spark.authenticate", Outcome::Refused),
+            ("spark.colour", Outcome::NotHonoured),
+            ("spark.cores.max", Outcome::BadValue),
+            ("spark.deploy.recoveryMode", Outcome::NotHonoured),
+            ("spark.deploy.spreadOutDrivers", Outcome::NotHonoured),
+            ("spark.sql.ansi.enabled", Outcome::Ignored),
+            ("spark.worker.timeout", Outcome::Read),
+        ];
+        assert_eq!(found, expected.map(|(name, outcome)| (name.to_owned(), outcome)));
+    }
+
+    #[test]
+    fn what_belongs_to_another_daemon_is_ignored_by_this_one() {
+        let one = |reader| outcomes(&["spark.worker.timeout=60"], reader, Audience::One(reader))[0].1;
+        assert_eq!(one(Reader::Master), Outcome::Read);
+        assert_eq!(one(Reader::Worker), Outcome::Ignored);
+    }
+
+    #[test]
+    fn secrets_are_not_shown() {
+        let findings = of_properties(
+            &loaded(&[
+                "spark.authenticate.secret=hush",
+                "spark.executorEnv.API_TOKEN=hush",
+                "spark.app.name=x",
+            ]),
+            Reader::Application,
+            Audience::All,
+        );
+        let values: Vec<_> = findings.iter().filter_map(|finding| finding.value.as_deref()).collect();
+        assert_eq!(values, ["x", "*********(redacted)", "*********(redacted)"]);
+    }
+
+    #[test]
+    fn variables_are_read_or_ignored_for_a_reason() {
+        let pairs =
+            [("SPARK_WORKER_CORES", "4"), ("SPARK_LOG_DIR", "/x"), ("SPARK_MASTER_PORT", "tcp://a:1")];
+        let environment =
+            pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).into_iter().collect();
+        let found = |audience| -> Vec<(String, Outcome)> {
+            of_variables(&environment, audience).into_iter().map(|it| (it.name, it.outcome)).collect()
+        };
+        let expected = |worker_cores| {
+            [
+                ("SPARK_MASTER_PORT", Outcome::Ignored),
+                ("SPARK_WORKER_CORES", worker_cores),
+                ("SPARK_LOG_DIR", Outcome::Ignored),
+            ]
+            .map(|(name, outcome)| (name.to_owned(), outcome))
+        };
+        assert_eq!(found(Audience::All), expected(Outcome::Read));
+        assert_eq!(found(Audience::One(Reader::Master)), expected(Outcome::Ignored));
+    }
+}

@@ -1,0 +1,102 @@
+//! `firesteel config`: what is set, what comes of it, and what counts.
+
+use serde_json::{Value, json};
+
+use crate::cluster::{firesteel, run};
+
+fn conf(text: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    std::fs::write(directory.path().join("spark-defaults.conf"), text).expect("it can be written");
+    directory
+}
+
+/// The JSON value that is printed with that exit code.
+fn asked(arguments: &[&str], variables: &[(&str, &str)], code: i32) -> Value {
+    let done = run(firesteel().arg("config").args(arguments).arg("--json").envs(variables.iter().copied()));
+    assert_eq!(done.code(), code, "{done}");
+    serde_json::from_str(&done.stdout).unwrap_or_else(|error| panic!("{error}: {done}"))
+}
+
+fn outcome(checked: &Value, name: &str) -> String {
+    let findings = checked["findings"].as_array().expect("there are findings");
+    let found = findings.iter().find(|finding| finding["name"] == name);
+    found.unwrap_or_else(|| panic!("{name} is not among {checked:#}"))["outcome"]
+        .as_str()
+        .expect("an outcome is a word")
+        .to_owned()
+}
+
+#[test]
+fn check_says_what_comes_of_everything_that_is_set() {
+    let directory = conf("spark.worker.timeout 60\nspark.sql.ansi.enabled true\nspark.deploy.recoveryMode ZOOKEEPER\n");
+    std::fs::write(directory.path().join("spark-env.sh"), "").expect("it can be written");
+    let path = directory.path().to_str().expect("it is UTF-8");
+    let variables = [("SPARK_CONF_DIR", path), ("SPARK_LOG_DIR", "/logs"), ("SPARK_WORKER_CORES", "4")];
+    let checked = asked(&["check"], &variables, 0);
+    assert_eq!((&checked["schema"], &checked["ok"]), (&json!(1), &json!(true)));
+    for (name, expected) in [
+        ("spark.worker.timeout", "read"),
+        ("spark.sql.ansi.enabled", "ignored"),
+        ("spark.deploy.recoveryMode", "not_honoured"),
+        ("SPARK_LOG_DIR", "ignored"),
+        ("SPARK_WORKER_CORES", "read"),
+        (&format!("{path}/spark-env.sh"), "ignored"),
+    ] {
+        assert_eq!(outcome(&checked, name), expected, "{name}");
+    }
+    let worker = asked(&["check", "--for", "worker"], &variables, 0);
+    assert_eq!(outcome(&worker, "spark.worker.timeout"), "ignored", "it is a Master's");
+}
+
+#[test]
+fn check_ends_with_78_where_something_would_not_start() {
+    for (text, variables) in [
+        ("spark.task.cpus lots\n", &[][..]),
+        ("spark.authenticate true\n", &[]),
+        ("spark.cores.max 1\nspark.executor.cores 2\n", &[]),
+        ("spark.a \\u12\n", &[]),
+        ("", &[("SPARK_WORKER_CORES", "0")][..]),
+        ("", &[("SPARK_WORKER_MEMORY", "10000")]),
+        ("", &[("SPARK_MASTER_PORT", "x")]),
+        ("", &[("SPARK_WORKER_HOST", "a b")]),
+        ("", &[("SPARK_MASTER_OPTS", "'")]),
+    ] {
+        let directory = conf(text);
+        let path = directory.path().to_str().expect("it is UTF-8");
+        let mut all = vec![("SPARK_CONF_DIR", path)];
+        all.extend(variables);
+        assert_eq!(asked(&["check"], &all, 78)["ok"], json!(false), "{text} {variables:?}");
+    }
+}
+
+#[test]
+fn show_has_every_origin_and_what_it_beats() {
+    let directory = conf("spark.cores.max 8\n");
+    let path = directory.path().to_str().expect("it is UTF-8");
+    let arguments = ["show", "--for", "application", "--conf", "spark.cores.max=3"];
+    let shown = asked(&arguments, &[("SPARK_CONF_DIR", path), ("MASTER", "spark://a:1")], 0);
+    let application = &shown["readers"][0];
+    assert_eq!((&shown["schema"], &application["for"]), (&json!(1), &json!("application")));
+    let settings = application["settings"].as_array().expect("there are settings");
+    let setting = |name: &str| {
+        let found = settings.iter().find(|setting| setting["name"] == name);
+        let mut found = found.unwrap_or_else(|| panic!("{name} is not shown")).clone();
+        found.as_object_mut().expect("it is an object").remove("meaning");
+        found
+    };
+    let file = json!({"kind": "file", "where": {"path": format!("{path}/spark-defaults.conf"), "line": 1}});
+    assert_eq!(
+        setting("spark.cores.max"),
+        json!({
+            "name": "spark.cores.max",
+            "value": "3",
+            "origin": {"kind": "conf"},
+            "beaten": [{"value": "8", "origin": file}],
+        })
+    );
+    assert_eq!(setting("spark.master")["origin"], json!({"kind": "variable", "where": "MASTER"}));
+    assert_eq!(setting("spark.task.cpus")["origin"], json!(null));
+    let worker = asked(&["show", "--for", "worker"], &[("SPARK_WORKER_CORES", "4")], 0);
+    let cores = &worker["readers"][0]["settings"][2];
+    assert_eq!((&cores["name"], &cores["value"]), (&json!("--cores"), &json!("4")));
+}
