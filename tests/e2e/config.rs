@@ -28,7 +28,8 @@ fn outcome(checked: &Value, name: &str) -> String {
 
 #[test]
 fn check_says_what_comes_of_everything_that_is_set() {
-    let directory = conf("spark.worker.timeout 60\nspark.sql.ansi.enabled true\nspark.deploy.recoveryMode ZOOKEEPER\n");
+    let directory =
+        conf("spark.worker.timeout 60\nspark.sql.ansi.enabled true\nspark.deploy.recoveryMode ZOOKEEPER\n");
     std::fs::write(directory.path().join("spark-env.sh"), "").expect("it can be written");
     let path = directory.path().to_str().expect("it is UTF-8");
     let variables = [("SPARK_CONF_DIR", path), ("SPARK_LOG_DIR", "/logs"), ("SPARK_WORKER_CORES", "4")];

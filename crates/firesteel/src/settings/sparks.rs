@@ -114,12 +114,6 @@ pub const TABLE: &[Row] = &[
     row("spark.driver.cores", NoEffect, &[], NO_DRIVERS),
     row("spark.standalone.submit.*", NoEffect, &["false"], NO_DRIVERS),
     row(
-        "spark.executor.instances",
-        NoEffect,
-        &[],
-        "Spark's Master does not read it either: see spark.cores.max",
-    ),
-    row(
         "spark.executor.memoryOverhead*",
         NoEffect,
         &[],
