@@ -15,7 +15,7 @@ use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
-    ResourceProfile, WorkerDescription, WorkerToMaster,
+    Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Machine, Timestamp};
@@ -61,6 +61,8 @@ fn register(max_cores: i64, cores: i64) -> DriverToMaster {
             resources: ResourceAmounts::new(),
         },
         initial_limit: ExecutorLimit::Unlimited,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     })
 }
 

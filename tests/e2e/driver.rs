@@ -5,7 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver, ResourceProfile,
+    ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver, Relaunch, ResourceProfile,
+    TaskDirectory,
 };
 use firesteel_core::process::Command;
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
@@ -40,6 +41,8 @@ pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
             resources: Default::default(),
         },
         initial_limit: ExecutorLimit::AtMost(executors),
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     }
 }
 

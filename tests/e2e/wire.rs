@@ -6,7 +6,9 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use firesteel_core::messages::{ApplicationDescription, ClientToMaster, DriverToMaster, ResourceProfile};
+use firesteel_core::messages::{
+    ApplicationDescription, ClientToMaster, DriverToMaster, Relaunch, ResourceProfile, TaskDirectory,
+};
 use firesteel_core::process::Command;
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::ExecutorLimit;
@@ -156,6 +158,8 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
         },
         profile: ResourceProfile::default(),
         initial_limit: ExecutorLimit::AtMost(0),
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     };
     let register = message(&DriverToMaster::RegisterApplication(application));
     driver.send(&[&PREAMBLE[..], &hello(Role::Driver), &register].concat());

@@ -11,8 +11,8 @@ use firesteel_core::driver::{self, Driver, Replacement};
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{self, Master};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, ResourceProfile,
-    WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, Relaunch, ResourceProfile,
+    TaskDirectory, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -33,6 +33,8 @@ struct Pair {
 impl Pair {
     fn new(max_cores: Option<i64>, executor_cores: Option<i64>, initial_limit: ExecutorLimit) -> Self {
         let description = ApplicationDescription {
+            directory: TaskDirectory::Executor,
+            relaunch: Relaunch::WhenEnded,
             name: "test".to_owned(),
             user: "me".to_owned(),
             max_cores: max_cores.map(Cores),

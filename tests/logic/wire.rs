@@ -109,6 +109,7 @@ fn workers(record: &mut Record) {
         profile: ProfileId(1),
         app_name: "name".to_owned(),
         command: command(),
+        directory: TaskDirectory::Path("/data".to_owned()),
         cores,
         memory,
         resources: gpus(),
@@ -143,6 +144,8 @@ fn drivers(record: &mut Record) {
         command: command(),
         profile: profile(),
         initial_limit: ExecutorLimit::AtMost(2),
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenLost,
     };
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
@@ -155,7 +158,11 @@ fn drivers(record: &mut Record) {
         record.add("driver-to-master", &message);
     }
     for message in [
-        MasterToDriver::RegisteredApplication { app, master_url: "spark://m:7077".to_owned() },
+        MasterToDriver::RegisteredApplication {
+            app,
+            master_url: "spark://m:7077".to_owned(),
+            max_cores: Cores(24),
+        },
         MasterToDriver::ExecutorAdded {
             executor: ExecutorId(3),
             profile: ProfileId(1),
@@ -174,6 +181,7 @@ fn drivers(record: &mut Record) {
             host: "host".to_owned(),
             reason: LossReason::Disconnected,
         },
+        MasterToDriver::ExecutorsGone { app: AppId::new("app-1") },
         MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::DriverLost),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::ExecutorsFailed {

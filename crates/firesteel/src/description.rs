@@ -1,6 +1,6 @@
 //! How an application describes itself to the Master.
 
-use firesteel_core::messages::{ApplicationDescription, ResourceProfile};
+use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory};
 use firesteel_core::process::Command;
 
 use crate::settings::application::ApplicationSettings;
@@ -26,6 +26,8 @@ pub fn describe(
             resources: settings.executor_resources.clone(),
         },
         initial_limit: settings.executors,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     }
 }
 

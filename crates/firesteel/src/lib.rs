@@ -18,4 +18,5 @@ mod process_group;
 pub mod settings;
 pub mod signals;
 pub mod version;
+mod start_failure;
 pub mod worker;

@@ -8,8 +8,8 @@ use firesteel_core::master::{
     WorkerSnapshot,
 };
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, ResourceProfile,
-    WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Relaunch, ResourceProfile,
+    TaskDirectory, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -40,6 +40,8 @@ fn description(demand: &Demand, max_cores: Cores) -> ApplicationDescription {
             resources: demand.resources.clone(),
         },
         initial_limit: demand.limit,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     }
 }
 

@@ -93,6 +93,8 @@ scripts! {
     targets
     profiles
     application_ends
+    turns
+    leavers
     history
     refusals
 }

@@ -7,7 +7,7 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, Wor
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, WorkerDescription, WorkerToMaster,
+    MasterToWorker, Relaunch, TaskDirectory, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -159,6 +159,12 @@ impl Stage {
             },
             profile: words.profile(),
             initial_limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
+            directory: TaskDirectory::Executor,
+            relaunch: match words.setting("relaunch") {
+                None => Relaunch::WhenEnded,
+                Some("lost") => Relaunch::WhenLost,
+                Some(other) => panic!("{other:?} are never relaunched: write lost"),
+            },
         };
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);

@@ -160,6 +160,7 @@ fn driver_message(message: &MasterToDriver) -> String {
             format!("ExecutorUpdated {executor}: {state}{host}")
         }
         MasterToDriver::WorkerRemoved { worker, reason, .. } => format!("WorkerRemoved {worker}: {reason}"),
+        MasterToDriver::ExecutorsGone { .. } => "ExecutorsGone".to_owned(),
         MasterToDriver::ApplicationRemoved(end) => format!("ApplicationRemoved: {end}"),
         MasterToDriver::ExecutorsRequested { accepted } => format!("ExecutorsRequested: {accepted}"),
         MasterToDriver::ExecutorsKilled { accepted } => format!("ExecutorsKilled: {accepted}"),

@@ -224,7 +224,9 @@ impl Driver {
             return;
         }
         match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _ } => self.on_registered(peer, app),
+            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _ } => {
+                self.on_registered(peer, app)
+            }
             MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
             // Only the Master that has the application has anything else to say.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
@@ -244,6 +246,8 @@ impl Driver {
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
             MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
             MasterToDriver::ExecutorsKilled { accepted } => self.on_answer(Request::Kill, accepted),
+            // It comes after the end of the application, which ended this machine too.
+            MasterToDriver::ExecutorsGone { .. } => {}
         }
     }
 

@@ -7,7 +7,8 @@ use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Resou
 use super::capacity::Grant;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ResourceProfile, WorkerDescription,
+    ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ResourceProfile,
+    WorkerDescription, limit_after_turn,
 };
 use crate::time::Timestamp;
 
@@ -30,6 +31,8 @@ pub(super) struct Application {
     pub(super) state: ApplicationState,
     pub(super) max_cores: Cores,
     pub(super) cores_granted: Cores,
+    /// Cores of executors that have had their turn and are not replaced; none without a maximum.
+    pub(super) cores_spent: Cores,
     pub(super) profiles: BTreeMap<ProfileId, Profile>,
     pub(super) executors: BTreeMap<ExecutorId, Executor>,
     pub(super) next_executor: u32,
@@ -123,6 +126,7 @@ impl Application {
             state: ApplicationState::Waiting,
             max_cores: description.max_cores.unwrap_or(default_cores),
             cores_granted: Cores::ZERO,
+            cores_spent: Cores::ZERO,
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
             executors: BTreeMap::new(),
             next_executor: 0,
@@ -146,7 +150,7 @@ impl Application {
             size: profile.size,
             memory: profile.memory,
             resources: profile.resources.clone(),
-            cores_left: self.max_cores - self.cores_granted,
+            cores_left: self.max_cores - self.cores_spent - self.cores_granted,
             limit: profile.limit,
             held: profile.held,
         }
@@ -188,6 +192,19 @@ impl Application {
             Life::Proven => self.failures.proven -= 1,
         }
         Some(executor)
+    }
+
+    /// An executor that was taken out ended so: if it has had its turn, the application wants one less.
+    pub(super) fn take_turn(&mut self, executor: &Executor, end: &ExecutorState) {
+        if !self.description.relaunch.is_turn(end) {
+            return;
+        }
+        if let Some(profile) = self.profiles.get_mut(&executor.profile) {
+            profile.limit = limit_after_turn(profile.limit, self.max_cores, profile.held);
+        }
+        if self.max_cores < Cores::UNLIMITED {
+            self.cores_spent += executor.grant.amounts().cores;
+        }
     }
 
     /// Remembers how an executor ended. A full history loses its oldest.

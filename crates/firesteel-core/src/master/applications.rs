@@ -1,10 +1,12 @@
 //! How applications come and go, and what their drivers may ask.
 
+use std::collections::BTreeMap;
+
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::Application;
 use super::{Ignored, Master, Note, Pass};
-use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
     MasterToDriver, MasterToWorker, ResourceProfile,
@@ -34,14 +36,17 @@ impl Master {
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         let row = Application::new(app.clone(), description, peer, now, self.config.default_cores);
+        // What is said of executors from now on is said of this application's.
+        self.leavers.forget_driver(peer);
         self.applications.insert(row);
         self.welcome(peer, app);
         self.pass = Pass::Due;
     }
 
     fn welcome(&mut self, peer: PeerId, app: AppId) {
-        let master_url = self.config.url.clone();
-        self.tell_driver(peer, MasterToDriver::RegisteredApplication { app, master_url });
+        let Some(application) = self.applications.get(&app) else { return };
+        let (master_url, max_cores) = (self.config.url.clone(), application.max_cores);
+        self.tell_driver(peer, MasterToDriver::RegisteredApplication { app, master_url, max_cores });
     }
 
     /// A driver says that its application is done.
@@ -111,6 +116,7 @@ impl Master {
         if let Some(app) = self.applications.of_peer(peer).cloned() {
             self.remove_application(now, &app, ApplicationEnd::DriverLost);
         }
+        self.leavers.forget_driver(peer);
     }
 
     fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
@@ -127,8 +133,9 @@ impl Master {
     /// ran executors of it.
     pub(super) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
         let Some(application) = self.applications.get(app) else { return };
-        let executors: Vec<ExecutorId> = application.executors.keys().copied().collect();
-        for executor in executors {
+        let executors: BTreeMap<ExecutorId, WorkerId> =
+            application.executors.iter().map(|(id, executor)| (*id, executor.worker.clone())).collect();
+        for &executor in executors.keys() {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
         let application = self.applications.remove(app).expect("it was found above");
@@ -143,9 +150,11 @@ impl Master {
         let view = ApplicationView { state, end: words, ended: Some(now), ..view };
         self.applications.retire(view, self.config.retained_applications);
         match end {
-            ApplicationEnd::Finished | ApplicationEnd::DriverLost => {}
+            ApplicationEnd::DriverLost => {}
+            ApplicationEnd::Finished => self.see_off(app.clone(), application.peer, executors),
             ApplicationEnd::ExecutorsFailed { .. } | ApplicationEnd::Refused { .. } => {
                 self.tell_driver(application.peer, MasterToDriver::ApplicationRemoved(end));
+                self.see_off(app.clone(), application.peer, executors);
             }
         }
         self.pass = Pass::Due;

@@ -30,6 +30,7 @@ impl Master {
             self.applications.is_consistent(),
             "the indexes of the applications disagree with their rows"
         );
+        self.leavers.check()?;
         let mut held: BTreeMap<&WorkerId, Held> = BTreeMap::new();
         for application in self.applications.queue() {
             self.check_application(application)?;

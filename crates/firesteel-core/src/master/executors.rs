@@ -45,6 +45,7 @@ impl Master {
             profile,
             app_name: application.description.name.clone(),
             command: application.description.command.clone(),
+            directory: application.description.directory.clone(),
             cores,
             memory,
             resources: grant.amounts().resources.clone(),
@@ -71,9 +72,11 @@ impl Master {
         if row.executors.contains(&report.executor) {
             return self.update_executor(now, peer, report);
         }
+        let worker = row.description.id.clone();
         // Its end is usual after a kill and after the end of its application, which forget it at once.
         let executor = report.executor;
         if report.state.is_finished() {
+            self.see_gone(&worker, &executor, &report.state);
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
         } else {
             self.ignore(peer, Ignored::UnknownExecutor { executor });
@@ -140,6 +143,7 @@ impl Master {
     ) -> Option<&WorkerRow> {
         let application = self.applications.get_mut(&executor.app)?;
         let ended = application.remove_executor(executor.executor)?;
+        application.take_turn(&ended, &end);
         let row = self.workers.get_mut(&ended.worker).expect("a live executor's Worker is alive");
         let view = ended.view(executor, &row.description);
         application.remember(ExecutorView { state: end, ended: Some(now), ..view });
@@ -153,8 +157,12 @@ impl Master {
     ///
     /// Source: Spark Master, 4.0.1. Firesteel differs in that an executor is proven by running for a while, not
     /// by starting; that it waits before it launches after the second failure in a row and later ones; and
-    /// that an executor which its own Worker ended did not fail.
+    /// that an executor which its own Worker ended did not fail. Where executors have one turn each, a failure
+    /// leads to no other, and is the application's own business.
     fn count_end(&mut self, now: Timestamp, app: &AppId, end: ExecutorState) {
+        if self.applications.get(app).is_some_and(|row| row.description.relaunch.is_turn(&end)) {
+            return;
+        }
         match &end {
             ExecutorState::Exited(ExitStatus::Code(0)) | ExecutorState::Killed(_) => return,
             ExecutorState::Exited(_) | ExecutorState::Failed(_) => {}

@@ -15,6 +15,7 @@ mod config;
 mod effect;
 mod event;
 mod executors;
+mod leavers;
 mod note;
 mod settle;
 mod snapshot;
@@ -25,6 +26,7 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
+use leavers::Leavers;
 use worker_table::WorkerTable;
 
 pub use config::{Config, Retries};
@@ -48,6 +50,7 @@ pub struct Master {
     config: Config,
     workers: WorkerTable,
     applications: ApplicationTable,
+    leavers: Leavers,
     pass: Pass,
     /// What the event at hand has led to so far.
     effects: Vec<Effect>,
@@ -77,6 +80,7 @@ impl Master {
             config,
             workers: WorkerTable::default(),
             applications: ApplicationTable::default(),
+            leavers: Leavers::default(),
             pass: Pass::NotDue,
             effects: Vec::new(),
         }

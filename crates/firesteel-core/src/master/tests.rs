@@ -99,6 +99,8 @@ fn description(max_cores: Option<i64>, cores: Option<i64>) -> ApplicationDescrip
             resources: ResourceAmounts::new(),
         },
         initial_limit: ExecutorLimit::Unlimited,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     }
 }
 
@@ -115,10 +117,11 @@ fn registered(peer: u64, duplicate: bool) -> Effect {
     to_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis: 15_000, duplicate })
 }
 
-fn welcome() -> Effect {
+fn welcome(max_cores: Cores) -> Effect {
     to_driver(MasterToDriver::RegisteredApplication {
         app: app(),
         master_url: "spark://localhost:7077".to_owned(),
+        max_cores,
     })
 }
 
@@ -129,6 +132,7 @@ fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
         profile: ProfileId::DEFAULT,
         app_name: "test".to_owned(),
         command: command(),
+        directory: TaskDirectory::Executor,
         cores: Cores(cores),
         memory: MiB(1024),
         resources: Resources::default(),
@@ -172,7 +176,7 @@ const CRASH: ExecutorState = ExecutorState::Exited(ExitStatus::Code(1));
 fn an_application_is_placed_when_it_registers_and_again_when_a_worker_comes() {
     let mut bench = Bench::new(Config::default());
     assert_eq!(bench.worker(1, 8), [registered(1, false)]);
-    let expected: Vec<_> = [welcome()].into_iter().chain(launch(0, 1, 6)).collect();
+    let expected: Vec<_> = [welcome(Cores(24))].into_iter().chain(launch(0, 1, 6)).collect();
     assert_eq!(bench.application(Some(24), 6), expected);
     let expected: Vec<_> = [registered(2, false)].into_iter().chain(launch(1, 2, 6)).collect();
     assert_eq!(bench.worker(2, 8), expected);
@@ -181,8 +185,8 @@ fn an_application_is_placed_when_it_registers_and_again_when_a_worker_comes() {
 #[test]
 fn registering_twice_gives_the_same_application() {
     let mut bench = Bench::new(Config::default());
-    assert_eq!(bench.application(None, 1), [welcome()]);
-    assert_eq!(bench.application(None, 1), [welcome()]);
+    assert_eq!(bench.application(None, 1), [welcome(Cores::UNLIMITED)]);
+    assert_eq!(bench.application(None, 1), [welcome(Cores::UNLIMITED)]);
     assert_eq!(bench.master.view().applications.len(), 1);
 }
 
@@ -264,6 +268,7 @@ fn executors_that_cannot_start_end_the_application_after_exactly_ten() {
         updated(9, failed()),
         to_worker(1, MasterToWorker::ApplicationFinished { app: app() }),
         to_driver(MasterToDriver::ApplicationRemoved(end)),
+        to_driver(MasterToDriver::ExecutorsGone { app: app() }),
         noted(1, 9),
     ];
     assert_eq!(bench.report(1, 9, failed()), expected);

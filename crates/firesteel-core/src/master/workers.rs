@@ -65,6 +65,8 @@ impl Master {
         // On the same connection an order may be on its way: what the Worker does not name may yet come.
         if old_peer.is_some_and(|old| old != peer) {
             self.lose_unnamed_executors(now, &id, &executors);
+            let named: BTreeSet<&ExecutorKey> = executors.iter().map(|report| &report.executor).collect();
+            self.see_gone_from(&id, &named, &LossReason::LaunchLost);
         }
         for report in executors {
             self.reconcile(now, peer, &id, report);
@@ -103,7 +105,9 @@ impl Master {
         let known = self.workers.get(worker).is_some_and(|row| row.executors.contains(&report.executor));
         if known {
             self.update_executor(now, peer, report);
-        } else if !report.state.is_finished() {
+        } else if report.state.is_finished() {
+            self.see_gone(worker, &report.executor, &report.state);
+        } else {
             self.note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });
             self.tell_worker(peer, MasterToWorker::KillExecutor { executor: report.executor });
         }
@@ -158,6 +162,7 @@ impl Master {
         for executor in &executors {
             self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
         }
+        self.see_gone_from(id, &BTreeSet::new(), &reason);
         let row = self.workers.remove(id).expect("it was found above");
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);

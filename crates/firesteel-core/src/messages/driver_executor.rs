@@ -117,10 +117,11 @@ impl TaskSpec {
     }
 }
 
-/// Where a task runs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// Where a task, or the command of an executor, runs.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskDirectory {
     /// In the executor's own directory.
+    #[default]
     Executor,
     /// In this directory, which must exist on the executor's machine.
     Path(String),

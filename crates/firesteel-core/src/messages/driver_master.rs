@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ExecutorState, LossReason};
+use super::{ExecutorState, LossReason, TaskDirectory};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::process::Command;
 
@@ -53,10 +53,59 @@ pub struct ApplicationDescription {
     pub max_cores: Option<Cores>,
     /// What every executor runs.
     pub command: Command,
+    /// Where it runs.
+    pub directory: TaskDirectory,
     /// The default resource profile.
     pub profile: ResourceProfile,
     /// The default profile's executor target at the start.
     pub initial_limit: ExecutorLimit,
+    /// Which of its executors are replaced when they end.
+    pub relaunch: Relaunch,
+}
+
+/// Which executors of an application are replaced when they end.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Relaunch {
+    /// All: the application holds as many as it wants for as long as it lives. Ends in a row count, so that one
+    /// whose executors cannot run is given up.
+    ///
+    /// Source: Spark Master, 4.0.1, which knows nothing else.
+    #[default]
+    WhenEnded,
+    /// Only those that did not end by themselves: lost with their Worker, or ended by it when it was shut down. One
+    /// that exited, or that could not be started, has had its turn, and the application wants one less from then
+    /// on, well or badly as it ended.
+    WhenLost,
+}
+
+impl Relaunch {
+    /// Whether an executor that ended so has had its turn, and the application wants one less.
+    #[must_use]
+    pub fn is_turn(self, end: &ExecutorState) -> bool {
+        match (self, end) {
+            (Self::WhenLost, ExecutorState::Exited(_) | ExecutorState::Failed(_)) => true,
+            (
+                Self::WhenEnded | Self::WhenLost,
+                ExecutorState::Launching
+                | ExecutorState::Running
+                | ExecutorState::Killed(_)
+                | ExecutorState::Failed(_)
+                | ExecutorState::Lost(_)
+                | ExecutorState::Exited(_),
+            ) => false,
+        }
+    }
+}
+
+/// The limit after one executor has had its turn and `held` are left. The application's maximum of cores falls by
+/// that one's cores; where there is neither limit nor maximum, those that are left are the last.
+#[must_use]
+pub fn limit_after_turn(limit: ExecutorLimit, max_cores: Cores, held: u64) -> ExecutorLimit {
+    match limit {
+        ExecutorLimit::AtMost(limit) => ExecutorLimit::AtMost(limit.saturating_sub(1)),
+        ExecutorLimit::Unlimited if max_cores >= Cores::UNLIMITED => ExecutorLimit::AtMost(held),
+        ExecutorLimit::Unlimited => ExecutorLimit::Unlimited,
+    }
 }
 
 /// What one executor of a profile needs. Custom resources are never inherited.
@@ -123,6 +172,9 @@ pub enum MasterToDriver {
         app: AppId,
         /// The Master, `spark://host:port`.
         master_url: String,
+        /// Cores that it may hold: what it asked for, or the Master's default. [`Cores::UNLIMITED`] if there is no
+        /// maximum.
+        max_cores: Cores,
     },
     /// An executor was assigned to the application.
     ExecutorAdded {
@@ -159,6 +211,12 @@ pub enum MasterToDriver {
     },
     /// The Master ended the application.
     ApplicationRemoved(ApplicationEnd),
+    /// The application has ended, by `UnregisterApplication` or by the Master, and every executor that it still had
+    /// is gone too: its Worker said so (`ExecutorUpdated` came for it), or is lost itself.
+    ExecutorsGone {
+        /// Which application.
+        app: AppId,
+    },
     /// The answer to `RequestExecutors`: whether the application is known.
     ExecutorsRequested {
         /// Whether it was done.

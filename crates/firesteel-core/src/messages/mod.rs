@@ -17,8 +17,8 @@ pub use driver_executor::{
     DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 pub use driver_master::{
-    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, MasterToDriver, ResourceProfile,
-    UnsoundProfile,
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, MasterToDriver, Relaunch,
+    ResourceProfile, UnsoundProfile, limit_after_turn,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use worker_master::{

@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::ExecutorState;
+use super::{ExecutorState, TaskDirectory};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
@@ -118,6 +118,8 @@ pub struct ExecutorLaunch {
     pub app_name: String,
     /// What to run, placeholders and all.
     pub command: Command,
+    /// Where it runs.
+    pub directory: TaskDirectory,
     /// Its cores.
     pub cores: Cores,
     /// Its memory.

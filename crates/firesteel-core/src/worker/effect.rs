@@ -5,7 +5,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 use super::Note;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId};
-use crate::messages::{WorkerToClient, WorkerToMaster};
+use crate::messages::{TaskDirectory, WorkerToClient, WorkerToMaster};
 use crate::process::{Command, Signal};
 
 /// What a Worker has its shell do.
@@ -57,8 +57,8 @@ pub enum Outbound {
     Client(WorkerToClient),
 }
 
-/// A process to start. It runs in the directory `<work directory>/<application>/<executor>` and leads a process
-/// group of its own.
+/// A process to start. It has the directory `<work directory>/<application>/<executor>` and leads a process group of
+/// its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorPlan {
     /// Which executor.
@@ -69,6 +69,8 @@ pub struct ExecutorPlan {
     pub app_name: String,
     /// What to run; placeholders are filled in, but for the Worker's own binary, which only the shell knows.
     pub command: Command,
+    /// Where it runs.
+    pub directory: TaskDirectory,
     /// Its cores.
     pub cores: Cores,
     /// Its memory.

@@ -360,7 +360,8 @@ impl Worker {
 
 /// The launch with its placeholders filled in, but for the Worker's own binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
-    let ExecutorLaunch { executor, profile, app_name, mut command, cores, memory, resources } = launch;
+    let ExecutorLaunch { executor, profile, app_name, mut command, directory, cores, memory, resources } =
+        launch;
     for argument in &mut command.arguments {
         let value = match Placeholder::of(argument) {
             None | Some(Placeholder::Firesteel) => continue,
@@ -375,5 +376,5 @@ fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
         };
         *argument = value;
     }
-    ExecutorPlan { executor, profile, app_name, command, cores, memory, resources }
+    ExecutorPlan { executor, profile, app_name, command, directory, cores, memory, resources }
 }

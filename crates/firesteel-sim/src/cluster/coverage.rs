@@ -222,6 +222,7 @@ impl Coverage {
             MasterToDriver::RegisteredApplication { .. }
             | MasterToDriver::WorkerRemoved { .. }
             | MasterToDriver::ApplicationRemoved(_)
+            | MasterToDriver::ExecutorsGone { .. }
             | MasterToDriver::ExecutorsRequested { .. }
             | MasterToDriver::ExecutorsKilled { .. }
             | MasterToDriver::Shortfalls(_) => {}

@@ -45,7 +45,7 @@ kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed R
 kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
     KillExecutors RequestShortfall);
 kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated WorkerRemoved
-    ApplicationRemoved ExecutorsRequested ExecutorsKilled Shortfalls);
+    ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
 kinds!("ClientToMaster", ClientToMaster: RequestMasterState);
 kinds!("MasterToClient", MasterToClient: MasterStateResponse);
 kinds!("ClientToWorker", ClientToWorker: RequestWorkerState);

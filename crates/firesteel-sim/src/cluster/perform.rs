@@ -53,6 +53,11 @@ impl World {
                 self.violate("an application lost its driver though nothing goes wrong any more");
             }
         }
+        for key in &turn.gone {
+            if self.processes.contains_key(key) {
+                self.violate(format!("the driver of executor {key} is told that it is gone: it runs"));
+            }
+        }
         for (app, peer) in turn.registered {
             let Some(link) = self.link_of(master, peer) else { continue };
             let side = self.links[link.0].side_of(master).other();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::messages::{ApplicationDescription, ResourceProfile, TaskDirectory, TaskSpec};
+use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
@@ -185,6 +185,8 @@ impl AppPlan {
             } else {
                 ExecutorLimit::Unlimited
             },
+            directory: TaskDirectory::Executor,
+            relaunch: Relaunch::WhenEnded,
         };
         Self {
             starts_at: dice.below(40_000),

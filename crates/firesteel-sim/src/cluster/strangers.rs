@@ -5,7 +5,7 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, Pro
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch, ExecutorReport,
     ExecutorState, ExecutorTarget, ExecutorToDriver, LossReason, MasterToWorker, RefusedRegistration,
-    ResourceProfile, Stream, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
+    Relaunch, ResourceProfile, Stream, TaskDirectory, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -107,6 +107,7 @@ impl World {
                     arguments: Vec::new(),
                     environment: Default::default(),
                 },
+                directory: TaskDirectory::Executor,
                 cores: Cores(-1),
                 memory: MiB(i64::MAX),
                 resources: Resources::default(),
@@ -175,6 +176,8 @@ impl World {
                 ..ResourceProfile::default()
             },
             initial_limit: ExecutorLimit::AtMost(0),
+            directory: TaskDirectory::Executor,
+            relaunch: Relaunch::WhenEnded,
         }
     }
 

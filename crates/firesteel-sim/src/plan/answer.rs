@@ -9,7 +9,8 @@ use firesteel_core::master::{
     Snapshot, SnapshotError, WorkerSnapshot,
 };
 use firesteel_core::messages::{
-    ApplicationDescription, ExecutorLaunch, MasterToWorker, ResourceProfile, WorkerDescription,
+    ApplicationDescription, ExecutorLaunch, MasterToWorker, Relaunch, ResourceProfile, TaskDirectory,
+    WorkerDescription,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -128,6 +129,8 @@ impl SchedulePass {
                 command,
                 profile: default.needs(),
                 initial_limit: default.limit,
+                directory: TaskDirectory::Executor,
+                relaunch: Relaunch::WhenEnded,
             },
             peer: PeerId((self.workers.len() + 1 + index) as u64),
             profiles: others.iter().map(PassProfile::snapshot).collect(),

@@ -1,8 +1,6 @@
 //! The runner of one attempt at a task, from its process's start until nothing of it is left.
 
-use std::io;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +9,7 @@ use bytes::Bytes;
 use firesteel_core::executor::Event;
 use firesteel_core::ids::{AttemptId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
-use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
+use firesteel_core::process::{ExitStatus, Signal, StartFailure};
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
@@ -20,6 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 use super::output::{Output, Read};
 use crate::inbox::Inbox;
 use crate::process_group::{ProcessGroup, exit_status};
+use crate::start_failure::{enter, not_started};
 use crate::worker::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 use crate::worker::strays::{Marker, kill_bearers};
 
@@ -155,29 +154,14 @@ fn start(attempt: AttemptId, spec: TaskSpec, site: &Site) -> Result<Process, Sta
         enter(path)?;
         words.current_dir(path);
     }
-    let mut child = tokio::process::Command::from(words).spawn().map_err(|error| StartFailure {
-        step: StartStep::Program,
-        error: match error.kind() {
-            io::ErrorKind::NotFound => format!("{}: not found", command.program),
-            _ => format!("{}: {error}", command.program),
-        },
-    })?;
+    let mut child = tokio::process::Command::from(words)
+        .spawn()
+        .map_err(|error| not_started(&command.program, &error))?;
     let group = ProcessGroup::of(&child);
     let stdin = child.stdin.take().map(|pipe| (pipe, stdin));
     let stdout = Output::new(child.stdout.take().expect("it was piped"));
     let stderr = Output::new(child.stderr.take().expect("it was piped"));
     Ok(Process { child, group, stdin, stdout, stderr })
-}
-
-/// Makes sure that a missing directory is not reported as a missing program: the system's words are the same.
-fn enter(path: &str) -> Result<(), StartFailure> {
-    let failure = |error: String| StartFailure { step: StartStep::Directory, error };
-    match Path::new(path).metadata() {
-        Ok(found) if found.is_dir() => Ok(()),
-        Ok(_) => Err(failure(format!("{path}: not a directory"))),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failure(format!("{path}: not found"))),
-        Err(error) => Err(failure(format!("{path}: {error}"))),
-    }
 }
 
 impl Process {

@@ -5,7 +5,7 @@
 //! | `FIRESTEEL_APP_ID` | its application's id |
 //! | `FIRESTEEL_EXECUTOR_ID` | its number there |
 //! | `FIRESTEEL_WORKER_ID` | its Worker's id |
-//! | `FIRESTEEL_EXECUTOR_DIR` | its own directory, in which it starts |
+//! | `FIRESTEEL_EXECUTOR_DIR` | its own directory, in which it starts unless the application says otherwise |
 //! | `FIRESTEEL_CORES` | its cores |
 //! | `FIRESTEEL_MEMORY_MIB` | its memory in MiB |
 //! | `FIRESTEEL_RESOURCE_<NAME>` | the addresses of that resource that are its own, with commas between |

@@ -6,7 +6,8 @@ use std::process::Stdio;
 use std::sync::Arc;
 
 use firesteel_core::ids::WorkerId;
-use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure};
 use firesteel_core::worker::{Event, ExecutorPlan};
 use tokio::process::Child;
 use tokio::sync::mpsc;
@@ -18,6 +19,7 @@ use super::sweeper::Sweeper;
 use super::work_directory::{Outputs, WorkDirectory};
 use crate::inbox::Inbox;
 use crate::process_group::{ProcessGroup, exit_status};
+use crate::start_failure::{enter, not_started};
 
 /// Signals that may wait for a runner. The machine sends two at most.
 const SIGNALS: usize = 4;
@@ -108,11 +110,12 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Proce
         .stdout(stdout)
         .stderr(stderr)
         .process_group(0);
-    let failure = |error: std::io::Error| StartFailure {
-        step: StartStep::Program,
-        error: format!("{program}: {error}"),
-    };
-    let child = tokio::process::Command::from(command).spawn().map_err(failure)?;
+    if let TaskDirectory::Path(path) = &plan.directory {
+        enter(path)?;
+        command.current_dir(path);
+    }
+    let child =
+        tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
     let group = ProcessGroup::of(&child);
     Ok((child, group))
 }

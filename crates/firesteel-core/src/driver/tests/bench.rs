@@ -12,7 +12,7 @@ use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, Worker
 use crate::machine::Machine;
 use crate::messages::{
     ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver,
-    MasterToDriver, ResourceProfile, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+    MasterToDriver, Relaunch, ResourceProfile, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 use crate::process::{Command, ExitStatus};
 use crate::time::Timestamp;
@@ -122,6 +122,8 @@ pub(super) fn description() -> ApplicationDescription {
         command: command(),
         profile,
         initial_limit: ExecutorLimit::Unlimited,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
     }
 }
 
@@ -135,7 +137,11 @@ pub(super) fn spec(cores: i64) -> TaskSpec {
 }
 
 pub(super) fn registered(app: &str) -> MasterToDriver {
-    MasterToDriver::RegisteredApplication { app: AppId::new(app), master_url: master("m1").url() }
+    MasterToDriver::RegisteredApplication {
+        app: AppId::new(app),
+        master_url: master("m1").url(),
+        max_cores: Cores::UNLIMITED,
+    }
 }
 
 pub(super) fn register(id: u32, cores: i64) -> ExecutorToDriver {

@@ -14,7 +14,8 @@ use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, WorkerDescription, WorkerToMaster,
+    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, TaskDirectory, WorkerDescription,
+    WorkerToMaster,
 };
 use crate::process::{Command, Signal};
 use crate::{Machine, Timestamp};
@@ -120,6 +121,7 @@ fn launch_of(executor: ExecutorKey) -> ExecutorLaunch {
         profile: ProfileId(3),
         app_name: "sums".into(),
         command: command(&["executor", "--id", "{{EXECUTOR_ID}}"]),
+        directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
@@ -136,6 +138,7 @@ fn start(executor: u32) -> Effect {
         profile: ProfileId(3),
         app_name: "sums".into(),
         command: command(&["executor", "--id", &executor.to_string()]),
+        directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::messages::{ExecutorLaunch, WorkerDescription};
+use firesteel_core::messages::{ExecutorLaunch, Relaunch, WorkerDescription};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 /// A living Worker.
@@ -20,6 +20,7 @@ pub(super) struct AppBook {
     pub(super) peer: PeerId,
     pub(super) max_cores: Cores,
     pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
+    pub(super) relaunch: Relaunch,
     /// Where its executors are.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,

@@ -6,11 +6,11 @@ mod reading;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
-    MasterToDriver, MasterToWorker, WorkerDescription, WorkerToMaster,
+    MasterToDriver, MasterToWorker, Relaunch, WorkerDescription, WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -25,6 +25,9 @@ pub(crate) struct Ledger {
     app_of: BTreeMap<PeerId, AppId>,
     /// What a peer asked to be registered as, until the Master answers.
     candidates: BTreeMap<PeerId, ApplicationDescription>,
+    /// Applications that have ended, by their drivers' connections, and those of their executors whose ends were not
+    /// told.
+    leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
 }
 
 /// What one event did to the books.
@@ -38,6 +41,10 @@ pub(crate) struct Turn {
     former: BTreeMap<PeerId, AppId>,
     /// Executors that were taken back from a living Worker, which must be told to end them.
     doomed: BTreeSet<ExecutorKey>,
+    /// Executors that a Worker was told to end.
+    killed: BTreeSet<ExecutorKey>,
+    /// Executors of ended applications whose processes have ended, as their drivers were told.
+    pub(crate) gone: Vec<ExecutorKey>,
 }
 
 impl Ledger {
@@ -74,6 +81,9 @@ impl Ledger {
         }
         if let Some(executor) = turn.doomed.first() {
             return Err(format!("executor {executor} is taken back, and its Worker is not told to end it"));
+        }
+        if let Some((app, _)) = self.leaving.values().find(|(_, executors)| executors.is_empty()) {
+            return Err(format!("nothing of {app} is left, and its driver is not told"));
         }
         if let Some(executor) = added.first() {
             return Err(format!("the driver of executor {executor} is not told that it was added"));
@@ -136,6 +146,7 @@ impl Ledger {
             Event::Received { .. } | Event::Deadline => {}
             Event::Disconnected { peer } => {
                 self.candidates.remove(peer);
+                self.leaving.remove(peer);
                 if let Some(worker) = self.worker_of.remove(peer) {
                     self.remove_worker(&worker, released);
                 }
@@ -178,8 +189,35 @@ impl Ledger {
             ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_) => true,
             ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => false,
         };
-        if counts && self.workers.get(worker).is_some_and(|book| book.grants.contains_key(&report.executor)) {
+        let launch = self.workers.get(worker).and_then(|book| book.grants.get(&report.executor)).cloned();
+        if let (true, Some(launch)) = (counts, launch) {
             self.release(&report.executor.clone(), released);
+            self.take_turn(&report.executor, &report.state, &launch);
+        }
+    }
+
+    /// An executor that ended by itself is not replaced where only lost ones are.
+    fn take_turn(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
+        let by_itself = matches!(end, ExecutorState::Exited(_) | ExecutorState::Failed(_));
+        let Some(book) = self.apps.get_mut(&key.app) else { return };
+        if !by_itself || book.relaunch == Relaunch::WhenEnded {
+            return;
+        }
+        let others = book.executors.keys().filter_map(|number| {
+            let key = ExecutorKey { app: key.app.clone(), executor: *number };
+            self.workers.values().find_map(|worker| worker.grants.get(&key))
+        });
+        let held = others.filter(|other| other.profile == launch.profile).count() as u64;
+        let has_maximum = book.max_cores < Cores::UNLIMITED;
+        if has_maximum {
+            book.max_cores -= launch.cores;
+        }
+        if let Some(limit) = book.limits.get_mut(&launch.profile) {
+            *limit = match *limit {
+                ExecutorLimit::AtMost(most) => ExecutorLimit::AtMost(most.saturating_sub(1)),
+                ExecutorLimit::Unlimited if has_maximum => ExecutorLimit::Unlimited,
+                ExecutorLimit::Unlimited => ExecutorLimit::AtMost(held),
+            };
         }
     }
 
@@ -191,6 +229,7 @@ impl Ledger {
                 if let Some(worker) = self.worker_of.get(peer)
                     && self.workers.get(worker).is_some_and(|book| book.grants.contains_key(executor))
                 {
+                    turn.killed.insert(executor.clone());
                     self.release(executor, released);
                 }
             }
@@ -307,7 +346,9 @@ impl Ledger {
                 };
                 let limits = BTreeMap::from([(ProfileId::DEFAULT, description.initial_limit)]);
                 let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
-                let book = AppBook { peer, max_cores, limits, executors: BTreeMap::new(), next: 0 };
+                let (relaunch, executors) = (description.relaunch, BTreeMap::new());
+                let book = AppBook { peer, max_cores, limits, relaunch, executors, next: 0 };
+                self.leaving.remove(&peer);
                 self.apps.insert(app.clone(), book);
                 self.app_of.insert(peer, app.clone());
                 turn.registered.push((app.clone(), peer));
@@ -324,7 +365,15 @@ impl Ledger {
                     ));
                 }
             }
-            MasterToDriver::ExecutorUpdated { executor, .. } => {
+            MasterToDriver::ExecutorUpdated { executor, state, .. } => {
+                if let Some((app, executors)) = self.leaving.get_mut(&peer)
+                    && state.is_finished()
+                    && executors.remove(executor)
+                {
+                    let key = ExecutorKey { app: app.clone(), executor: *executor };
+                    turn.gone.extend((!matches!(state, ExecutorState::Lost(_))).then_some(key));
+                    return Ok(());
+                }
                 let Some(app) = self.app_of.get(&peer).or(turn.former.get(&peer)) else {
                     return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
                 };
@@ -334,6 +383,10 @@ impl Ledger {
                     return Err(format!("a driver is told of executor {key}, which it does not have"));
                 }
             }
+            MasterToDriver::ExecutorsGone { app } => match self.leaving.remove(&peer) {
+                Some((ended, executors)) if ended == *app && executors.is_empty() => {}
+                other => return Err(format!("a driver is told that nothing of {app} is left: {other:?}")),
+            },
             MasterToDriver::WorkerRemoved { .. }
             | MasterToDriver::ApplicationRemoved(_)
             | MasterToDriver::ExecutorsRequested { .. }
@@ -377,6 +430,8 @@ impl Ledger {
             return;
         };
         let Some(app) = self.apps.remove(&id) else { return };
+        let killed = turn.killed.iter().filter(|key| key.app == id).map(|key| key.executor);
+        let leaving = app.executors.keys().copied().chain(killed).collect();
         for (executor, worker) in app.executors {
             let key = ExecutorKey { app: id.clone(), executor };
             if let Some(book) = self.workers.get_mut(&worker) {
@@ -384,6 +439,9 @@ impl Ledger {
             }
             turn.doomed.insert(key.clone());
             released.insert(key);
+        }
+        if end != ApplicationEnd::DriverLost {
+            self.leaving.insert(peer, (id.clone(), leaving));
         }
         turn.former.insert(peer, id);
         turn.ended.push(end);

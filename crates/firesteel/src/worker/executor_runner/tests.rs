@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
+use firesteel_core::process::StartStep;
 use firesteel_placement::{Cores, MiB, Resources};
 use tempfile::TempDir;
 use tokio::time::timeout;
@@ -24,6 +25,7 @@ pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
             environment: BTreeMap::new(),
         },
+        directory: TaskDirectory::Executor,
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
@@ -232,7 +234,7 @@ async fn a_program_that_does_not_exist_is_a_failure_that_names_it() {
     let mut rig = Rig::new();
     rig.start(plan("/no/such/program", &[]));
     let failure = rig.failed().await;
-    let said = "cannot start the program: /no/such/program: No such file or directory (os error 2)";
+    let said = "cannot start the program: /no/such/program: not found";
     assert_eq!(failure.to_string(), said);
 }
 
@@ -255,4 +257,18 @@ async fn a_full_disk_is_a_failure_that_names_the_file() {
     let failure = rig.failed().await;
     assert_eq!(failure.step, StartStep::Output);
     assert!(failure.error.contains("app-1/3/stderr: No space left on device"), "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_command_runs_where_its_application_says() {
+    let mut rig = Rig::new();
+    let elsewhere = tempfile::tempdir().expect("a temporary directory");
+    let path = elsewhere.path().canonicalize().expect("it exists").display().to_string();
+    rig.start(ExecutorPlan { directory: TaskDirectory::Path(path.clone()), ..plan("pwd", &["-P"]) });
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert_eq!(rig.read("stdout"), format!("{path}\n"));
+    rig.start(ExecutorPlan { directory: TaskDirectory::Path("/nowhere".into()), ..plan("pwd", &[]) });
+    let said = "cannot use the working directory: /nowhere: not found";
+    assert_eq!(rig.failed().await.to_string(), said);
 }

@@ -1,0 +1,30 @@
+//! Why a process could not be started, in words that tell a missing directory from a missing program: the system's are
+//! the same for both.
+
+use std::io;
+use std::path::Path;
+
+use firesteel_core::process::{StartFailure, StartStep};
+
+/// Makes sure that a process can be started in that directory.
+///
+/// # Errors
+/// There is none.
+pub(crate) fn enter(path: &str) -> Result<(), StartFailure> {
+    let failure = |error: String| StartFailure { step: StartStep::Directory, error };
+    match Path::new(path).metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(failure(format!("{path}: not a directory"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failure(format!("{path}: not found"))),
+        Err(error) => Err(failure(format!("{path}: {error}"))),
+    }
+}
+
+/// The program itself could not be started.
+pub(crate) fn not_started(program: &str, error: &io::Error) -> StartFailure {
+    let error = match error.kind() {
+        io::ErrorKind::NotFound => format!("{program}: not found"),
+        _ => format!("{program}: {error}"),
+    };
+    StartFailure { step: StartStep::Program, error }
+}
