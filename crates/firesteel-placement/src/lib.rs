@@ -30,6 +30,7 @@
 
 mod assign;
 mod demand;
+pub mod locality;
 mod offer;
 mod order;
 mod place;
