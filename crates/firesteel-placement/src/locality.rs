@@ -84,7 +84,9 @@ pub struct Topology {
 
 /// A line of a topology table that cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("line {line} is {text:?}: write a host and its rack with a blank between, such as \"node-1 /rack-1\"")]
+#[error(
+    "line {line} is {text:?}: write a host and its rack with a blank between, such as \"node-1 /rack-1\""
+)]
 pub struct TopologyError {
     /// Counted from 1.
     pub line: usize,

@@ -1,6 +1,7 @@
 //! What becomes of an attempt at a task.
 
 use bytes::Bytes;
+use firesteel_placement::locality::{Locality, nearness};
 
 use super::tasks::Place;
 use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
@@ -19,14 +20,14 @@ impl Driver {
             self.end_cancelled(attempt.task);
             return;
         }
+        let host = self.executors.get(executor).map_or_else(String::new, |row| row.host.clone());
         match end {
-            end if end.is_success() => self.finish_task(attempt, executor),
+            end if end.is_success() => self.finish_task(attempt, executor, &host),
             TaskEnd::Killed => {
                 self.executors.leave(executor);
                 self.repeat_attempt(attempt);
             }
             end => {
-                let host = self.executors.get(executor).map_or_else(String::new, |row| row.host.clone());
                 self.fail_attempt(attempt, executor, &host, FailureCause::Ended(end));
             }
         }
@@ -103,9 +104,10 @@ impl Driver {
         if failures < limit {
             self.repeat_attempt(attempt);
         } else {
+            let locality = self.locality(attempt.task, host);
             self.tasks.finish(attempt.task);
             self.tasks.tally_mut().failed += 1;
-            let outcome = TaskOutcome::Failed { attempt, executor, failures, cause };
+            let outcome = TaskOutcome::Failed { attempt, executor, locality, failures, cause };
             self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
         }
     }
@@ -113,13 +115,20 @@ impl Driver {
     /// An attempt came to nothing: the task waits again.
     pub(super) fn repeat_attempt(&mut self, attempt: AttemptId) {
         self.effects.push(Effect::DiscardOutput { attempt });
-        self.tasks.requeue(attempt.task);
+        self.tasks.requeue(attempt.task, self.executors.reach());
     }
 
-    fn finish_task(&mut self, attempt: AttemptId, executor: ExecutorId) {
+    fn finish_task(&mut self, attempt: AttemptId, executor: ExecutorId, host: &str) {
+        let locality = self.locality(attempt.task, host);
         self.tasks.finish(attempt.task);
         self.tasks.tally_mut().succeeded += 1;
-        let outcome = TaskOutcome::Succeeded { attempt, executor };
+        let outcome = TaskOutcome::Succeeded { attempt, executor, locality };
         self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
+    }
+
+    /// How near to its preferred hosts a task is there; nothing if it has none.
+    fn locality(&self, task: TaskId, host: &str) -> Option<Locality> {
+        let wanted = self.tasks.sites(task).filter(|sites| !sites.is_empty())?;
+        Some(nearness(wanted, &self.config.topology.sites([host])))
     }
 }

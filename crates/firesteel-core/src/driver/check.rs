@@ -10,7 +10,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     if let Some(sentence) = driver.registration.contradiction() {
         return wrong(sentence);
     }
-    if let Some(sentence) = tasks.contradiction() {
+    if let Some(sentence) = tasks.contradiction(executors.reach()) {
         return wrong(sentence);
     }
     let takes = |task, executor| {

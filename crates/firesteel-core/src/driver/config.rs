@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use firesteel_placement::locality::Topology;
+
 use crate::address::Address;
 use crate::messages::ApplicationDescription;
 
@@ -23,6 +25,20 @@ pub struct Config {
     /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long to wait for the Master's word on an
     /// executor whose connection ended. Spark's default is 5 s.
     pub loss_delay: Duration,
+    /// Which host is in which rack.
+    pub topology: Topology,
+    /// How long cores are kept free for tasks that would like to be near.
+    pub locality_wait: LocalityWait,
     /// Seeds the generator of the jitter.
     pub seed: u64,
+}
+
+/// How long a task with preferred hosts waits before it runs farther from them than it could. Spark's default is
+/// 3 s each (`spark.locality.wait`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LocalityWait {
+    /// `spark.locality.wait.node`: for a preferred host.
+    pub node: Duration,
+    /// `spark.locality.wait.rack`: for the rack of one, after that.
+    pub rack: Duration,
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use firesteel_placement::locality::Locality;
 
 use super::{Answer, Note, QuestionId};
 use crate::address::Address;
@@ -81,6 +82,8 @@ pub enum TaskOutcome {
         attempt: AttemptId,
         /// Where it ran.
         executor: ExecutorId,
+        /// How near that is to the hosts that it prefers, if it prefers any.
+        locality: Option<Locality>,
     },
     /// It failed as often as it may. The last attempt's output counts.
     Failed {
@@ -88,6 +91,8 @@ pub enum TaskOutcome {
         attempt: AttemptId,
         /// Where it ran.
         executor: ExecutorId,
+        /// How near that is to the hosts that it prefers, if it prefers any.
+        locality: Option<Locality>,
         /// How often it failed in all.
         failures: u32,
         /// How the last attempt ended.

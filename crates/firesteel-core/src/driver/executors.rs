@@ -1,11 +1,11 @@
 //! The executors of the application.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Bound;
 
 use firesteel_placement::Cores;
+use firesteel_placement::locality::{Located, Sites, Topology, nearness};
 
-use super::tasks::Needs;
+use super::waiting::{Name, Needs, Shuns};
 use crate::ids::{ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::time::Timestamp;
 
@@ -17,6 +17,12 @@ pub(super) struct Executors {
     ended: Ended,
     /// Executors that take tasks and have free cores, by how many.
     free: BTreeMap<Cores, BTreeSet<ExecutorId>>,
+    /// The same executors by where they are.
+    places: Located<ExecutorId>,
+    /// Where executors are that take tasks, or are about to be.
+    reach: Located<ExecutorId>,
+    /// Hosts and racks that were reached first, or are no longer, since that was last asked.
+    changed: BTreeSet<Name>,
     /// Executors that take tasks: how many have how many cores in all.
     sizes: BTreeMap<Cores, usize>,
     /// When the Master's word on a silent executor is no longer waited for.
@@ -31,6 +37,8 @@ pub(super) struct Executor {
     pub(super) profile: ProfileId,
     pub(super) worker: WorkerId,
     pub(super) host: String,
+    /// That host, and its rack.
+    pub(super) sites: Sites,
     pub(super) cores: Cores,
     pub(super) state: State,
     pub(super) fate: Fate,
@@ -87,13 +95,22 @@ impl Executor {
         &self.running
     }
 
-    fn new(assigned: Assigned, state: State, fate: Fate) -> Self {
+    fn new(assigned: Assigned, topology: &Topology, state: State, fate: Fate) -> Self {
         let Assigned { profile, worker, host, cores } = assigned;
-        Self { profile, worker, host, cores, state, fate, free: cores, running: BTreeSet::new() }
+        let (sites, running) = (topology.sites([host.as_str()]), BTreeSet::new());
+        Self { profile, worker, host, sites, cores, state, fate, free: cores, running }
     }
 
     fn is_offering(&self) -> bool {
         matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
+    }
+
+    /// Whether it takes tasks, or is about to.
+    fn is_in_reach(&self) -> bool {
+        match self.state {
+            State::Announced | State::Offering(_) => self.fate == Fate::Wanted,
+            State::Leaving(_) | State::Silent(_) => false,
+        }
     }
 }
 
@@ -134,23 +151,32 @@ impl Executors {
     }
 
     /// The Master assigned an executor. Nothing if it is known already, or has ended.
-    pub(super) fn announce(&mut self, id: ExecutorId, assigned: Assigned) {
+    pub(super) fn announce(&mut self, id: ExecutorId, assigned: Assigned, topology: &Topology) {
         if !self.rows.contains_key(&id) && !self.ended.contains(id) {
-            self.rows.insert(id, Executor::new(assigned, State::Announced, Fate::Wanted));
+            self.rows.insert(id, Executor::new(assigned, topology, State::Announced, Fate::Wanted));
+            self.enter_reach(id);
         }
     }
 
     /// An executor registers. Whether its number was free.
-    pub(super) fn register(&mut self, id: ExecutorId, peer: PeerId, assigned: Assigned) -> bool {
+    pub(super) fn register(
+        &mut self,
+        id: ExecutorId,
+        peer: PeerId,
+        assigned: Assigned,
+        topology: &Topology,
+    ) -> bool {
         let known = self.rows.get(&id).map(|row| row.state);
         if self.ended.contains(id) || !matches!(known, None | Some(State::Announced)) {
             return false;
         }
         let fate = self.rows.get(&id).map_or(Fate::Wanted, |row| row.fate);
         let cores = assigned.cores;
-        let row = Executor::new(assigned, State::Offering(peer), fate);
+        let row = Executor::new(assigned, topology, State::Offering(peer), fate);
         let offering = row.is_offering();
+        self.leave_reach(id);
         self.rows.insert(id, row);
+        self.enter_reach(id);
         self.peers.insert(peer, id);
         if offering {
             *self.sizes.entry(cores).or_default() += 1;
@@ -164,6 +190,7 @@ impl Executors {
     pub(super) fn kill(&mut self, id: ExecutorId) -> Option<ProfileId> {
         let profile = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?.profile;
         self.stop_offering(id);
+        self.leave_reach(id);
         self.rows.get_mut(&id)?.fate = Fate::Killed;
         Some(profile)
     }
@@ -200,6 +227,7 @@ impl Executors {
             self.silent.remove(&(until, id));
         }
         self.stop_offering(id);
+        self.leave_reach(id);
         let row = self.rows.remove(&id)?;
         if let Some(peer) = row.peer() {
             self.peers.remove(&peer);
@@ -238,36 +266,84 @@ impl Executors {
         }
     }
 
-    /// The next executor in turn that has so many cores free, and how many it has.
-    pub(super) fn in_turn(&self, at_least: Cores) -> Option<(ExecutorId, Cores)> {
-        let first = |from: Bound<ExecutorId>| {
-            let fit = self.free.range(at_least..);
-            let heads =
-                fit.filter_map(|(&cores, ids)| Some((*ids.range((from, Bound::Unbounded)).next()?, cores)));
-            heads.min()
-        };
-        first(Bound::Included(self.next)).or_else(|| first(Bound::Unbounded))
+    /// Whether some executor has so many cores free.
+    pub(super) fn any_free(&self, cores: Cores) -> bool {
+        self.free.last_key_value().is_some_and(|(most, _)| *most >= cores)
     }
 
-    /// An executor with room for a task that has failed before: one at another host if there is one free, never
-    /// one where it failed while there is another one that could ever take it.
-    pub(super) fn for_retry(&self, needs: &Needs) -> Option<ExecutorId> {
+    /// Whether an executor has room for what a task needs.
+    pub(super) fn has_room(&self, id: ExecutorId, needs: &Needs) -> bool {
+        self.rows.get(&id).is_some_and(|row| row.free >= needs.cores)
+    }
+
+    /// Executors that take tasks and have free cores, by where they are.
+    pub(super) fn places(&self) -> &Located<ExecutorId> {
+        &self.places
+    }
+
+    /// Where executors are that take tasks, or are about to be.
+    pub(super) fn reach(&self) -> &Located<ExecutorId> {
+        &self.reach
+    }
+
+    /// The hosts and racks that executors came to first, or left last, since this was asked.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<Name> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Whose turn it is.
+    pub(super) fn turn(&self) -> ExecutorId {
+        self.next
+    }
+
+    /// An executor with room for a task that has failed before: one at another host if there is one free, and of
+    /// these the nearest; never one where it failed while there is another one that could ever take it.
+    pub(super) fn for_retry(&self, needs: &Needs, shuns: &Shuns, wanted: &Sites) -> Option<ExecutorId> {
         let large: usize = self.sizes.range(needs.cores..).map(|(_, count)| count).sum();
         let offers = |id: &&ExecutorId| {
             self.rows.get(*id).is_some_and(|row| row.is_offering() && row.cores >= needs.cores)
         };
-        let spoilt = needs.not_on.iter().filter(offers).count();
+        let spoilt = shuns.not_on.iter().filter(offers).count();
         let free = self.free.range(needs.cores..).rev().flat_map(|(_, ids)| ids).copied();
-        let mut usable = free.filter(|id| spoilt == large || !needs.not_on.contains(id)).peekable();
-        let any = usable.peek().copied();
-        usable.find(|id| !needs.rather_not_at.contains(&self.rows[id].host)).or(any)
+        let usable = free.filter(|id| spoilt == large || !shuns.not_on.contains(id));
+        usable.min_by_key(|id| {
+            let row = &self.rows[id];
+            (shuns.rather_not_at.contains(&row.host), nearness(wanted, &row.sites))
+        })
     }
 
     fn set_state(&mut self, id: ExecutorId, state: State) {
         self.stop_offering(id);
+        self.leave_reach(id);
         if let Some(row) = self.rows.get_mut(&id) {
             row.state = state;
         }
+        self.enter_reach(id);
+    }
+
+    fn enter_reach(&mut self, id: ExecutorId) {
+        if let Some(row) = self.rows.get(&id).filter(|row| row.is_in_reach()) {
+            let sites = row.sites.clone();
+            self.note_change(&sites);
+            self.reach.insert(id, &sites);
+        }
+    }
+
+    fn leave_reach(&mut self, id: ExecutorId) {
+        if let Some(row) = self.rows.get(&id) {
+            let sites = row.sites.clone();
+            if self.reach.remove(id, &sites) {
+                self.note_change(&sites);
+            }
+        }
+    }
+
+    /// Remembers which of the names nobody else is at.
+    fn note_change(&mut self, sites: &Sites) {
+        let hosts = sites.hosts().filter(|host| self.reach.on_host(host).next().is_none());
+        let racks = sites.racks().filter(|rack| self.reach.in_rack(rack).next().is_none());
+        let hosts = hosts.map(|host| Name::Host(host.to_owned()));
+        self.changed.extend(hosts.chain(racks.map(|rack| Name::Rack(rack.to_owned()))));
     }
 
     fn stop_offering(&mut self, id: ExecutorId) {
@@ -294,6 +370,14 @@ impl Executors {
         }
         if after > Cores::ZERO {
             self.free.entry(after).or_default().insert(id);
+        }
+        if (before > Cores::ZERO) != (after > Cores::ZERO)
+            && let Some(row) = self.rows.get(&id)
+        {
+            match after > Cores::ZERO {
+                true => self.places.insert(id, &row.sites),
+                false => _ = self.places.remove(id, &row.sites),
+            }
         }
     }
 
@@ -327,10 +411,17 @@ impl Executors {
             if row.is_offering() {
                 *expected.sizes.entry(row.cores).or_default() += 1;
                 expected.index_free(id, Cores::ZERO, row.free);
+                if row.free > Cores::ZERO {
+                    expected.places.insert(id, &row.sites);
+                }
+            }
+            if row.is_in_reach() {
+                expected.reach.insert(id, &row.sites);
             }
         }
         let indexes = |table: &Self| {
-            (table.peers.clone(), table.silent.clone(), table.sizes.clone(), table.free.clone())
+            let by_place = (table.places.clone(), table.reach.clone());
+            (table.peers.clone(), table.silent.clone(), table.sizes.clone(), table.free.clone(), by_place)
         };
         let (found, wanted) = (indexes(self), indexes(&expected));
         (found != wanted).then(|| format!("the indexes are {found:?}, the rows say {wanted:?}"))

@@ -38,7 +38,7 @@ impl Driver {
         let (host, cores) = (assigned.host.clone(), assigned.cores);
         if self.registration.app() != Some(&app) {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
-        } else if self.executors.register(executor, peer, assigned) {
+        } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
             self.note(Note::ExecutorRegistered { executor, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
         } else {
@@ -126,7 +126,7 @@ impl Driver {
         let Some(largest) = self.executors.largest().or(self.config.description.profile.cores) else {
             return;
         };
-        let too_large = self.tasks.waiting().filter(|(needs, _)| needs.cores > largest);
+        let too_large = self.tasks.waiting().needs().filter(|(needs, _)| needs.cores > largest);
         let news: Vec<_> = too_large.map(|(needs, task)| (needs.cores, task)).collect();
         for (cores, task) in news {
             if self.said_too_large.insert(cores) {

@@ -5,14 +5,15 @@
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
 //! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
-//! there are to be (`targets`), the tasks' table and the ends of attempts (`tasks`, `attempts`), who runs what
-//! (`offers`), the output's window (`credit`), and what the shell asks (`question`). Finding a Master, and asking why
-//! no executor comes, are no concern of a driver alone: they are in `applicant`.
+//! there are to be (`targets`), the tasks' table and the ends of attempts (`tasks`, `waiting`, `attempts`), who runs
+//! what (`offers`, `delay`), the output's window (`credit`), and what the shell asks (`question`). Finding a Master,
+//! and asking why no executor comes, are no concern of a driver alone: they are in `applicant`.
 
 mod attempts;
 mod check;
 mod config;
 mod credit;
+mod delay;
 mod effect;
 mod event;
 mod executors;
@@ -26,11 +27,13 @@ mod tasks;
 #[cfg(test)]
 mod tests;
 mod view;
+mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::Cores;
 
+use self::delay::Delay;
 use self::executors::{Assigned, Executors};
 use self::membership::Newcomer;
 use self::question::Questions;
@@ -44,7 +47,7 @@ use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, Master
 use crate::time::Timestamp;
 use crate::wire::MAX_FRAME;
 
-pub use config::Config;
+pub use config::{Config, LocalityWait};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound, Replacement};
 pub use note::{ExecutorLoss, MasterStanding, Note, RefusedProfile, Request};
@@ -73,6 +76,7 @@ pub struct Driver {
     closing: BTreeSet<PeerId>,
     tasks: Tasks,
     targets: Targets,
+    delay: Delay,
     starvation: Starvation,
     questions: Questions,
     /// Tasks of these sizes were said to be too large.
@@ -104,6 +108,8 @@ pub enum Reason {
     LossDelay(ExecutorId),
     /// No executor has come for a while.
     Starvation,
+    /// Cores were kept free for nearer tasks for long enough.
+    Locality,
 }
 
 impl Driver {
@@ -122,6 +128,7 @@ impl Driver {
             closing: BTreeSet::new(),
             tasks: Tasks::default(),
             targets: Targets::new(&config.description),
+            delay: Delay::new(config.locality_wait),
             starvation: Starvation::new(config.starvation_timeout),
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
@@ -208,6 +215,7 @@ impl Machine for Driver {
             self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
             self.executors.next_loss().map(|(at, executor)| (at, Reason::LossDelay(executor))),
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
+            self.delay.deadline().map(|at| (at, Reason::Locality)),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -232,7 +240,7 @@ impl Driver {
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
                 let assigned = Assigned { profile, worker: worker.clone(), host: host.clone(), cores };
-                self.executors.announce(executor, assigned);
+                self.executors.announce(executor, assigned, &self.config.topology);
                 self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
             }
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
@@ -308,7 +316,8 @@ impl Driver {
     /// other.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
         let length = request.spec.wire_length();
-        if self.phase != Phase::Open || !self.tasks.submit(task, request) {
+        let (topology, reach) = (&self.config.topology, self.executors.reach());
+        if self.phase != Phase::Open || !self.tasks.submit(task, request, topology, reach) {
             self.note(Note::UnexpectedTask { task });
         } else if length > MAX_TASK {
             self.tasks.give_up(task);
@@ -342,7 +351,7 @@ impl Driver {
             }
             Phase::Open | Phase::Draining => {}
         }
-        self.offer();
+        self.offer(now);
         self.note_too_large();
         if self.registration.master().is_none() {
             self.answer_open(&Answer::NoMaster);

@@ -1,31 +1,81 @@
 //! Who runs what: free cores are offered to the tasks that wait.
 
+use firesteel_placement::locality::{Locality, next_match};
+
 use super::Driver;
+use super::delay::Pass;
 use crate::ids::{ExecutorId, TaskId};
 use crate::messages::DriverToExecutor;
+use crate::time::Timestamp;
 
 impl Driver {
     /// Launches what can be launched: first the tasks that have failed before, each where it has not failed;
-    /// then all others in their order, the executors taking turns with one task each.
+    /// then all others, those first that can be on a host that they prefer, then in its rack, then the rest; each
+    /// part in the order of the tasks, the executors taking turns with one task each.
     ///
-    /// A small task is not held back for a larger one that waits for more cores.
-    pub(super) fn offer(&mut self) {
-        while let Some((task, executor)) = self.next_retry().or_else(|| self.next_fresh()) {
+    /// A task takes the nearest level that it can have at once, and a farther one when cores were kept free for
+    /// such tasks for long enough ([`Delay`](super::delay::Delay)). A small task is not held back for a larger
+    /// one that waits for more cores.
+    pub(super) fn offer(&mut self, now: Timestamp) {
+        let changed = self.executors.take_changed();
+        self.tasks.reconsider(&changed, self.executors.reach());
+        while let Some((task, executor)) = self.next_retry() {
             self.launch_task(task, executor);
+        }
+        loop {
+            let pass = self.offer_by_level(now);
+            let waiting = self.tasks.waiting();
+            let wanted = |level| waiting.fresh().any(|(_, fresh)| fresh.wants(level));
+            if !self.delay.after(now, pass, wanted) {
+                return;
+            }
+        }
+    }
+
+    fn offer_by_level(&mut self, now: Timestamp) -> Pass {
+        let waiting = self.tasks.waiting();
+        let wanted = |level| waiting.fresh().any(|(_, fresh)| fresh.wants(level));
+        let farthest = self.delay.level(now, wanted);
+        let mut nearest = None;
+        for level in Locality::ALL {
+            while let Some((task, executor)) = self.next_fresh(level, farthest) {
+                if self.tasks.sites(task).is_some_and(|sites| !sites.is_empty()) {
+                    nearest.get_or_insert(level);
+                }
+                self.launch_task(task, executor);
+            }
+        }
+        let mut near = self.tasks.waiting().fresh().filter(|(_, fresh)| fresh.any_near()).peekable();
+        if near.peek().is_none() {
+            Pass::NoneWaits
+        } else if near.any(|(needs, _)| self.executors.any_free(needs.cores)) {
+            Pass::Kept
+        } else {
+            Pass::NothingKept(nearest)
         }
     }
 
     fn next_retry(&self) -> Option<(TaskId, ExecutorId)> {
-        let retries = self.tasks.waiting().filter(|(needs, _)| !needs.is_fresh());
-        retries.filter_map(|(needs, task)| Some((task, self.executors.for_retry(needs)?))).min()
+        let retries = self.tasks.waiting().failed().filter_map(|(needs, shuns, task)| {
+            Some((task, self.executors.for_retry(needs, shuns, self.tasks.sites(task)?)?))
+        });
+        retries.min()
     }
 
-    fn next_fresh(&self) -> Option<(TaskId, ExecutorId)> {
-        let fresh = || self.tasks.waiting().filter(|(needs, _)| needs.is_fresh());
-        let smallest = fresh().map(|(needs, _)| needs.cores).min()?;
-        let (executor, free) = self.executors.in_turn(smallest)?;
-        let task = fresh().filter(|(needs, _)| needs.cores <= free).map(|(_, task)| task).min()?;
-        Some((task, executor))
+    /// The next launch at that level: of tasks that can have none nearer, and of those that may go as far.
+    fn next_fresh(&self, level: Locality, farthest: Locality) -> Option<(TaskId, ExecutorId)> {
+        let turn = self.executors.turn();
+        let kinds = self.tasks.waiting().fresh().filter(|(needs, _)| self.executors.any_free(needs.cores));
+        let pairs = kinds.flat_map(|(needs, fresh)| {
+            let may = Locality::ALL
+                .into_iter()
+                .filter(move |best| *best == level || (*best < level && level <= farthest));
+            may.filter_map(move |best| {
+                let fits = |executor| self.executors.has_room(executor, needs);
+                next_match(fresh.at(best), self.executors.places(), level, turn, fits)
+            })
+        });
+        pairs.min_by_key(|(task, executor)| (*executor < turn, *executor, *task))
     }
 
     fn launch_task(&mut self, task: TaskId, executor: ExecutorId) {

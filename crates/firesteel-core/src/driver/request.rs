@@ -7,11 +7,13 @@ use crate::messages::TaskSpec;
 pub struct TaskRequest {
     /// What to run, and on how many cores.
     pub spec: TaskSpec,
+    /// Hosts where it would like to run, in the words of the Workers' own names. None: it does not matter.
+    pub preferred_hosts: Vec<String>,
 }
 
 /// A task with no wishes.
 impl From<TaskSpec> for TaskRequest {
     fn from(spec: TaskSpec) -> Self {
-        Self { spec }
+        Self { spec, preferred_hosts: Vec::new() }
     }
 }

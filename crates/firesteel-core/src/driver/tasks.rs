@@ -2,19 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::Cores;
+use firesteel_placement::locality::{Locality, Located, Sites, Topology};
 
 use super::TaskRequest;
 use super::credit::Credit;
+use super::waiting::{Name, Needs, Shuns, Ticket, Waiting};
 use crate::ids::{AttemptId, ExecutorId, TaskId};
 use crate::messages::TaskSpec;
 
-/// The tasks that have not ended. Those that wait are sorted by what they need of an executor, so that none is
-/// looked at in vain.
+/// The tasks that have not ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tasks {
     rows: BTreeMap<TaskId, Task>,
-    waiting: BTreeMap<Needs, BTreeSet<TaskId>>,
+    waiting: Waiting,
     tally: Tally,
     last_submitted: Option<TaskId>,
 }
@@ -28,7 +28,18 @@ pub(super) struct Task {
     /// The number of its next attempt.
     next_attempt: u32,
     needs: Needs,
+    shuns: Shuns,
+    /// Where it would like to run.
+    sites: Sites,
+    /// The nearest level that it can have, while it waits.
+    best: Locality,
     pub(super) place: Place,
+}
+
+impl Task {
+    fn ticket(&self) -> Ticket<'_> {
+        Ticket { needs: &self.needs, shuns: &self.shuns, sites: &self.sites, best: self.best }
+    }
 }
 
 /// ```text
@@ -63,24 +74,6 @@ impl Place {
     }
 }
 
-/// What a task needs of an executor.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Needs {
-    /// So many free cores.
-    pub(super) cores: Cores,
-    /// If possible none of these, where it failed.
-    pub(super) not_on: BTreeSet<ExecutorId>,
-    /// Rather none of these hosts, where it failed.
-    pub(super) rather_not_at: BTreeSet<String>,
-}
-
-impl Needs {
-    /// Whether the task has failed nowhere yet.
-    pub(super) fn is_fresh(&self) -> bool {
-        self.not_on.is_empty() && self.rather_not_at.is_empty()
-    }
-}
-
 /// How many tasks there are of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
@@ -110,18 +103,27 @@ impl Tasks {
         self.rows.iter().map(|(&id, task)| (id, task))
     }
 
-    /// Adds a task, unless its number is not above all earlier ones.
-    pub(super) fn submit(&mut self, id: TaskId, request: TaskRequest) -> bool {
+    /// Adds a task, unless its number is not above all earlier ones. `reach`: where executors are, or are about
+    /// to be.
+    pub(super) fn submit(
+        &mut self,
+        id: TaskId,
+        request: TaskRequest,
+        topology: &Topology,
+        reach: &Located<ExecutorId>,
+    ) -> bool {
         if self.last_submitted.is_some_and(|last| id <= last) {
             return false;
         }
         self.last_submitted = Some(id);
         self.tally.submitted += 1;
-        let TaskRequest { spec } = request;
-        let needs = Needs { cores: spec.cores_taken(), ..Needs::default() };
-        let task = Task { spec, failures: 0, next_attempt: 0, needs, place: Place::Waiting };
+        let TaskRequest { spec, preferred_hosts } = request;
+        let needs = Needs { cores: spec.cores_taken() };
+        let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
+        let (shuns, best, place) = (Shuns::default(), Locality::Any, Place::Waiting);
+        let task = Task { spec, failures: 0, next_attempt: 0, needs, shuns, sites, best, place };
         self.rows.insert(id, task);
-        self.wait(id);
+        self.wait(id, reach);
         true
     }
 
@@ -153,9 +155,24 @@ impl Tasks {
         self.rows.get(&id).map(|task| &task.place)
     }
 
-    /// The needs of those waiting, with the first task of each, in an order without meaning.
-    pub(super) fn waiting(&self) -> impl Iterator<Item = (&Needs, TaskId)> {
-        self.waiting.iter().filter_map(|(needs, ids)| Some((needs, *ids.first()?)))
+    /// Those that wait.
+    pub(super) fn waiting(&self) -> &Waiting {
+        &self.waiting
+    }
+
+    /// Where a task would like to run.
+    pub(super) fn sites(&self, id: TaskId) -> Option<&Sites> {
+        self.rows.get(&id).map(|task| &task.sites)
+    }
+
+    /// Sorts those anew that prefer a host or rack that executors came to or left.
+    pub(super) fn reconsider(&mut self, changed: &BTreeSet<Name>, reach: &Located<ExecutorId>) {
+        let preferring: BTreeSet<TaskId> =
+            changed.iter().flat_map(|name| self.waiting.preferring(name)).collect();
+        for id in preferring {
+            self.stop_waiting(id);
+            self.wait(id, reach);
+        }
     }
 
     /// What a task runs.
@@ -187,17 +204,17 @@ impl Tasks {
         self.tally.failed_attempts += 1;
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.failures = task.failures.saturating_add(1);
-        task.needs.not_on.insert(executor);
-        task.needs.rather_not_at.insert(host.to_owned());
+        task.shuns.not_on.insert(executor);
+        task.shuns.rather_not_at.insert(host.to_owned());
         task.failures
     }
 
     /// A task that ran waits again, before all later ones.
-    pub(super) fn requeue(&mut self, id: TaskId) {
+    pub(super) fn requeue(&mut self, id: TaskId, reach: &Located<ExecutorId>) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.place = Place::Waiting;
         self.tally.running -= 1;
-        self.wait(id);
+        self.wait(id, reach);
     }
 
     /// Takes out a task that ran and has ended for good.
@@ -231,53 +248,54 @@ impl Tasks {
 
     /// Takes out every task; their numbers in order.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = TaskId> + use<> {
-        self.waiting.clear();
+        self.waiting = Waiting::default();
         self.tally.waiting = 0;
         self.tally.running = 0;
         std::mem::take(&mut self.rows).into_keys()
     }
 
     fn stop_waiting(&mut self, id: TaskId) {
-        let needs = &self.rows[&id].needs;
-        let ids = self.waiting.get_mut(needs).expect("a task that waits is sorted by its needs");
-        ids.remove(&id);
-        if ids.is_empty() {
-            self.waiting.remove(needs);
-        }
-        self.tally.waiting -= 1;
+        self.waiting.remove(id, self.rows[&id].ticket());
+        self.tally.waiting = self.waiting.count();
     }
 
-    fn wait(&mut self, id: TaskId) {
-        let needs = self.rows[&id].needs.clone();
-        self.waiting.entry(needs).or_default().insert(id);
-        self.tally.waiting += 1;
+    fn wait(&mut self, id: TaskId, reach: &Located<ExecutorId>) {
+        let task = self.rows.get_mut(&id).expect("a task that waits has not ended");
+        task.best = reach.nearest(&task.sites);
+        self.waiting.insert(id, task.ticket());
+        self.tally.waiting = self.waiting.count();
     }
 
     /// For the invariants: each task is in exactly one place, and the counts are right.
-    pub(super) fn contradiction(&self) -> Option<String> {
-        let waits =
-            |id: TaskId, task: &Task| self.waiting.get(&task.needs).is_some_and(|ids| ids.contains(&id));
+    pub(super) fn contradiction(&self, reach: &Located<ExecutorId>) -> Option<String> {
+        let mut waiting = Waiting::default();
         for (id, task) in self.iter() {
-            if waits(id, task) != (task.place == Place::Waiting) {
-                return Some(format!("task {id} is in two places or none: {:?}", task.place));
-            }
-            if let Place::Running { credit, attempt, .. } = &task.place
-                && let Some(wrong) = credit.contradiction()
-            {
-                return Some(format!("task {attempt}: {wrong}"));
+            match &task.place {
+                Place::Waiting => {
+                    let best = reach.nearest(&task.sites);
+                    if task.shuns.is_empty() && best != task.best {
+                        return Some(format!(
+                            "task {id} could be at {best} and waits as if at {}",
+                            task.best
+                        ));
+                    }
+                    waiting.insert(id, task.ticket());
+                }
+                Place::Running { credit, attempt, .. } => {
+                    if let Some(wrong) = credit.contradiction() {
+                        return Some(format!("task {attempt}: {wrong}"));
+                    }
+                }
             }
         }
-        let waiting: usize = self.waiting.values().map(BTreeSet::len).sum();
-        let running = self.rows.values().filter(|task| task.place != Place::Waiting).count();
-        if (waiting, running) != (self.tally.waiting, self.tally.running) {
+        let running = self.rows.len() - waiting.count();
+        if (waiting.count(), running) != (self.tally.waiting, self.tally.running) {
             return Some(format!(
-                "{waiting} tasks wait and {running} run, but the tally is {:?}",
+                "{} tasks wait and {running} run, but the tally is {:?}",
+                waiting.count(),
                 self.tally
             ));
         }
-        if self.waiting.values().any(BTreeSet::is_empty) {
-            return Some("needs that no task has are kept".to_owned());
-        }
-        None
+        self.waiting.contradiction(&waiting)
     }
 }

@@ -4,10 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
+use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::address::Address;
-use crate::driver::{Config, Driver, Effect, Event, FailureCause, Inbound, Note, Outbound, TaskOutcome};
+use crate::driver::{
+    Config, Driver, Effect, Event, FailureCause, Inbound, LocalityWait, Note, Outbound, TaskOutcome,
+};
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{
@@ -28,35 +31,52 @@ pub(super) struct Bench {
 
 impl Bench {
     pub(super) fn new(masters: &[&str]) -> Self {
-        let config = Config {
-            masters: masters.iter().map(|&host| master(host)).collect(),
-            description: description(),
-            max_task_failures: 3,
-            output_credit: WINDOW,
-            registration_timeout: Duration::from_secs(60),
-            starvation_timeout: Duration::from_secs(15),
-            loss_delay: Duration::from_secs(5),
-            seed: 7,
-        };
+        Self::of(config(masters))
+    }
+
+    pub(super) fn of(config: Config) -> Self {
         Self { driver: Driver::new(config), now: Timestamp::from_millis(1_000_000) }
+    }
+
+    /// Registered, with executors of these cores in that topology.
+    pub(super) fn in_topology(topology: Topology, cores: &[i64]) -> Self {
+        let wait = Duration::from_secs(3);
+        Self::with_waits(topology, wait, wait, cores)
+    }
+
+    /// The same with other waits.
+    pub(super) fn with_waits(topology: Topology, node: Duration, rack: Duration, cores: &[i64]) -> Self {
+        let locality_wait = LocalityWait { node, rack };
+        let mut bench = Self::of(Config { topology, locality_wait, ..config(&["m1"]) });
+        bench.register();
+        bench.add_executors(cores);
+        bench
     }
 
     /// Registered as `app-1` with the Master `m1`.
     pub(super) fn registered() -> Self {
         let mut bench = Self::new(&["m1"]);
-        bench.apply(Event::Start);
-        bench.apply(Event::Connected { peer: MASTER, master: master("m1") });
-        bench.master(registered("app-1"));
+        bench.register();
         bench
+    }
+
+    fn register(&mut self) {
+        self.apply(Event::Start);
+        self.apply(Event::Connected { peer: MASTER, master: master("m1") });
+        self.master(registered("app-1"));
     }
 
     /// Registered, with executors of these cores: number i on host `hi` by connection 10 + i.
     pub(super) fn with_executors(cores: &[i64]) -> Self {
         let mut bench = Self::registered();
-        for (id, &cores) in (0..).zip(cores) {
-            bench.executor(id, register(id, cores));
-        }
+        bench.add_executors(cores);
         bench
+    }
+
+    fn add_executors(&mut self, cores: &[i64]) {
+        for (id, &cores) in (0..).zip(cores) {
+            self.executor(id, register(id, cores));
+        }
     }
 
     pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
@@ -102,6 +122,22 @@ impl Bench {
     pub(super) fn pass(&mut self, time: Duration) -> Vec<Effect> {
         self.now = self.now + time;
         self.apply(Event::Deadline)
+    }
+}
+
+/// What a driver of these Masters is told.
+pub(super) fn config(masters: &[&str]) -> Config {
+    Config {
+        masters: masters.iter().map(|&host| master(host)).collect(),
+        description: description(),
+        max_task_failures: 3,
+        output_credit: WINDOW,
+        registration_timeout: Duration::from_secs(60),
+        starvation_timeout: Duration::from_secs(15),
+        loss_delay: Duration::from_secs(5),
+        topology: Topology::default(),
+        locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
+        seed: 7,
     }
 }
 
@@ -195,7 +231,7 @@ pub(super) fn ended(task: u64, outcome: TaskOutcome) -> Effect {
 }
 
 pub(super) fn succeeded(attempt: AttemptId, on: u32) -> Effect {
-    ended(attempt.task.0, TaskOutcome::Succeeded { attempt, executor: ExecutorId(on) })
+    ended(attempt.task.0, TaskOutcome::Succeeded { attempt, executor: ExecutorId(on), locality: None })
 }
 
 pub(super) fn cancelled(task: u64) -> Effect {

@@ -120,6 +120,7 @@ fn a_task_that_kills_its_executors_is_given_up() {
             ended(
                 0,
                 TaskOutcome::Failed {
+                    locality: None,
                     attempt: a,
                     executor: ExecutorId(id),
                     failures: 3,

@@ -3,6 +3,7 @@
 mod application;
 mod bench;
 mod cancel;
+mod locality;
 mod losses;
 mod output;
 mod questions;

@@ -140,8 +140,13 @@ fn a_task_that_failed_as_often_as_it_may_is_given_up_with_its_last_output() {
         assert_eq!(bench.end(0, a, end.clone()), again);
     }
     let last = attempt(0, 2);
-    let outcome =
-        TaskOutcome::Failed { attempt: last, executor: ExecutorId(0), failures: 3, cause: cause.clone() };
+    let outcome = TaskOutcome::Failed {
+        attempt: last,
+        executor: ExecutorId(0),
+        locality: None,
+        failures: 3,
+        cause: cause.clone(),
+    };
     assert_eq!(bench.end(0, last, end.clone()), [failure_noted(last, 0, cause, 3), ended(0, outcome)]);
     assert_eq!(bench.end(0, last, end), [], "a task ends once");
     assert_eq!(bench.driver.view().failed, 1);

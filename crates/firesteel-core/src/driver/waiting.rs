@@ -1,0 +1,173 @@
+//! The tasks that wait, sorted by what decides where they may run, so that none is looked at in vain.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::Cores;
+use firesteel_placement::locality::{Locality, Located, Sites};
+
+use crate::ids::{ExecutorId, TaskId};
+
+/// The tasks that wait.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Waiting {
+    /// Those that have failed nowhere, by what they need.
+    fresh: BTreeMap<Needs, Fresh>,
+    /// Those that have failed, by what they need and shun.
+    failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
+    count: usize,
+}
+
+/// What a task needs of an executor.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Needs {
+    /// So many free cores.
+    pub(super) cores: Cores,
+}
+
+/// Where a task that has failed does not want to run again.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Shuns {
+    /// If possible none of these, where it failed.
+    pub(super) not_on: BTreeSet<ExecutorId>,
+    /// Rather none of these hosts, where it failed.
+    pub(super) rather_not_at: BTreeSet<String>,
+}
+
+impl Shuns {
+    /// Whether the task has failed nowhere yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.not_on.is_empty() && self.rather_not_at.is_empty()
+    }
+}
+
+/// Waiting tasks of equal needs that have failed nowhere, by the nearest level that they can have: where an
+/// executor is or is about to be.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Fresh {
+    host: Located<TaskId>,
+    rack: Located<TaskId>,
+    any: Located<TaskId>,
+}
+
+impl Fresh {
+    /// Those that can have that level and none nearer.
+    pub(super) fn at(&self, level: Locality) -> &Located<TaskId> {
+        match level {
+            Locality::Host => &self.host,
+            Locality::Rack => &self.rack,
+            Locality::Any => &self.any,
+        }
+    }
+
+    fn at_mut(&mut self, level: Locality) -> &mut Located<TaskId> {
+        match level {
+            Locality::Host => &mut self.host,
+            Locality::Rack => &mut self.rack,
+            Locality::Any => &mut self.any,
+        }
+    }
+
+    /// Whether one of them could be nearer somewhere than anywhere.
+    pub(super) fn any_near(&self) -> bool {
+        !self.host.all().is_empty() || !self.rack.all().is_empty()
+    }
+
+    /// Whether one of them could be served at that level, and not as near beyond it.
+    pub(super) fn wants(&self, level: Locality) -> bool {
+        match level {
+            Locality::Host => !self.host.all().is_empty(),
+            Locality::Rack => self.host.any_rack() || self.rack.any_rack(),
+            Locality::Any => false,
+        }
+    }
+
+    fn first(&self) -> Option<TaskId> {
+        Locality::ALL.into_iter().filter_map(|level| self.at(level).all().first().copied()).min()
+    }
+}
+
+/// A task's place among those that wait.
+pub(super) struct Ticket<'a> {
+    pub(super) needs: &'a Needs,
+    pub(super) shuns: &'a Shuns,
+    pub(super) sites: &'a Sites,
+    /// The nearest level that it can have.
+    pub(super) best: Locality,
+}
+
+impl Waiting {
+    /// How many there are.
+    pub(super) fn count(&self) -> usize {
+        self.count
+    }
+
+    /// Those that have failed nowhere, by what they need.
+    pub(super) fn fresh(&self) -> impl Iterator<Item = (&Needs, &Fresh)> {
+        self.fresh.iter()
+    }
+
+    /// Those that have failed: what they need and shun, with the first of each kind.
+    pub(super) fn failed(&self) -> impl Iterator<Item = (&Needs, &Shuns, TaskId)> {
+        self.failed.iter().filter_map(|((needs, shuns), ids)| Some((needs, shuns, *ids.first()?)))
+    }
+
+    /// What those that wait need, with the first of each kind; one need may come several times.
+    pub(super) fn needs(&self) -> impl Iterator<Item = (&Needs, TaskId)> {
+        let fresh = self.fresh.iter().filter_map(|(needs, fresh)| Some((needs, fresh.first()?)));
+        fresh.chain(self.failed().map(|(needs, _, first)| (needs, first)))
+    }
+
+    pub(super) fn insert(&mut self, id: TaskId, ticket: Ticket<'_>) {
+        self.count += 1;
+        if ticket.shuns.is_empty() {
+            let fresh = self.fresh.entry(ticket.needs.clone()).or_default();
+            fresh.at_mut(ticket.best).insert(id, ticket.sites);
+        } else {
+            self.failed.entry((ticket.needs.clone(), ticket.shuns.clone())).or_default().insert(id);
+        }
+    }
+
+    /// Takes one out, by the place that it had.
+    pub(super) fn remove(&mut self, id: TaskId, ticket: Ticket<'_>) {
+        self.count -= 1;
+        if ticket.shuns.is_empty() {
+            if let Some(fresh) = self.fresh.get_mut(ticket.needs) {
+                fresh.at_mut(ticket.best).remove(id, ticket.sites);
+                if fresh.first().is_none() {
+                    self.fresh.remove(ticket.needs);
+                }
+            }
+        } else {
+            let kind = (ticket.needs.clone(), ticket.shuns.clone());
+            if let Some(ids) = self.failed.get_mut(&kind) {
+                ids.remove(&id);
+                if ids.is_empty() {
+                    self.failed.remove(&kind);
+                }
+            }
+        }
+    }
+
+    /// Those that prefer that host, or one in that rack, and have failed nowhere.
+    pub(super) fn preferring(&self, name: &Name) -> BTreeSet<TaskId> {
+        let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
+        match name {
+            Name::Host(host) => levels.flat_map(|tasks| tasks.on_host(host)).collect(),
+            Name::Rack(rack) => levels.flat_map(|tasks| tasks.in_rack(rack)).collect(),
+        }
+    }
+
+    /// For the invariants: the same tasks in the same places, with no empty ones.
+    pub(super) fn contradiction(&self, expected: &Self) -> Option<String> {
+        let same =
+            (&self.fresh, &self.failed, self.count) == (&expected.fresh, &expected.failed, expected.count);
+        (!same).then(|| format!("the waiting are {self:?}, the rows say {expected:?}"))
+    }
+}
+
+/// A host or a rack.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Name {
+    Host(String),
+    Rack(String),
+}
