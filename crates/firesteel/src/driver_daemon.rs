@@ -334,6 +334,8 @@ fn config(application: Application, driver: &Address) -> Config {
         registration_timeout: settings.registration_timeout,
         starvation_timeout: settings.starvation_timeout,
         loss_delay: settings.loss_delay,
+        topology: settings.topology,
+        locality_wait: settings.locality_wait,
         seed: seed(),
     }
 }

@@ -2,6 +2,7 @@
 
 mod case;
 mod golden;
+mod locality;
 mod plan;
 mod properties;
 mod reference;

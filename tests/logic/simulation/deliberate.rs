@@ -5,7 +5,7 @@ use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
-const BUGS: [(Sabotage, u64, &str); 35] = [
+const BUGS: [(Sabotage, u64, &str); 36] = [
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
@@ -35,6 +35,7 @@ const BUGS: [(Sabotage, u64, &str); 35] = [
     (Sabotage::EarlyCancelled, 10, "is told to be given up, and executor"),
     (Sabotage::DropAnswer, 10, "is not answered at once"),
     (Sabotage::DoubleAnswer, 10, "is answered, and was not open"),
+    (Sabotage::Impatient, 20, "though host can be had"),
     (Sabotage::DropStatusUpdate, 5, "is not over an hour after the last fault"),
     (Sabotage::DoubleStatusUpdate, 3, "is reported to end twice"),
     (Sabotage::DoubleTaskOutput, 5, "with credit for"),

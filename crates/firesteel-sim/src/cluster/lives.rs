@@ -1,5 +1,6 @@
 //! How processes start and end: Masters, Workers, drivers, executors and tasks.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_core::driver::{self, Driver};
@@ -115,6 +116,11 @@ impl World {
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
+            topology: plan.locality.topology.clone(),
+            locality_wait: self
+                .saboteur
+                .as_ref()
+                .map_or(plan.locality.wait(), |saboteur| saboteur.locality_wait(plan.locality.wait())),
             seed: self.dice.number(),
         };
         let machine = Driver::new(config);
@@ -123,6 +129,7 @@ impl World {
             app,
             tasks: Default::default(),
             questions: Default::default(),
+            waiting: Default::default(),
             registration: None,
         };
         let node = self.add_node(Body::Driver(Box::new(body)));
@@ -144,11 +151,15 @@ impl World {
             return self.after(pause + 50, Happening::Submit { node, task });
         }
         let spec = self.scenario.apps[app].tasks[task].spec(app, task);
+        let (now, id) = (self.now, task as u64);
+        let locality = Arc::clone(&self.scenario.apps[app].locality);
         if let Some(body) = self.driver_mut(node) {
             body.tasks.submit();
+            body.waiting.add(&locality, id, now);
         }
-        let id = TaskId(task as u64);
-        let event = driver::Event::Submit { task: id, request: spec.into() };
+        let request = driver::TaskRequest { preferred_hosts: locality.hosts_of(id), ..spec.into() };
+        let id = TaskId(id);
+        let event = driver::Event::Submit { task: id, request };
         self.tell(node, NodeEvent::Driver(event));
         if let Some(millis) = self.scenario.apps[app].tasks[task].given_up_after {
             self.tell_driver(millis, node, driver::Event::CancelTask { task: id });

@@ -29,6 +29,7 @@ mod strikes;
 mod task_lives;
 mod truth;
 mod users;
+mod wishes;
 mod world;
 
 pub use coverage::{Coverage, Row, Tally};
@@ -38,3 +39,4 @@ pub use kind::Kind;
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};
 pub use sabotage::Sabotage;
 pub use scenario::{AppPlan, Scenario, TaskFate, TaskPlan, WorkerPlan};
+pub use wishes::LocalityPlan;

@@ -10,6 +10,7 @@ use firesteel_core::{Machine, Timestamp, Violation};
 use super::links::LinkIndex;
 use super::processes::ExecutorProcess;
 use super::truth::{Questions, Tasks};
+use super::wishes::Waiting;
 
 /// A process of the cluster, living or dead.
 #[derive(Debug)]
@@ -61,6 +62,8 @@ pub(crate) struct DriverBody {
     pub(crate) app: usize,
     pub(crate) tasks: Tasks,
     pub(crate) questions: Questions,
+    /// Those of them that wait and would like to be somewhere.
+    pub(crate) waiting: Waiting,
     /// Its id at the Master, and its connection there.
     pub(crate) registration: Option<(AppId, PeerId)>,
 }

@@ -1,5 +1,7 @@
 //! What nodes want done is done.
 
+use std::sync::Arc;
+
 use firesteel_core::driver::{self, TaskOutcome};
 use firesteel_core::executor;
 use firesteel_core::ids::PeerId;
@@ -142,7 +144,13 @@ impl World {
                 let millis = self.dice.below(3);
                 self.tell_driver(millis, node, driver::Event::OutputConsumed { attempt, bytes: length });
             }
-            driver::Effect::DiscardOutput { attempt: _ } => {}
+            driver::Effect::DiscardOutput { attempt } => {
+                let now = self.now;
+                let locality = Arc::clone(&self.scenario.apps[app].locality);
+                if let Some(body) = self.driver_mut(node) {
+                    body.waiting.add(&locality, attempt.task.0, now);
+                }
+            }
             driver::Effect::TaskEnded { task, outcome } => {
                 if outcome == TaskOutcome::Cancelled {
                     self.check_given_up(node, task);
@@ -172,9 +180,11 @@ impl World {
 
     fn send_as_driver(&mut self, node: NodeIndex, app: usize, peer: PeerId, message: driver::Outbound) {
         if let driver::Outbound::Executor(message) = &message {
-            let limit = self.scenario.apps[app].output_credit;
+            let (limit, now) = (self.scenario.apps[app].output_credit, self.now);
+            let locality = Arc::clone(&self.scenario.apps[app].locality);
             let result = self.driver_mut(node).map(|body| match message {
                 DriverToExecutor::LaunchTask { attempt, spec: _, credit } => {
+                    body.waiting.launch(&locality, &body.machine, *attempt, now)?;
                     body.tasks.launch(*attempt, *credit, limit)
                 }
                 DriverToExecutor::OutputCredit { attempt, bytes } => {
@@ -196,7 +206,10 @@ impl World {
         let max_failures = plan.max_task_failures;
         let index = usize::try_from(task).unwrap_or(usize::MAX);
         let output = plan.tasks.get(index).map_or([0, 0], |task| task.output);
-        let result = self.driver_mut(node).map(|body| body.tasks.end(task, outcome, output, max_failures));
+        let result = self.driver_mut(node).map(|body| {
+            body.waiting.take(task);
+            body.tasks.end(task, outcome, output, max_failures)
+        });
         self.hold(result.unwrap_or(Ok(())));
     }
 

@@ -1,6 +1,9 @@
 //! Deliberate bugs: a machine's events and effects are tampered with, as if the machine had erred. Each shows
 //! that some invariant bites.
 
+use std::time::Duration;
+
+use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{
     DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorToDriver, MasterToDriver, MasterToWorker,
@@ -74,6 +77,8 @@ pub enum Sabotage {
     DropAnswer,
     /// The driver answers twice.
     DoubleAnswer,
+    /// The driver does not wait for the hosts that tasks prefer.
+    Impatient,
     /// The executor does not report a task's end.
     DropStatusUpdate,
     /// The executor reports a task's end twice.
@@ -92,11 +97,12 @@ kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
+    EarlyCancelled DropAnswer DoubleAnswer Impatient DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput
+    LeaveTasks DropExit);
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 35] = [
+    pub const ALL: [Self; 36] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
@@ -126,6 +132,7 @@ impl Sabotage {
         Self::EarlyCancelled,
         Self::DropAnswer,
         Self::DoubleAnswer,
+        Self::Impatient,
         Self::DropStatusUpdate,
         Self::DoubleStatusUpdate,
         Self::DoubleTaskOutput,
@@ -158,6 +165,14 @@ enum Fate {
 impl Saboteur {
     pub(crate) fn new(sabotage: Sabotage) -> Self {
         Self { sabotage }
+    }
+
+    /// How long a driver waits instead.
+    pub(crate) fn locality_wait(&self, wait: LocalityWait) -> LocalityWait {
+        match self.sabotage {
+            Sabotage::Impatient => LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
+            _ => wait,
+        }
     }
 
     /// What a machine is told instead.

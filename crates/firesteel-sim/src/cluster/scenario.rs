@@ -1,6 +1,7 @@
 //! What a simulated cluster is made of, and what its applications want.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
@@ -8,6 +9,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources,
 
 use super::dice::Dice;
 use super::faults::FaultPlan;
+use super::wishes::LocalityPlan;
 
 /// A cluster, its applications, and how often things go wrong: all that a run is made of.
 #[derive(Clone, Debug)]
@@ -51,6 +53,8 @@ pub struct AppPlan {
     pub description: ApplicationDescription,
     /// Its tasks.
     pub tasks: Vec<TaskPlan>,
+    /// Where they would like to run.
+    pub locality: Arc<LocalityPlan>,
     /// How often a task may fail.
     pub max_task_failures: u32,
     /// Bytes of output under way for each attempt.
@@ -128,7 +132,7 @@ impl Scenario {
     fn rolled(seed: u64, dice: &mut Dice, workers: u64, apps: u64, scale: Scale) -> Self {
         let faults = FaultPlan::rolled(dice);
         let gpus = dice.one_in(4);
-        Self {
+        let mut scenario = Self {
             seed,
             strategy: if dice.one_in(3) { Strategy::Consolidate } else { Strategy::SpreadOut },
             order: *dice.pick(&WorkerOrder::ALL),
@@ -136,7 +140,12 @@ impl Scenario {
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
             check_every: scale.check_every(),
+        };
+        let machines = scenario.workers.len();
+        for app in &mut scenario.apps {
+            app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
         }
+        scenario
     }
 }
 
@@ -192,6 +201,7 @@ impl AppPlan {
             starts_at: dice.below(40_000),
             description,
             tasks,
+            locality: Arc::default(),
             max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
             output_credit: *dice.pick(&[64, 256, 1024, 65_536]),
         }

@@ -220,7 +220,7 @@ impl Tasks {
             return Err(format!("task {task} was given up, and ended as {outcome:?}"));
         }
         match outcome {
-            TaskOutcome::Succeeded { attempt, executor: _ } => {
+            TaskOutcome::Succeeded { attempt, executor: _, locality: _ } => {
                 let Some(row) = self.attempts.get(attempt) else {
                     return Err(format!(
                         "task {task} succeeded in attempt {attempt}, which was never launched"
@@ -240,7 +240,7 @@ impl Tasks {
                 }
                 Ok(())
             }
-            TaskOutcome::Failed { attempt, executor: _, failures, cause: _ } => {
+            TaskOutcome::Failed { attempt, executor: _, locality: _, failures, cause: _ } => {
                 if !self.attempts.contains_key(attempt) {
                     return Err(format!("task {task} failed in attempt {attempt}, which was never launched"));
                 }

@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel::map::input::Source;
 use firesteel::map::items::{Cut, Separator, Unit};
+use firesteel::map::preference::Preference;
 use firesteel::map::printer::Sinks;
 use firesteel::map::progress::{Progress, Show};
 use firesteel::map::run::Ending;
@@ -45,6 +46,16 @@ pub(super) struct Args {
     /// About how long a block is, at most 8m; for --pipe
     #[arg(long, value_name = "SIZE", default_value = "1m", help_heading = "Items")]
     block: String,
+    /// Hosts where items would like to run: line n has those of item n, with commas between; an empty line if it
+    /// does not matter
+    #[arg(long, value_name = "FILE", help_heading = "Items", conflicts_with = "locality_column")]
+    locality: Option<PathBuf>,
+    /// The same in a column of each item, counted from 1, which is not passed on
+    #[arg(long, value_name = "N", help_heading = "Items", value_parser = clap::value_parser!(u32).range(1..))]
+    locality_column: Option<u32>,
+    /// What stands between columns; otherwise a tab
+    #[arg(long, value_name = "TEXT", help_heading = "Items", requires = "locality_column")]
+    delimiter: Option<String>,
     /// Print outputs as items end, not in the order of the input
     #[arg(long, help_heading = "Output")]
     unordered: bool,
@@ -87,6 +98,11 @@ is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
   find . -name '*.png' -print0 | firesteel map -0 -- convert {} {}.jpg
   firesteel map --master spark://node-1:7077 --total-executor-cores 24 --executor-cores 6 -i urls -- curl -sO
   firesteel map --pipe -- grep -c error < log
+  printf '%s\\t%s\\n' a.log node-1 b.log node-2,node-3 | firesteel map --locality-column 2 -- gzip
+
+An item that prefers hosts (--locality, --locality-column; by the names that status shows) runs on one of them, after \
+spark.locality.wait in the rack of one (firesteel.topology.table: a file with a host and its rack on each line), and \
+after as long again anywhere; it waits only where an executor is.
 
 Without --master, a local cluster sized to this machine is started and ended. An item that fails is tried again \
 elsewhere, up to spark.task.maxFailures times in all; only the last attempt's output is printed.
@@ -160,10 +176,15 @@ impl Args {
                 "--pipe reads blocks of lines: give them with --input or standard input, not with :::",
             ));
         }
+        let preference = preference(self.locality, self.locality_column, self.delimiter)?;
+        if self.pipe && preference != Preference::None {
+            return Err(usage("--pipe makes blocks of many lines: they cannot prefer hosts of single ones"));
+        }
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
         Ok(Job {
             source,
             cut: Cut { separator, unit },
+            preference,
             command: Command {
                 program: program.clone(),
                 arguments: arguments.to_vec(),
@@ -206,6 +227,24 @@ fn source(items: Option<Vec<String>>, file: Option<PathBuf>, progress: &Progress
             }
             Ok(Source::StandardInput)
         }
+    }
+}
+
+fn preference(
+    file: Option<PathBuf>,
+    column: Option<u32>,
+    delimiter: Option<String>,
+) -> Result<Preference, Failure> {
+    match (file, column) {
+        (Some(file), _) => Ok(Preference::File(file)),
+        (None, Some(number)) => {
+            let delimiter = delimiter.unwrap_or_else(|| "\t".to_owned()).replace("\\t", "\t");
+            if delimiter.is_empty() {
+                return Err(usage("--delimiter cannot be empty: write what stands between columns"));
+            }
+            Ok(Preference::Column { number: number as usize, delimiter })
+        }
+        (None, None) => Ok(Preference::None),
     }
 }
 

@@ -12,6 +12,7 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
 
 use super::items::{Content, Cut, Item, Items, Unit, argument};
+use super::preference::{Preference, Preferences};
 
 /// How many arguments, and how many blocks, may be read ahead.
 const AHEAD: (usize, usize) = (256, 2);
@@ -81,6 +82,44 @@ pub enum InputError {
         /// The first bad byte, counted from 1.
         position: usize,
     },
+    /// A record has no column for its hosts.
+    #[error(
+        "{origin}, record {record}: has {columns} column{s}, and the hosts are to stand in column {wanted}; is \
+         --delimiter right?",
+        s = if *columns == 1 { "" } else { "s" }
+    )]
+    NoColumn {
+        /// In which source.
+        origin: Origin,
+        /// Which record, counted from 1.
+        record: u64,
+        /// How many columns it has.
+        columns: usize,
+        /// Which one was to have the hosts, counted from 1.
+        wanted: usize,
+    },
+    /// The file of hosts has fewer lines than there are items.
+    #[error(
+        "{origin} ends after line {lines}, and item {item} needs one: an empty line if it does not matter where"
+    )]
+    HostsMissing {
+        /// The file.
+        origin: Origin,
+        /// How many lines it has.
+        lines: u64,
+        /// The first item without one.
+        item: u64,
+    },
+    /// The file of hosts has more lines than there are items.
+    #[error("{origin}, line {line}: names hosts, and there is no item {line}")]
+    HostsLeft {
+        /// The file.
+        origin: Origin,
+        /// The first line too many that names hosts.
+        line: u64,
+        /// How many items there are.
+        items: u64,
+    },
     /// A record has a NUL byte in it, which no argument can have.
     #[error("{origin}, record {record}: has a NUL byte; are the items separated by NUL (--null)?")]
     NulInside {
@@ -108,10 +147,11 @@ impl Input {
     ///
     /// # Errors
     /// The file cannot be opened.
-    pub fn open(source: Source, cut: Cut) -> Result<Self, InputError> {
+    pub fn open(source: Source, cut: Cut, preference: Preference) -> Result<Self, InputError> {
         let origin = Origin::from(source.to_string());
         let failed = |error| InputError::Open { origin: origin.clone(), error };
         let (ended, open) = io::pipe().map_err(failed)?;
+        let preferences = preferences(preference, &origin, &ended)?;
         let capacity = match cut.unit {
             Unit::Record => AHEAD.0,
             Unit::Block { .. } => AHEAD.1,
@@ -122,15 +162,19 @@ impl Input {
         match source {
             Source::Words(words) => {
                 count = Some(words.len() as u64);
-                thread.spawn(move || send_words(words, &origin, &sender))
+                thread.spawn(move || send_words(words, &origin, preferences, &sender))
             }
             Source::File(path) => {
                 let file = File::open(path).map_err(failed)?;
-                thread.spawn(move || send_records(UntilEnded { file, ended }, cut, &origin, &sender))
+                thread.spawn(move || {
+                    send_records(UntilEnded { file, ended }, cut, &origin, preferences, &sender);
+                })
             }
             Source::StandardInput => {
                 let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
-                thread.spawn(move || send_records(UntilEnded { file, ended }, cut, &origin, &sender))
+                thread.spawn(move || {
+                    send_records(UntilEnded { file, ended }, cut, &origin, preferences, &sender);
+                })
             }
         }
         .map_err(|error| InputError::Open { origin: "a thread".into(), error })?;
@@ -163,29 +207,56 @@ impl Input {
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
-fn send_words(words: Vec<String>, origin: &Origin, sender: &Sender) {
-    for (number, word) in (1..).zip(words) {
-        let item = argument(word.into_bytes(), number, origin)
-            .map(|word| Item { number, content: Content::Argument(word) });
+fn send_words(words: Vec<String>, origin: &Origin, preferences: Preferences, sender: &Sender) {
+    let items = (1..).zip(words).map(|(number, word)| {
+        let word = argument(word.into_bytes(), number, origin)?;
+        Ok(Item { number, content: Content::Argument(word), hosts: Vec::new() })
+    });
+    send(items, preferences, sender);
+}
+
+fn send_records(source: UntilEnded, cut: Cut, origin: &Origin, preferences: Preferences, sender: &Sender) {
+    let mut items = Items::new(BufReader::with_capacity(128 << 10, source), cut, origin.clone());
+    send(std::iter::from_fn(|| items.next().transpose()), preferences, sender);
+}
+
+/// Sends items with their hosts, up to the first error.
+fn send(
+    items: impl Iterator<Item = Result<Item, InputError>>,
+    mut preferences: Preferences,
+    sender: &Sender,
+) {
+    let mut sent = 0;
+    for item in items {
+        let item = item.and_then(|item| preferences.place(item));
         let last = item.is_err();
         if sender.blocking_send(item).is_err() || last {
             return;
         }
+        sent += 1;
+    }
+    if let Err(error) = preferences.end(sent) {
+        // Whoever is gone needs no error.
+        let _ = sender.blocking_send(Err(error));
     }
 }
 
-fn send_records(source: UntilEnded, cut: Cut, origin: &Origin, sender: &Sender) {
-    let mut items = Items::new(BufReader::with_capacity(128 << 10, source), cut, origin.clone());
-    loop {
-        let item = items.next();
-        let last = !matches!(item, Ok(Some(_)));
-        if let Some(item) = item.transpose()
-            && sender.blocking_send(item).is_err()
-        {
-            return;
+fn preferences(
+    preference: Preference,
+    items: &Origin,
+    ended: &PipeReader,
+) -> Result<Preferences, InputError> {
+    match preference {
+        Preference::None => Ok(Preferences::None),
+        Preference::Column { number, delimiter } => {
+            Ok(Preferences::Column { number, delimiter, origin: items.clone() })
         }
-        if last {
-            return;
+        Preference::File(path) => {
+            let origin = Origin::from(path.display().to_string());
+            let open = || Ok((File::open(&path)?, ended.try_clone()?));
+            let (file, ended) = open().map_err(|error| InputError::Open { origin: origin.clone(), error })?;
+            let lines: Box<dyn Read + Send> = Box::new(UntilEnded { file, ended });
+            Ok(Preferences::Lines { lines: BufReader::new(lines), origin, read: 0 })
         }
     }
 }
@@ -231,10 +302,11 @@ mod tests {
 
     #[tokio::test]
     async fn words_are_counted_from_the_start() {
-        let mut input = Input::open(Source::Words(vec!["a".into(), String::new()]), LINES).expect("words");
+        let mut input = Input::open(Source::Words(vec!["a".into(), String::new()]), LINES, Preference::None)
+            .expect("words");
         assert_eq!(input.count(), Some(2));
         let first = input.next().await.expect("an item").expect("a good one");
-        assert_eq!(first, Item { number: 1, content: Content::Argument("a".into()) });
+        assert_eq!(first, Item { number: 1, content: Content::Argument("a".into()), hosts: Vec::new() });
         assert_eq!(input.next().await.expect("an item").expect("a good one").number, 2);
         assert!(input.next().await.is_none());
     }
@@ -243,7 +315,8 @@ mod tests {
     async fn a_file_is_read_and_one_that_is_missing_is_named() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(b"a\nb\n").expect("written");
-        let mut input = Input::open(Source::File(file.path().to_owned()), LINES).expect("it is there");
+        let mut input =
+            Input::open(Source::File(file.path().to_owned()), LINES, Preference::None).expect("it is there");
         assert_eq!(input.count(), None);
         let mut all = Vec::new();
         while let Some(item) = input.next().await {
@@ -251,9 +324,11 @@ mod tests {
         }
         assert_eq!(all, ["a", "b"]);
 
-        let error = Input::open(Source::File("/nowhere/items".into()), LINES).expect_err("it is missing");
+        let error = Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None)
+            .expect_err("it is missing");
         assert_eq!(error.to_string(), "cannot open /nowhere/items: No such file or directory (os error 2)");
-        let mut directory = Input::open(Source::File("/".into()), LINES).expect("Linux opens directories");
+        let mut directory =
+            Input::open(Source::File("/".into()), LINES, Preference::None).expect("Linux opens directories");
         let error = directory.next().await.expect("an error").expect_err("no file");
         assert_eq!(error.to_string(), "cannot read / after record 0: Is a directory (os error 21)");
     }

@@ -51,6 +51,8 @@ pub struct Item {
     pub number: u64,
     /// What it is.
     pub content: Content,
+    /// Hosts where it would like to be. None: it does not matter.
+    pub hosts: Vec<String>,
 }
 
 /// What an item is.
@@ -102,7 +104,7 @@ impl<R: BufRead> Items<R> {
         };
         Ok(content.map(|content| {
             self.items += 1;
-            Item { number: self.items, content }
+            Item { number: self.items, content, hosts: Vec::new() }
         }))
     }
 

@@ -7,13 +7,14 @@
 //!                              `--outputs--> spool (thread)  --ready--> printer (thread)
 //! ```
 //!
-//! [`input`] cuts a source into items, [`template`] makes a task of each, [`mod@run`] keeps the driver supplied and
+//! [`input`] cuts a source into items ([`preference`]: where they would like to be), [`template`] makes a task of each, [`mod@run`] keeps the driver supplied and
 //! the count ([`summary`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
 //! is both threads together, and [`progress`] is what a person sees meanwhile.
 
 pub mod input;
 pub mod items;
 pub mod outlet;
+pub mod preference;
 pub mod printer;
 pub mod progress;
 pub mod run;
@@ -39,6 +40,7 @@ use crate::signals::{EndRequest, EndRequests};
 use input::{Input, InputError, Source};
 use items::Cut;
 use outlet::{Outlet, OutletError};
+use preference::Preference;
 use printer::Sinks;
 use progress::Progress;
 use run::{Ending, Run};
@@ -53,6 +55,8 @@ pub struct Job {
     pub source: Source,
     /// How they are cut.
     pub cut: Cut,
+    /// Where items would like to be.
+    pub preference: Preference,
     /// The command, with or without holes.
     pub command: Command,
     /// Where it runs.
@@ -99,9 +103,9 @@ pub enum StartError {
 pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
     let settings = ApplicationSettings::of(&job.properties)?;
     let mut requests = EndRequests::install().map_err(StartError::Signals)?;
-    let (source, cut) = (job.source.clone(), job.cut);
+    let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
     // A named pipe is open only when somebody writes to it.
-    let opening = spawn_blocking(move || Input::open(source, cut));
+    let opening = spawn_blocking(move || Input::open(source, cut, preference));
     let mut input = tokio::select! {
         input = opening => input.expect("opening an input does not panic")?,
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use firesteel_core::NoteLevel;
-use firesteel_core::driver::{Note, Outcome, TaskOutcome};
+use firesteel_core::driver::{Note, Outcome, TaskOutcome, TaskRequest};
 use firesteel_core::ids::TaskId;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::{Semaphore, mpsc};
@@ -211,7 +211,7 @@ impl Run {
 
     async fn on_item(&mut self, place: Place, item: Option<Result<Item, InputError>>) {
         match item {
-            Some(Ok(Item { number, content })) => {
+            Some(Ok(Item { number, content, hosts })) => {
                 let bytes = match &content {
                     Content::Argument(_) => 0,
                     Content::Block { bytes, .. } => bytes.len(),
@@ -224,7 +224,8 @@ impl Run {
                         self.pending_bytes += bytes;
                         self.pending.insert(id, Pending { number, item, bytes, place });
                         // Refused only when the application is over, and then its end is on the way.
-                        let _ = self.driver.submit(id, task.into()).await;
+                        let request = TaskRequest { preferred_hosts: hosts, ..task.into() };
+                        let _ = self.driver.submit(id, request).await;
                     }
                     Err(error) => self.end_input(format!("item {number} ({item}): {error}")).await,
                 }

@@ -8,6 +8,7 @@ use firesteel_core::driver::{FailureCause, TaskOutcome};
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::TaskEnd;
 use firesteel_placement::Cores;
+use firesteel_placement::locality::Locality;
 use serde::{Serialize, Serializer};
 
 use super::items::Content;
@@ -40,6 +41,8 @@ pub struct Summary {
     /// From the start to the end.
     #[serde(rename = "elapsed_ms", serialize_with = "as_millis")]
     pub elapsed: Duration,
+    /// How near to their preferred hosts items ended, those that prefer any.
+    pub locality: LocalityUse,
     /// Why the run ended early, if it did.
     pub error: Option<String>,
     /// The first items that failed.
@@ -92,6 +95,27 @@ pub struct HostUse {
     pub items: u64,
 }
 
+/// How many items with preferred hosts ended how near to them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LocalityUse {
+    /// On one of them.
+    pub host: u64,
+    /// In the rack of one.
+    pub rack: u64,
+    /// Elsewhere.
+    pub any: u64,
+}
+
+impl LocalityUse {
+    fn add(&mut self, locality: Locality) {
+        match locality {
+            Locality::Host => self.host += 1,
+            Locality::Rack => self.rack += 1,
+            Locality::Any => self.any += 1,
+        }
+    }
+}
+
 /// Counts while a run goes on.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
@@ -139,11 +163,13 @@ impl Tally {
     pub fn add_outcome(&mut self, number: u64, item: &str, outcome: &TaskOutcome) {
         let item = item.to_owned();
         let on = match outcome {
-            TaskOutcome::Succeeded { executor, .. } => {
+            TaskOutcome::Succeeded { executor, locality, .. } => {
                 self.summary.succeeded += 1;
+                locality.iter().for_each(|locality| self.summary.locality.add(*locality));
                 Some(executor)
             }
-            TaskOutcome::Failed { executor, failures, cause, .. } => {
+            TaskOutcome::Failed { executor, locality, failures, cause, .. } => {
+                locality.iter().for_each(|locality| self.summary.locality.add(*locality));
                 let (exit_code, failures) = (exit_code(cause), *failures);
                 self.add_failure(Failure { number, item, failures, exit_code, cause: cause.to_string() });
                 Some(executor)
@@ -220,6 +246,13 @@ impl fmt::Display for Summary {
             let used = [(used.items, "item"), (used.executors, "executor"), (cores, "core")];
             write!(f, "\n  on {host}: {}", used.map(|(count, noun)| counted(count, noun)).join(", "))?;
         }
+        let LocalityUse { host, rack, any } = self.locality;
+        if host + rack + any > 0 {
+            write!(
+                f,
+                "\n  of items with preferred hosts: {host} on one, {rack} in its rack, {any} elsewhere"
+            )?;
+        }
         self.write_failures(f)
     }
 }
@@ -275,7 +308,7 @@ mod tests {
     fn failed(executor: u32, status: ExitStatus) -> TaskOutcome {
         let attempt = AttemptId { task: TaskId(0), attempt: 3 };
         let cause = FailureCause::Ended(TaskEnd::Exited(status));
-        TaskOutcome::Failed { attempt, executor: ExecutorId(executor), failures: 4, cause }
+        TaskOutcome::Failed { attempt, executor: ExecutorId(executor), locality: None, failures: 4, cause }
     }
 
     fn tally() -> Tally {
@@ -285,7 +318,11 @@ mod tests {
         }
         tally.lose_executor(ExecutorId(2), &"gone");
         let attempt = AttemptId { task: TaskId(0), attempt: 0 };
-        tally.add_outcome(1, "x", &TaskOutcome::Succeeded { attempt, executor: ExecutorId(1) });
+        tally.add_outcome(
+            1,
+            "x",
+            &TaskOutcome::Succeeded { attempt, executor: ExecutorId(1), locality: Some(Locality::Rack) },
+        );
         tally.add_outcome(2, "y", &failed(2, ExitStatus::Signal(9)));
         tally.add_outcome(3, "z", &TaskOutcome::Cancelled);
         tally.summary.items = 3;
@@ -307,6 +344,7 @@ mod tests {
             "3 items in 1.50 s: 1 succeeded, 1 failed, 1 cancelled\
              \n  on a: 0 items, 1 executor, 4 cores\
              \n  on b: 2 items, 2 executors, 8 cores\
+             \n  of items with preferred hosts: 0 on one, 1 in its rack, 0 elsewhere\
              \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts"
         );
     }
@@ -317,7 +355,11 @@ mod tests {
         for _ in 0..2 {
             tally.add_executor(ExecutorId(0), "a".to_owned(), Cores(4));
             let attempt = AttemptId { task: TaskId(0), attempt: 0 };
-            tally.add_outcome(1, "x", &TaskOutcome::Succeeded { attempt, executor: ExecutorId(0) });
+            tally.add_outcome(
+                1,
+                "x",
+                &TaskOutcome::Succeeded { attempt, executor: ExecutorId(0), locality: None },
+            );
         }
         let summary = tally.close(Duration::from_secs(1));
         assert_eq!(summary.hosts["a"], HostUse { executors: 2, cores: 8, items: 2 });
@@ -331,6 +373,7 @@ mod tests {
         assert_eq!((json["schema"].as_u64(), json["elapsed_ms"].as_u64()), (Some(1), Some(1500)));
         assert_eq!(json["failures"][0]["exit_code"], 137);
         assert_eq!(json["executors"][2]["lost"], "gone");
+        assert_eq!(json["locality"], serde_json::json!({ "host": 0, "rack": 1, "any": 0 }));
         assert!(json["app"].is_null() && json["error"].is_null());
     }
 

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use firesteel_core::driver::LocalityWait;
+use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::duration::Unit;
@@ -38,6 +40,10 @@ pub struct ApplicationSettings {
     pub loss_delay: Duration,
     /// `spark.starvation.timeout`, 15 s by default.
     pub starvation_timeout: Duration,
+    /// `spark.locality.wait.node` and `.rack`, each by default `spark.locality.wait`, which is 3 s.
+    pub locality_wait: LocalityWait,
+    /// The table in the file that `firesteel.topology.table` names; empty if it names none.
+    pub topology: Topology,
     /// `firesteel.driver.registrationTimeout`, 60 s by default.
     pub registration_timeout: Duration,
     /// `firesteel.task.outputCredit`, 1 MiB by default, in bytes.
@@ -73,6 +79,8 @@ impl ApplicationSettings {
                 .unwrap_or(4),
             loss_delay: seconds(keys::REMOVE_DELAY, 5)?,
             starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
+            locality_wait: locality_wait(properties)?,
+            topology: topology(properties)?,
             registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
             output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, credit)?.unwrap_or(1 << 20),
         };
@@ -92,6 +100,23 @@ impl ApplicationSettings {
         }
         at_least(each, keys::EXECUTOR_CORES, self.task_cores, keys::TASK_CPUS, "no executor could run a task")
     }
+}
+
+fn locality_wait(properties: &Properties) -> Result<LocalityWait, SettingError> {
+    let wait = |key| properties.duration(key, Unit::Millis);
+    let both = wait(keys::LOCALITY_WAIT)?.unwrap_or(Duration::from_secs(3));
+    Ok(LocalityWait {
+        node: wait(keys::LOCALITY_WAIT_NODE)?.unwrap_or(both),
+        rack: wait(keys::LOCALITY_WAIT_RACK)?.unwrap_or(both),
+    })
+}
+
+fn topology(properties: &Properties) -> Result<Topology, SettingError> {
+    let key = keys::TOPOLOGY_TABLE;
+    let Some(path) = properties.get(key) else { return Ok(Topology::default()) };
+    let failed = |error: String| SettingError::File { key, path: path.to_owned(), error };
+    let table = std::fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    Topology::parse(&table).map_err(|error| failed(error.to_string()))
 }
 
 fn resources(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
@@ -129,6 +154,8 @@ mod tests {
             max_task_failures: 4,
             loss_delay: Duration::from_secs(5),
             starvation_timeout: Duration::from_secs(15),
+            locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
+            topology: Topology::default(),
             registration_timeout: Duration::from_secs(60),
             output_credit: 1 << 20,
         }
@@ -166,6 +193,8 @@ mod tests {
             "spark.task.maxFailures=1",
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
             "spark.starvation.timeout=2",
+            "spark.locality.wait=2500",
+            "spark.locality.wait.node=1s",
             "firesteel.driver.registrationTimeout=3s",
             "firesteel.task.outputCredit=64k",
         ];
@@ -182,10 +211,33 @@ mod tests {
             max_task_failures: 1,
             loss_delay: Duration::from_secs(1),
             starvation_timeout: Duration::from_secs(2),
+            locality_wait: LocalityWait { node: Duration::from_secs(1), rack: Duration::from_millis(2500) },
+            topology: Topology::default(),
             registration_timeout: Duration::from_secs(3),
             output_credit: 64 << 10,
         };
         assert_eq!(parsed(&pairs), Ok(expected));
+    }
+
+    #[test]
+    fn a_topology_is_read_and_what_is_wrong_with_it_is_told() {
+        let file = tempfile::NamedTempFile::new().expect("a file");
+        let path = file.path().display();
+        std::fs::write(file.path(), "h1 /r1\n").expect("written");
+        let pair = format!("firesteel.topology.table={path}");
+        assert_eq!(parsed(&[&pair]).expect("a table").topology.rack("h1"), Some("/r1"));
+        std::fs::write(file.path(), "h1\n").expect("written");
+        assert_eq!(
+            parsed(&[&pair]).expect_err("no rack").to_string(),
+            format!(
+                "firesteel.topology.table: {path}: line 1 is \"h1\": write a host and its rack with a blank between, \
+                 such as \"node-1 /rack-1\""
+            )
+        );
+        assert_eq!(
+            parsed(&["firesteel.topology.table=/nowhere/racks"]).expect_err("no file").to_string(),
+            "firesteel.topology.table: /nowhere/racks: No such file or directory (os error 2)"
+        );
     }
 
     #[test]

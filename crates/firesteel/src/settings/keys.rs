@@ -75,6 +75,14 @@ table! {
     REMOVE_DELAY: "spark.standalone.executorRemoveDelayOnDisconnection", [Application], Value("5s");
     /// When to say why no executor comes.
     STARVATION_TIMEOUT: "spark.starvation.timeout", [Application], Value("15s");
+    /// How long cores are kept free for tasks that could be nearer to the hosts that they prefer.
+    LOCALITY_WAIT: "spark.locality.wait", [Application], Value("3s");
+    /// The same until tasks run in the rack of such a host instead of on it.
+    LOCALITY_WAIT_NODE: "spark.locality.wait.node", [Application], Otherwise("spark.locality.wait");
+    /// The same until they run anywhere, after that.
+    LOCALITY_WAIT_RACK: "spark.locality.wait.rack", [Application], Otherwise("spark.locality.wait");
+    /// A file that says which host is in which rack: a host and its rack on each line, with a blank between.
+    TOPOLOGY_TABLE: "firesteel.topology.table", [Application], Otherwise("no host has a rack");
     /// How long to look for a Master.
     REGISTRATION_TIMEOUT: "firesteel.driver.registrationTimeout", [Application], Value("60s");
     /// How many bytes of a task's output may be under way.

@@ -42,6 +42,16 @@ pub enum SettingError {
         /// How a value looks.
         expected: &'static str,
     },
+    /// A file that a property names cannot be used.
+    #[error("{key}: {path}: {error}")]
+    File {
+        /// The key.
+        key: &'static str,
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        error: String,
+    },
     /// Two values, each of which could be used, cannot be used together.
     #[error("{less} is {fewer} and {more} is {greater}: {so}; raise the one or lower the other")]
     Contradiction {

@@ -1,0 +1,118 @@
+//! Where tasks would like to run, and the law of how long they wait for it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use firesteel_core::driver::{Driver, ExecutorViewState, LocalityWait};
+use firesteel_core::ids::AttemptId;
+use firesteel_placement::locality::{Locality, Topology, nearness};
+
+use super::dice::Dice;
+
+/// Where an application's tasks would like to run.
+#[derive(Clone, Debug, Default)]
+pub struct LocalityPlan {
+    /// Which host is in which rack.
+    pub topology: Topology,
+    /// Preferred hosts by task; tasks without any have no entry.
+    pub hosts: BTreeMap<u64, Vec<String>>,
+    /// How long tasks wait for their hosts, and for their racks.
+    pub waits: [Duration; 2],
+}
+
+impl LocalityPlan {
+    /// For an application of so many tasks, in a cluster of so many machines. Half of all applications have no
+    /// wishes.
+    pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
+        let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 1, 500, 3_000, 20_000])));
+        if dice.one_in(2) {
+            return Self { waits, ..Self::default() };
+        }
+        let mut rows = Vec::new();
+        let racks = dice.between(1, 3);
+        for number in 0..workers {
+            if !dice.one_in(4) {
+                rows.push((format!("host{number}"), format!("/rack{}", dice.below(racks))));
+            }
+        }
+        let mut hosts = BTreeMap::new();
+        for task in 0..tasks as u64 {
+            if !dice.one_in(3) {
+                // One more than there are: nobody comes from there.
+                let host = |dice: &mut Dice| format!("host{}", dice.below(workers as u64 + 1));
+                hosts.insert(task, (0..dice.between(1, 3)).map(|_| host(dice)).collect());
+            }
+        }
+        Self { topology: rows.into_iter().collect(), hosts, waits }
+    }
+
+    /// What the driver is told.
+    pub(crate) fn wait(&self) -> LocalityWait {
+        LocalityWait { node: self.waits[0], rack: self.waits[1] }
+    }
+
+    /// A task's preferred hosts.
+    pub(crate) fn hosts_of(&self, task: u64) -> Vec<String> {
+        self.hosts.get(&task).cloned().unwrap_or_default()
+    }
+}
+
+/// The tasks with preferred hosts that wait at a driver, as its shell and its executors see it.
+#[derive(Debug, Default)]
+pub(crate) struct Waiting {
+    tasks: BTreeSet<u64>,
+    /// Virtual milliseconds since which there has been one without a gap.
+    since: Option<u64>,
+}
+
+impl Waiting {
+    /// A task waits: it was submitted, or an attempt at it came to nothing.
+    pub(crate) fn add(&mut self, plan: &LocalityPlan, task: u64, now: u64) {
+        if plan.hosts.contains_key(&task) {
+            self.tasks.insert(task);
+            self.since.get_or_insert(now);
+        }
+    }
+
+    /// A task waits no more.
+    pub(crate) fn take(&mut self, task: u64) {
+        self.tasks.remove(&task);
+        if self.tasks.is_empty() {
+            self.since = None;
+        }
+    }
+
+    /// A first attempt is launched: near, or after a wait.
+    pub(crate) fn launch(
+        &mut self,
+        plan: &LocalityPlan,
+        driver: &Driver,
+        attempt: AttemptId,
+        now: u64,
+    ) -> Result<(), String> {
+        let task = attempt.task.0;
+        let waited = Duration::from_millis(now - self.since.unwrap_or(now));
+        self.take(task);
+        let Some(hosts) = plan.hosts.get(&task).filter(|_| attempt.attempt == 0) else { return Ok(()) };
+        let wanted = plan.topology.sites(hosts.iter().map(String::as_str));
+        let level = |host: &str| nearness(&wanted, &plan.topology.sites([host]));
+        let view = driver.view();
+        let Some(place) = view.executors.iter().find(|executor| executor.running.contains(&attempt.task))
+        else {
+            return Err(format!("attempt {attempt} is launched, and the driver shows it on no executor"));
+        };
+        let in_reach = view.executors.iter().filter(|executor| match executor.state {
+            ExecutorViewState::Announced | ExecutorViewState::Offering => true,
+            ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
+        });
+        let best = in_reach.map(|executor| level(&executor.host)).min().unwrap_or(Locality::Any);
+        let (taken, [node, rack]) = (level(&place.host), plan.waits);
+        if taken > best && waited < node.min(rack) {
+            return Err(format!(
+                "attempt {attempt} is launched at level {taken} though {best} can be had, after a wait of \
+                 {waited:?} only"
+            ));
+        }
+        Ok(())
+    }
+}
