@@ -16,6 +16,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 
 /// Every connection to the driver, and the driver's to the Master.
@@ -58,6 +59,8 @@ impl Pair {
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
+            topology: Topology::default(),
+            locality_wait: driver::LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
             seed: 1,
         };
         let mut pair = Self {

@@ -35,7 +35,7 @@ const BUGS: [(Sabotage, u64, &str); 36] = [
     (Sabotage::EarlyCancelled, 10, "is told to be given up, and executor"),
     (Sabotage::DropAnswer, 10, "is not answered at once"),
     (Sabotage::DoubleAnswer, 10, "is answered, and was not open"),
-    (Sabotage::Impatient, 20, "though host can be had"),
+    (Sabotage::Impatient, 40, "though host can be had"),
     (Sabotage::DropStatusUpdate, 5, "is not over an hour after the last fault"),
     (Sabotage::DoubleStatusUpdate, 3, "is reported to end twice"),
     (Sabotage::DoubleTaskOutput, 5, "with credit for"),

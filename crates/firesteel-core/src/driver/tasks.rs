@@ -286,6 +286,7 @@ impl Tasks {
                         return Some(format!("task {attempt}: {wrong}"));
                     }
                 }
+                Place::Cancelling { .. } => {}
             }
         }
         let running = self.rows.len() - waiting.count();

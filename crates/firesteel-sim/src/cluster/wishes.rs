@@ -24,7 +24,7 @@ impl LocalityPlan {
     /// For an application of so many tasks, in a cluster of so many machines. Half of all applications have no
     /// wishes.
     pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
-        let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 1, 500, 3_000, 20_000])));
+        let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
         if dice.one_in(2) {
             return Self { waits, ..Self::default() };
         }

@@ -85,7 +85,7 @@ impl SettingError {
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::NoPair { .. } | Self::Contradiction { .. } => true,
+            Self::NoPair { .. } | Self::File { .. } | Self::Contradiction { .. } => true,
             Self::Value { origin, .. } => origin.is_command_line(),
         }
     }

@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, MiB};
 
 use super::bench::*;
 use crate::driver::{Effect, Event, Reason, TaskOutcome, TaskRequest};
-use crate::ids::{ExecutorId, TaskId, WorkerId};
+use crate::ids::{ExecutorId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{ExecutorState, MasterToDriver};
 use crate::process::ExitStatus;
@@ -30,6 +30,7 @@ impl Bench {
     fn announce(&mut self, id: u32) {
         self.master(MasterToDriver::ExecutorAdded {
             executor: ExecutorId(id),
+            profile: ProfileId::DEFAULT,
             worker: WorkerId::new(format!("worker-{id}")),
             host: format!("h{id}"),
             cores: Cores(1),
