@@ -39,7 +39,7 @@ const BUGS: [(Sabotage, u64, &str); 36] = [
     (Sabotage::DropStatusUpdate, 5, "is not over an hour after the last fault"),
     (Sabotage::DoubleStatusUpdate, 3, "is reported to end twice"),
     (Sabotage::DoubleTaskOutput, 5, "with credit for"),
-    (Sabotage::DropTaskOutput, 10, "bytes of output put away, its program wrote"),
+    (Sabotage::DropTaskOutput, 40, "bytes of output put away, its program wrote"),
     (Sabotage::LeaveTasks, 3, "tasks behind"),
     (Sabotage::DropExit, 5, "did not end when it was asked to"),
 ];
