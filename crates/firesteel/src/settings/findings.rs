@@ -143,6 +143,7 @@ fn bad_value(key: &str, property: &Property) -> Option<String> {
     alone.set(key, property.value.as_str(), property.origin.clone());
     match read(&alone) {
         Err(SettingError::Value { expected, .. }) => Some(format!("write {expected}")),
+        Err(SettingError::File { path, error, .. }) => Some(format!("{path}: {error}")),
         Err(error @ (SettingError::NoPair { .. } | SettingError::Contradiction { .. })) => {
             Some(error.to_string())
         }
