@@ -119,6 +119,40 @@ fn help_and_version_go_to_standard_output() {
     }
 }
 
+#[test]
+fn with_json_an_error_is_json_on_standard_error() {
+    for (arguments, code, words) in [
+        (&["status", "--json", "--master", "spark://127.0.0.1:1"][..], 69, "no Master could be asked"),
+        (&["status", "--json", "--yaml"], 2, "unexpected argument '--yaml' found"),
+        (&["status", "--json", "--master", "http://a"], 2, "does not begin with spark://"),
+        (&["config", "show", "--json", "--conf", "x"], 2, "is not a property"),
+    ] {
+        let done = run(firesteel().args(arguments));
+        assert_eq!((done.code(), done.stdout.as_str()), (code, ""), "{done}");
+        let error: serde_json::Value = serde_json::from_str(&done.stderr).expect("it is one JSON value");
+        assert_eq!((&error["schema"], &error["error"]["code"]), (&1.into(), &code.into()), "{done}");
+        assert!(error["error"]["message"].as_str().is_some_and(|said| said.contains(words)), "{done}");
+    }
+    let other = run(firesteel().args(["map", "--master", "spark://nowhere", "ls", "--json"]));
+    assert!(other.stderr.starts_with("firesteel: "), "the words are another command's: {other}");
+}
+
+#[test]
+fn colours_are_where_they_are_wanted() {
+    let has_colours = |arguments: &[&str], variables: &[(&str, &str)]| {
+        let done = run(firesteel().args(arguments).envs(variables.iter().copied()));
+        done.stdout.contains('\u{1b}') || done.stderr.contains('\u{1b}')
+    };
+    assert!(!has_colours(&["--help"], &[]), "this is no terminal");
+    assert!(has_colours(&["--help", "--color", "always"], &[("NO_COLOR", "1")]));
+    assert!(has_colours(&["--help"], &[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colours(&["--help", "--color=never"], &[("CLICOLOR_FORCE", "1")]));
+    let log = ["map", "--master", "local-cluster[1,1,512]", "--conf", "spark.x=1", "--", "true", ":::", "a"];
+    assert!(has_colours(&[&["--color", "always"], &log[..]].concat(), &[]));
+    assert!(has_colours(&log, &[("CLICOLOR_FORCE", "1")]));
+    assert!(!has_colours(&log, &[]));
+}
+
 /// `3372250` of `firesteel 0.1.0 (3372250, 2026-11-21, protocol 2)`, where this is a repository and not a tarball.
 #[test]
 fn the_version_has_the_commit_and_the_protocol() {

@@ -12,6 +12,7 @@ mod executor;
 mod hosts;
 mod local_cluster;
 mod locality;
+mod man;
 mod map;
 mod plan;
 mod settings;

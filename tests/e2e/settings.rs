@@ -2,21 +2,30 @@
 
 use std::path::{Path, PathBuf};
 
+use firesteel::exit_code;
 use firesteel::settings::reference;
 use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, run};
 
 /// `UPDATE_GOLDEN=1` writes it anew.
-#[test]
-fn the_page_of_settings_is_the_table_of_properties() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/SETTINGS.md");
-    let found = reference::markdown();
+fn check_page(name: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs").join(name);
     if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
-        std::fs::write(&path, &found).expect("docs can be written");
+        std::fs::write(&path, found).expect("docs can be written");
     }
     let recorded = std::fs::read_to_string(&path).unwrap_or_default();
-    assert!(recorded == found, "docs/SETTINGS.md is not what the table says: UPDATE_GOLDEN=1 writes it anew");
+    assert!(recorded == found, "docs/{name} is not what its table says: UPDATE_GOLDEN=1 writes it anew");
+}
+
+#[test]
+fn the_page_of_settings_is_the_table_of_properties() {
+    check_page("SETTINGS.md", &reference::markdown());
+}
+
+#[test]
+fn the_page_of_exit_codes_is_their_table() {
+    check_page("EXIT-CODES.md", &exit_code::markdown());
 }
 
 /// A directory with a `spark-defaults.conf` of that text.

@@ -96,4 +96,4 @@ macro_rules! pages {
     };
 }
 
-pages! { general map status plan daemons settings config }
+pages! { general map status plan daemons settings config completions }

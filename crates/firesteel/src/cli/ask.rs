@@ -39,9 +39,19 @@ fn list(errors: &[CallError]) -> String {
 }
 
 impl Masters {
+    /// Those of that URL, or those that every command would ask.
+    pub(super) fn of(master: Option<String>) -> Self {
+        Self { master }
+    }
+
     /// The cluster, for a command of that name. A URL that is none is wrong usage.
     pub(super) fn cluster(&self, command: &str) -> Result<Cluster, Failure> {
-        let masters = self.masters(Environment::of_this_process())?;
+        self.cluster_in(command, Environment::of_this_process())
+    }
+
+    /// The same, in that environment.
+    pub(super) fn cluster_in(&self, command: &str, environment: Environment) -> Result<Cluster, Failure> {
+        let masters = self.masters(environment)?;
         Ok(Cluster { masters, name: format!("firesteel {command} {}", std::process::id()) })
     }
 }

@@ -18,6 +18,11 @@ use super::worker;
 
 /// The two questions.
 #[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+  firesteel config check
+  firesteel config show --origin
+
+Exit codes: 0 done; 2 wrong usage; 78 something would not start.")]
 pub(super) struct Args {
     #[command(subcommand)]
     question: Question,

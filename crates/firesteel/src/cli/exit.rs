@@ -1,18 +1,27 @@
 //! Exit codes, and the one line that says why.
 
 use std::error::Error;
+use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use firesteel::exit_code;
 use firesteel::settings::SettingError;
 use firesteel::settings::sources::SourceError;
 use firesteel::settings::standing::Refusal;
 
-/// The exit codes, for `--help`.
+/// What `firesteel --help` says at its end.
 pub(super) const HELP: &str = "\
+Data goes to standard output, everything else to standard error. --quiet leaves out remarks and warnings, twice \
+everything but errors; --verbose adds what a daemon logs, twice what is exchanged with others; RUST_LOG beats both. Where \
+a command has --json, it prints one JSON value with the number of its schema, and errors are JSON, too.
+
+  firesteel map -- gzip -k ::: a.txt b.txt
+  firesteel master --host node-1
+  firesteel help map
+
 Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is \
-wrong; 130 cancelled.
-Logs go to standard error, data to standard output. RUST_LOG sets what is logged, NO_COLOR keeps colours out.";
+wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 the output was closed.";
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -29,15 +38,56 @@ pub(super) enum Exit {
     Configuration,
 }
 
+impl Exit {
+    /// The number.
+    pub(super) fn code(self) -> u8 {
+        match self {
+            Self::Done => exit_code::DONE,
+            Self::Failure => exit_code::FAILURE,
+            Self::Usage => exit_code::USAGE,
+            Self::Unreachable => exit_code::UNREACHABLE,
+            Self::Configuration => exit_code::CONFIGURATION,
+        }
+    }
+}
+
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> Self {
-        Self::from(match exit {
-            Exit::Done => 0,
-            Exit::Failure => 1,
-            Exit::Usage => 2,
-            Exit::Unreachable => 69,
-            Exit::Configuration => 78,
-        })
+        Self::from(exit.code())
+    }
+}
+
+/// How errors are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Form {
+    /// For people, in one line.
+    Text,
+    /// As JSON in one line, since the command was asked for JSON.
+    Json,
+}
+
+impl Form {
+    /// What the words of the command line ask for, whether or not they can be understood: `--json`, unless it stands
+    /// where another command's words do.
+    pub(super) fn asked(words: &[OsString], command: &clap::Command) -> Self {
+        let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
+        let takes_words =
+            |command: &clap::Command| command.get_arguments().any(clap::Arg::is_trailing_var_arg_set);
+        let is_json = words.iter().take_while(|word| *word != "--").any(|word| word == "--json");
+        match named {
+            Some(named) if is_json && !takes_words(named) => Self::Json,
+            Some(_) | None => Self::Text,
+        }
+    }
+
+    fn line(self, exit: Exit, sentence: &str) -> String {
+        match self {
+            Self::Text => format!("firesteel: {sentence}\n"),
+            Self::Json => {
+                let error = serde_json::json!({"code": exit.code(), "message": sentence});
+                serde_json::json!({"schema": 1, "error": error}).to_string() + "\n"
+            }
+        }
     }
 }
 
@@ -87,9 +137,10 @@ impl Failure {
     }
 
     /// Writes the line.
-    pub(super) fn report(self) -> ExitCode {
+    pub(super) fn report(self, form: Form) -> ExitCode {
         // Nobody may be left to read it.
-        let _ = io::Write::write_all(&mut io::stderr(), format!("firesteel: {}\n", self.sentence).as_bytes());
+        let line = form.line(self.exit, &self.sentence);
+        let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         self.exit.into()
     }
 }
@@ -104,8 +155,18 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
 }
 
 /// Clap's words about the command line: help and version on standard output, errors on standard error.
-pub(super) fn usage(error: &clap::Error) -> ExitCode {
-    // Nobody may be left to read it.
-    let _ = error.print();
-    if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+pub(super) fn usage(error: &clap::Error, form: Form) -> ExitCode {
+    match form {
+        Form::Json if error.use_stderr() => {
+            let text = error.render().to_string();
+            let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
+            let sentence = first.split_whitespace().collect::<Vec<_>>().join(" ");
+            Failure::of(Exit::Usage, sentence).report(form)
+        }
+        Form::Json | Form::Text => {
+            // Nobody may be left to read it.
+            let _ = error.print();
+            if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
+        }
+    }
 }

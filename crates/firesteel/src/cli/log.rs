@@ -1,11 +1,13 @@
 //! The log: lines on standard error.
 
-use std::io::{self, IsTerminal};
+use std::io;
 
 use clap::{ArgAction, Args};
 use firesteel::map::progress::Show;
 use tracing::Level;
 use tracing_subscriber::EnvFilter;
+
+use super::color::Colors;
 
 /// How much is said.
 #[derive(Clone, Copy, Debug, Args)]
@@ -16,6 +18,18 @@ pub(super) struct Talk {
     /// Say less; twice: errors only
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose", display_order = 900)]
     quiet: u8,
+    /// Where colours are used: auto, always or never; auto is on terminals, by NO_COLOR, CLICOLOR_FORCE and TERM
+    #[arg(
+        long,
+        global = true,
+        value_enum,
+        default_value = "auto",
+        value_name = "WHEN",
+        hide_default_value = true,
+        hide_possible_values = true,
+        display_order = 900
+    )]
+    color: Colors,
 }
 
 /// What is said when nobody asked for more or less.
@@ -32,11 +46,9 @@ impl Talk {
     pub(super) fn start(self, usual: Usual) {
         let filter = EnvFilter::try_from_default_env()
             .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
-        let colours =
-            io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|it| it.is_empty());
         tracing_subscriber::fmt()
             .with_env_filter(filter)
-            .with_ansi(colours)
+            .with_ansi(self.color.on_stderr())
             // A log that cannot be written, on a full disk say, must not end the daemon.
             .log_internal_errors(false)
             .with_writer(io::stderr)
@@ -65,7 +77,7 @@ mod tests {
 
     #[test]
     fn flags_move_the_level_within_its_ends() {
-        let level = |verbose, quiet, usual| Talk { verbose, quiet }.level(usual);
+        let level = |verbose, quiet, usual| Talk { verbose, quiet, color: Colors::Auto }.level(usual);
         assert_eq!(level(0, 0, Usual::Info), Level::INFO);
         assert_eq!(level(0, 0, Usual::Warnings), Level::WARN);
         assert_eq!(level(1, 0, Usual::Info), Level::DEBUG);

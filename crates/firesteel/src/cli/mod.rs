@@ -2,12 +2,15 @@
 
 mod ask;
 mod choice;
+mod color;
 mod common;
+mod completions;
 mod conf;
 mod config;
 mod executor;
 mod exit;
 mod log;
+mod man;
 mod map;
 mod master;
 mod plan;
@@ -17,11 +20,13 @@ mod submit;
 mod table;
 mod worker;
 
+use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use exit::{Exit, Failure};
+use color::Colors;
+use exit::{Exit, Failure, Form};
 
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]
@@ -48,6 +53,10 @@ enum Command {
     Plan(plan::Args),
     /// Check and show settings: files, variables and flags
     Config(config::Args),
+    /// Print a script that completes commands, options and ids in a shell
+    Completions(completions::Args),
+    /// Write manual pages
+    Man(man::Args),
     /// Run a driver's tasks
     #[command(hide = true)]
     Executor(executor::Args),
@@ -58,15 +67,24 @@ enum Command {
 
 /// Runs the command that the program was started with.
 pub(crate) fn main() -> ExitCode {
-    let Cli { talk, command } = match Cli::try_parse() {
+    completions::answer(Cli::command);
+    let words: Vec<OsString> = std::env::args_os().collect();
+    let known = Cli::command().color(Colors::asked(&words).for_help());
+    let form = Form::asked(&words, &known);
+    let parsed = known.try_get_matches_from(words).and_then(|found| Cli::from_arg_matches(&found));
+    let Cli { talk, command } = match parsed {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return exit::usage(&error, form),
     };
     talk.start(match command {
         Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
-        Command::Config(_) | Command::Status(_) | Command::Map(_) | Command::Plan(_) | Command::Reaper(_) => {
-            log::Usual::Warnings
-        }
+        Command::Config(_)
+        | Command::Completions(_)
+        | Command::Man(_)
+        | Command::Status(_)
+        | Command::Map(_)
+        | Command::Plan(_)
+        | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
         Command::Master(args) => master::run(args),
@@ -78,12 +96,14 @@ pub(crate) fn main() -> ExitCode {
         },
         Command::Plan(args) => plan::run(&args),
         Command::Config(args) => config::run(args),
+        Command::Completions(args) => completions::run(&args),
+        Command::Man(args) => man::run(&args, Cli::command()),
         Command::Executor(args) => executor::run(args),
         Command::Reaper(args) => reaper::run(&args),
     };
     match done {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(),
+        Err(failure) => failure.report(form),
     }
 }
 

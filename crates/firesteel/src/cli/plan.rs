@@ -15,9 +15,13 @@ use super::exit::{self, Exit, Failure};
 Nothing is started: the answers are what a Master would decide. Each line of FILE is a JSON object, either one \
 placement call (one application over workers in a given order) or one scheduling pass (applications over \
 workers, first in, first out); each answer is a line, {\"i\":..,\"assigned_cores\":[..]} or \
-{\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md describes the formats.
+{\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md describes the formats. \
+The answers before a line that cannot be used stand.
 
-A line that cannot be used ends the command with exit code 2; the answers before it stand.")]
+  firesteel plan --jsonl questions.jsonl
+  zcat fixtures/placement/schedule-a.jsonl.gz | firesteel plan --jsonl -
+
+Exit codes: 0 done; 1 failed; 2 wrong usage, or a line that cannot be used.")]
 pub(super) struct Args {
     /// A file of questions, one a line; - is standard input
     #[arg(long, value_name = "FILE")]

@@ -54,6 +54,9 @@ pub(super) struct Args {
 const HELP: &str = "\
 There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as.
 
+  firesteel worker spark://node-1:7077
+  firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077
+
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or \
 variable with settings is wrong.";
 

@@ -1,0 +1,148 @@
+//! `firesteel completions`, and what a shell asks when somebody presses tab: also the ids of what runs now.
+
+use std::ffi::OsStr;
+use std::io::Write;
+use std::time::Duration;
+
+use clap::{Args as ClapArgs, Command, ValueEnum};
+use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
+use clap_complete::env::{CompleteEnv, Shells};
+use firesteel::settings::keys;
+use firesteel::settings::variables::Environment;
+use firesteel_core::messages::{ClientToMaster, MasterToClient, MasterView};
+
+use super::ask::Masters;
+use super::exit::{self, Exit, Failure};
+
+/// The variable by which the scripts ask.
+const VARIABLE: &str = "FIRESTEEL_COMPLETE";
+
+/// The longest that whoever presses tab waits for a Master.
+const PATIENCE: Duration = Duration::from_millis(500);
+
+/// Which shell's script.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+The script asks firesteel itself, so that it knows the options of the version that is installed, and completes the ids \
+of applications, executors and Workers from the Master that the other commands would ask; where none answers within \
+half a second there are none. Make it anew after an upgrade, or when a shell starts:
+
+  echo 'source <(firesteel completions bash)' >> ~/.bashrc
+  echo 'source <(firesteel completions zsh)' >> ~/.zshrc
+  firesteel completions fish > ~/.config/fish/completions/firesteel.fish
+
+Exit codes: 0 done; 1 failed; 2 wrong usage.")]
+pub(super) struct Args {
+    /// The shell
+    #[arg(value_enum)]
+    shell: Shell,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Shell {
+    Bash,
+    Zsh,
+    Fish,
+}
+
+/// Prints the shell's script.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    let name = match args.shell {
+        Shell::Bash => "bash",
+        Shell::Zsh => "zsh",
+        Shell::Fish => "fish",
+    };
+    let called = std::env::args().next().filter(|name| !name.contains('/'));
+    let own = || std::env::current_exe().ok().map(|path| path.display().to_string());
+    let program = called.or_else(own).unwrap_or_else(|| "firesteel".to_owned());
+    let shells = Shells::builtins();
+    let shell = shells.completer(name).expect("it is one of those that clap knows");
+    let mut script = Vec::new();
+    let made = shell.write_registration(VARIABLE, "firesteel", "firesteel", &program, &mut script);
+    exit::written(made.and_then(|()| std::io::stdout().write_all(&script)))
+}
+
+/// Answers a shell, if it is one that asks, and ends. Nothing may have been written to standard output before.
+pub(super) fn answer(command: fn() -> Command) {
+    CompleteEnv::with_factory(|| with_values(command())).var(VARIABLE).bin("firesteel").complete();
+}
+
+/// The command, with the values of its arguments: whatever stands for an APP, an EXECUTOR or a WORKER in the
+/// words of its help, and the keys of --conf.
+fn with_values(mut command: Command) -> Command {
+    let names: Vec<_> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
+    for name in names {
+        command = command.mut_subcommand(name, with_values);
+    }
+    command.mut_args(|argument| {
+        let value = argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
+        let completer = match value.as_deref() {
+            Some("APP") => ArgValueCompleter::new(|current: &OsStr| live(current, applications)),
+            Some("EXECUTOR") => ArgValueCompleter::new(|current: &OsStr| live(current, executors)),
+            Some("WORKER") => ArgValueCompleter::new(|current: &OsStr| live(current, workers)),
+            Some("KEY=VALUE") => ArgValueCompleter::new(properties),
+            Some(_) | None => return argument,
+        };
+        argument.add(completer)
+    })
+}
+
+/// A word and what it is.
+type Named = (String, String);
+
+/// Those of the Master's that begin with what is there already; none where no Master answers.
+fn live(current: &OsStr, of: fn(&MasterView) -> Vec<Named>) -> Vec<CompletionCandidate> {
+    let Some(view) = current.to_str().and_then(|_| ask()) else { return Vec::new() };
+    begins(of(&view), current)
+}
+
+fn begins(named: Vec<Named>, current: &OsStr) -> Vec<CompletionCandidate> {
+    let beginning = current.to_string_lossy();
+    let fits = named.into_iter().filter(|(word, _)| word.starts_with(&*beginning));
+    fits.map(|(word, help)| CompletionCandidate::new(word).help(Some(help.into()))).collect()
+}
+
+fn properties(current: &OsStr) -> Vec<CompletionCandidate> {
+    let keys = keys::TABLE.iter().filter(|key| !key.name.contains("NAME"));
+    begins(keys.map(|key| (format!("{}=", key.name), key.meaning().to_owned())).collect(), current)
+}
+
+fn applications(view: &MasterView) -> Vec<Named> {
+    let all = view.applications.iter().chain(&view.completed);
+    all.map(|application| (application.id.to_string(), application.name.clone())).collect()
+}
+
+/// Those of the application that the line names already, or else of all.
+fn executors(view: &MasterView) -> Vec<Named> {
+    let words: Vec<String> = std::env::args().collect();
+    let all = || view.applications.iter().chain(&view.completed);
+    let is_named = |id: &str| words.iter().any(|word| word == id);
+    let any_named = all().any(|application| is_named(&application.id.to_string()));
+    let meant = all().filter(|application| !any_named || is_named(&application.id.to_string()));
+    let executors = meant.flat_map(|application| &application.executors);
+    let mut named: Vec<Named> =
+        executors.map(|executor| (executor.id.to_string(), format!("on {}", executor.worker))).collect();
+    named.sort();
+    named.dedup_by(|one, other| one.0 == other.0);
+    named
+}
+
+fn workers(view: &MasterView) -> Vec<Named> {
+    view.workers.iter().map(|worker| (worker.id.to_string(), format!("{:?}", worker.state))).collect()
+}
+
+/// Asks the Master that the line names, or else the one that every command would ask, and not for long.
+fn ask() -> Option<MasterView> {
+    let words: Vec<String> = std::env::args().collect();
+    let after = |word: &String| words.iter().skip_while(|other| *other != word).nth(1).cloned();
+    let named = words.iter().find_map(|word| match word.strip_prefix("--master=") {
+        Some(url) => Some(url.to_owned()),
+        None => (word == "--master").then(|| after(word)).flatten(),
+    });
+    let cluster = Masters::of(named).cluster_in("completions", Environment::of_this_process()).ok()?;
+    let asking =
+        async { tokio::time::timeout(PATIENCE, cluster.ask(&ClientToMaster::RequestMasterState)).await };
+    match super::block_on(asking).ok()?.ok()?.ok()? {
+        MasterToClient::MasterStateResponse(view) => Some(view),
+    }
+}

@@ -1,0 +1,199 @@
+//! `firesteel man`: a manual page for each command, out of the same words as its help.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use clap::{Args as ClapArgs, Command};
+use clap_mangen::Man;
+use clap_mangen::roff::{Roff, bold, roman};
+use firesteel::exit_code;
+use firesteel::settings::Reader;
+use firesteel::settings::variables::{self, Role};
+
+use super::exit::{Exit, Failure};
+
+/// Where the pages go.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+  firesteel man --out ~/.local/share/man/man1
+  man firesteel-map
+
+Exit codes: 0 done; 1 failed; 2 wrong usage.")]
+pub(super) struct Args {
+    /// The directory to write the pages into; it is made if need be
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+}
+
+/// Writes a page for each command, and one for all.
+pub(super) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
+    let failed = |path: &Path, error: io::Error| {
+        Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
+    };
+    fs::create_dir_all(&args.out).map_err(|error| failed(&args.out, error))?;
+    command = command.disable_help_subcommand(true);
+    command.build();
+    let mut left = vec![command];
+    while let Some(command) = left.pop() {
+        let page = page(&command);
+        let path = args.out.join(Man::new(command.clone()).get_filename());
+        let text = page.map_err(|error| failed(&path, error))?;
+        fs::write(&path, text).map_err(|error| failed(&path, error))?;
+        left.extend(command.get_subcommands().filter(|it| !it.is_hide_set()).cloned());
+    }
+    Ok(Exit::Done)
+}
+
+/// The page, as roff.
+fn page(command: &Command) -> io::Result<Vec<u8>> {
+    let man = Man::new(command.clone()).source("firesteel").manual("Firesteel Manual");
+    let words = Words::of(command);
+    let mut page = Vec::new();
+    man.render_title(&mut page)?;
+    man.render_name_section(&mut page)?;
+    man.render_synopsis_section(&mut page)?;
+    man.render_description_section(&mut page)?;
+    let mut roff = Roff::default();
+    for paragraph in &words.notes {
+        roff.control("PP", []).text([roman(paragraph.as_str())]);
+    }
+    roff.to_writer(&mut page)?;
+    man.render_options_section(&mut page)?;
+    if command.get_subcommands().any(|it| !it.is_hide_set()) {
+        man.render_subcommands_section(&mut page)?;
+    }
+    let mut roff = Roff::default();
+    if !words.properties.is_empty() {
+        roff.control("SH", ["PROPERTIES AND THEIR DEFAULTS"]);
+        for (name, meaning) in &words.properties {
+            entry(&mut roff, name, meaning);
+        }
+    }
+    roff.control("SH", ["EXIT STATUS"]);
+    for (code, meaning) in exit_code::TABLE.iter().filter(|(code, _)| words.has_code(*code)) {
+        entry(&mut roff, &code.to_string(), meaning);
+    }
+    environment(&mut roff, command);
+    files(&mut roff, command);
+    roff.control("SH", ["EXAMPLES"]);
+    for example in &words.examples {
+        roff.control("PP", []).control("EX", []).text([roman(example.as_str())]).control("EE", []);
+    }
+    see_also(&mut roff, command);
+    roff.to_writer(&mut page)?;
+    page.flush()?;
+    Ok(page)
+}
+
+/// What stands below the options of a command's help, by what it is about.
+#[derive(Debug, Default)]
+struct Words {
+    notes: Vec<String>,
+    examples: Vec<String>,
+    codes: String,
+    properties: Vec<(String, String)>,
+}
+
+impl Words {
+    fn of(command: &Command) -> Self {
+        let help = command.get_after_long_help().or(command.get_after_help());
+        let help = help.map(ToString::to_string).unwrap_or_default();
+        let mut words = Self::default();
+        for paragraph in help.split("\n\n").filter(|paragraph| !paragraph.is_empty()) {
+            if paragraph.starts_with("Exit codes: ") {
+                paragraph.clone_into(&mut words.codes);
+            } else if paragraph.starts_with("Properties (") {
+                words.properties = properties(paragraph);
+            } else if paragraph.starts_with("  ") {
+                words.examples.extend(paragraph.lines().map(|line| line.trim().to_owned()));
+            } else {
+                words.notes.push(paragraph.replace('\n', " "));
+            }
+        }
+        words
+    }
+
+    /// Whether the help says that the command ends with the code.
+    fn has_code(&self, code: u8) -> bool {
+        let code = code.to_string();
+        self.codes.split(|c: char| !c.is_ascii_digit()).any(|word| word == code)
+    }
+}
+
+/// Name with default, and meaning, of a list as `settings::reference` makes it.
+fn properties(paragraph: &str) -> Vec<(String, String)> {
+    let mut found: Vec<(String, String)> = Vec::new();
+    for line in paragraph.lines().skip(1) {
+        match (line.strip_prefix("      "), found.last_mut()) {
+            (Some(more), Some((_, meaning))) => {
+                if !meaning.is_empty() {
+                    meaning.push(' ');
+                }
+                meaning.push_str(more);
+            }
+            (_, _) => found.push((line.trim().to_owned(), String::new())),
+        }
+    }
+    found
+}
+
+/// A word, and below it what it means.
+fn entry(roff: &mut Roff, word: &str, meaning: &str) {
+    roff.control("TP", []).text([bold(word)]).text([roman(meaning)]);
+}
+
+/// The variables that count for the command.
+fn environment(roff: &mut Roff, command: &Command) {
+    roff.control("SH", ["ENVIRONMENT"]);
+    let readers: &[Reader] = match command.get_name() {
+        "master" => &[Reader::Master],
+        "worker" => &[Reader::Worker],
+        "config" | "check" | "show" => &Reader::ALL,
+        _ => &[Reader::Application],
+    };
+    let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
+    if has("pairs") || has("master") || readers.len() > 1 {
+        for variable in variables::TABLE {
+            let theirs = readers.iter().any(|reader| variable.readers.contains(reader));
+            let meaning = match variable.role {
+                Role::Flag(flag) => format!("{} (as {flag}, which is stronger)", variable.meaning),
+                Role::Property(key) => {
+                    format!("{} (as {key} where that is not set elsewhere)", variable.meaning)
+                }
+                Role::Options | Role::Place => variable.meaning.to_owned(),
+                Role::Ignored => continue,
+            };
+            if theirs {
+                entry(roff, variable.name, &meaning);
+            }
+        }
+    }
+    entry(
+        roff,
+        "RUST_LOG",
+        "what is logged, and how much: info, debug, firesteel::net=trace; it beats --verbose",
+    );
+    entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether there are colours, without --color");
+}
+
+/// The files that count for the command.
+fn files(roff: &mut Roff, command: &Command) {
+    roff.control("SH", ["FILES"]);
+    let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
+    if has("pairs") || has("master") || ["config", "check"].contains(&command.get_name()) {
+        let defaults = "properties, in $SPARK_CONF_DIR or, if that is not set, in $SPARK_HOME/conf";
+        entry(roff, "spark-defaults.conf", defaults);
+    } else {
+        roff.text([roman("None of its own.")]);
+    }
+}
+
+fn see_also(roff: &mut Roff, command: &Command) {
+    roff.control("SH", ["SEE ALSO"]);
+    let pages = match command.get_name() {
+        "firesteel" => "firesteel-map(1), firesteel-master(1), firesteel-worker(1), firesteel-config(1)",
+        _ => "firesteel(1), firesteel-config(1)",
+    };
+    roff.text([roman(pages)]);
+}

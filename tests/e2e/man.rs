@@ -1,0 +1,114 @@
+//! Manual pages, and completion in a shell.
+
+use std::path::Path;
+use std::process::Command;
+
+use crate::cluster::{Done, firesteel, run};
+
+/// The commands that a help text lists.
+fn commands(arguments: &[&str]) -> Vec<String> {
+    let help = run(firesteel().args(arguments).arg("--help")).stdout;
+    let Some((_, list)) = help.split_once("Commands:\n") else { return Vec::new() };
+    let list = list.split("\n\n").next().unwrap_or_default();
+    let names = list.lines().filter_map(|line| line.strip_prefix("  ")?.split("  ").next());
+    names.filter(|name| !name.is_empty() && *name != "help").map(str::to_owned).collect()
+}
+
+/// The text below a heading of a page.
+fn section<'a>(page: &'a str, heading: &str) -> &'a str {
+    let headings = [format!(".SH {heading}\n"), format!(".SH \"{heading}\"\n")];
+    let found = headings.iter().find_map(|heading| page.split_once(heading.as_str()));
+    found.map_or("", |(_, rest)| rest.split(".SH ").next().unwrap_or_default())
+}
+
+#[test]
+fn every_command_has_a_manual_page_with_all_sections() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let done = run(firesteel().args(["man", "--out"]).arg(directory.path()));
+    assert_eq!((done.code(), done.stdout.as_str()), (0, ""), "{done}");
+    let mut names = vec!["firesteel".to_owned()];
+    for command in commands(&[]) {
+        names.push(format!("firesteel-{command}"));
+        names.extend(commands(&[&command]).iter().map(|below| format!("firesteel-{command}-{below}")));
+    }
+    assert!(names.iter().any(|name| name == "firesteel-config-show"), "{names:?}");
+    for name in names {
+        let path = directory.path().join(format!("{name}.1"));
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{name}: {error}"));
+        for heading in ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "ENVIRONMENT", "FILES", "SEE ALSO"] {
+            assert!(!section(&page, heading).is_empty(), "{name} has no {heading}");
+        }
+        let help = "the help of the command has no paragraph of that kind";
+        assert!(section(&page, "EXIT STATUS").contains(".TP"), "{name} has no exit codes: {help}");
+        assert!(section(&page, "EXAMPLES").contains("firesteel"), "{name} has no examples: {help}");
+        check_roff(&path);
+    }
+}
+
+/// Where there is groff, it has nothing to warn of.
+fn check_roff(path: &Path) {
+    if let Ok(done) = Command::new("groff").args(["-man", "-ww", "-z", "-Tutf8"]).arg(path).output() {
+        assert_eq!(String::from_utf8_lossy(&done.stderr), "", "{}", path.display());
+    }
+}
+
+/// What is offered for the last of the words, as the scripts ask for it.
+fn offered(shell: &str, words: &[&str]) -> Vec<String> {
+    let done = run(firesteel()
+        .env("FIRESTEEL_COMPLETE", shell)
+        .env("_CLAP_COMPLETE_INDEX", (words.len() - 1).to_string())
+        .env("_CLAP_IFS", "\n")
+        .arg("--")
+        .args(words));
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{done}");
+    done.stdout.lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn commands_options_and_properties_are_completed() {
+    assert_eq!(offered("bash", &["firesteel", "stat"]), ["status"]);
+    assert_eq!(offered("bash", &["firesteel", "worker", "--work"]), ["--work-dir"]);
+    assert_eq!(offered("bash", &["firesteel", "config", "show", "--for", "w"]), ["worker"]);
+    let keys = offered("bash", &["firesteel", "map", "--conf", "spark.cores"]);
+    assert_eq!(keys, ["spark.cores.max="]);
+    assert!(!offered("bash", &["firesteel", "__"]).iter().any(|word| word.contains("reaper")));
+}
+
+/// The script of the shell.
+fn script(shell: &str) -> Done {
+    run(firesteel().args(["completions", shell]))
+}
+
+#[test]
+fn there_is_a_script_for_each_shell() {
+    for shell in ["bash", "zsh", "fish"] {
+        let done = script(shell);
+        assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{done}");
+        assert!(done.stdout.contains("FIRESTEEL_COMPLETE"), "{done}");
+    }
+}
+
+#[test]
+fn bash_completes_with_the_script() {
+    let ask = "COMP_WORDS=(firesteel wor); COMP_CWORD=1; _clap_complete_firesteel firesteel wor firesteel; \
+               echo \"${COMPREPLY[@]}\"";
+    let done = Command::new("bash").args(["-c", &format!("{}\n{ask}", script("bash").stdout)]).output();
+    let said = done.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).expect("bash is there");
+    assert_eq!(said.trim(), "worker");
+}
+
+#[test]
+fn nobody_waits_long_for_a_master_that_does_not_answer() {
+    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let url = format!("spark://{}", silent.local_addr().expect("it is bound"));
+    let begun = std::time::Instant::now();
+    let none: [&str; 0] = [];
+    assert_eq!(
+        offered("bash", &["firesteel", "status", "--master", &url, ""])
+            .iter()
+            .filter(|word| word.starts_with("app-"))
+            .collect::<Vec<_>>(),
+        none
+    );
+    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+}
