@@ -18,8 +18,7 @@ use super::worker;
 
 /// The two questions.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-  firesteel config check
+#[command(after_help = "  firesteel config check
   firesteel config show --origin
 
 Exit codes: 0 done; 2 wrong usage; 78 something would not start.")]
@@ -60,8 +59,7 @@ struct Check {
 }
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-  firesteel config show --for worker
+#[command(after_help = "  firesteel config show --for worker
   firesteel config show --origin --conf spark.cores.max=8
 
 Exit codes: 0 done; 2 wrong usage; 78 a file or variable with settings is wrong.")]

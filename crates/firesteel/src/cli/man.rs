@@ -15,8 +15,7 @@ use super::exit::{Exit, Failure};
 
 /// Where the pages go.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-  firesteel man --out ~/.local/share/man/man1
+#[command(after_help = "  firesteel man --out ~/.local/share/man/man1
   man firesteel-map
 
 Exit codes: 0 done; 1 failed; 2 wrong usage.")]

@@ -15,11 +15,11 @@ use super::table::{duration, table};
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-  firesteel status
+#[command(after_help = "  firesteel status
   firesteel status --master spark://node-1:7077 --json
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is wrong.")]
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is \
+wrong.")]
 pub(super) struct Args {
     #[command(flatten)]
     masters: Masters,
