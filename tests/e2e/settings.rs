@@ -76,6 +76,16 @@ fn a_bad_value_in_a_file_is_told_with_its_line_and_exit_code_78() {
     let expected =
         format!("spark.task.cpus cannot be \"lots\" ({} line 3): write", file(&directory).display());
     assert!(done.stderr.contains(&expected), "{done}");
+    for (text, words) in [
+        ("spark.master yarn\n", "line 1: \"yarn\" is not a master URL"),
+        ("spark.cores.max 1\nspark.executor.cores 2\n", "no executor could ever start"),
+    ] {
+        let directory = conf(text);
+        let done =
+            run(firesteel().args(["map", "--", "true", ":::", "a"]).env("SPARK_CONF_DIR", directory.path()));
+        assert_eq!(done.code(), 78, "{done}");
+        assert!(done.stderr.contains(words), "{done}");
+    }
     let none = run(firesteel().args(["master", "--properties-file", "/no/such.conf"]));
     assert_eq!(none.code(), 78, "{none}");
     assert!(none.stderr.contains("cannot read the properties file /no/such.conf: No such file"), "{none}");

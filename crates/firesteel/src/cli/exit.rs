@@ -9,12 +9,13 @@ use firesteel::exit_code;
 use firesteel::settings::SettingError;
 use firesteel::settings::sources::SourceError;
 use firesteel::settings::standing::Refusal;
+use serde::Serialize;
 
 /// What `firesteel --help` says at its end.
 pub(super) const HELP: &str = "\
-Data goes to standard output, everything else to standard error. --quiet leaves out remarks and warnings, twice \
-everything but errors; --verbose adds what a daemon logs, twice what is exchanged with others; RUST_LOG beats both. Where \
-a command has --json, it prints one JSON value with the number of its schema, and errors are JSON, too.
+Data goes to standard output, everything else to standard error. Daemons log what happens, other commands only warnings; \
+each --quiet takes a level away from that, down to errors, and each --verbose adds one; RUST_LOG beats both. Where a \
+command has --json, it prints one JSON value with the number of its schema, and errors are JSON, too.
 
   firesteel map -- gzip -k ::: a.txt b.txt
   firesteel master --host node-1
@@ -84,11 +85,24 @@ impl Form {
         match self {
             Self::Text => format!("firesteel: {sentence}\n"),
             Self::Json => {
-                let error = serde_json::json!({"code": exit.code(), "message": sentence});
-                serde_json::json!({"schema": 1, "error": error}).to_string() + "\n"
+                let error = JsonError { code: exit.code(), message: sentence };
+                let line = serde_json::to_string(&JsonFailure { schema: 1, error });
+                line.expect("numbers and words can be written as JSON") + "\n"
             }
         }
     }
+}
+
+#[derive(Serialize)]
+struct JsonFailure<'a> {
+    schema: u32,
+    error: JsonError<'a>,
+}
+
+#[derive(Serialize)]
+struct JsonError<'a> {
+    code: u8,
+    message: &'a str,
 }
 
 /// A command that failed, in one line: what was wrong, where, what to do.

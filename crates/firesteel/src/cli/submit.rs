@@ -4,7 +4,7 @@ use clap::Args;
 use firesteel::cluster::Cluster;
 use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
 use firesteel::map::progress::Progress;
-use firesteel::master_url::MasterUrl;
+use firesteel::master_url::{MasterUrl, MasterUrlError};
 use firesteel::settings::application::ApplicationSettings;
 use firesteel::settings::{Origin, Properties, Reader, keys};
 use firesteel::worker::capacity;
@@ -87,12 +87,10 @@ fn cluster(
     progress: &Progress,
 ) -> Result<Cluster, Failure> {
     let spec = match &settings.master {
-        Some(url) => {
-            match url.parse().map_err(|error| Failure::with(Exit::Usage, &error as &dyn std::error::Error))? {
-                MasterUrl::Spark(masters) => return Ok(Cluster::Running(masters)),
-                MasterUrl::LocalCluster(spec) => spec,
-            }
-        }
+        Some(url) => match url.parse().map_err(|error| unusable(&error, properties))? {
+            MasterUrl::Spark(masters) => return Ok(Cluster::Running(masters)),
+            MasterUrl::LocalCluster(spec) => spec,
+        },
         None => {
             let spec = this_machine(settings);
             progress.remark(format_args!("no --master given: this machine is {spec}"));
@@ -107,6 +105,16 @@ fn cluster(
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot find the firesteel program: {error}")))?;
     let properties = for_daemons(properties);
     Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties }))
+}
+
+/// A master URL that cannot be used, and where it stands if not on the command line.
+fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
+    match properties.origin(keys::MASTER) {
+        Some(origin) if !origin.is_command_line() => {
+            Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER))
+        }
+        Some(_) | None => Failure::with(Exit::Usage, error),
+    }
 }
 
 /// The properties that the daemons of a local cluster read, each `key=value`.

@@ -8,7 +8,7 @@ use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::duration::Unit;
-use super::{Properties, SettingError, keys, size};
+use super::{Origin, Properties, SettingError, keys, size};
 
 /// What of an application's settings comes from properties. Flags of submit commands are properties by another
 /// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
@@ -84,15 +84,19 @@ impl ApplicationSettings {
             registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
             output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, credit)?.unwrap_or(1 << 20),
         };
-        settings.check()?;
+        settings.check(properties)?;
         Ok(settings)
     }
 
     /// What could never run is told before it is waited for.
-    fn check(&self) -> Result<(), SettingError> {
+    fn check(&self, properties: &Properties) -> Result<(), SettingError> {
         let Some(each) = self.executor_cores else { return Ok(()) };
-        let at_least = |cores: Cores, key, than: Cores, more, so| match cores < than {
-            true => Err(SettingError::Contradiction { less: key, fewer: cores.0, more, greater: than.0, so }),
+        let is_written = |key| properties.origin(key).is_some_and(Origin::is_command_line);
+        let at_least = |cores: Cores, less, than: Cores, more, so| match cores < than {
+            true => {
+                let is_usage = is_written(less) || is_written(more);
+                Err(SettingError::Contradiction { less, fewer: cores.0, more, greater: than.0, so, is_usage })
+            }
             false => Ok(()),
         };
         if let Some(max) = self.max_cores {

@@ -65,6 +65,8 @@ pub enum SettingError {
         greater: i64,
         /// What would come of it.
         so: &'static str,
+        /// Whether one of them stands on the command line.
+        is_usage: bool,
     },
 }
 
@@ -85,7 +87,9 @@ impl SettingError {
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
-            Self::NoPair { .. } | Self::File { .. } | Self::Contradiction { .. } => true,
+            Self::NoPair { .. } => true,
+            Self::File { .. } => false,
+            Self::Contradiction { is_usage, .. } => *is_usage,
             Self::Value { origin, .. } => origin.is_command_line(),
         }
     }

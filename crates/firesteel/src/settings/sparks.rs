@@ -120,7 +120,7 @@ pub const TABLE: &[Row] = &[
         "Spark's Master does not count it either: see spark.executor.memory",
     ),
     row("spark.dynamicAllocation.*", NoEffect, &["false"], NOT_YET),
-    row("spark.locality.*", NoEffect, &[], NOT_YET),
+    row("spark.locality.*", NoEffect, &[], "Firesteel's tasks have no data in executors' memory"),
     row("spark.excludeOnFailure.*", NoEffect, &["false"], NOT_YET),
     row("spark.speculation*", NoEffect, &["false"], NOT_YET),
     row(
@@ -199,4 +199,25 @@ const ENGINE: &str = "it is about Spark's engine, which runs inside an applicati
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| matched(row.name, name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::keys;
+
+    #[test]
+    fn what_is_read_is_not_said_to_have_no_effect() {
+        for row in TABLE {
+            assert_eq!(keys::find(row.name), None, "{} is in settings/keys.rs: take it out here", row.name);
+        }
+    }
+
+    #[test]
+    fn no_row_stands_behind_one_that_has_it_already() {
+        for (at, row) in TABLE.iter().enumerate() {
+            let hidden = TABLE[..at].iter().find(|earlier| matched(earlier.name, row.name).is_some());
+            assert_eq!(hidden, None, "{}", row.name);
+        }
+    }
 }
