@@ -41,13 +41,19 @@ fn file(directory: &TempDir) -> PathBuf {
 
 #[test]
 fn a_daemon_reads_the_default_file_and_says_what_has_no_effect() {
-    let directory =
-        conf("spark.worker.timeout 7s\nspark.deploy.recoveryMode ZOOKEEPER\nspark.sql.ansi.enabled true\n");
+    let directory = conf(
+        "spark.worker.timeout 7s\nspark.deploy.recoveryMode ZOOKEEPER\nspark.sql.ansi.enabled true\ncolour red\n",
+    );
     let mut command = firesteel();
     command.args(["master", "--port", "0"]).env("SPARK_CONF_DIR", directory.path());
     let master = Daemon::start(&mut command);
     let line = master.wait_for_line(&["WARN", "spark.deploy.recoveryMode=ZOOKEEPER"]);
     assert!(line.contains(&format!("({} line 2)", file(&directory).display())), "{line}");
+    master.wait_for_line(&[
+        "WARN",
+        "colour",
+        "line 4) has no effect: only properties that begin with spark.",
+    ]);
     assert!(!master.log().contains("spark.sql"), "a file may be Spark's too: {}", master.log());
 }
 
@@ -141,7 +147,7 @@ fn an_empty_variable_counts_as_unset_and_a_wrong_one_is_named() {
         ("SPARK_MASTER_PORT", "x", "firesteel: $SPARK_MASTER_PORT cannot be \"x\": write a port"),
         ("SPARK_MASTER_HOST", "a b", "firesteel: $SPARK_MASTER_HOST cannot be \"a b\": write a name"),
         ("SPARK_MASTER_OPTS", "-Dspark.worker.timeout=x", "(-D in $SPARK_MASTER_OPTS): write"),
-        ("SPARK_DAEMON_JAVA_OPTS", "'", "$SPARK_DAEMON_JAVA_OPTS cannot be \"'\": a quote"),
+        ("SPARK_DAEMON_JAVA_OPTS", "'", "$SPARK_DAEMON_JAVA_OPTS cannot be read: a quote"),
     ] {
         let done = run(firesteel().arg("master").env(name, value));
         assert_eq!(done.code(), 78, "{done}");

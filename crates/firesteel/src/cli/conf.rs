@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firesteel::settings::sources::{Files, Loaded, Sources};
 use firesteel::settings::variables::Environment;
-use firesteel::settings::{Properties, Reader, reference, standing};
+use firesteel::settings::{Origin, Properties, Reader, findings, reference, standing};
 
 use super::exit::Failure;
 
@@ -30,9 +30,12 @@ pub(super) struct Conf {
 impl Conf {
     /// The properties, once nothing among them is dangerous; warnings of those without effect go to the log.
     pub(super) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
-        let properties = self.load(reader)?.properties;
+        let Loaded { properties, strangers, .. } = self.load(reader)?;
         standing::refuse_danger(&properties, reader).map_err(|refusal| Failure::refusal(&refusal))?;
         standing::warn(&properties, reader);
+        for (name, origin) in strangers.iter().filter(|(_, origin)| matches!(origin, Origin::File { .. })) {
+            tracing::warn!("{name} ({origin}) has no effect: {}", findings::why_strange(name, origin));
+        }
         Ok(properties)
     }
 

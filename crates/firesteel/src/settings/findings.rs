@@ -10,7 +10,7 @@ use super::properties::Property;
 use super::sources::Loaded;
 use super::standing::Standing;
 use super::variables::{self, Environment, Role};
-use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
+use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, java_options, master};
 use crate::driver_daemon::Listen;
 
 /// Something that is set.
@@ -110,10 +110,27 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec
             value: None,
             origin: Some(origin.clone()),
             outcome: Outcome::Ignored,
-            why: "only properties that begin with spark. or firesteel. count".to_owned(),
+            why: why_strange(name, origin).to_owned(),
         });
     }
     findings
+}
+
+/// Why something is no property.
+#[must_use]
+pub fn why_strange(name: &str, origin: &Origin) -> &'static str {
+    match origin {
+        Origin::JavaOption(_) if name.starts_with('-') => "it is an option for a JVM",
+        Origin::File { .. } if name.starts_with('\u{feff}') => {
+            "the file begins with a byte order mark, which becomes part of the key: save it without one"
+        }
+        Origin::Flag(_)
+        | Origin::Conf
+        | Origin::Variable(_)
+        | Origin::JavaOption(_)
+        | Origin::File { .. }
+        | Origin::Derived(_) => "only properties that begin with spark. or firesteel. count",
+    }
 }
 
 fn of_property(key: &str, property: &Property, reader: Reader, audience: Audience) -> Finding {
@@ -182,6 +199,9 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
             Role::Flag("--port") if value.starts_with("tcp://") => {
                 (Outcome::Ignored, "it is a URL that something else has set".to_owned())
             }
+            Role::Place if !Path::new(value).is_dir() => {
+                (Outcome::NotHonoured, "there is no such directory".to_owned())
+            }
             Role::Flag(_) | Role::Property(_) | Role::Options | Role::Place if is_theirs => {
                 (Outcome::Read, variable.meaning.to_owned())
             }
@@ -190,7 +210,10 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
                 (Outcome::Ignored, format!("read by {}", who.join(" and ")))
             }
         };
-        let value = Some(shown(variable.name, value).to_owned());
+        let value = Some(match variable.role {
+            Role::Options => shown_options(value),
+            Role::Flag(_) | Role::Property(_) | Role::Place | Role::Ignored => value.to_owned(),
+        });
         findings.push(Finding { name: variable.name.to_owned(), value, origin: None, outcome, why });
     }
     findings
@@ -235,6 +258,16 @@ pub fn shown<'a>(name: &str, value: &'a str) -> &'a str {
     let is_secret =
         ["secret", "password", "token", "accesskey", "access.key"].iter().any(|part| name.contains(part));
     if is_secret { "*********(redacted)" } else { value }
+}
+
+/// Options as they may be shown. Those that cannot be taken apart may have a secret anywhere.
+fn shown_options(value: &str) -> String {
+    let Ok(words) = java_options::words(value) else { return "(not shown)".to_owned() };
+    let shown = words.iter().map(|word| match java_options::property(word) {
+        Some((key, value)) => format!("-D{key}={}", shown(key, value)),
+        None => word.clone(),
+    });
+    shown.collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -293,6 +326,8 @@ mod tests {
             Reader::Application,
             Audience::All,
         );
+        let options = "-Xmx1g -Dspark.authenticate.secret='h u s h'";
+        assert_eq!(shown_options(options), "-Xmx1g -Dspark.authenticate.secret=*********(redacted)");
         let values: Vec<_> = findings.iter().filter_map(|finding| finding.value.as_deref()).collect();
         assert_eq!(values, ["x", "*********(redacted)", "*********(redacted)"]);
     }

@@ -86,12 +86,10 @@ pub enum SourceError {
         error: GrammarError,
     },
     /// A variable with options is not of the grammar.
-    #[error("${name} cannot be {value:?}: {error}")]
+    #[error("${name} cannot be read: {error}")]
     Options {
-        /// Which.
+        /// Which. Its value may hold a secret.
         name: &'static str,
-        /// Its value.
-        value: String,
         /// Why.
         error: java_options::Unfinished,
     },
@@ -173,11 +171,7 @@ impl Loaded {
     /// What the `-D` options of the variable set, below what is set already.
     fn add_options(&mut self, name: &'static str, environment: &Environment) -> Result<(), SourceError> {
         let Some(value) = environment.get(name) else { return Ok(()) };
-        let words = java_options::words(value).map_err(|error| SourceError::Options {
-            name,
-            value: value.to_owned(),
-            error,
-        })?;
+        let words = java_options::words(value).map_err(|error| SourceError::Options { name, error })?;
         for word in words.iter().rev() {
             match java_options::property(word) {
                 Some((key, value)) => self.add(key, value, Origin::JavaOption(name)),
