@@ -50,6 +50,7 @@ impl Pair {
                 ..ResourceProfile::default()
             },
             initial_limit,
+            files: None,
         };
         let config = driver::Config {
             masters: vec![address()],

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use bytes::Bytes;
 use firesteel_core::Timestamp;
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -52,6 +53,19 @@ fn command() -> Command {
     Command { program: "echo".to_owned(), arguments: vec!["{{CORES}}".to_owned()], environment }
 }
 
+fn files() -> ApplicationFiles {
+    let kinds = [
+        FileKind::Plain,
+        FileKind::Executable,
+        FileKind::Archive(ArchiveFormat::Tar),
+        FileKind::Archive(ArchiveFormat::TarGz),
+        FileKind::Archive(ArchiveFormat::Zip),
+    ];
+    let file =
+        |kind| FileDescription { name: "data".to_owned(), kind, length: 300, sha256: Sha256([0xab; 32]) };
+    ApplicationFiles { source: Address::new("me", 7100), files: kinds.map(file).to_vec() }
+}
+
 fn profile() -> ResourceProfile {
     let resources = ResourceAmounts::from([("gpu".to_owned(), 1)]);
     ResourceProfile { cores: Some(Cores(2)), memory: None, resources }
@@ -82,6 +96,7 @@ fn record() -> Record {
     workers(&mut record);
     drivers(&mut record);
     executors(&mut record);
+    fetches(&mut record);
     clients(&mut record);
     record
 }
@@ -113,6 +128,7 @@ fn workers(record: &mut Record) {
         cores,
         memory,
         resources: gpus(),
+        files: Some(files()),
     };
     let same =
         RefusedRegistration::SameAddress { address: "host:1".to_owned(), other: WorkerId::new("worker-2") };
@@ -146,6 +162,7 @@ fn drivers(record: &mut Record) {
         initial_limit: ExecutorLimit::AtMost(2),
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenLost,
+        files: None,
     };
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
@@ -267,6 +284,14 @@ fn executors(record: &mut Record) {
     }
 }
 
+fn fetches(record: &mut Record) {
+    let request = WorkerToDriver::RequestFile { sha256: Sha256([0xab; 32]), offset: 300 };
+    record.add("worker-to-driver", &request);
+    record.add("driver-to-worker", &DriverToWorker::FileChunk(Bytes::from_static(b"data")));
+    let failed = DriverToWorker::RequestFileFailed { reason: "why".to_owned() };
+    record.add("driver-to-worker", &failed);
+}
+
 fn clients(record: &mut Record) {
     record.add("client-to-master", &ClientToMaster::RequestMasterState);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
@@ -365,6 +390,8 @@ fn damaged_frames_never_panic() {
         let _ = wire::decode::<MasterToDriver>(&body);
         let _ = wire::decode::<ExecutorToDriver>(&body);
         let _ = wire::decode::<DriverToExecutor>(&body);
+        let _ = wire::decode::<WorkerToDriver>(&body);
+        let _ = wire::decode::<DriverToWorker>(&body);
         let _ = wire::decode::<MasterToClient>(&body);
         let _ = wire::decode::<WorkerToClient>(&body);
         Ok(())

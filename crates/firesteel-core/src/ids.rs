@@ -76,6 +76,10 @@ number_id! {
     TaskId(u64)
 }
 number_id! {
+    /// One fetch of an application's files, as a Worker counts them.
+    FetchId(u64)
+}
+number_id! {
     /// One connection, as its owner's shell counts them. It is all that a core knows of a connection; a peer
     /// that reconnects comes back under another number.
     PeerId(u64)

@@ -175,6 +175,8 @@ pub struct StartFailure {
 /// What is done to start a process, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartStep {
+    /// Fetching what the application brings, or putting it in place.
+    Files,
     /// Making or entering its working directory.
     Directory,
     /// Opening its output files.
@@ -186,6 +188,7 @@ pub enum StartStep {
 impl fmt::Display for StartStep {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Files => "cannot get the application's files",
             Self::Directory => "cannot use the working directory",
             Self::Output => "cannot open the output files",
             Self::Program => "cannot start the program",

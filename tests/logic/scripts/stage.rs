@@ -165,6 +165,7 @@ impl Stage {
                 Some("lost") => Relaunch::WhenLost,
                 Some(other) => panic!("{other:?} are never relaunched: write lost"),
             },
+            files: None,
         };
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);

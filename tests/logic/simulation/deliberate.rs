@@ -5,7 +5,7 @@ use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
-const BUGS: [(Sabotage, u64, &str); 36] = [
+const BUGS: [(Sabotage, u64, &str); 39] = [
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
@@ -23,6 +23,9 @@ const BUGS: [(Sabotage, u64, &str); 36] = [
     (Sabotage::ForgetWords, 3, "{{CORES}}"),
     (Sabotage::DropSignal, 60, "lives on though its Worker was told to end it"),
     (Sabotage::DropHeartbeat, 10, "is removed though nothing goes wrong any more"),
+    (Sabotage::TrustFetch, 200, "is started before its files are there"),
+    (Sabotage::FetchTwice, 10, "are fetched twice by one Worker"),
+    (Sabotage::KeepFiles, 20, "still keeps the files of"),
     (Sabotage::ForgetUnregister, 40, "an application lost its driver"),
     (Sabotage::DoubleLaunchTask, 3, "is launched twice"),
     (Sabotage::DropOutputCredit, 5, "is not over an hour after the last fault"),

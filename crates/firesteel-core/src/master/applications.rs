@@ -187,5 +187,8 @@ fn check_description(description: &ApplicationDescription) -> Result<(), String>
     if let Some(max) = description.max_cores.filter(unsound) {
         return Err(format!("an application cannot have at most {max} cores"));
     }
+    if let Some(files) = &description.files {
+        files.check().map_err(|error| error.to_string())?;
+    }
     description.profile.check().map_err(|error| error.to_string())
 }

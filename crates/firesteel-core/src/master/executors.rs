@@ -49,6 +49,7 @@ impl Master {
             cores,
             memory,
             resources: grant.amounts().resources.clone(),
+            files: application.description.files.clone(),
         };
         let (worker_peer, driver_peer) = (row.peer, application.peer);
         let (worker, host) = (worker.clone(), row.description.host.clone());

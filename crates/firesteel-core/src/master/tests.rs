@@ -101,6 +101,7 @@ fn description(max_cores: Option<i64>, cores: Option<i64>) -> ApplicationDescrip
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        files: None,
     }
 }
 
@@ -136,6 +137,7 @@ fn launch(executor: u32, worker: u64, cores: i64) -> [Effect; 2] {
         cores: Cores(cores),
         memory: MiB(1024),
         resources: Resources::default(),
+        files: None,
     };
     let added = MasterToDriver::ExecutorAdded {
         executor: ExecutorId(executor),

@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ExecutorState, LossReason, TaskDirectory};
+use super::{ApplicationFiles, ExecutorState, LossReason, TaskDirectory};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::process::Command;
 
@@ -61,6 +61,8 @@ pub struct ApplicationDescription {
     pub initial_limit: ExecutorLimit,
     /// Which of its executors are replaced when they end.
     pub relaunch: Relaunch,
+    /// The files that executors find in their directories. `None`: none.
+    pub files: Option<ApplicationFiles>,
 }
 
 /// Which executors of an application are replaced when they end.

@@ -7,6 +7,7 @@ mod client;
 mod driver_executor;
 mod driver_master;
 mod executor;
+mod files;
 mod worker_master;
 
 pub use client::{
@@ -21,6 +22,10 @@ pub use driver_master::{
     ResourceProfile, UnsoundProfile, limit_after_turn,
 };
 pub use executor::{ExecutorState, LossReason};
+pub use files::{
+    ApplicationFiles, ArchiveFormat, DriverToWorker, FileDescription, FileKind, MAX_CHUNK, MOST_FILES,
+    Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
+};
 pub use worker_master::{
     ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, RefusedRegistration, WorkerDescription,
     WorkerToMaster,

@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::{ExecutorState, TaskDirectory};
+use super::{ApplicationFiles, ExecutorState, TaskDirectory};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
@@ -126,6 +126,8 @@ pub struct ExecutorLaunch {
     pub memory: MiB,
     /// The addresses that are its own, by resource.
     pub resources: Resources,
+    /// The files that must be there before it starts. `None`: none.
+    pub files: Option<ApplicationFiles>,
 }
 
 /// Why a Worker is not taken.

@@ -4,8 +4,8 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use super::Note;
 use crate::address::Address;
-use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId};
-use crate::messages::{TaskDirectory, WorkerToClient, WorkerToMaster};
+use crate::ids::{AppId, ExecutorKey, FetchId, PeerId, ProfileId};
+use crate::messages::{ApplicationFiles, TaskDirectory, WorkerToClient, WorkerToMaster};
 use crate::process::{Command, Signal};
 
 /// What a Worker has its shell do.
@@ -27,6 +27,21 @@ pub enum Effect {
     Close {
         /// Which.
         peer: PeerId,
+    },
+    /// Fetch what an application brings: `FilesFetched` or `FilesFailed` comes back, and after the latter nothing
+    /// of it is left here.
+    FetchFiles {
+        /// The fetch's own number.
+        fetch: FetchId,
+        /// Whose files.
+        app: AppId,
+        /// Which, and where from.
+        files: ApplicationFiles,
+    },
+    /// Remove what was fetched for an application, or stop fetching it. Nothing needs to come back.
+    RemoveFiles {
+        /// Whose files.
+        app: AppId,
     },
     /// Start an executor: `RunnerStarted` or `RunnerFailed` comes back, and in the end `RunnerExited`.
     StartExecutor(ExecutorPlan),
@@ -77,6 +92,8 @@ pub struct ExecutorPlan {
     pub memory: MiB,
     /// The addresses that are its own.
     pub resources: Resources,
+    /// The names of the files that its application brings. They are there.
+    pub files: Vec<String>,
 }
 
 /// Why the daemon ends.

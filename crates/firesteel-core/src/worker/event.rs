@@ -1,7 +1,7 @@
 //! What happens to a Worker.
 
 use crate::address::Address;
-use crate::ids::{ExecutorKey, PeerId};
+use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
 use crate::messages::{ClientToWorker, MasterToWorker};
 use crate::process::{ExitStatus, StartFailure};
 
@@ -35,6 +35,22 @@ pub enum Event {
     Disconnected {
         /// Which.
         peer: PeerId,
+    },
+    /// An application's files are there.
+    FilesFetched {
+        /// Whose.
+        app: AppId,
+        /// By which fetch.
+        fetch: FetchId,
+    },
+    /// An application's files cannot be had, and what had come of them is removed.
+    FilesFailed {
+        /// Whose.
+        app: AppId,
+        /// By which fetch.
+        fetch: FetchId,
+        /// Which file, from where, and why.
+        error: String,
     },
     /// An executor's process runs.
     RunnerStarted {

@@ -10,7 +10,8 @@ use super::{Effect, ExecutorPlan, Note};
 use crate::ids::{AppId, ExecutorKey, is_sound};
 use crate::machine::{Violation, ensure};
 use crate::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, RunningExecutor, WorkerDescription, WorkerToMaster,
+    ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, RunningExecutor, WorkerDescription,
+    WorkerToMaster,
 };
 use crate::process::{ExitStatus, Placeholder, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
@@ -42,7 +43,9 @@ struct Executor {
 }
 
 /// ```text
-///              started                asked to end              grace over
+///  FETCHING --- asked to end, or no files ---> (end)
+///     | files are there
+///     v         started                asked to end              grace over
 ///  STARTING ------------> RUNNING -------------------> ENDING ------------> DYING
 ///     | asked to end                                     ^
 ///     +------------> DOOMED -----------------------------+
@@ -51,6 +54,8 @@ struct Executor {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
+    /// Its application's files are on their way.
+    Fetching,
     /// The shell was told to start it.
     Starting,
     /// It is to be ended with this signal as soon as it has started.
@@ -66,7 +71,7 @@ enum Stage {
 impl Stage {
     fn pid(self) -> Option<u32> {
         match self {
-            Self::Starting | Self::Doomed(_) => None,
+            Self::Fetching | Self::Starting | Self::Doomed(_) => None,
             Self::Running { pid } | Self::Ending { pid, .. } | Self::Dying { pid } => Some(pid),
         }
     }
@@ -74,7 +79,7 @@ impl Stage {
     /// Whether the executor was asked to end.
     fn is_unwanted(self) -> bool {
         match self {
-            Self::Starting | Self::Running { .. } => false,
+            Self::Fetching | Self::Starting | Self::Running { .. } => false,
             Self::Doomed(_) | Self::Ending { .. } | Self::Dying { .. } => true,
         }
     }
@@ -151,7 +156,11 @@ impl Executors {
             .iter()
             .filter_map(|(executor, row)| match row.stage {
                 Stage::Ending { kill_at, .. } => Some((kill_at, executor)),
-                Stage::Starting | Stage::Doomed(_) | Stage::Running { .. } | Stage::Dying { .. } => None,
+                Stage::Fetching
+                | Stage::Starting
+                | Stage::Doomed(_)
+                | Stage::Running { .. }
+                | Stage::Dying { .. } => None,
             })
             .min()
             .map(|(kill_at, executor)| (kill_at, Reason::KillGrace(executor.clone())))
@@ -187,14 +196,32 @@ impl Executors {
         Ok(())
     }
 
-    fn has_live(&self, app: &AppId) -> bool {
+    /// Whether it waits for its application's files.
+    pub(super) fn awaits_files(&self, executor: &ExecutorKey) -> bool {
+        self.live.get(executor).is_some_and(|row| row.stage == Stage::Fetching)
+    }
+
+    /// How many do.
+    pub(super) fn awaiting_files(&self) -> usize {
+        self.live.values().filter(|row| row.stage == Stage::Fetching).count()
+    }
+
+    /// The shell is told to start one that waited.
+    pub(super) fn files_are_there(&mut self, executor: &ExecutorKey) {
+        if let Some(row) = self.live.get_mut(executor) {
+            row.stage = Stage::Starting;
+        }
+    }
+
+    /// Whether executors of an application have not ended here.
+    pub(super) fn has_live(&self, app: &AppId) -> bool {
         let first = ExecutorKey { app: app.clone(), executor: Default::default() };
         self.live.range(first..).next().is_some_and(|(executor, _)| executor.app == *app)
     }
 }
 
 impl Worker {
-    pub(super) fn on_launch_executor(&mut self, launch: ExecutorLaunch, effects: &mut Vec<Effect>) {
+    pub(super) fn on_launch_executor(&mut self, mut launch: ExecutorLaunch, effects: &mut Vec<Effect>) {
         let executor = launch.executor.clone();
         if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains(&executor) {
             effects.push(Effect::Note(Note::LaunchRepeated { executor }));
@@ -210,9 +237,21 @@ impl Worker {
             self.report_end(executor, ExecutorState::Killed(None), effects);
             return;
         }
+        let files = launch.files.take();
+        if let Some(Err(error)) = files.as_ref().map(ApplicationFiles::check) {
+            let failure = StartFailure { step: StartStep::Files, error: error.to_string() };
+            self.report_end(executor, ExecutorState::Failed(failure), effects);
+            return;
+        }
         let ExecutorLaunch { cores, memory, .. } = launch;
-        self.executors.live.insert(executor, Executor { cores, memory, stage: Stage::Starting });
-        effects.push(Effect::StartExecutor(plan(launch, &self.config.description)));
+        let plan = plan(launch, &self.config.description);
+        let ready = match files {
+            None => Some(plan),
+            Some(files) => self.files.want(files, plan, effects),
+        };
+        let stage = if ready.is_some() { Stage::Starting } else { Stage::Fetching };
+        self.executors.live.insert(executor, Executor { cores, memory, stage });
+        effects.extend(ready.map(Effect::StartExecutor));
     }
 
     pub(super) fn on_kill_executor(
@@ -233,6 +272,7 @@ impl Worker {
         if self.executors.has_live(&app) {
             self.executors.finished_apps.insert(app);
         } else if is_sound(app.as_str()) {
+            self.files.remove(&app, effects);
             effects.push(Effect::CleanApplication { app });
         }
     }
@@ -251,7 +291,7 @@ impl Worker {
         let doom = match row.stage {
             Stage::Starting => None,
             Stage::Doomed(signal) => Some(signal),
-            Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } => {
+            Stage::Fetching | Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } => {
                 effects.push(Effect::Note(Note::UnknownRunner { executor }));
                 return;
             }
@@ -270,13 +310,25 @@ impl Worker {
         failure: StartFailure,
         effects: &mut Vec<Effect>,
     ) {
-        match self.executors.live.remove(&executor) {
-            Some(row) if row.stage.is_unwanted() => {
+        match self.executors.live.get(&executor).map(|row| row.stage) {
+            Some(Stage::Fetching) | None => effects.push(Effect::Note(Note::UnknownRunner { executor })),
+            Some(stage) if stage.is_unwanted() => {
+                self.executors.live.remove(&executor);
                 self.report_end(executor, ExecutorState::Killed(None), effects);
             }
-            Some(_) => self.report_end(executor, ExecutorState::Failed(failure), effects),
-            None => effects.push(Effect::Note(Note::UnknownRunner { executor })),
+            Some(_) => self.fail_executor(executor, failure, effects),
         }
+    }
+
+    /// An executor never became a process.
+    pub(super) fn fail_executor(
+        &mut self,
+        executor: ExecutorKey,
+        failure: StartFailure,
+        effects: &mut Vec<Effect>,
+    ) {
+        self.executors.live.remove(&executor);
+        self.report_end(executor, ExecutorState::Failed(failure), effects);
     }
 
     pub(super) fn on_runner_exited(
@@ -285,13 +337,16 @@ impl Worker {
         status: ExitStatus,
         effects: &mut Vec<Effect>,
     ) {
-        match self.executors.live.remove(&executor) {
-            Some(row) if row.stage.is_unwanted() => {
-                self.report_end(executor, ExecutorState::Killed(Some(status)), effects);
+        let state = match self.executors.live.get(&executor).map(|row| row.stage) {
+            Some(Stage::Fetching) | None => {
+                effects.push(Effect::Note(Note::UnknownRunner { executor }));
+                return;
             }
-            Some(_) => self.report_end(executor, ExecutorState::Exited(status), effects),
-            None => effects.push(Effect::Note(Note::UnknownRunner { executor })),
-        }
+            Some(stage) if stage.is_unwanted() => ExecutorState::Killed(Some(status)),
+            Some(_) => ExecutorState::Exited(status),
+        };
+        self.executors.live.remove(&executor);
+        self.report_end(executor, state, effects);
     }
 
     /// Ends every live executor, or lets it be ended once it has started.
@@ -319,6 +374,12 @@ impl Worker {
             return;
         };
         let stage = match (row.stage, signal) {
+            (Stage::Fetching, _) => {
+                self.executors.live.remove(executor);
+                self.files.forgo(executor);
+                self.report_end(executor.clone(), ExecutorState::Killed(None), effects);
+                return;
+            }
             (Stage::Starting, signal) => Stage::Doomed(signal),
             (Stage::Doomed(before), signal) => Stage::Doomed(before.max(signal)),
             (Stage::Running { pid }, Signal::Terminate) => {
@@ -345,8 +406,14 @@ impl Worker {
             effects.push(Effect::Note(Note::EndForgotten { executor }));
         }
         let app = executor.app;
-        if !self.executors.has_live(&app) && self.executors.finished_apps.remove(&app) {
+        if self.executors.has_live(&app) {
+            return;
+        }
+        if self.executors.finished_apps.remove(&app) {
+            self.files.remove(&app, effects);
             effects.push(Effect::CleanApplication { app });
+        } else {
+            self.files.remove_if_doubtful(&app, effects);
         }
     }
 
@@ -360,8 +427,17 @@ impl Worker {
 
 /// The launch with its placeholders filled in, but for the Worker's own binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
-    let ExecutorLaunch { executor, profile, app_name, mut command, directory, cores, memory, resources } =
-        launch;
+    let ExecutorLaunch {
+        executor,
+        profile,
+        app_name,
+        mut command,
+        directory,
+        cores,
+        memory,
+        resources,
+        files: _,
+    } = launch;
     for argument in &mut command.arguments {
         let value = match Placeholder::of(argument) {
             None | Some(Placeholder::Firesteel) => continue,
@@ -376,5 +452,15 @@ fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
         };
         *argument = value;
     }
-    ExecutorPlan { executor, profile, app_name, command, directory, cores, memory, resources }
+    ExecutorPlan {
+        executor,
+        profile,
+        app_name,
+        command,
+        directory,
+        cores,
+        memory,
+        resources,
+        files: Vec::new(),
+    }
 }

@@ -5,6 +5,7 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
 use super::executors::Executors;
+use super::files::Files;
 use super::registration::Registration;
 use super::shutdown::Life;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
@@ -21,6 +22,7 @@ pub struct Worker {
     pub(super) chance: ChaCha8Rng,
     pub(super) registration: Registration,
     pub(super) executors: Executors,
+    pub(super) files: Files,
     pub(super) life: Life,
 }
 
@@ -47,6 +49,7 @@ impl Worker {
             chance: ChaCha8Rng::seed_from_u64(config.seed),
             registration: Registration::default(),
             executors: Executors::default(),
+            files: Files::default(),
             life: Life::Serving,
             config,
         }
@@ -150,6 +153,10 @@ impl Machine for Worker {
                 self.on_client_message(peer, &message, &mut effects);
             }
             Event::Disconnected { peer } => self.on_disconnected(now, peer, &mut effects),
+            Event::FilesFetched { app, fetch } => self.on_files_fetched(app, fetch, &mut effects),
+            Event::FilesFailed { app, fetch, error } => {
+                self.on_files_failed(app, fetch, error, &mut effects);
+            }
             Event::RunnerStarted { executor, pid } => {
                 self.on_runner_started(now, executor, pid, &mut effects);
             }
@@ -180,7 +187,8 @@ impl Machine for Worker {
 
     fn check(&self) -> Result<(), Violation> {
         self.registration.check(&self.life)?;
-        self.executors.check(&self.life)
+        self.executors.check(&self.life)?;
+        self.files.check(&self.executors)
     }
 }
 

@@ -11,6 +11,7 @@ mod config;
 mod effect;
 mod event;
 mod executors;
+mod files;
 mod machine;
 mod note;
 mod registration;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::NoteLevel;
 use crate::address::Address;
-use crate::ids::{ExecutorKey, PeerId};
+use crate::ids::{AppId, ExecutorKey, PeerId};
 use crate::messages::{ExecutorState, RefusedRegistration};
 
 /// A remark for the log.
@@ -72,6 +72,34 @@ pub enum Note {
     LaunchRepeated {
         /// Which.
         executor: ExecutorKey,
+    },
+    /// What an application brings is being fetched.
+    FetchingFiles {
+        /// Whose.
+        app: AppId,
+        /// How many.
+        files: usize,
+        /// How long in all.
+        bytes: u64,
+        /// From where.
+        source: Address,
+    },
+    /// It is there.
+    FilesFetched {
+        /// Whose.
+        app: AppId,
+    },
+    /// It cannot be had.
+    FilesFailed {
+        /// Whose.
+        app: AppId,
+        /// Why.
+        error: String,
+    },
+    /// A fetch ended that nobody waits for any more.
+    StrayFetch {
+        /// Whose files.
+        app: AppId,
     },
     /// An executor became a process.
     ExecutorStarted {
@@ -151,6 +179,10 @@ impl Note {
             | Self::NextRound { .. }
             | Self::AskedToReconnect { .. }
             | Self::NotMyMaster { .. }
+            | Self::FetchingFiles { .. }
+            | Self::FilesFetched { .. }
+            | Self::FilesFailed { .. }
+            | Self::StrayFetch { .. }
             | Self::ShuttingDown { .. }
             | Self::ShutdownForced { .. }
             | Self::LeftBehind { .. } => None,
@@ -168,6 +200,7 @@ impl Note {
             | Self::Refused { .. }
             | Self::NotMyMaster { .. }
             | Self::LaunchRepeated { .. }
+            | Self::FilesFailed { .. }
             | Self::GraceOver { .. }
             | Self::UnknownRunner { .. }
             | Self::EndForgotten { .. }
@@ -184,6 +217,9 @@ impl Note {
             Self::Registered { duplicate: false, .. }
             | Self::NextRound { .. }
             | Self::AskedToReconnect { .. }
+            | Self::FetchingFiles { .. }
+            | Self::FilesFetched { .. }
+            | Self::StrayFetch { .. }
             | Self::ExecutorStarted { .. }
             | Self::KillAsked { .. }
             | Self::KillUnknown { .. }
@@ -222,6 +258,12 @@ impl fmt::Display for Note {
             Self::LaunchRepeated { executor } => {
                 write!(f, "dropped a repeated order to launch executor {executor}")
             }
+            Self::FetchingFiles { app, files, bytes, source } => {
+                write!(f, "fetching what {app} brings from {source}: {files} files of {bytes} bytes")
+            }
+            Self::FilesFetched { app } => write!(f, "the files of {app} are there"),
+            Self::FilesFailed { app, error } => write!(f, "cannot get the files of {app}: {error}"),
+            Self::StrayFetch { app } => write!(f, "the files of {app} are not needed any more"),
             Self::ExecutorStarted { executor, pid } => write!(f, "executor {executor} runs as process {pid}"),
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} ended: {state}"),
             Self::KillAsked { executor } => write!(f, "the Master ends executor {executor}"),

@@ -256,6 +256,7 @@ impl Worker {
         self.registration.phase = Phase::Registered(Master { peer, url, address, heartbeat, next_heartbeat });
         self.registration.failed_rounds = 0;
         self.registration.history = History::WasRegistered;
+        self.doubt_files(effects);
 
         // What was listed is known now; what happened since is told now.
         for report in self.executors.reports() {

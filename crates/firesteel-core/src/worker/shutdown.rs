@@ -76,11 +76,12 @@ impl Worker {
         }
     }
 
-    /// Closes every connection to a Master and ends the daemon.
+    /// Closes every connection to a Master, removes the files of applications and ends the daemon.
     pub(super) fn exit(&mut self, exit: Exit, effects: &mut Vec<Effect>) {
         self.life = Life::Over;
         let peers = self.registration.leave();
         effects.extend(peers.into_iter().map(|peer| Effect::Close { peer }));
+        self.files.remove_all(effects);
         effects.push(Effect::Exit(exit));
     }
 }

@@ -32,6 +32,10 @@ pub enum Fault {
     ExecutorIgnoresTerminate,
     /// An executor's process dies at work.
     ExecutorCrashesLater,
+    /// A Worker's fetch of an application's files takes seconds.
+    SlowFetch,
+    /// A Worker cannot fetch an application's files.
+    FetchFails,
     /// A task returns a code other than 0.
     TaskFails,
     /// A task's program does not exist.
@@ -84,7 +88,7 @@ pub enum Fault {
 
 kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
-    ExecutorIgnoresTerminate ExecutorCrashesLater TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
+    ExecutorIgnoresTerminate ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
     OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash LateDeadline
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);

@@ -1,6 +1,6 @@
 //! What will happen.
 
-use firesteel_core::ids::AttemptId;
+use firesteel_core::ids::{AppId, AttemptId, FetchId};
 use firesteel_core::process::ExitStatus;
 
 use super::links::{LinkIndex, Side};
@@ -35,6 +35,8 @@ pub(crate) enum Happening {
     ExecutorEnd { node: NodeIndex, status: ExitStatus },
     /// An executor's process must have ended by now.
     DoomCheck { node: NodeIndex, doom: Doom },
+    /// A Worker's fetch of an application's files comes to its end.
+    FetchEnd { node: NodeIndex, app: AppId, fetch: FetchId, driver: usize, fails: bool },
     /// A task's process comes up, or fails to.
     TaskUp { node: NodeIndex, attempt: AttemptId },
     /// A task's process goes on.

@@ -69,7 +69,9 @@ impl World {
         let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
         for key in believed {
             // One that was launched a moment ago may be on its way.
-            let is_real = self.processes.contains_key(&key) || self.launch_is_pending(&key);
+            let is_real = self.processes.contains_key(&key)
+                || self.launch_is_pending(&key)
+                || self.fetch_is_pending(&key.app);
             if !is_real && !self.end_is_recent(&key) {
                 self.violate(format!("the Master counts on executor {key}, of which no process is left"));
             }
@@ -171,6 +173,10 @@ impl World {
                 return self.violate(format!("{id} still counts on executor {key}"));
             }
         }
+        if let Some((worker, app)) = self.fetches.any() {
+            let name = self.node(worker).body.name();
+            return self.violate(format!("{name} still keeps the files of {app}"));
+        }
         let left = self.pending().find_map(|happening| self.left_over(happening));
         if let Some(left) = left {
             self.violate(format!("all is over, and this is still to come: {left}"));
@@ -187,6 +193,7 @@ impl World {
             Happening::ExecutorEnd { node, .. }
             | Happening::DoomCheck { node, .. }
             | Happening::ExecutorUp { node }
+            | Happening::FetchEnd { node, .. }
             | Happening::TaskUp { node, .. }
             | Happening::TaskStep { node, .. }
             | Happening::Submit { node, .. }

@@ -64,10 +64,10 @@ kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);
 
 kinds!("master event", master::Event: Received Disconnected Deadline);
 kinds!("master effect", master::Effect: Send Close Note);
-kinds!("worker event", worker::Event: Start Connected ConnectFailed Received Disconnected RunnerStarted
-    RunnerFailed RunnerExited Shutdown Deadline);
-kinds!("worker effect", worker::Effect: Connect Send Close StartExecutor SignalExecutor CleanApplication Exit
-    Note);
+kinds!("worker event", worker::Event: Start Connected ConnectFailed Received Disconnected FilesFetched FilesFailed
+    RunnerStarted RunnerFailed RunnerExited Shutdown Deadline);
+kinds!("worker effect", worker::Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
+    CleanApplication Exit Note);
 kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
     AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask Cancel Deadline);

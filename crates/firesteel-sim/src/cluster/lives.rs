@@ -86,6 +86,7 @@ impl World {
         let Body::Worker(body) = &self.node(node).body else { return };
         let plan = body.plan;
         self.workers[plan] = None;
+        self.fetches.forget(node);
         self.bury(node, goes);
         let orphans: Vec<NodeIndex> = self.living_processes().into_iter().collect();
         for process in orphans {
@@ -189,6 +190,7 @@ impl World {
             return self.tell_worker(1, worker, event);
         }
         let Some((app, config)) = self.read_command(worker, &plan) else { return };
+        self.check_files(worker, app, &plan.executor, &plan.files);
         let mut fate = ExecutorFate::Serves;
         let mut millis = self.dice.between(5, 300);
         if self.is_rough() && self.dice.one_in(self.scenario.faults.executor) {

@@ -9,6 +9,7 @@
 mod coverage;
 mod dice;
 mod faults;
+mod fetches;
 mod happening;
 mod healing;
 mod kind;

@@ -8,7 +8,7 @@ kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerRef
     ApplicationRegistered ApplicationRefused ApplicationRemoved ExecutorLaunched ExecutorEnded RelaunchDelayed
     UnknownExecutor Ignored);
 kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
-    NextRound AskedToReconnect NotMyMaster LaunchRepeated ExecutorStarted ExecutorEnded KillAsked KillUnknown
+    NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch ExecutorStarted ExecutorEnded KillAsked KillUnknown
     GraceOver UnknownRunner EndForgotten ShuttingDown ShutdownForced LeftBehind);
 kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
     ExecutorRefused ExecutorLost TargetSet ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused

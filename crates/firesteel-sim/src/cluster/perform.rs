@@ -100,6 +100,8 @@ impl World {
                 self.send(node, peer, message.into());
             }
             worker::Effect::Close { peer } => self.close(node, peer),
+            worker::Effect::FetchFiles { fetch, app, files } => self.fetch_files(node, fetch, app, &files),
+            worker::Effect::RemoveFiles { app } => self.remove_files(node, &app),
             worker::Effect::StartExecutor(plan) => self.start_executor(node, plan),
             worker::Effect::SignalExecutor { executor, signal } => {
                 let result = self.executors.signal(&executor, node);

@@ -53,6 +53,12 @@ pub enum Sabotage {
     DropSignal,
     /// The Worker stops its heartbeats.
     DropHeartbeat,
+    /// The Worker takes files that it could not fetch for fetched.
+    TrustFetch,
+    /// The Worker fetches files twice.
+    FetchTwice,
+    /// The Worker keeps files for ever.
+    KeepFiles,
     /// The driver never unregisters its application.
     ForgetUnregister,
     /// The driver launches an attempt twice.
@@ -95,14 +101,14 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat ForgetUnregister DoubleLaunchTask
+    RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput
     LeaveTasks DropExit);
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 36] = [
+    pub const ALL: [Self; 39] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
@@ -120,6 +126,9 @@ impl Sabotage {
         Self::ForgetWords,
         Self::DropSignal,
         Self::DropHeartbeat,
+        Self::TrustFetch,
+        Self::FetchTwice,
+        Self::KeepFiles,
         Self::ForgetUnregister,
         Self::DoubleLaunchTask,
         Self::DropOutputCredit,
@@ -177,6 +186,14 @@ impl Saboteur {
 
     /// What a machine is told instead.
     pub(crate) fn event(&mut self, event: NodeEvent, ledger: &Ledger, dice: &mut Dice) -> Option<NodeEvent> {
+        let event = match event {
+            NodeEvent::Worker(worker::Event::FilesFailed { app, fetch, .. })
+                if self.sabotage == Sabotage::TrustFetch =>
+            {
+                NodeEvent::Worker(worker::Event::FilesFetched { app, fetch })
+            }
+            event => event,
+        };
         let swallowed = match (&event, self.sabotage) {
             (NodeEvent::Master(master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
                 matches!(message, master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report))
@@ -296,8 +313,10 @@ impl Saboteur {
 
     fn of_worker(&self, effect: &worker::Effect) -> Fate {
         match (self.sabotage, effect) {
-            (Sabotage::StartTwice, worker::Effect::StartExecutor(_)) => Fate::Doubled,
-            (Sabotage::DropSignal, worker::Effect::SignalExecutor { .. }) => Fate::Dropped,
+            (Sabotage::StartTwice, worker::Effect::StartExecutor(_))
+            | (Sabotage::FetchTwice, worker::Effect::FetchFiles { .. }) => Fate::Doubled,
+            (Sabotage::DropSignal, worker::Effect::SignalExecutor { .. })
+            | (Sabotage::KeepFiles, worker::Effect::RemoveFiles { .. }) => Fate::Dropped,
             (_, worker::Effect::Send { message: worker::Outbound::Master(message), .. }) => {
                 self.of_worker_message(message)
             }

@@ -9,6 +9,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources,
 
 use super::dice::Dice;
 use super::faults::FaultPlan;
+use super::fetches::rolled_files;
 use super::wishes::LocalityPlan;
 
 /// A cluster, its applications, and how often things go wrong: all that a run is made of.
@@ -196,6 +197,7 @@ impl AppPlan {
             },
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
+            files: rolled_files(dice, number),
         };
         Self {
             starts_at: dice.below(40_000),

@@ -1,11 +1,13 @@
 //! Hostile peers and status clients: well-typed messages that make no sense.
 
 use bytes::Bytes;
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDescription, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch, ExecutorReport,
-    ExecutorState, ExecutorTarget, ExecutorToDriver, LossReason, MasterToWorker, RefusedRegistration,
-    Relaunch, ResourceProfile, Stream, TaskDirectory, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
+    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, LossReason,
+    MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256, Stream, TaskDirectory, TaskEnd,
+    TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -111,6 +113,7 @@ impl World {
                 cores: Cores(-1),
                 memory: MiB(i64::MAX),
                 resources: Resources::default(),
+                files: None,
             }),
         }
     }
@@ -178,6 +181,7 @@ impl World {
             initial_limit: ExecutorLimit::AtMost(0),
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
+            files: self.dice.one_in(4).then(odd_files),
         }
     }
 
@@ -247,4 +251,11 @@ impl World {
             _ => WorkerId::new("../.."),
         }
     }
+}
+
+/// A file that would land elsewhere.
+fn odd_files() -> ApplicationFiles {
+    let name = "../../.profile".to_owned();
+    let file = FileDescription { name, kind: FileKind::Plain, length: u64::MAX, sha256: Sha256([0; 32]) };
+    ApplicationFiles { source: Address::new("nowhere", 1), files: vec![file] }
 }

@@ -101,6 +101,8 @@ impl World {
             | Fault::ExecutorHangs
             | Fault::ExecutorIgnoresTerminate
             | Fault::ExecutorCrashesLater
+            | Fault::SlowFetch
+            | Fault::FetchFails
             | Fault::TaskFails
             | Fault::TaskCannotStart
             | Fault::TaskHangs

@@ -10,6 +10,7 @@ use firesteel_core::{Timestamp, worker};
 use super::coverage::Coverage;
 use super::dice::Dice;
 use super::faults::Fault;
+use super::fetches::Fetches;
 use super::happening::Happening;
 use super::healing::SETTLED_AFTER;
 use super::ledger::Ledger;
@@ -45,6 +46,7 @@ pub(crate) struct World {
     /// Executors' processes that have not ended.
     pub(crate) processes: BTreeMap<ExecutorKey, NodeIndex>,
     pub(crate) executors: Executors,
+    pub(crate) fetches: Fetches,
     pub(crate) ledger: Ledger,
     pub(crate) is_calm: bool,
     pub(crate) coverage: Coverage,
@@ -78,6 +80,7 @@ impl World {
             drivers: vec![DriverPhase::Awaited; scenario.apps.len()],
             processes: BTreeMap::new(),
             executors: Executors::default(),
+            fetches: Fetches::default(),
             ledger: Ledger::default(),
             is_calm: scenario.faults.until == 0,
             coverage: Coverage { runs: 1, ..Coverage::default() },
@@ -199,6 +202,9 @@ impl World {
             Happening::ExecutorUp { node } => self.executor_up(node),
             Happening::ExecutorEnd { node, status } => self.executor_end(node, status),
             Happening::DoomCheck { node, doom } => self.check_doom(node, doom),
+            Happening::FetchEnd { node, app, fetch, driver, fails } => {
+                self.end_fetch(node, app, fetch, driver, fails);
+            }
             Happening::TaskUp { node, attempt } => self.task_up(node, attempt),
             Happening::TaskStep { node, attempt } => self.task_step(node, attempt),
             Happening::Strike => self.strike(),

@@ -131,6 +131,7 @@ impl SchedulePass {
                 initial_limit: default.limit,
                 directory: TaskDirectory::Executor,
                 relaunch: Relaunch::WhenEnded,
+                files: None,
             },
             peer: PeerId((self.workers.len() + 1 + index) as u64),
             profiles: others.iter().map(PassProfile::snapshot).collect(),

@@ -160,6 +160,7 @@ pub(super) fn description() -> ApplicationDescription {
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        files: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! Tables: what each event makes the Worker do, as whole vectors of effects.
 
 mod executors;
+mod files;
 mod registration;
 mod shutdown;
 mod storm;
@@ -125,6 +126,7 @@ fn launch_of(executor: ExecutorKey) -> ExecutorLaunch {
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
+        files: None,
     }
 }
 
@@ -142,6 +144,7 @@ fn start(executor: u32) -> Effect {
         cores: Cores(2),
         memory: MiB(512),
         resources: Resources::default(),
+        files: Vec::new(),
     })
 }
 

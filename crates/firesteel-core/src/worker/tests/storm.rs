@@ -6,7 +6,8 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::*;
-use crate::messages::{ClientToWorker, RefusedRegistration};
+use crate::ids::FetchId;
+use crate::messages::{ApplicationFiles, ClientToWorker, RefusedRegistration};
 use crate::process::{ExitStatus, StartFailure, StartStep};
 
 fn any_message(chance: &mut ChaCha8Rng) -> MasterToWorker {
@@ -15,17 +16,28 @@ fn any_message(chance: &mut ChaCha8Rng) -> MasterToWorker {
         0..=7 => registered("m"),
         8 => MasterToWorker::RegisterWorkerFailed(RefusedRegistration::UnsoundId),
         9 => MasterToWorker::ReconnectWorker,
-        10..=27 => MasterToWorker::LaunchExecutor(launch_of(executor)),
+        10..=22 => MasterToWorker::LaunchExecutor(launch_of(executor)),
+        23..=27 => {
+            let executor = ExecutorKey { app: AppId::new("app-2"), ..executor };
+            MasterToWorker::LaunchExecutor(ExecutorLaunch { files: Some(any_files()), ..launch_of(executor) })
+        }
         28..=34 => MasterToWorker::KillExecutor { executor },
-        35 => MasterToWorker::ApplicationFinished { app: AppId::new("app-1") },
+        35 => MasterToWorker::ApplicationFinished {
+            app: AppId::new(["app-1", "app-2"][chance.random_range(0..2)]),
+        },
         _ => MasterToWorker::ExecutorEndNoted { executor },
     }
+}
+
+fn any_files() -> ApplicationFiles {
+    ApplicationFiles { source: Address::new("driver", 7100), files: Vec::new() }
 }
 
 fn any_event(chance: &mut ChaCha8Rng) -> Event {
     let master = Address::new(["m", "n", "o"][chance.random_range(0..3)], 7077);
     let peer = PeerId(chance.random_range(1..4));
-    let executor = key(chance.random_range(0..12));
+    let app = AppId::new(["app-1", "app-1", "app-2"][chance.random_range(0..3)]);
+    let executor = ExecutorKey { app, ..key(chance.random_range(0..12)) };
     let failure = || StartFailure { step: StartStep::Output, error: "full".into() };
     if chance.random_range(0..150) == 0 {
         return Event::Shutdown;
@@ -39,6 +51,14 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
         37..=45 => Event::RunnerStarted { executor, pid: chance.random_range(2..99) },
         46 => Event::RunnerFailed { executor, failure: failure() },
         47..=51 => Event::RunnerExited { executor, status: ExitStatus::Signal(9) },
+        52 | 53 => {
+            Event::FilesFetched { app: AppId::new("app-2"), fetch: FetchId(chance.random_range(1..4)) }
+        }
+        54 => Event::FilesFailed {
+            app: AppId::new("app-2"),
+            fetch: FetchId(chance.random_range(1..4)),
+            error: "no".into(),
+        },
         _ => Event::Deadline,
     }
 }
@@ -72,6 +92,8 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                     Effect::Connect { .. }
                     | Effect::Send { .. }
                     | Effect::Close { .. }
+                    | Effect::FetchFiles { .. }
+                    | Effect::RemoveFiles { .. }
                     | Effect::CleanApplication { .. }
                     | Effect::Note(_) => true,
                 };
@@ -79,5 +101,5 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
             }
         }
     }
-    assert!(launches > 5000 && signals > 2000 && exits > 1000, "{launches} {signals} {exits}: a thin storm");
+    assert!(launches > 5000 && signals > 1500 && exits > 1000, "{launches} {signals} {exits}: a thin storm");
 }

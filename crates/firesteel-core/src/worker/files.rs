@@ -1,0 +1,191 @@
+//! The files that applications bring: fetched once, for all of an application's executors here.
+
+use std::collections::BTreeMap;
+
+use super::executors::Executors;
+use super::machine::Worker;
+use super::{Effect, ExecutorPlan, Note};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, FetchId};
+use crate::machine::{Violation, ensure};
+use crate::messages::ApplicationFiles;
+use crate::process::{StartFailure, StartStep};
+
+/// The table of files, by application.
+#[derive(Debug, Default)]
+pub(super) struct Files {
+    apps: BTreeMap<AppId, Kept>,
+    last: FetchId,
+}
+
+#[derive(Debug)]
+struct Kept {
+    names: Vec<String>,
+    stage: Stage,
+    until: Until,
+}
+
+/// ```text
+///           launch              fetched
+///  (none) ---------> FETCHING -----------> THERE
+///     ^                 | failed             |
+///     +-----------------+--------------------+  the application or the Worker ends
+/// ```
+#[derive(Debug)]
+enum Stage {
+    /// The shell fetches them for these executors.
+    Fetching { fetch: FetchId, waiting: BTreeMap<ExecutorId, ExecutorPlan> },
+    /// Executors can start.
+    There,
+}
+
+/// How long files are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Until {
+    /// The Master will say when the application ends.
+    Finished,
+    /// A Master took the Worker since: the application may have ended without a word. Until none of its executors
+    /// is left here, or another one is launched.
+    Unused,
+}
+
+impl Files {
+    /// Returns the plan, with the files' names, if they are there. Otherwise it is kept until they are, and if
+    /// nobody fetches them yet, the shell is told to.
+    pub(super) fn want(
+        &mut self,
+        files: ApplicationFiles,
+        mut plan: ExecutorPlan,
+        effects: &mut Vec<Effect>,
+    ) -> Option<ExecutorPlan> {
+        let ExecutorKey { app, executor } = plan.executor.clone();
+        if let Some(kept) = self.apps.get_mut(&app) {
+            kept.until = Until::Finished;
+            plan.files = kept.names.clone();
+            return match &mut kept.stage {
+                Stage::There => Some(plan),
+                Stage::Fetching { waiting, .. } => {
+                    waiting.insert(executor, plan);
+                    None
+                }
+            };
+        }
+        self.last = FetchId(self.last.0 + 1);
+        let (fetch, names) = (self.last, files.names());
+        plan.files = names.clone();
+        let stage = Stage::Fetching { fetch, waiting: BTreeMap::from([(executor, plan)]) };
+        self.apps.insert(app.clone(), Kept { names, stage, until: Until::Finished });
+        let (count, bytes, source) = (files.files.len(), files.bytes(), files.source.clone());
+        effects.push(Effect::Note(Note::FetchingFiles { app: app.clone(), files: count, bytes, source }));
+        effects.push(Effect::FetchFiles { fetch, app, files });
+        None
+    }
+
+    /// An executor does not wait any more.
+    pub(super) fn forgo(&mut self, executor: &ExecutorKey) {
+        if let Some(Kept { stage: Stage::Fetching { waiting, .. }, .. }) = self.apps.get_mut(&executor.app) {
+            waiting.remove(&executor.executor);
+        }
+    }
+
+    /// Gives up what is kept of an application that has ended.
+    pub(super) fn remove(&mut self, app: &AppId, effects: &mut Vec<Effect>) {
+        if self.apps.remove(app).is_some() {
+            effects.push(Effect::RemoveFiles { app: app.clone() });
+        }
+    }
+
+    /// The last executor of an application has ended here.
+    pub(super) fn remove_if_doubtful(&mut self, app: &AppId, effects: &mut Vec<Effect>) {
+        if self.apps.get(app).is_some_and(|kept| kept.until == Until::Unused) {
+            self.remove(app, effects);
+        }
+    }
+
+    /// Gives up everything.
+    pub(super) fn remove_all(&mut self, effects: &mut Vec<Effect>) {
+        let apps = std::mem::take(&mut self.apps);
+        effects.extend(apps.into_keys().map(|app| Effect::RemoveFiles { app }));
+    }
+
+    /// The plans that waited for this fetch. `None`: nobody waits for it any more.
+    fn end_fetch(&mut self, app: &AppId, fetch: FetchId) -> Option<Vec<ExecutorPlan>> {
+        let Kept { stage, .. } = self.apps.get_mut(app)?;
+        match stage {
+            Stage::Fetching { fetch: awaited, .. } if *awaited != fetch => None,
+            Stage::There => None,
+            Stage::Fetching { waiting, .. } => {
+                let plans = std::mem::take(waiting).into_values().collect();
+                *stage = Stage::There;
+                Some(plans)
+            }
+        }
+    }
+
+    /// The executors that wait for files are those that the other table says do.
+    pub(super) fn check(&self, executors: &Executors) -> Result<(), Violation> {
+        let mut all = 0;
+        for (app, kept) in &self.apps {
+            ensure!(
+                "worker",
+                kept.until == Until::Finished || executors.has_live(app),
+                "files of {app} are kept, which may have ended and has no executor here"
+            );
+            let Stage::Fetching { waiting, .. } = &kept.stage else { continue };
+            for (executor, plan) in waiting {
+                let key = ExecutorKey { app: app.clone(), executor: *executor };
+                ensure!("worker", plan.executor == key, "{} waits in the place of {key}", plan.executor);
+                ensure!("worker", executors.awaits_files(&key), "{key} waits for files and does not know it");
+            }
+            all += waiting.len();
+        }
+        let expected = executors.awaiting_files();
+        ensure!("worker", all == expected, "{expected} executors wait for files, {all} will be started");
+        Ok(())
+    }
+}
+
+impl Worker {
+    pub(super) fn on_files_fetched(&mut self, app: AppId, fetch: FetchId, effects: &mut Vec<Effect>) {
+        let Some(plans) = self.files.end_fetch(&app, fetch) else {
+            effects.push(Effect::Note(Note::StrayFetch { app }));
+            return;
+        };
+        effects.push(Effect::Note(Note::FilesFetched { app }));
+        for plan in plans {
+            self.executors.files_are_there(&plan.executor);
+            effects.push(Effect::StartExecutor(plan));
+        }
+    }
+
+    /// The executors that waited have failed. The next one that is launched has the files fetched again.
+    pub(super) fn on_files_failed(
+        &mut self,
+        app: AppId,
+        fetch: FetchId,
+        error: String,
+        effects: &mut Vec<Effect>,
+    ) {
+        let Some(plans) = self.files.end_fetch(&app, fetch) else {
+            effects.push(Effect::Note(Note::StrayFetch { app }));
+            return;
+        };
+        self.files.apps.remove(&app);
+        effects.push(Effect::Note(Note::FilesFailed { app, error: error.clone() }));
+        for plan in plans {
+            let failure = StartFailure { step: StartStep::Files, error: error.clone() };
+            self.fail_executor(plan.executor, failure, effects);
+        }
+    }
+
+    /// A Master took the Worker. What ended before that, nobody will tell.
+    pub(super) fn doubt_files(&mut self, effects: &mut Vec<Effect>) {
+        for kept in self.files.apps.values_mut() {
+            kept.until = Until::Unused;
+        }
+        let apps = self.files.apps.keys();
+        let unused: Vec<AppId> = apps.filter(|app| !self.executors.has_live(app)).cloned().collect();
+        for app in unused {
+            self.files.remove(&app, effects);
+        }
+    }
+}
