@@ -9,6 +9,7 @@ mod cluster;
 mod config;
 mod driver;
 mod executor;
+mod files;
 mod hosts;
 mod local_cluster;
 mod locality;

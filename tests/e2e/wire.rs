@@ -160,6 +160,7 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
         initial_limit: ExecutorLimit::AtMost(0),
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        files: None,
     };
     let register = message(&DriverToMaster::RegisterApplication(application));
     driver.send(&[&PREAMBLE[..], &hello(Role::Driver), &register].concat());

@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("outputs_that_do_not_fit_the_disk_end_the_run_with_the_reason", outputs_that_do_not_fit),
         ("outputs_that_fit_memory_need_no_disk", outputs_that_fit_memory),
         ("executors_that_cannot_write_end_the_application_with_the_reason", executors_that_cannot_write),
+        ("files_that_do_not_fit_a_workers_disk_fail_its_executors_and_leave_nothing", files_that_do_not_fit),
         ("a_local_cluster_without_room_says_so", local_cluster_without_room),
     ])
 }
@@ -81,6 +82,30 @@ fn executors_that_cannot_write() {
     assert_eq!(done.code(), 1, "{done}");
     assert!(done.stderr.contains("10 executors failed in a row"), "{done}");
     assert!(done.stderr.contains("No space left on device"), "{done}");
+}
+
+/// The disk has room for the Worker, and not for what the application brings.
+fn files_that_do_not_fit() {
+    let script = "
+        firesteel master --port 0 --announce >\"$DISK/master\" 2>/dev/null & master=$!
+        until [ -s \"$DISK/master\" ]; do :; done
+        url=$(sed 's/.*\"\\(spark:[^\"]*\\)\".*/\\1/' \"$DISK/master\")
+        firesteel worker -c 2 -m 1g -d \"$DISK/work\" --announce \"$url\" >\"$DISK/worker\" 2>/dev/null & worker=$!
+        until [ -s \"$DISK/worker\" ]; do :; done
+        firesteel map --master \"$url\" --executor-memory 512m --files \"$LARGE\" -- echo ::: 1
+        code=$?
+        echo left: $(find \"$DISK/work\" -name 'files*' -o -name large)
+        kill $worker $master
+        wait
+        exit $code";
+    let home = TempDir::new().expect("a temporary directory");
+    let large = home.path().join("large");
+    std::fs::write(&large, vec![7; 8 << 20]).expect("a file");
+    let done = on_disk("4m", &script.replace("$LARGE", large.to_str().expect("UTF-8")));
+    assert_eq!(done.code(), 1, "{done}");
+    assert!(done.stderr.contains("cannot get the application's files: \"large\" from"), "{done}");
+    assert!(done.stderr.contains("No space left on device"), "{done}");
+    assert_eq!(done.stdout.trim(), "left:", "{done}");
 }
 
 fn local_cluster_without_room() {

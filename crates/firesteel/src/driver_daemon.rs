@@ -21,7 +21,7 @@ use firesteel_core::driver::{
     Replacement, TaskOutcome, TaskRequest, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{ResourceProfile, Stream};
+use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
@@ -30,6 +30,7 @@ use tokio::sync::{mpsc, oneshot};
 use crate::clock::Clock;
 use crate::daemon;
 use crate::description::describe;
+use crate::files::OfferedFiles;
 use crate::inbox::{Inbox, OwnerGone};
 use crate::net::{Limits, ListenError, Listener, Welcome};
 use crate::owner::{self, Context, Shell};
@@ -46,6 +47,8 @@ pub struct Application {
     pub masters: Vec<Address>,
     /// Everything else.
     pub settings: ApplicationSettings,
+    /// What its executors find in their directories.
+    pub files: OfferedFiles,
 }
 
 /// Where a driver waits for its executors.
@@ -306,6 +309,7 @@ pub async fn start(
         Some(host) => Address::new(host, port),
         None => daemon::reachable(&listen.bind.host, port),
     };
+    let listener = application.files.serve_on(listener);
     let driver = Driver::new(config(application, &reached));
     let mut context = Context::new(Role::Driver, &reached.to_string(), LIMITS, Clock::start());
     context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
@@ -324,8 +328,9 @@ pub async fn start(
 }
 
 fn config(application: Application, driver: &Address) -> Config {
-    let Application { name, masters, settings } = application;
-    let description = describe(name, &settings, executor_command(driver));
+    let Application { name, masters, settings, files } = application;
+    let described = describe(name, &settings, executor_command(driver));
+    let description = ApplicationDescription { files: files.description(driver), ..described };
     Config {
         masters,
         description,

@@ -7,6 +7,7 @@ pub mod description;
 pub mod driver_daemon;
 pub mod executor;
 pub mod exit_code;
+pub mod files;
 pub mod inbox;
 mod kind;
 pub mod local_cluster;

@@ -15,6 +15,7 @@ use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::Summary;
 use firesteel::map::{self, Job, StartError};
+use firesteel::settings::application::ApplicationSettings;
 use firesteel::settings::{Reader, size};
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -66,7 +67,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary_file: Option<PathBuf>,
     /// Run the command in this directory of the executors' machines instead of the current one; "executor" is
-    /// the executor's own, below its Worker's work directory
+    /// the executor's own, below its Worker's work directory, and what counts with --files and --archives
     #[arg(long, value_name = "DIR", help_heading = "Command")]
     chdir: Option<String>,
     /// Set a variable for the command, or pass on the one of this environment; may be given several times
@@ -148,7 +149,7 @@ fn say(progress: &Progress, show: Show, summary: &Summary) {
 fn failure(error: &StartError) -> Failure {
     let exit = match error {
         StartError::Setting(error) => return Failure::setting(error),
-        StartError::Input(_) => Exit::Usage,
+        StartError::Input(_) | StartError::Files(_) => Exit::Usage,
         StartError::Cluster(_) | StartError::Driver(_) | StartError::Outlet(_) | StartError::Signals(_) => {
             Exit::Failure
         }
@@ -190,7 +191,7 @@ impl Args {
                 arguments: arguments.to_vec(),
                 environment: environment(&self.env)?,
             },
-            directory: directory(self.chdir)?,
+            directory: directory(self.chdir, &settings)?,
             order: if self.unordered { Order::Completion } else { Order::Input },
             limits: Limits::default(),
             name: settings.name.unwrap_or_else(|| program.clone()),
@@ -270,7 +271,7 @@ fn environment(names: &[String]) -> Result<BTreeMap<String, String>, Failure> {
     names.iter().map(variable).collect()
 }
 
-fn directory(chdir: Option<String>) -> Result<TaskDirectory, Failure> {
+fn directory(chdir: Option<String>, settings: &ApplicationSettings) -> Result<TaskDirectory, Failure> {
     let current = || {
         let path = std::env::current_dir().map_err(|error| {
             usage(format!("there is no current directory ({error}): give one with --chdir"))
@@ -281,6 +282,7 @@ fn directory(chdir: Option<String>) -> Result<TaskDirectory, Failure> {
     };
     match chdir.as_deref() {
         Some("executor") => Ok(TaskDirectory::Executor),
+        None if settings.brings_files() => Ok(TaskDirectory::Executor),
         Some(path) if path.starts_with('/') => Ok(TaskDirectory::Path(path.to_owned())),
         Some(path) => Ok(TaskDirectory::Path(format!("{}/{path}", current()?))),
         None => Ok(TaskDirectory::Path(current()?)),

@@ -35,6 +35,14 @@ pub(super) struct Submit {
     /// How many executors; otherwise as many as the cores allow
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
+    /// Files that every executor finds in its directory, where commands then run; #NAME gives one another name. May be
+    /// given several times
+    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
+    files: Vec<String>,
+    /// Archives (.tar, .tar.gz, .tgz, .zip, .jar) that every executor finds unpacked, each in a directory called after
+    /// it, or #NAME. May be given several times
+    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
+    archives: Vec<String>,
     #[command(flatten)]
     conf: Conf,
 }
@@ -74,6 +82,12 @@ impl Submit {
         for (flag, key, value) in options {
             if let Some(value) = value {
                 properties.set(key, value.as_str(), Origin::Flag(flag));
+            }
+        }
+        let lists = [("--files", keys::FILES, &self.files), ("--archives", keys::ARCHIVES, &self.archives)];
+        for (flag, key, values) in lists {
+            if !values.is_empty() {
+                properties.set(key, values.join(","), Origin::Flag(flag));
             }
         }
     }

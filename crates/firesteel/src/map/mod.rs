@@ -25,13 +25,13 @@ pub mod template;
 use std::io;
 use std::time::Duration;
 
-use firesteel_core::address::Address;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use tokio::task::spawn_blocking;
 
 use crate::cluster::Cluster;
 use crate::driver_daemon::{self, Application, DriverError, Listen};
+use crate::files::{OfferError, OfferedFiles};
 use crate::local_cluster::LocalClusterError;
 use crate::settings::Properties;
 use crate::settings::SettingError;
@@ -82,6 +82,9 @@ pub enum StartError {
     /// The input cannot be read, or its first item is none.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// A file cannot be brought along.
+    #[error(transparent)]
+    Files(#[from] OfferError),
     /// There is no local cluster.
     #[error(transparent)]
     Cluster(#[from] LocalClusterError),
@@ -114,11 +117,17 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     }
+    let files = tokio::select! {
+        files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
+        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
+    };
     let cluster = tokio::select! {
         cluster = job.cluster.start() => cluster?,
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     };
-    let done = drive(job, settings, cluster.masters().to_vec(), input, sinks, progress, requests).await;
+    let masters = cluster.masters().to_vec();
+    let application = Application { name: job.name.clone(), masters, settings, files };
+    let done = drive(job, application, input, sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // Whoever asked twice does not wait.
         Ok(Ending::Abandoned(_)) => {}
@@ -129,16 +138,14 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
 
 async fn drive(
     job: Job,
-    settings: ApplicationSettings,
-    masters: Vec<Address>,
+    application: Application,
     input: Input,
     sinks: Sinks,
     progress: &Progress,
     requests: EndRequests,
 ) -> Result<(Ending, Summary), StartError> {
-    let listen = Listen::of(&job.properties, &masters)?;
-    let template = Template::new(job.command, job.directory, settings.task_cores);
-    let application = Application { name: job.name, masters, settings };
+    let listen = Listen::of(&job.properties, &application.masters)?;
+    let template = Template::new(job.command, job.directory, application.settings.task_cores);
     let (driver, reports) = driver_daemon::start(application, listen, requests).await?;
     let outlet = Outlet::start(job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     Ok(Run::new(input, template, driver, outlet, progress.clone()).finish(reports).await)

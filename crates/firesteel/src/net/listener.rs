@@ -6,9 +6,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
+use firesteel_core::wire::Role;
 use tokio::net::{TcpListener, TcpSocket, TcpStream, lookup_host};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::sleep;
+
+use super::conversation::Conversation;
 
 /// Connections that may wait to be accepted.
 const BACKLOG: u32 = 1024;
@@ -32,6 +35,14 @@ pub(super) struct Places {
 pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
+    beside: Option<Beside>,
+}
+
+/// Whom an owner's port is open to beside the owner's peers, and who talks to them.
+#[derive(Clone, Debug)]
+pub(super) struct Beside {
+    pub(super) role: Role,
+    pub(super) conversations: mpsc::Sender<Conversation>,
 }
 
 /// An address that cannot be listened on.
@@ -91,6 +102,19 @@ impl Listener {
         self.local
     }
 
+    /// Lets connections of one more role in. The owner hears nothing of them: they go to whoever holds the other end
+    /// of the channel, and wait while it is full.
+    #[must_use]
+    pub fn beside(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
+        self.beside = Some(Beside { role, conversations });
+        self
+    }
+
+    /// What [`beside`](Self::beside) said.
+    pub(super) fn who_is_beside(&self) -> Option<Beside> {
+        self.beside.clone()
+    }
+
     /// Accepts for ever.
     pub(super) async fn accept_each(self, mut accepted: impl FnMut(TcpStream, SocketAddr, Places)) {
         let half_open = Arc::new(Semaphore::new(HALF_OPEN));
@@ -123,7 +147,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     socket.bind(address)?;
     let socket = socket.listen(BACKLOG)?;
     let local = socket.local_addr()?;
-    Ok(Listener { socket, local })
+    Ok(Listener { socket, local, beside: None })
 }
 
 /// Whether the error belongs to the connection that was to be accepted, and the next one may be fine.

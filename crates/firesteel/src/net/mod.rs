@@ -15,10 +15,12 @@
 //!   nobody else.
 //!
 //! [`Peers`] is the table of an owner's connections: `send`, `close`, `dial`, `serve`. [`call()`] is one question
-//! and its answer, for commands that are no daemons.
+//! and its answer, for commands that are no daemons. A [`Conversation`] is a connection without an owner, for bulk
+//! that would only stand in an owner's way: [`Listener::beside`] lets such connections in at an owner's own port.
 
 pub mod call;
 pub mod connection;
+pub mod conversation;
 pub mod dial;
 pub mod frame;
 pub mod handshake;
@@ -37,6 +39,7 @@ use firesteel_core::wire::{DecodeError, Role};
 
 pub use call::{CallError, call};
 pub use connection::Disconnect;
+pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
 pub use handshake::HandshakeError;
 pub use listener::{ListenError, Listener};

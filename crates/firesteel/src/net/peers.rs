@@ -15,9 +15,10 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use super::connection::{self, log_end};
+use super::conversation::Conversation;
 use super::dial::{self, DialError};
 use super::handshake::{HandshakeError, Introduced, shake_hands};
-use super::listener::Places;
+use super::listener::{Beside, Places};
 use super::outbound::{self, Ending, Outbound};
 use super::{Decode, Disconnect, Limits, Listener, PeerInfo, Welcome};
 use crate::inbox::{Arrival, Inbox};
@@ -79,7 +80,7 @@ impl<E: Send + 'static> Peers<E> {
     /// Lets in those who dial, as far as they have one of these roles.
     pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
         let shared = self.shared.clone();
-        let welcome = Arc::new(welcome);
+        let welcome = Arc::new((welcome, listener.who_is_beside()));
         self.shared.tasks.spawn(async move {
             let tasks = shared.tasks.clone();
             let accepting = listener.accept_each(|stream, remote, places| {
@@ -188,10 +189,12 @@ impl<E: Send + 'static> Shared<E> {
         self,
         stream: TcpStream,
         remote: SocketAddr,
-        welcome: Arc<Vec<Welcome<E>>>,
+        welcome: Arc<(Vec<Welcome<E>>, Option<Beside>)>,
         places: Places,
     ) {
-        let roles: Vec<Role> = welcome.iter().map(|welcome| welcome.role).collect();
+        let (welcome, beside) = &*welcome;
+        let roles = welcome.iter().map(|welcome| welcome.role);
+        let roles: Vec<Role> = roles.chain(beside.iter().map(|beside| beside.role)).collect();
         let shaken = self.stop.run_until_cancelled(shake_hands(stream, &self.hello, &roles)).await;
         let introduced = match shaken {
             None => return,
@@ -204,6 +207,12 @@ impl<E: Send + 'static> Shared<E> {
         let Places { half_open, open } = places;
         drop(half_open);
         let role = introduced.hello.role;
+        if let Some(Beside { conversations, .. }) = beside.as_ref().filter(|beside| beside.role == role) {
+            let conversation = Conversation::new(introduced, remote, open);
+            // If nobody takes it any more, it ends here.
+            let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
+            return;
+        }
         let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
         let decode = decode.expect("the handshake lets in nobody else");
         self.run(introduced, remote, decode, |_| None).await;

@@ -32,6 +32,10 @@ pub struct ApplicationSettings {
     pub executor_resources: ResourceAmounts,
     /// `spark.executorEnv.NAME`.
     pub executor_environment: BTreeMap<String, String>,
+    /// `spark.files`: paths, each with `#NAME` behind it or not.
+    pub files: Vec<String>,
+    /// `spark.archives`, likewise.
+    pub archives: Vec<String>,
     /// `spark.task.cpus`, 1 by default.
     pub task_cores: Cores,
     /// `spark.task.maxFailures`, 4 by default, at least 1.
@@ -73,6 +77,8 @@ impl ApplicationSettings {
                 .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into())),
             executor_resources: resources(properties)?,
             executor_environment: environment(properties),
+            files: list(properties, keys::FILES),
+            archives: list(properties, keys::ARCHIVES),
             task_cores: properties.cores(keys::TASK_CPUS)?.unwrap_or(Cores(1)),
             max_task_failures: properties
                 .read(keys::TASK_MAX_FAILURES, "a whole number from 1 to 4294967295", failures)?
@@ -86,6 +92,12 @@ impl ApplicationSettings {
         };
         settings.check(properties)?;
         Ok(settings)
+    }
+
+    /// Whether executors find files in their directories.
+    #[must_use]
+    pub fn brings_files(&self) -> bool {
+        !self.files.is_empty() || !self.archives.is_empty()
     }
 
     /// What could never run is told before it is waited for.
@@ -136,6 +148,12 @@ fn environment(properties: &Properties) -> BTreeMap<String, String> {
     properties.family(keys::EXECUTOR_ENV).map(owned).collect()
 }
 
+/// What stands between commas.
+fn list(properties: &Properties, key: &str) -> Vec<String> {
+    let words = properties.get(key).unwrap_or_default().split(',').map(str::trim);
+    words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,6 +172,8 @@ mod tests {
             executors: ExecutorLimit::Unlimited,
             executor_resources: ResourceAmounts::new(),
             executor_environment: BTreeMap::new(),
+            files: Vec::new(),
+            archives: Vec::new(),
             task_cores: Cores(1),
             max_task_failures: 4,
             loss_delay: Duration::from_secs(5),
@@ -193,6 +213,8 @@ mod tests {
             "spark.executor.instances=3",
             "spark.executor.resource.gpu.amount=2",
             "spark.executorEnv.LANG=C",
+            "spark.files=a, dir/b#c,,",
+            "spark.archives=d.zip",
             "spark.task.cpus=2",
             "spark.task.maxFailures=1",
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
@@ -211,6 +233,8 @@ mod tests {
             executors: ExecutorLimit::AtMost(3),
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
             executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
+            files: vec!["a".to_owned(), "dir/b#c".to_owned()],
+            archives: vec!["d.zip".to_owned()],
             task_cores: Cores(2),
             max_task_failures: 1,
             loss_delay: Duration::from_secs(1),

@@ -67,6 +67,10 @@ table! {
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// A variable in the environment of the executors.
     EXECUTOR_ENV: "spark.executorEnv.NAME", [Application], Otherwise("not set");
+    /// Files that its executors find in their directories: PATH or PATH#NAME, with commas between (--files).
+    FILES: "spark.files", [Application], Otherwise("none");
+    /// Archives that its executors find unpacked there, likewise (--archives).
+    ARCHIVES: "spark.archives", [Application], Otherwise("none");
     /// Cores of an executor that one task takes.
     TASK_CPUS: "spark.task.cpus", [Application], Value("1");
     /// A task that failed so often is given up.

@@ -139,8 +139,6 @@ pub const TABLE: &[Row] = &[
     row("spark.task.resource.*", NoEffect, &[], NOT_YET),
     row("spark.executor.resource.*", NoEffect, &[], "only spark.executor.resource.NAME.amount is read"),
     row("spark.driver.resource.*", NoEffect, &[], NO_DRIVERS),
-    row("spark.files", NoEffect, &[], NOT_YET),
-    row("spark.archives", NoEffect, &[], NOT_YET),
     row("spark.port.maxRetries", NoEffect, &["0"], "a port that is taken is an error"),
     row("spark.rpc.*", NoEffect, &[], "connections are Firesteel's own"),
     row("spark.network.*", NoEffect, &[], "connections are Firesteel's own"),

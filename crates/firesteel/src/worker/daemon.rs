@@ -17,6 +17,7 @@ use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound,
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::executor_runner::{ExecutorRunner, Site};
+use super::files::{self, FileStore};
 use super::reaper::{Reaper, ReaperError};
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
@@ -120,10 +121,12 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     announcement.ready(&reached);
     context.raise(Event::Start);
     let config = config(&options, &id, reached, &work);
-    let shell = WorkerShell {
-        runners: Runners::new(Site { worker: id, work, firesteel, sweeper: Sweeper::start() }),
-    };
+    let site = Arc::new(Site { worker: id, work, firesteel, sweeper: Sweeper::start() });
+    let files = FileStore::new(Arc::clone(&site));
+    let file_tasks = files.tasks();
+    let shell = WorkerShell { runners: Runners::new(site), files };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
+    files::finish(file_tasks).await;
     reaper.let_go().await;
     match exit {
         Exit::Shutdown => Ok(()),
@@ -162,6 +165,7 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
 /// Performs what the machine decided.
 struct WorkerShell {
     runners: Runners,
+    files: FileStore,
 }
 
 impl Shell for WorkerShell {
@@ -188,6 +192,10 @@ impl Shell for WorkerShell {
             Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
             Effect::Close { peer } => context.peers.close(peer),
+            Effect::FetchFiles { fetch, app, files } => {
+                self.files.fetch(fetch, app, files, context.inbox());
+            }
+            Effect::RemoveFiles { app } => self.files.remove(app),
             Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
             // What its executors wrote stays: people read it after the end.
@@ -216,8 +224,8 @@ struct Runners {
 }
 
 impl Runners {
-    fn new(site: Site) -> Self {
-        Self { site: Arc::new(site), table: BTreeMap::new() }
+    fn new(site: Arc<Site>) -> Self {
+        Self { site, table: BTreeMap::new() }
     }
 
     fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {

@@ -6,6 +6,7 @@
 //! | `FIRESTEEL_EXECUTOR_ID` | its number there |
 //! | `FIRESTEEL_WORKER_ID` | its Worker's id |
 //! | `FIRESTEEL_EXECUTOR_DIR` | its own directory, in which it starts unless the application says otherwise |
+//! | `FIRESTEEL_FILES_DIR` | where the files are that its application brings, if it does |
 //! | `FIRESTEEL_CORES` | its cores |
 //! | `FIRESTEEL_MEMORY_MIB` | its memory in MiB |
 //! | `FIRESTEEL_RESOURCE_<NAME>` | the addresses of that resource that are its own, with commas between |
@@ -26,6 +27,8 @@ pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
 pub const WORKER_ID: &str = "FIRESTEEL_WORKER_ID";
 /// Its own directory.
 pub const EXECUTOR_DIR: &str = "FIRESTEEL_EXECUTOR_DIR";
+/// Where the files are that its application brings.
+pub const FILES_DIR: &str = "FIRESTEEL_FILES_DIR";
 /// Its cores.
 pub const CORES: &str = "FIRESTEEL_CORES";
 /// Its memory in MiB.
@@ -48,6 +51,10 @@ pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<
         (CORES.to_owned(), plan.cores.0.to_string()),
         (MEMORY_MIB.to_owned(), plan.memory.0.to_string()),
     ]);
+    if !plan.files.is_empty() {
+        let files = directory.with_file_name("files");
+        variables.insert(FILES_DIR.to_owned(), files.display().to_string());
+    }
     variables
 }
 
@@ -61,7 +68,9 @@ fn resource_name(resource: &str) -> String {
 /// The names of the Worker's own variables that its executors must not inherit: a Worker that runs inside
 /// another Worker's executor has that executor's addresses.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
-    std::env::vars_os().map(|(name, _)| name).filter(|name| name.to_string_lossy().starts_with(RESOURCE))
+    std::env::vars_os()
+        .map(|(name, _)| name)
+        .filter(|name| name.to_string_lossy().starts_with(RESOURCE) || name == FILES_DIR)
 }
 
 #[cfg(test)]
@@ -78,6 +87,7 @@ mod tests {
         for address in ["1", "0"] {
             plan.resources.insert("gpu-a100", address);
         }
+        plan.files.push("tool".to_owned());
         let variables = of(&plan, &WorkerId::new("worker-1"), Path::new("/srv/app-1/3"));
         let expected = [
             ("COLOUR", "red"),
@@ -85,6 +95,7 @@ mod tests {
             ("FIRESTEEL_CORES", "2"),
             ("FIRESTEEL_EXECUTOR_DIR", "/srv/app-1/3"),
             ("FIRESTEEL_EXECUTOR_ID", "3"),
+            ("FIRESTEEL_FILES_DIR", "/srv/app-1/files"),
             ("FIRESTEEL_MEMORY_MIB", "512"),
             ("FIRESTEEL_RESOURCE_GPU_A100", "0,1"),
             ("FIRESTEEL_WORKER_ID", "worker-1"),

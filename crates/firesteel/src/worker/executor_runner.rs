@@ -70,7 +70,7 @@ impl ExecutorRunner {
 }
 
 async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal>, inbox: Inbox<Event>) {
-    let executor = plan.executor.clone();
+    let (executor, files) = (plan.executor.clone(), plan.files.clone());
     let marker = Marker::of_executor(&site.worker, &executor);
     let last = match start(plan, &site).await {
         Ok((child, group)) => {
@@ -79,10 +79,14 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
             let status = wait(child, group, signals).await;
             kill_the_rest(group, marker, &site.sweeper).await;
-            Event::RunnerExited { executor, status }
+            Event::RunnerExited { executor: executor.clone(), status }
         }
-        Err(failure) => Event::RunnerFailed { executor, failure },
+        Err(failure) => Event::RunnerFailed { executor: executor.clone(), failure },
     };
+    if !files.is_empty() {
+        let unlinking = tokio::task::spawn_blocking(move || site.work.unlink_files(&executor, &files));
+        unlinking.await.expect("removing links does not panic");
+    }
     let _ = inbox.send(last).await;
 }
 
@@ -93,8 +97,13 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Proce
     let variables = environment::of(&plan, &site.worker, &directory);
 
     let header = header(&plan.command, &variables);
-    let (executor, at) = (plan.executor.clone(), Arc::clone(site));
-    let prepared = tokio::task::spawn_blocking(move || at.work.prepare(&executor, &header)).await;
+    let (executor, files, at) = (plan.executor.clone(), plan.files.clone(), Arc::clone(site));
+    let prepared = tokio::task::spawn_blocking(move || {
+        let outputs = at.work.prepare(&executor, &header)?;
+        at.work.link_files(&executor, &files)?;
+        Ok(outputs)
+    })
+    .await;
     let Outputs { stdout, stderr } = prepared.expect("preparing a directory does not panic")?;
 
     let Command { program, arguments, environment: _ } = plan.command;

@@ -18,6 +18,7 @@ pub mod capacity;
 pub mod daemon;
 pub mod environment;
 pub mod executor_runner;
+pub mod files;
 pub mod header;
 pub mod reaper;
 pub mod strays;

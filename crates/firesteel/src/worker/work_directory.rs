@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Write};
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use firesteel_core::ids::{AppId, ExecutorKey};
@@ -12,6 +13,8 @@ use firesteel_core::process::{StartFailure, StartStep};
 /// ```text
 /// <work directory>/<application>/<executor>/stdout
 ///                                           stderr
+///                                           NAME -> ../files/NAME
+///                               files/NAME
 /// ```
 ///
 /// What an executor left there stays when its application ends, so that it can be read. Source: Spark Worker,
@@ -73,6 +76,39 @@ impl WorkDirectory {
     #[must_use]
     pub fn of_executor(&self, executor: &ExecutorKey) -> PathBuf {
         self.of_app(&executor.app).join(executor.executor.to_string())
+    }
+
+    /// Where the files are that an application brings.
+    #[must_use]
+    pub fn files_of_app(&self, app: &AppId) -> PathBuf {
+        self.of_app(app).join("files")
+    }
+
+    /// Links files of the application into an executor's directory.
+    ///
+    /// # Errors
+    /// Something else has a name there, or a link cannot be made.
+    pub fn link_files(&self, executor: &ExecutorKey, names: &[String]) -> Result<(), StartFailure> {
+        let directory = self.of_executor(executor);
+        for name in names {
+            let (path, target) = (directory.join(name), Path::new("../files").join(name));
+            // A link of an earlier start is fine.
+            if fs::read_link(&path).is_ok_and(|found| found == target) {
+                continue;
+            }
+            symlink(&target, &path).map_err(|error| failure(StartStep::Files, &path, &error))?;
+        }
+        Ok(())
+    }
+
+    /// Removes the links, which will soon lead nowhere.
+    pub fn unlink_files(&self, executor: &ExecutorKey, names: &[String]) {
+        let directory = self.of_executor(executor);
+        for path in names.iter().map(|name| directory.join(name)) {
+            if path.is_symlink() {
+                let _ = fs::remove_file(path);
+            }
+        }
     }
 
     /// Makes an executor's directory and opens its files, emptied. An existing directory is fine. Source: Spark

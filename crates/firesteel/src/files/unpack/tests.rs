@@ -1,0 +1,206 @@
+use std::io::Cursor;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use tar::{Builder, Header};
+use tempfile::TempDir;
+use zip::ZipWriter;
+use zip::write::SimpleFileOptions;
+
+use super::*;
+
+/// What an entry of a tar says of itself, whether or not a library would write it.
+struct Entry {
+    name: &'static str,
+    kind: EntryType,
+    mode: u32,
+    content: Vec<u8>,
+    target: &'static str,
+}
+
+fn file(name: &'static str, mode: u32, content: &str) -> Entry {
+    Entry { name, kind: EntryType::Regular, mode, content: content.into(), target: "" }
+}
+
+fn entry(name: &'static str, kind: EntryType, target: &'static str) -> Entry {
+    Entry { name, kind, mode: 0o777, content: Vec::new(), target }
+}
+
+fn link(name: &'static str, target: &'static str) -> Entry {
+    entry(name, EntryType::Symlink, target)
+}
+
+fn tar_of(entries: &[Entry]) -> Vec<u8> {
+    let mut builder = Builder::new(Vec::new());
+    for Entry { name, kind, mode, content, target } in entries {
+        let mut header = Header::new_gnu();
+        // The library would not write names that lead out.
+        let bytes = header.as_old_mut();
+        bytes.name[..name.len()].copy_from_slice(name.as_bytes());
+        bytes.linkname[..target.len()].copy_from_slice(target.as_bytes());
+        header.set_entry_type(*kind);
+        header.set_mode(*mode);
+        header.set_size(content.len() as u64);
+        header.set_cksum();
+        builder.append(&header, &content[..]).expect("a vector takes everything");
+    }
+    builder.into_inner().expect("a vector takes everything")
+}
+
+/// Unpacks these bytes into `<scratch>/out`.
+fn unpacked(bytes: &[u8], format: ArchiveFormat) -> (TempDir, Result<PathBuf, String>) {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let archive = scratch.path().join("archive");
+    fs::write(&archive, bytes).expect("a file");
+    let out = scratch.path().join("out");
+    let done = unpack(&archive, format, &out, &CancellationToken::new());
+    (scratch, done.map(|()| out).map_err(|error| error.to_string()))
+}
+
+fn refused(entries: &[Entry]) -> String {
+    let (scratch, done) = unpacked(&tar_of(entries), ArchiveFormat::Tar);
+    let outside: Vec<_> = fs::read_dir(scratch.path()).expect("a directory").flatten().collect();
+    assert_eq!(outside.len(), 2, "something landed outside: {outside:?}");
+    done.expect_err("it must be refused")
+}
+
+fn mode_of(path: &Path) -> u32 {
+    fs::symlink_metadata(path).expect("it is there").permissions().mode() & 0o7777
+}
+
+#[test]
+fn a_tree_comes_out_as_it_was_packed_and_read_only() {
+    let entries = [
+        entry("./", EntryType::Directory, ""),
+        entry("./bin", EntryType::Directory, ""),
+        file("./bin/tool", 0o4755, "#!/bin/sh\n"),
+        file("deep/er/data", 0o600, "data"),
+        link("bin/alias", "tool"),
+        link("up", "bin/../deep"),
+        entry("again", EntryType::Link, "deep/er/data"),
+        file("twice", 0o644, "first"),
+        file("twice", 0o644, "second"),
+    ];
+    let tar = tar_of(&entries);
+    let mut packed = GzEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(&tar).expect("a vector takes everything");
+    let packed = packed.finish().expect("a vector takes everything");
+    for (bytes, format) in [(tar, ArchiveFormat::Tar), (packed, ArchiveFormat::TarGz)] {
+        let (_scratch, done) = unpacked(&bytes, format);
+        let out = done.expect("it can be unpacked");
+        let text = |name: &str| fs::read_to_string(out.join(name)).expect("it is there");
+        assert_eq!(text("bin/alias"), "#!/bin/sh\n");
+        assert_eq!((text("up/er/data"), text("again")), ("data".to_owned(), "data".to_owned()));
+        assert_eq!(text("twice"), "second");
+        assert_eq!(mode_of(&out.join("bin/tool")), 0o555, "it can be run, by whoever it is");
+        assert_eq!(mode_of(&out.join("deep/er/data")), 0o444);
+    }
+}
+
+#[test]
+fn what_leads_out_of_the_directory_is_refused() {
+    let leads_out = |name: &str| format!("{name:?} in it leads out of its directory");
+    for name in ["../evil", "/evil", "a/../../evil", "a/../b", ".."] {
+        assert_eq!(refused(&[file(name, 0o644, "evil")]), leads_out(name));
+    }
+    for target in ["/etc/passwd", "..", "../x", "a/../../x"] {
+        assert_eq!(refused(&[link("evil", target)]), leads_out("evil"));
+    }
+    assert_eq!(refused(&[entry("evil", EntryType::Link, "../archive")]), leads_out("evil"));
+    assert_eq!(refused(&[entry("evil", EntryType::Link, "/etc/passwd")]), leads_out("evil"));
+}
+
+#[test]
+fn links_do_not_lead_out_together_either() {
+    // The first link is as deep as it says, and where it leads is not.
+    let deep = [
+        entry("p/q/r", EntryType::Directory, ""),
+        link("p/q/r/root", "../../.."),
+        link("evil", "p/q/r/root/.."),
+    ];
+    assert_eq!(refused(&deep), "\"evil\" in it leads out of its directory");
+    let through = [link("a", "."), link("a/b", "..")];
+    assert_eq!(refused(&through), "\"a/b\" in it leads out of its directory");
+    // A file that is packed behind a link of that name takes its place, and is not written through it.
+    let (_scratch, done) = unpacked(&tar_of(&[link("a", "b"), file("a/c", 0o644, "c")]), ArchiveFormat::Tar);
+    assert!(done.expect_err("a directory is in the link's place").contains("cannot write"));
+}
+
+#[test]
+fn devices_and_pipes_are_refused() {
+    for kind in [EntryType::Fifo, EntryType::Char, EntryType::Block] {
+        let words = "\"evil\" in it is neither a file, nor a directory, nor a link";
+        assert_eq!(refused(&[entry("evil", kind, "")]), words);
+    }
+}
+
+#[test]
+fn an_absurd_header_is_refused_before_it_is_read() {
+    let long = Entry {
+        name: "././@LongLink",
+        kind: EntryType::GNULongName,
+        mode: 0,
+        content: vec![b'x'; 2 << 20],
+        target: "",
+    };
+    assert_eq!(refused(&[long, file("x", 0o644, "")]), "an entry of it has a header of 2097152 bytes");
+}
+
+#[test]
+fn an_archive_that_swells_beyond_reason_is_refused() {
+    let scratch = tempfile::tempdir().expect("a temporary directory");
+    let stop = CancellationToken::new();
+    let root = scratch.path().to_owned();
+    let mut small = Unpacking { root, links: Vec::new(), entries: 0, most: 10, left: 10, stop: &stop };
+    small.make_file(Path::new("a"), 0o644, &mut &b"12345678"[..]).expect("it is short");
+    let error = small.make_file(Path::new("b"), 0o644, &mut &b"123"[..]).expect_err("it is too long");
+    assert_eq!(error.to_string(), "what is in it is longer than 10 bytes, 200 times its own length");
+    stop.cancel();
+    assert!(matches!(small.admit(Path::new("c")), Err(UnpackError::Stopped)));
+}
+
+#[test]
+fn what_is_no_archive_is_refused() {
+    for format in [ArchiveFormat::Tar, ArchiveFormat::TarGz, ArchiveFormat::Zip] {
+        let (_scratch, done) = unpacked(&[b'x'; 2000], format);
+        assert!(done.expect_err("it is none").starts_with("it cannot be unpacked: "), "{format:?}");
+    }
+    let cut = &tar_of(&[file("x", 0o644, &"x".repeat(2000))])[..1000];
+    let (_scratch, done) = unpacked(cut, ArchiveFormat::Tar);
+    assert!(done.is_err(), "it was cut short");
+}
+
+#[test]
+fn zips_are_unpacked_by_the_same_rules() {
+    type Writer = ZipWriter<Cursor<Vec<u8>>>;
+    let zip = |fill: &dyn Fn(&mut Writer)| {
+        let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
+        fill(&mut writer);
+        writer.finish().expect("a vector takes everything").into_inner()
+    };
+    let plain = SimpleFileOptions::default();
+    let good = zip(&|writer| {
+        writer.add_directory("empty/", plain).expect("it is written");
+        writer.start_file("bin/tool", plain.unix_permissions(0o755)).expect("it is written");
+        writer.write_all(b"#!/bin/sh\n").expect("it is written");
+        writer.add_symlink("alias", "bin/tool", plain).expect("it is written");
+    });
+    let (_scratch, done) = unpacked(&good, ArchiveFormat::Zip);
+    let out = done.expect("it can be unpacked");
+    assert!(out.join("empty").is_dir());
+    assert_eq!(mode_of(&out.join("bin/tool")), 0o555);
+    assert_eq!(fs::read(out.join("alias")).expect("it is there"), b"#!/bin/sh\n");
+
+    for name in ["../evil", "/evil"] {
+        let bad = zip(&|writer| writer.start_file(name, plain).expect("it is written"));
+        let (scratch, done) = unpacked(&bad, ArchiveFormat::Zip);
+        // The library may write the name without what leads out.
+        if let Err(error) = done {
+            assert!(error.contains("leads out"), "{error}");
+        }
+        assert!(!scratch.path().join("evil").exists());
+    }
+    let bad = zip(&|writer| writer.add_symlink("evil", "../..", plain).expect("it is written"));
+    let (_scratch, done) = unpacked(&bad, ArchiveFormat::Zip);
+    assert_eq!(done.expect_err("it leads out"), "\"evil\" in it leads out of its directory");
+}

@@ -1,0 +1,109 @@
+//! A connection without an owner: one task asks and answers in turn, and waits for the peer.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::{Buf, BytesMut};
+use firesteel_core::address::Address;
+use firesteel_core::wire::{self, DecodeError, Hello, Role, TooLong};
+use serde::{Serialize, de::DeserializeOwned};
+use tokio::io::AsyncWriteExt;
+use tokio::sync::OwnedSemaphorePermit;
+use tokio::time::timeout;
+use tokio_util::codec::Encoder;
+
+use super::WRITE_TIMEOUT;
+use super::connection::next_frame;
+use super::dial::{self, DialError};
+use super::frame::{FrameError, Frames};
+use super::handshake::Introduced;
+
+/// A connection that a task holds by itself.
+#[derive(Debug)]
+pub struct Conversation {
+    introduced: Introduced,
+    remote: SocketAddr,
+    /// Its place among the listener's connections, if it was accepted.
+    _place: Option<OwnedSemaphorePermit>,
+}
+
+/// Why a conversation is over. A sentence about the peer, without its name.
+#[derive(Debug, thiserror::Error)]
+pub enum ConversationError {
+    /// Nothing was said in time.
+    #[error("it said nothing for {} s", patience.as_secs())]
+    Silent {
+        /// How long was waited.
+        patience: Duration,
+    },
+    /// It does not take what is sent to it.
+    #[error("it took no byte for {} s", WRITE_TIMEOUT.as_secs())]
+    Blocked,
+    /// The connection broke, or carries what is no frame.
+    #[error(transparent)]
+    Frame(#[from] FrameError),
+    /// A message cannot be read.
+    #[error(transparent)]
+    Message(#[from] DecodeError),
+    /// A message for it does not fit a frame.
+    #[error(transparent)]
+    TooLong(#[from] TooLong),
+}
+
+impl Conversation {
+    pub(super) fn new(introduced: Introduced, remote: SocketAddr, place: OwnedSemaphorePermit) -> Self {
+        Self { introduced, remote, _place: Some(place) }
+    }
+
+    /// Dials, and makes sure that the other side is what it should be.
+    ///
+    /// # Errors
+    /// Nobody answers, or somebody else.
+    pub async fn dial(address: &Address, ours: &Hello, wanted: Role) -> Result<Self, DialError> {
+        let (introduced, remote) = dial::open(address, ours, wanted).await?;
+        Ok(Self { introduced, remote, _place: None })
+    }
+
+    /// Who the peer says it is. A stranger's text: only ever logged, and escaped.
+    #[must_use]
+    pub fn name(&self) -> &str {
+        &self.introduced.hello.name
+    }
+
+    /// Where the peer's socket is.
+    #[must_use]
+    pub fn remote(&self) -> SocketAddr {
+        self.remote
+    }
+
+    /// Sends a message. Not to be dropped half way.
+    ///
+    /// # Errors
+    /// It is too long, or the peer takes nothing.
+    pub async fn send<M: Serialize>(&mut self, message: &M) -> Result<(), ConversationError> {
+        let mut bytes = BytesMut::new();
+        let body = wire::encode(message, wire::MAX_FRAME)?;
+        Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
+        while bytes.has_remaining() {
+            match timeout(WRITE_TIMEOUT, self.introduced.writer.write_buf(&mut bytes)).await {
+                Ok(Ok(_)) => {}
+                Ok(Err(error)) => return Err(FrameError::Io(error).into()),
+                Err(_) => return Err(ConversationError::Blocked),
+            }
+        }
+        Ok(())
+    }
+
+    /// The next message, `None` at the end.
+    ///
+    /// # Errors
+    /// Nothing came within `patience`, or what came is no message.
+    pub async fn receive<M: DeserializeOwned>(
+        &mut self,
+        patience: Duration,
+    ) -> Result<Option<M>, ConversationError> {
+        let frame = timeout(patience, next_frame(&mut self.introduced.reader)).await;
+        let body = frame.map_err(|_| ConversationError::Silent { patience })??;
+        Ok(body.map(|body| wire::decode(&body)).transpose()?)
+    }
+}
