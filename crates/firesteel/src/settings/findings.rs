@@ -7,10 +7,11 @@ use serde::Serialize;
 use super::key::Reader;
 use super::origin::Origin;
 use super::properties::Property;
+use super::secrets::{shown, shown_options};
 use super::sources::Loaded;
 use super::standing::Standing;
 use super::variables::{self, Environment, Role};
-use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, java_options, master};
+use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
 use crate::driver_daemon::Listen;
 
 /// Something that is set.
@@ -249,27 +250,6 @@ const BESIDE: [(&str, &str); 7] = [
     ("fairscheduler.xml", "it is about Spark's scheduler of jobs"),
 ];
 
-/// The value as it may be shown: not that of a secret.
-///
-/// Source: Spark 4.0.1, `spark.redaction.regex`.
-#[must_use]
-pub fn shown<'a>(name: &str, value: &'a str) -> &'a str {
-    let name = name.to_ascii_lowercase();
-    let is_secret =
-        ["secret", "password", "token", "accesskey", "access.key"].iter().any(|part| name.contains(part));
-    if is_secret { "*********(redacted)" } else { value }
-}
-
-/// Options as they may be shown. Those that cannot be taken apart may have a secret anywhere.
-fn shown_options(value: &str) -> String {
-    let Ok(words) = java_options::words(value) else { return "(not shown)".to_owned() };
-    let shown = words.iter().map(|word| match java_options::property(word) {
-        Some((key, value)) => format!("-D{key}={}", shown(key, value)),
-        None => word.clone(),
-    });
-    shown.collect::<Vec<_>>().join(" ")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -326,8 +306,6 @@ mod tests {
             Reader::Application,
             Audience::All,
         );
-        let options = "-Xmx1g -Dspark.authenticate.secret='h u s h'";
-        assert_eq!(shown_options(options), "-Xmx1g -Dspark.authenticate.secret=*********(redacted)");
         let values: Vec<_> = findings.iter().filter_map(|finding| finding.value.as_deref()).collect();
         assert_eq!(values, ["x", "*********(redacted)", "*********(redacted)"]);
     }

@@ -15,6 +15,7 @@ pub mod properties;
 pub mod properties_file;
 pub mod reference;
 pub mod resources;
+pub mod secrets;
 pub mod size;
 pub mod sources;
 pub mod sparks;

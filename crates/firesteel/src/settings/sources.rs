@@ -107,14 +107,14 @@ impl Sources {
             ..Loaded::default()
         };
         // Options for one kind of daemon stand behind those for all in the table, and beat them.
-        let roles: Vec<_> = variables::of(self.reader).collect();
-        for variable in roles.iter().rev().filter(|variable| variable.role == Role::Options) {
+        let variables: Vec<_> = variables::of(self.reader).collect();
+        for variable in variables.iter().rev().filter(|variable| variable.role == Role::Options) {
             loaded.add_options(variable.name, &self.environment)?;
         }
         for path in self.paths() {
             loaded.add_file(path)?;
         }
-        for variable in roles {
+        for variable in variables {
             if let Role::Property(key) = variable.role
                 && let Some(value) = self.environment.get(variable.name)
             {

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use super::findings::shown;
 use super::key::{Key, Reader};
 use super::origin::Origin;
 use super::properties::Property;
+use super::secrets::shown;
 use super::sparks::{self, Verdict};
 use super::{Properties, keys};
 

@@ -1,0 +1,148 @@
+//! `firesteel config check`: what comes of everything that is set.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use firesteel::settings::findings::{self, Audience, Finding, Outcome};
+use firesteel::settings::sources::{self, Files, Sources};
+use firesteel::settings::variables::Environment;
+use serde::Serialize;
+
+use super::{For, print_json};
+use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::table::table;
+use crate::cli::{choice, worker};
+
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Without FILE, what a daemon or application would read here and now is checked: the variables of this environment, \
+spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf, and what else lies there.
+
+  firesteel config check
+  firesteel config check /etc/spark/conf/spark-defaults.conf
+  firesteel config check --for worker --json
+
+Exit codes: 0 everything can be used, or has no effect; 2 wrong usage; 78 something would not start: a value that cannot \
+be used, a setting that asks for protection which Firesteel does not have, or a file that cannot be read.")]
+pub(super) struct Check {
+    /// Check these files of properties instead, each alone
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Ask for one reader; what others read is ignored then
+    #[arg(long = "for", value_enum, value_name = "READER")]
+    reader: Option<For>,
+    /// Print one JSON value instead of a table
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON value of `config check`.
+#[derive(Serialize)]
+struct Checked {
+    schema: u32,
+    ok: bool,
+    findings: Vec<Finding>,
+    errors: Vec<String>,
+}
+
+impl Check {
+    /// Checks, and prints what was found.
+    pub(super) fn run(self) -> Result<Exit, Failure> {
+        let audience = self.reader.map_or(Audience::All, |reader| Audience::One(reader.into()));
+        let mut checked = Checked { schema: 1, ok: true, findings: Vec::new(), errors: Vec::new() };
+        if self.files.is_empty() {
+            checked.here(audience);
+        }
+        for path in &self.files {
+            match findings::of_file(path) {
+                Some(finding) => checked.findings.push(finding),
+                None => checked.properties(Files::Named(path.clone()), &Environment::default(), audience),
+            }
+        }
+        checked.ok = checked.errors.is_empty() && !checked.findings.iter().any(|it| it.outcome.is_fatal());
+        let exit = if checked.ok { Exit::Done } else { Exit::Configuration };
+        let written = if self.json { print_json(&checked) } else { checked.print() };
+        exit::written(written).map(|_| exit)
+    }
+}
+
+impl Checked {
+    /// What would be read here and now.
+    fn here(&mut self, audience: Audience) {
+        let environment = Environment::of_this_process();
+        self.findings.extend(findings::of_variables(&environment, audience));
+        for reader in audience.readers() {
+            for flag in choice::flags(reader) {
+                let choice = choice::choose(reader, flag.name, None, &environment);
+                let wrong = match flag.name {
+                    "--cores" => worker::cores(&choice).err(),
+                    "--memory" => worker::memory(&choice).err(),
+                    "--port" => choice::port(&choice).err(),
+                    "--host" => choice::host(&choice).err(),
+                    _ => None,
+                };
+                let variable = self.findings.iter_mut().find(|it| choice.is_of(&it.name));
+                if let (Some(failure), Some(variable)) = (wrong, variable) {
+                    variable.outcome = Outcome::BadValue;
+                    failure.sentence().clone_into(&mut variable.why);
+                }
+            }
+        }
+        self.properties(Files::Defaults, &environment, audience);
+        let directory = sources::conf_directory(&environment);
+        self.findings.extend(directory.iter().flat_map(|directory| findings::of_files(directory)));
+    }
+
+    /// What comes of the properties that the readers find. One that several find is told once.
+    fn properties(&mut self, files: Files, environment: &Environment, audience: Audience) {
+        for reader in audience.readers() {
+            let (files, environment) = (files.clone(), environment.clone());
+            let (found, wrong) = match (Sources { reader, conf: Vec::new(), files, environment }).load() {
+                Ok(loaded) => {
+                    let contradiction = findings::contradiction(&loaded.properties);
+                    let wrong = contradiction.map(|error| error.to_string());
+                    (findings::of_properties(&loaded, reader, audience), wrong)
+                }
+                Err(error) => (Vec::new(), Some(error.to_string())),
+            };
+            let is_new = |it: &Finding| {
+                !self.findings.iter().any(|other| (&other.name, &other.origin) == (&it.name, &it.origin))
+            };
+            let new: Vec<Finding> = found.into_iter().filter(is_new).collect();
+            self.findings.extend(new);
+            self.errors.extend(wrong.filter(|wrong| !self.errors.contains(wrong)));
+        }
+    }
+
+    fn print(&self) -> io::Result<()> {
+        let mut stdout = io::stdout().lock();
+        if self.findings.is_empty() && self.errors.is_empty() {
+            writeln!(stdout, "nothing is set")?;
+        }
+        if !self.findings.is_empty() {
+            let mut rows: Vec<&Finding> = self.findings.iter().collect();
+            rows.sort_by_key(|finding| std::cmp::Reverse(finding.outcome));
+            let rows = rows.into_iter().map(|finding| {
+                let Finding { name, value, origin, outcome, why } = finding;
+                let name = match value {
+                    Some(value) => format!("{name}={value}"),
+                    None => name.clone(),
+                };
+                let origin = origin.as_ref().map_or("environment".to_owned(), ToString::to_string);
+                let origin = if value.is_none() && finding.origin.is_none() { String::new() } else { origin };
+                vec![outcome.words().to_owned(), name, origin, why.clone()]
+            });
+            writeln!(stdout, "{}", table(&["OUTCOME", "SETTING", "FROM", "WHY"], rows.collect()))?;
+        }
+        for error in &self.errors {
+            writeln!(stdout, "error: {error}")?;
+        }
+        let fatal =
+            self.findings.iter().filter(|finding| finding.outcome.is_fatal()).count() + self.errors.len();
+        if fatal > 0 {
+            writeln!(stdout, "nothing that reads this starts: {fatal} to mend")?;
+        }
+        stdout.flush()
+    }
+}

@@ -1,0 +1,68 @@
+//! `firesteel config`: what is set, what comes of it, and what counts.
+
+mod check;
+mod show;
+
+use std::io::{self, Write};
+
+use clap::{Args as ClapArgs, Subcommand, ValueEnum};
+use firesteel::settings::Reader;
+use serde::Serialize;
+
+use super::exit::{Exit, Failure};
+use check::Check;
+use show::Show;
+
+/// The two questions.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "  firesteel config check
+  firesteel config show --origin
+
+Exit codes: 0 done; 2 wrong usage; 78 something would not start.")]
+pub(super) struct Args {
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// Say what comes of every property and variable that is set: read, ignored, or not to be honoured
+    Check(Check),
+    /// Show every property that is read, with the value that counts
+    Show(Show),
+}
+
+/// Who reads.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum For {
+    /// A Master
+    Master,
+    /// A Worker
+    Worker,
+    /// What submits: map, shell, launch
+    Application,
+}
+
+impl From<For> for Reader {
+    fn from(reader: For) -> Self {
+        match reader {
+            For::Master => Self::Master,
+            For::Worker => Self::Worker,
+            For::Application => Self::Application,
+        }
+    }
+}
+
+/// Answers the question.
+pub(super) fn run(args: Args) -> Result<Exit, Failure> {
+    match args.question {
+        Question::Check(check) => check.run(),
+        Question::Show(show) => show.run(),
+    }
+}
+
+fn print_json(value: &impl Serialize) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    serde_json::to_writer_pretty(&mut stdout, value)?;
+    writeln!(stdout)
+}
