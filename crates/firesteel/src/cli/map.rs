@@ -99,6 +99,7 @@ is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
   find . -name '*.png' -print0 | firesteel map -0 -- convert {} {}.jpg
   firesteel map --master spark://node-1:7077 --total-executor-cores 24 --executor-cores 6 -i urls -- curl -sO
   firesteel map --pipe -- grep -c error < log
+  firesteel map --files tool.sh,data.txt --archives lib.tgz#lib -i items -- ./tool.sh {}
   printf '%s\\t%s\\n' a.log node-1 b.log node-2,node-3 | firesteel map --locality-column 2 -- gzip
 
 An item that prefers hosts (--locality, --locality-column; by the names that status shows) runs on one of them, after \
@@ -110,7 +111,8 @@ elsewhere, up to spark.task.maxFailures times in all; only the last attempt's ou
 
 The command finds in its environment: FIRESTEEL_TASK_ID, FIRESTEEL_TASK_ATTEMPT (from 0), FIRESTEEL_APP_ID, \
 FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HOST, and what its executor has: \
-FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses).
+FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses). With --files or --archives it runs in its \
+executor's directory, where ./NAME is what was brought along, and FIRESTEEL_FILES_DIR is where that is kept.
 
 Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
 be used; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
