@@ -76,6 +76,20 @@ impl Listen {
         let host = host.unwrap_or_else(|| facing(masters));
         Ok(Self { bind: Address::new(host, port), advertised })
     }
+
+    /// Binds; and the address that others are told to dial.
+    ///
+    /// # Errors
+    /// It cannot listen there.
+    pub async fn open(&self) -> Result<(Listener, Address), ListenError> {
+        let listener = Listener::bind(&self.bind).await?;
+        let port = listener.local().port();
+        let reached = match &self.advertised {
+            Some(host) => Address::new(host.clone(), port),
+            None => daemon::reachable(&self.bind.host, port),
+        };
+        Ok((listener, reached))
+    }
 }
 
 /// The address of this machine from which the first Master is reached.
@@ -303,12 +317,7 @@ pub async fn start(
     requests: EndRequests,
 ) -> Result<(Handle, mpsc::UnboundedReceiver<Report>), DriverError> {
     daemon::raise_open_files();
-    let listener = Listener::bind(&listen.bind).await?;
-    let port = listener.local().port();
-    let reached = match listen.advertised {
-        Some(host) => Address::new(host, port),
-        None => daemon::reachable(&listen.bind.host, port),
-    };
+    let (listener, reached) = listen.open().await?;
     let listener = application.files.serve_on(listener);
     let driver = Driver::new(config(application, &reached));
     let mut context = Context::new(Role::Driver, &reached.to_string(), LIMITS, Clock::start());
