@@ -257,8 +257,9 @@ fn a_driver_that_is_killed_during_a_fetch_leaves_nothing() {
     let mut driver = Daemon::spawn(&mut site.map(&["--files", "large", "--", "true", ":::", "x"]));
     let partial = || {
         let apps = entries(&site.work_dir(0));
-        let partial = apps.first()?.join("files.partial/large");
-        (fs::metadata(partial).ok()?.len() > 0).then_some(())
+        let inside = entries(apps.first()?);
+        let partial = inside.iter().find(|path| path.to_string_lossy().ends_with(".partial"))?;
+        (fs::metadata(partial.join("large")).ok()?.len() > 0).then_some(())
     };
     wait_for("the first bytes", partial);
     driver.signal(Signal::SIGKILL);
@@ -278,10 +279,31 @@ fn a_worker_that_ends_takes_its_files_with_it() {
     assert_eq!(site.workers.remove(0).terminate(), 0);
     site.workers.clear();
     let left = entries(&site.work_dir(0)).into_iter().flat_map(|app| entries(&app));
-    let left: Vec<PathBuf> = left.filter(|path| path.ends_with("files")).collect();
+    let left: Vec<PathBuf> = left.filter(|path| path.to_string_lossy().contains("/files-")).collect();
     assert_eq!(left, Vec::<PathBuf>::new());
     driver.signal(Signal::SIGINT);
     driver.wait();
+}
+
+#[test]
+fn workers_that_share_a_work_directory_do_not_share_files() {
+    let mut site = Site::start(1);
+    site.write("data", "data");
+    let cores = ["--cores", "2", "--memory", "2g"];
+    site.workers.push(Daemon::worker(&site.master, &site.work_dir(0), &cores));
+    site.master.wait_for_line(&["peer=2", "registered worker-"]);
+    fs::create_dir(site.path("began")).expect("a directory");
+    let began = site.path("began").display().to_string();
+    // Each executor waits for the other one.
+    let script = format!(
+        "touch {began}/$FIRESTEEL_EXECUTOR_ID; until [ $(ls {began} | wc -l) -ge 2 ]; do sleep 0.05; done; cat data"
+    );
+    let items = [":::", "1", "2", "3", "4"];
+    let arguments = ["--executor-cores", "2", "--files", "data", "--", "sh", "-c", &script];
+    let out = good(run(&mut site.map(&[&arguments[..], &items[..]].concat())));
+    assert_eq!(out, "data".repeat(4));
+    assert_eq!(site.fetches(), 2);
+    site.wait_until_clean();
 }
 
 #[test]

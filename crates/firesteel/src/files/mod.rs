@@ -12,9 +12,9 @@
 //! On a Worker's disk:
 //!
 //! ```text
-//! <work directory>/<application>/files/NAME             a file, read-only
-//!                                      NAME/..          what an archive had in it
-//!                                <executor>/NAME -> ../files/NAME
+//! <work directory>/<application>/files-<Worker>/NAME     a file, read-only
+//!                                               NAME/..  what an archive had in it
+//!                                <executor>/NAME -> ../files-<Worker>/NAME
 //! ```
 
 pub mod fetch;

@@ -19,6 +19,8 @@ use std::path::Path;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::worker::ExecutorPlan;
 
+use super::work_directory::files_of;
+
 /// Its application's id.
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";
 /// Its number there.
@@ -52,7 +54,7 @@ pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<
         (MEMORY_MIB.to_owned(), plan.memory.0.to_string()),
     ]);
     if !plan.files.is_empty() {
-        let files = directory.with_file_name("files");
+        let files = directory.with_file_name(files_of(worker));
         variables.insert(FILES_DIR.to_owned(), files.display().to_string());
     }
     variables
@@ -95,7 +97,7 @@ mod tests {
             ("FIRESTEEL_CORES", "2"),
             ("FIRESTEEL_EXECUTOR_DIR", "/srv/app-1/3"),
             ("FIRESTEEL_EXECUTOR_ID", "3"),
-            ("FIRESTEEL_FILES_DIR", "/srv/app-1/files"),
+            ("FIRESTEEL_FILES_DIR", "/srv/app-1/files-worker-1"),
             ("FIRESTEEL_MEMORY_MIB", "512"),
             ("FIRESTEEL_RESOURCE_GPU_A100", "0,1"),
             ("FIRESTEEL_WORKER_ID", "worker-1"),

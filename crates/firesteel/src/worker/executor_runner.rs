@@ -100,7 +100,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Proce
     let (executor, files, at) = (plan.executor.clone(), plan.files.clone(), Arc::clone(site));
     let prepared = tokio::task::spawn_blocking(move || {
         let outputs = at.work.prepare(&executor, &header)?;
-        at.work.link_files(&executor, &files)?;
+        at.work.link_files(&executor, &at.worker, &files)?;
         Ok(outputs)
     })
     .await;

@@ -133,9 +133,13 @@ struct Place {
 
 impl Place {
     fn of(site: &Site, app: &AppId) -> Self {
-        let files = site.work.files_of_app(app);
-        let partial = files.with_extension("partial");
-        let archive = files.with_extension("archive");
+        let files = site.work.files_of_app(app, &site.worker);
+        let beside = |suffix| {
+            let mut path = files.clone().into_os_string();
+            path.push(suffix);
+            PathBuf::from(path)
+        };
+        let (partial, archive) = (beside(".partial"), beside(".archive"));
         Self { app: site.work.of_app(app), files, partial, archive }
     }
 

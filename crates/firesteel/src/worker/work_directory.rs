@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use firesteel_core::ids::{AppId, ExecutorKey};
+use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
 use firesteel_core::process::{StartFailure, StartStep};
 
 /// The Worker's work directory, which exists and can be written.
@@ -13,8 +13,8 @@ use firesteel_core::process::{StartFailure, StartStep};
 /// ```text
 /// <work directory>/<application>/<executor>/stdout
 ///                                           stderr
-///                                           NAME -> ../files/NAME
-///                               files/NAME
+///                                           NAME -> ../files-<Worker>/NAME
+///                               files-<Worker>/NAME
 /// ```
 ///
 /// What an executor left there stays when its application ends, so that it can be read. Source: Spark Worker,
@@ -78,20 +78,27 @@ impl WorkDirectory {
         self.of_app(&executor.app).join(executor.executor.to_string())
     }
 
-    /// Where the files are that an application brings.
+    /// Where the files are that an application brings. Several Workers may have one work directory; each fetches for
+    /// itself.
     #[must_use]
-    pub fn files_of_app(&self, app: &AppId) -> PathBuf {
-        self.of_app(app).join("files")
+    pub fn files_of_app(&self, app: &AppId, worker: &WorkerId) -> PathBuf {
+        self.of_app(app).join(files_of(worker))
     }
 
     /// Links files of the application into an executor's directory.
     ///
     /// # Errors
     /// Something else has a name there, or a link cannot be made.
-    pub fn link_files(&self, executor: &ExecutorKey, names: &[String]) -> Result<(), StartFailure> {
+    pub fn link_files(
+        &self,
+        executor: &ExecutorKey,
+        worker: &WorkerId,
+        names: &[String],
+    ) -> Result<(), StartFailure> {
         let directory = self.of_executor(executor);
+        let files = Path::new("..").join(files_of(worker));
         for name in names {
-            let (path, target) = (directory.join(name), Path::new("../files").join(name));
+            let (path, target) = (directory.join(name), files.join(name));
             // A link of an earlier start is fine.
             if fs::read_link(&path).is_ok_and(|found| found == target) {
                 continue;
@@ -130,6 +137,12 @@ impl WorkDirectory {
             .map_err(|error| failure(StartStep::Output, &directory.join("stderr"), &error))?;
         Ok(Outputs { stdout, stderr })
     }
+}
+
+/// The name of a Worker's directory for an application's files.
+#[must_use]
+pub fn files_of(worker: &WorkerId) -> String {
+    format!("files-{worker}")
 }
 
 /// A failure with the path in front of the operating system's words.
