@@ -291,7 +291,7 @@ fn workers_that_share_a_work_directory_do_not_share_files() {
     site.write("data", "data");
     let cores = ["--cores", "2", "--memory", "2g"];
     site.workers.push(Daemon::worker(&site.master, &site.work_dir(0), &cores));
-    site.master.wait_for_line(&["peer=2", "registered worker-"]);
+    site.workers[1].wait_for_line(&["registered with"]);
     fs::create_dir(site.path("began")).expect("a directory");
     let began = site.path("began").display().to_string();
     // Each executor waits for the other one.
