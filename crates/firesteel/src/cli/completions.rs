@@ -112,9 +112,12 @@ fn applications(view: &MasterView) -> Vec<Named> {
     all.map(|application| (application.id.to_string(), application.name.clone())).collect()
 }
 
-/// Those of the application that the line names already, or else of all.
 fn executors(view: &MasterView) -> Vec<Named> {
-    let words: Vec<String> = std::env::args().collect();
+    executors_of(view, &std::env::args().collect::<Vec<_>>())
+}
+
+/// Those of the application that one of the words names, or else of all.
+fn executors_of(view: &MasterView, words: &[String]) -> Vec<Named> {
     let all = || view.applications.iter().chain(&view.completed);
     let is_named = |id: &str| words.iter().any(|word| word == id);
     let any_named = all().any(|application| is_named(&application.id.to_string()));
@@ -144,5 +147,77 @@ fn ask() -> Option<MasterView> {
         async { tokio::time::timeout(PATIENCE, cluster.ask(&ClientToMaster::RequestMasterState)).await };
     match super::block_on(asking).ok()?.ok()?.ok()? {
         MasterToClient::MasterStateResponse(view) => Some(view),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use firesteel_core::Timestamp;
+    use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+    use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorState, ExecutorView};
+    use firesteel_placement::{Cores, MiB, Resources};
+
+    fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
+        let executor = |number: &u32| ExecutorView {
+            id: ExecutorId(*number),
+            worker: WorkerId::new("worker-1"),
+            profile: ProfileId::DEFAULT,
+            cores: Cores(1),
+            memory: MiB(1),
+            resources: Resources::default(),
+            state: ExecutorState::Running,
+            host: "h".to_owned(),
+            port: 1,
+            directory: String::new(),
+            launched: Timestamp::default(),
+            started: None,
+            ended: None,
+        };
+        ApplicationView {
+            id: AppId::new(id),
+            name: name.to_owned(),
+            user: "ann".to_owned(),
+            state: ApplicationState::Running,
+            end: None,
+            submitted: Timestamp::default(),
+            ended: None,
+            max_cores: None,
+            cores_granted: Cores(1),
+            memory_per_executor: MiB(1),
+            executors: executors.iter().map(executor).collect(),
+        }
+    }
+
+    fn view() -> MasterView {
+        MasterView {
+            url: "spark://h:1".to_owned(),
+            workers: Vec::new(),
+            applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
+            completed: vec![application("app-0", "old", &[])],
+        }
+    }
+
+    fn words(named: Vec<Named>) -> Vec<String> {
+        named.into_iter().map(|(word, _)| word).collect()
+    }
+
+    #[test]
+    fn applications_are_offered_with_their_names_if_they_fit() {
+        assert_eq!(words(applications(&view())), ["app-1", "app-2", "app-0"]);
+        let offered = begins(applications(&view()), OsStr::new("app-2"));
+        let [only] = &offered[..] else { panic!("{offered:?}") };
+        assert_eq!(only.get_value(), "app-2");
+        assert_eq!(only.get_help().map(ToString::to_string).as_deref(), Some("logs"));
+    }
+
+    #[test]
+    fn executors_are_those_of_the_application_on_the_line() {
+        let of = |line: &str| {
+            let line: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            words(executors_of(&view(), &line))
+        };
+        assert_eq!(of("firesteel logs app-1"), ["0", "2"]);
+        assert_eq!(of("firesteel logs"), ["0", "1", "2"]);
     }
 }
