@@ -44,7 +44,7 @@ async fn a_cluster_is_there_when_it_is_said_to_be_and_leaves_nothing() {
     assert!(pids.iter().all(|pid| processes::is_alive(*pid)));
     let question = ClientToMaster::RequestMasterState;
     let answer = net::call(cluster.master(), Role::Master, "a test", &question).await;
-    let MasterToClient::MasterStateResponse(view) = answer.expect("the Master answers");
+    let Ok(MasterToClient::MasterStateResponse(view)) = answer else { panic!("{answer:?}") };
     let sizes: Vec<_> = view.workers.iter().map(|worker| (worker.cores, worker.memory)).collect();
     assert_eq!(sizes, [(Cores(5), MiB(2048)); 3]);
 

@@ -9,6 +9,7 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, 
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::wire::{self, Hello, Role};
+use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, shortfall,
 };
@@ -205,6 +206,7 @@ fn drivers(record: &mut Record) {
             failures: 10,
             last: ExecutorState::Running,
         }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by: "ann@host".to_owned() }),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason: "why".to_owned() }),
         MasterToDriver::ExecutorsRequested { accepted: true },
         MasterToDriver::ExecutorsKilled { accepted: false },
@@ -294,6 +296,11 @@ fn fetches(record: &mut Record) {
 
 fn clients(record: &mut Record) {
     record.add("client-to-master", &ClientToMaster::RequestMasterState);
+    let question =
+        ClientToMaster::RequestApplication { app: "app-1".to_owned(), executors_from: ExecutorId(300) };
+    record.add("client-to-master", &question);
+    let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".to_owned() };
+    record.add("client-to-master", &order);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
     let executor = ExecutorView {
         id: ExecutorId(3),
@@ -321,8 +328,12 @@ fn clients(record: &mut Record) {
         max_cores: Some(Cores(4)),
         cores_granted: Cores(2),
         memory_per_executor: MiB(512),
+        executors_live: 1,
+        executors_ended: 3,
+        executors_forgotten: 2,
         executors: vec![executor],
     };
+    answers(record, &application);
     let worker = WorkerView {
         id: WorkerId::new("worker-1"),
         host: "host".to_owned(),
@@ -338,9 +349,11 @@ fn clients(record: &mut Record) {
     };
     let view = MasterView {
         url: "spark://m:7077".to_owned(),
+        now: Timestamp::from_millis(1_795_209_755_045),
         workers: vec![worker],
         applications: Vec::new(),
         completed: vec![application],
+        left_out: LeftOut { workers: 1, applications: 2, executors: 300, completed: 4 },
     };
     record.add("master-to-client", &MasterToClient::MasterStateResponse(view));
     let running = RunningExecutor {
@@ -358,6 +371,70 @@ fn clients(record: &mut Record) {
         executors: vec![running],
     };
     record.add("worker-to-client", &WorkerToClient::WorkerStateResponse(view));
+}
+
+fn answers(record: &mut Record, application: &ApplicationView) {
+    let apps = vec![key().app];
+    let (profile, shortfall) = shortfalls().remove(0);
+    let advice = [
+        Change::ExecutorCores(Cores(2)),
+        Change::ExecutorMemory(MiB(512)),
+        Change::ExecutorCoresAndMemory(Cores(2), MiB(512)),
+        Change::MoreCores(Cores(8)),
+        Change::ExecutorLimit(3),
+    ];
+    let profile = ProfileView {
+        id: profile,
+        size: ExecutorSize::Fixed(Cores(4)),
+        memory: MiB(1024),
+        resources: ResourceAmounts::from([("gpu".to_owned(), 1)]),
+        limit: ExecutorLimit::AtMost(2),
+        held: 1,
+        large_enough: 3,
+        with_room: 0,
+        shortfall: Some(shortfall),
+        advice: advice.map(|change| Advice { change, executors: 1, cores: Cores(2) }).to_vec(),
+    };
+    let holder = Holder { app: AppId::new("app-2"), name: "other".to_owned(), cores: Cores(6), executors: 2 };
+    let cluster = ClusterView {
+        workers: 3,
+        cores: Cores(24),
+        cores_free: Cores(1),
+        memory: MiB(4096),
+        memory_free: MiB(512),
+    };
+    let standing = Standing {
+        profiles: vec![profile],
+        failures: 2,
+        relaunch_at: Some(Timestamp::from_millis(1_795_209_755_046)),
+        ahead: 1,
+        cluster,
+        holders: vec![holder],
+        more_holders: 0,
+    };
+    let detail = ApplicationDetail {
+        now: Timestamp::from_millis(1_795_209_755_045),
+        master: "spark://m:7077".to_owned(),
+        application: application.clone(),
+        next_executor: Some(ExecutorId(4)),
+        standing: Some(standing),
+    };
+    for answer in [
+        ApplicationAnswer::Known(Box::new(detail)),
+        ApplicationAnswer::Unknown,
+        ApplicationAnswer::Ambiguous { apps: apps.clone() },
+    ] {
+        record.add("master-to-client", &MasterToClient::ApplicationResponse(answer));
+    }
+    let ended = Timestamp::from_millis(1_795_209_755_043);
+    for answer in [
+        KillAnswer::Killed { app: key().app, executors: 2, cores: Cores(8) },
+        KillAnswer::Over { app: key().app, state: ApplicationState::Killed, ended },
+        KillAnswer::Unknown,
+        KillAnswer::Ambiguous { apps },
+    ] {
+        record.add("master-to-client", &MasterToClient::KillApplicationResponse(answer));
+    }
 }
 
 #[test]

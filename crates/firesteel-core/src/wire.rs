@@ -143,6 +143,13 @@ pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong>
     Ok(body.into())
 }
 
+/// How many bytes a message or a part of one takes in the body of a frame.
+#[must_use]
+pub fn length<M: Serialize>(message: &M) -> usize {
+    postcard::experimental::serialized_size(message)
+        .expect("our messages have no type that postcard cannot write")
+}
+
 /// The message in the body of a frame.
 ///
 /// # Errors

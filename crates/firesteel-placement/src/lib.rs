@@ -28,6 +28,7 @@
 //! answers. Every function is total. Amounts that make no sense (executors without cores, negative free
 //! amounts) place nothing; they never panic, divide by zero or wrap.
 
+pub mod advice;
 mod assign;
 mod demand;
 pub mod locality;

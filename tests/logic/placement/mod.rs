@@ -1,5 +1,6 @@
 //! The allocation core against Spark's recorded decisions, against tables, and against a slow reference.
 
+mod advice;
 mod case;
 mod golden;
 mod locality;

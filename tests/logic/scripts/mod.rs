@@ -96,5 +96,7 @@ scripts! {
     turns
     leavers
     history
+    one_application
+    killed
     refusals
 }

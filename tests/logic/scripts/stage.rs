@@ -81,6 +81,8 @@ impl Stage {
             }
             "advance" => self.advance(millis(words.name(0))),
             "state" => self.ask(),
+            "ask" => self.ask_for(&words),
+            "kill-app" => self.kill_application(&words),
             other => panic!("no command is called {other:?}"),
         }
     }
@@ -208,9 +210,23 @@ impl Stage {
 
     /// A status client asks for the tables.
     fn ask(&mut self) -> Vec<String> {
+        self.client_says(ClientToMaster::RequestMasterState)
+    }
+
+    fn ask_for(&mut self, words: &Words<'_>) -> Vec<String> {
+        let app = self.names.app(words.name(0)).to_string();
+        self.client_says(ClientToMaster::RequestApplication { app, executors_from: ExecutorId(0) })
+    }
+
+    fn kill_application(&mut self, words: &Words<'_>) -> Vec<String> {
+        let app = self.names.app(words.name(0)).to_string();
+        let by = words.setting("by").unwrap_or("somebody").to_owned();
+        self.client_says(ClientToMaster::KillApplication { app, by })
+    }
+
+    fn client_says(&mut self, message: ClientToMaster) -> Vec<String> {
         let peer = self.new_peer("client");
-        let message = Inbound::Client(ClientToMaster::RequestMasterState);
-        self.apply(Event::Received { peer, message })
+        self.apply(Event::Received { peer, message: Inbound::Client(message) })
     }
 
     fn worker_says(&mut self, peer: PeerId, message: WorkerToMaster) -> Vec<String> {

@@ -6,7 +6,8 @@ use std::fmt::Write as _;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use firesteel_core::master::{Effect, Note, Outbound};
 use firesteel_core::messages::{
-    ApplicationView, MasterToClient, MasterToDriver, MasterToWorker, MasterView, WorkerView,
+    ApplicationAnswer, ApplicationView, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
+    MasterView, ProfileView, Standing, WorkerView,
 };
 use firesteel_placement::Resources;
 
@@ -48,6 +49,13 @@ impl Names {
             Effect::Send { message: Outbound::Client(MasterToClient::MasterStateResponse(view)), .. } => {
                 self.view(view)
             }
+            Effect::Send {
+                message: Outbound::Client(MasterToClient::ApplicationResponse(answer)), ..
+            } => self.detail(answer),
+            Effect::Send {
+                message: Outbound::Client(MasterToClient::KillApplicationResponse(answer)),
+                ..
+            } => vec![killed(answer)],
             Effect::Send { peer, message: Outbound::Worker(message) } => {
                 vec![format!("{} <- {}", self.peers[peer], worker_message(message))]
             }
@@ -88,6 +96,33 @@ impl Names {
         workers.chain(apps).chain(ended).collect()
     }
 
+    /// One application: its line, and one for each profile.
+    fn detail(&self, answer: &ApplicationAnswer) -> Vec<String> {
+        let detail = match answer {
+            ApplicationAnswer::Known(detail) => detail,
+            ApplicationAnswer::Unknown => return vec!["no such application".to_owned()],
+            ApplicationAnswer::Ambiguous { apps } => return vec![format!("several: {apps:?}")],
+        };
+        let mut lines = vec![self.application(&detail.application)];
+        let Some(standing) = &detail.standing else { return lines };
+        lines.extend(standing.profiles.iter().map(profile));
+        let Standing { ahead, cluster, holders, failures, relaunch_at, .. } = standing;
+        let holders: Vec<String> =
+            holders.iter().map(|holder| format!("{} {} cores", holder.app, holder.cores.0)).collect();
+        lines.push(format!(
+            "{ahead} ahead; {} of {} cores free on {} workers; others: {}",
+            cluster.cores_free.0,
+            cluster.cores.0,
+            cluster.workers,
+            if holders.is_empty() { "none".to_owned() } else { holders.join(", ") }
+        ));
+        if let Some(time) = relaunch_at {
+            let millis = time.since(detail.now).as_millis();
+            lines.push(format!("{failures} failures in a row, next launch in {millis} ms"));
+        }
+        lines
+    }
+
     fn application(&self, app: &ApplicationView) -> String {
         let name = self.apps.get(&app.id).map_or(app.id.as_str(), String::as_str);
         let mut line = format!("{name}: {:?}, holds {} cores", app.state, app.cores_granted.0);
@@ -101,11 +136,35 @@ impl Names {
         for executor in live {
             let _ = write!(line, "; {} {} on {}", executor.id, executor.state.name(), executor.worker);
         }
-        let ended = app.executors.iter().filter(|executor| executor.state.is_finished()).count();
+        let ended = app.executors_ended;
         if ended > 0 {
             let _ = write!(line, "; {ended} ended");
         }
         line
+    }
+}
+
+fn profile(profile: &ProfileView) -> String {
+    let ProfileView { id, held, large_enough, with_room, shortfall, advice, .. } = profile;
+    let why = shortfall.as_ref().map(|it| format!(": {it}")).unwrap_or_default();
+    let advice: Vec<String> = advice
+        .iter()
+        .map(|it| format!("; {:?} would bring {} with {} cores", it.change, it.executors, it.cores.0))
+        .collect();
+    format!(
+        "profile {id}: holds {held}, {large_enough} workers large enough, {with_room} with room{why}{}",
+        advice.concat()
+    )
+}
+
+fn killed(answer: &KillAnswer) -> String {
+    match answer {
+        KillAnswer::Killed { app, executors, cores } => {
+            format!("killed {app}: {executors} executors, {} cores", cores.0)
+        }
+        KillAnswer::Over { app, state, .. } => format!("{app} was over: {state:?}"),
+        KillAnswer::Unknown => "no such application".to_owned(),
+        KillAnswer::Ambiguous { apps } => format!("several: {apps:?}"),
     }
 }
 

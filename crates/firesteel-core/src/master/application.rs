@@ -144,6 +144,11 @@ impl Application {
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
     }
 
+    /// Whether its own bounds allow it more than it holds.
+    pub(super) fn may_have_more(&self) -> bool {
+        self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
+    }
+
     /// What it asks for now under that profile.
     pub(super) fn demand(&self, profile: &Profile) -> Demand {
         Demand {

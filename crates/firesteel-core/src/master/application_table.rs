@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use super::application::Application;
-use crate::ids::{AppId, PeerId};
-use crate::messages::ApplicationView;
+use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
 use crate::time::Timestamp;
 
 /// The applications: live ones in the order in which they registered, and the latest that ended.
@@ -16,8 +16,24 @@ pub(super) struct ApplicationTable {
     by_peer: BTreeMap<PeerId, AppId>,
     /// Applications that may not be given executors yet, by the time when they may.
     held: BTreeSet<(Timestamp, AppId)>,
-    completed: VecDeque<ApplicationView>,
+    completed: VecDeque<Ended>,
     next_sequence: u64,
+}
+
+/// An application that ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    /// The application without its executors.
+    pub(super) row: ApplicationView,
+    /// Its executors that are remembered, by number.
+    pub(super) executors: Vec<ExecutorView>,
+}
+
+impl Ended {
+    /// A copy with its executors.
+    pub(super) fn view(&self) -> ApplicationView {
+        ApplicationView { executors: self.executors.clone(), ..self.row.clone() }
+    }
 }
 
 impl ApplicationTable {
@@ -49,7 +65,7 @@ impl ApplicationTable {
     /// Remembers an application that ended. A full history loses its oldest tenth.
     ///
     /// Source: Spark Master, 4.0.1.
-    pub(super) fn retire(&mut self, ended: ApplicationView, limit: usize) {
+    pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
         if self.completed.len() >= limit {
             let dropped = (limit / 10).max(1).min(self.completed.len());
             self.completed.drain(..dropped);
@@ -111,8 +127,38 @@ impl ApplicationTable {
     }
 
     /// The latest that ended, the last one last.
-    pub(super) fn completed(&self) -> impl Iterator<Item = &ApplicationView> {
+    pub(super) fn completed(&self) -> impl DoubleEndedIterator<Item = &Ended> {
         self.completed.iter()
+    }
+
+    /// One that ended.
+    pub(super) fn completed_one(&self, id: &AppId) -> Option<&Ended> {
+        self.completed.iter().rev().find(|ended| ended.row.id == *id)
+    }
+
+    /// An executor's process has ended that was taken back before, with its application or without: whoever
+    /// looks at the history wants to know how.
+    pub(super) fn learn_end(
+        &mut self,
+        now: Timestamp,
+        worker: &WorkerId,
+        executor: &ExecutorKey,
+        end: &ExecutorState,
+    ) {
+        let Some(status) = end.exit_status() else { return };
+        let ended = match self.rows.get_mut(&executor.app) {
+            Some(app) => app.ended.make_contiguous(),
+            None => match self.completed.iter_mut().rev().find(|ended| ended.row.id == executor.app) {
+                Some(ended) => &mut ended.executors[..],
+                None => return,
+            },
+        };
+        let known =
+            ended.iter_mut().rev().find(|view| view.id == executor.executor && view.worker == *worker);
+        if let Some(view) = known.filter(|view| view.state == ExecutorState::Killed(None)) {
+            view.state = ExecutorState::Killed(Some(status));
+            view.ended = Some(now);
+        }
     }
 
     /// Whether the indexes name the same applications as the rows.

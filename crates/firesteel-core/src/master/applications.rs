@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::Application;
+use super::application_table::Ended;
 use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
@@ -12,6 +13,9 @@ use crate::messages::{
     MasterToDriver, MasterToWorker, ResourceProfile,
 };
 use crate::time::Timestamp;
+
+/// The longest name of an application or its user, in bytes: every status has them.
+const LONGEST_NAME: usize = 4096;
 
 impl Master {
     /// A driver brings an application.
@@ -146,13 +150,15 @@ impl Master {
         }
         self.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         let (state, words) = ended(&end);
-        let view = self.view_of(&application);
-        let view = ApplicationView { state, end: words, ended: Some(now), ..view };
-        self.applications.retire(view, self.config.retained_applications);
+        let ApplicationView { executors, .. } = self.view_of(&application);
+        let row = ApplicationView { state, end: words, ended: Some(now), ..self.row_of(&application) };
+        self.applications.retire(Ended { row, executors }, self.config.retained_applications);
         match end {
             ApplicationEnd::DriverLost => {}
             ApplicationEnd::Finished => self.see_off(app.clone(), application.peer, executors),
-            ApplicationEnd::ExecutorsFailed { .. } | ApplicationEnd::Refused { .. } => {
+            ApplicationEnd::ExecutorsFailed { .. }
+            | ApplicationEnd::Killed { .. }
+            | ApplicationEnd::Refused { .. } => {
                 self.tell_driver(application.peer, MasterToDriver::ApplicationRemoved(end));
                 self.see_off(app.clone(), application.peer, executors);
             }
@@ -176,6 +182,7 @@ impl Master {
 fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
     match end {
         ApplicationEnd::Finished => (ApplicationState::Finished, None),
+        ApplicationEnd::Killed { .. } => (ApplicationState::Killed, Some(end.to_string())),
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::Refused { .. } => (ApplicationState::Failed, Some(end.to_string())),
@@ -183,6 +190,9 @@ fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
 }
 
 fn check_description(description: &ApplicationDescription) -> Result<(), String> {
+    if description.name.len().max(description.user.len()) > LONGEST_NAME {
+        return Err(format!("the names of an application and its user have at most {LONGEST_NAME} bytes"));
+    }
     let unsound = |max: &Cores| !(1..=ResourceProfile::MOST).contains(&max.0);
     if let Some(max) = description.max_cores.filter(unsound) {
         return Err(format!("an application cannot have at most {max} cores"));

@@ -77,6 +77,7 @@ impl Master {
         // Its end is usual after a kill and after the end of its application, which forget it at once.
         let executor = report.executor;
         if report.state.is_finished() {
+            self.applications.learn_end(now, &worker, &executor, &report.state);
             self.see_gone(&worker, &executor, &report.state);
             self.tell_worker(peer, MasterToWorker::ExecutorEndNoted { executor });
         } else {

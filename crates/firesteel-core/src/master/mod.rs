@@ -11,6 +11,7 @@ mod application_table;
 mod applications;
 mod capacity;
 mod check;
+mod clients;
 mod config;
 mod effect;
 mod event;
@@ -39,9 +40,7 @@ pub use snapshot::{
 
 use crate::ids::PeerId;
 use crate::machine::{Machine, Violation};
-use crate::messages::{
-    ClientToMaster, DriverToMaster, MasterToClient, MasterToDriver, MasterToWorker, WorkerToMaster,
-};
+use crate::messages::{DriverToMaster, MasterToDriver, MasterToWorker, WorkerToMaster};
 use crate::time::Timestamp;
 
 /// The Master.
@@ -52,6 +51,8 @@ pub struct Master {
     applications: ApplicationTable,
     leavers: Leavers,
     pass: Pass,
+    /// When the latest event happened.
+    now: Timestamp,
     /// What the event at hand has led to so far.
     effects: Vec<Effect>,
 }
@@ -82,6 +83,7 @@ impl Master {
             applications: ApplicationTable::default(),
             leavers: Leavers::default(),
             pass: Pass::NotDue,
+            now: Timestamp::default(),
             effects: Vec::new(),
         }
     }
@@ -110,14 +112,6 @@ impl Master {
             }
             DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
         }
-    }
-
-    fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
-        self.workers.forget_dead(now);
-        let answer = match message {
-            ClientToMaster::RequestMasterState => MasterToClient::MasterStateResponse(self.view()),
-        };
-        self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
 
     fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
@@ -155,6 +149,7 @@ impl Machine for Master {
     type Reason = Reason;
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        self.now = now;
         match event {
             Event::Received { peer, message: Inbound::Worker(message) } => {
                 self.on_worker_message(now, peer, message);

@@ -10,6 +10,8 @@ use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::messages::*;
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
+mod clients;
+
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 const DRIVER: PeerId = PeerId(100);
 

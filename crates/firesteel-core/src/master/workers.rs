@@ -106,6 +106,7 @@ impl Master {
         if known {
             self.update_executor(now, peer, report);
         } else if report.state.is_finished() {
+            self.applications.learn_end(now, worker, &report.executor, &report.state);
             self.see_gone(worker, &report.executor, &report.state);
         } else {
             self.note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });

@@ -3,7 +3,7 @@
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::ExecutorState;
+use super::{ApplicationAnswer, ExecutorState, KillAnswer};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
@@ -12,6 +12,21 @@ use crate::time::Timestamp;
 pub enum ClientToMaster {
     /// Everything that a status page shows.
     RequestMasterState,
+    /// One application, live or ended, with its executors.
+    RequestApplication {
+        /// Its id, or its name if exactly one live application has it.
+        app: String,
+        /// Executors with smaller numbers are left out: an answer has no more of them than fit a frame, and says
+        /// where to ask on.
+        executors_from: ExecutorId,
+    },
+    /// Ends an application.
+    KillApplication {
+        /// Its id, or its name if exactly one live application has it.
+        app: String,
+        /// Who wants it, for people: `ann@host`.
+        by: String,
+    },
 }
 
 /// What a Master answers a status client.
@@ -19,6 +34,10 @@ pub enum ClientToMaster {
 pub enum MasterToClient {
     /// The state when the request was handled.
     MasterStateResponse(MasterView),
+    /// The application when the request was handled.
+    ApplicationResponse(ApplicationAnswer),
+    /// What became of the wish to end it.
+    KillApplicationResponse(KillAnswer),
 }
 
 /// What a status client asks a Worker.
@@ -40,12 +59,29 @@ pub enum WorkerToClient {
 pub struct MasterView {
     /// `spark://host:port`.
     pub url: String,
+    /// The Master's time.
+    pub now: Timestamp,
     /// Living Workers by id, then the dead ones that are still remembered.
     pub workers: Vec<WorkerView>,
     /// Live applications in the order in which they registered.
     pub applications: Vec<ApplicationView>,
     /// Ended applications, the latest last.
     pub completed: Vec<ApplicationView>,
+    /// What did not fit the answer.
+    pub left_out: LeftOut,
+}
+
+/// How many rows did not fit an answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LeftOut {
+    /// Workers.
+    pub workers: u64,
+    /// Live applications.
+    pub applications: u64,
+    /// Executors of the live applications that are shown.
+    pub executors: u64,
+    /// Ended applications.
+    pub completed: u64,
 }
 
 /// A Worker, as its Master sees it.
@@ -108,7 +144,14 @@ pub struct ApplicationView {
     pub cores_granted: Cores,
     /// Memory of one executor of the default profile.
     pub memory_per_executor: MiB,
-    /// Its executors, by number.
+    /// How many of its executors have not ended.
+    pub executors_live: u64,
+    /// How many have.
+    pub executors_ended: u64,
+    /// How many of those are remembered no longer.
+    pub executors_forgotten: u64,
+    /// Its executors, by number. In a Master's state only those that have not ended; of one application by
+    /// itself all that are remembered.
     pub executors: Vec<ExecutorView>,
 }
 
@@ -124,6 +167,8 @@ pub enum ApplicationState {
     Finished,
     /// It ended otherwise.
     Failed,
+    /// Somebody else ended it.
+    Killed,
 }
 
 /// An executor, as its Master sees it.

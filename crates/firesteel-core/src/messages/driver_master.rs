@@ -247,6 +247,11 @@ pub enum ApplicationEnd {
         /// How the last one ended.
         last: ExecutorState,
     },
+    /// Somebody who is not its driver ended it.
+    Killed {
+        /// Who, for people: `ann@host`.
+        by: String,
+    },
     /// The description cannot be used.
     Refused {
         /// What is wrong with it.
@@ -262,6 +267,7 @@ impl fmt::Display for ApplicationEnd {
             Self::ExecutorsFailed { failures, last } => {
                 write!(f, "{failures} executors failed in a row, the last with {last}")
             }
+            Self::Killed { by } => write!(f, "it was killed by {by}"),
             Self::Refused { reason } => write!(f, "refused: {reason}"),
         }
     }

@@ -3,6 +3,7 @@
 //! The order of fields and variants is the protocol (see [`crate::wire`]): new ones go to the end, and a change
 //! of any other kind raises [`crate::wire::VERSION`].
 
+mod application;
 mod client;
 mod driver_executor;
 mod driver_master;
@@ -10,8 +11,12 @@ mod executor;
 mod files;
 mod worker_master;
 
+pub use application::{
+    ApplicationAnswer, ApplicationDetail, ClusterView, Holder, KillAnswer, MOST_HOLDERS, ProfileView,
+    Standing,
+};
 pub use client::{
-    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, MasterToClient,
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, LeftOut, MasterToClient,
     MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
 pub use driver_executor::{

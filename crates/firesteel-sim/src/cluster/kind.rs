@@ -46,8 +46,9 @@ kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplicati
     KillExecutors RequestShortfall);
 kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated WorkerRemoved
     ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
-kinds!("ClientToMaster", ClientToMaster: RequestMasterState);
-kinds!("MasterToClient", MasterToClient: MasterStateResponse);
+kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication);
+kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
+    KillApplicationResponse);
 kinds!("ClientToWorker", ClientToWorker: RequestWorkerState);
 kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse);
 kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput);
@@ -56,7 +57,7 @@ kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutor
 
 kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
 kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost);
-kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Refused);
+kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed Refused);
 kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
 kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken Stopping);
 kinds!("TaskState", TaskState: Running Ended);

@@ -6,8 +6,8 @@ use std::time::Duration;
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorToDriver, MasterToDriver, MasterToWorker,
-    TaskState, WorkerToMaster,
+    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorToDriver, MasterToDriver,
+    MasterToWorker, TaskState, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, master, worker};
 
@@ -41,6 +41,8 @@ pub enum Sabotage {
     DropExecutorAdded,
     /// The Master does not answer a Worker's registration.
     DropRegisteredWorker,
+    /// The Master does not tell a driver that somebody killed its application.
+    DropKilled,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker keeps an executor's end to itself, and forgets it.
@@ -101,7 +103,7 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles ForgetUnregister DoubleLaunchTask
+    DropKilled RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput
     LeaveTasks DropExit);
@@ -120,6 +122,7 @@ impl Sabotage {
         Self::OneCoreTooMany,
         Self::DropExecutorAdded,
         Self::DropRegisteredWorker,
+        Self::DropKilled,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,
@@ -302,6 +305,12 @@ impl Saboteur {
                 Fate::Doubled
             }
             (Sabotage::DropKillExecutor, master::Outbound::Worker(MasterToWorker::KillExecutor { .. }))
+            | (
+                Sabotage::DropKilled,
+                master::Outbound::Driver(MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed {
+                    ..
+                })),
+            )
             | (Sabotage::DropExecutorAdded, master::Outbound::Driver(MasterToDriver::ExecutorAdded { .. }))
             | (
                 Sabotage::DropRegisteredWorker,

@@ -38,7 +38,7 @@ impl World {
             },
             StrangerRole::Client => match self.listener(node) {
                 Some(Body::Worker(_)) => Message::ClientToWorker(ClientToWorker::RequestWorkerState),
-                _ => Message::ClientToMaster(ClientToMaster::RequestMasterState),
+                _ => Message::ClientToMaster(self.odd_question()),
             },
         };
         self.send(node, PeerId(0), message);
@@ -56,6 +56,20 @@ impl World {
         let link = self.link_of(stranger, PeerId(0))?;
         let end = self.links[link.0].end(Side::Listener);
         Some(&self.node(end.node).body)
+    }
+
+    /// Asks for everything, or for an application, or ends one, by its id or its name.
+    fn odd_question(&mut self) -> ClientToMaster {
+        let kind = self.dice.below(8);
+        let app = match self.dice.below(4) {
+            0 => format!("app {}", self.dice.below(4)),
+            _ => self.odd_app().to_string(),
+        };
+        match kind {
+            0 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
+            1..=3 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
+            _ => ClientToMaster::RequestMasterState,
+        }
     }
 
     fn odd_worker_message(&mut self) -> WorkerToMaster {

@@ -194,7 +194,9 @@ impl LocalCluster {
             let asked = net::call(&self.address, Role::Master, "local cluster", &question);
             let unregistered = LocalClusterError::Unregistered { alive, wanted: options.spec.workers };
             let Ok(answer) = timeout_at(deadline, asked).await else { return Err(unregistered) };
-            let MasterToClient::MasterStateResponse(view) = answer?;
+            let MasterToClient::MasterStateResponse(view) = answer? else {
+                return Err(CallError::OtherAnswer { address: self.address.clone() }.into());
+            };
             alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive).count();
             sleep(Duration::from_millis(10)).await;
         }

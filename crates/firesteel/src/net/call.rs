@@ -46,6 +46,12 @@ pub enum CallError {
         /// Whom.
         address: Address,
     },
+    /// The answer is one to another question.
+    #[error("{address} answered another question than it was asked")]
+    OtherAnswer {
+        /// Whom.
+        address: Address,
+    },
     /// The answer cannot be read.
     #[error("the answer of {address} cannot be read: {error}")]
     Decode {

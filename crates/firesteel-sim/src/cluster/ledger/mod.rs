@@ -1,6 +1,7 @@
 //! What the Master has given to whom, kept by reading every message of its own hand and every event that it is
 //! told: a second set of books, which shares no code with the Master's.
 
+mod answers;
 mod books;
 mod reading;
 
@@ -54,6 +55,7 @@ impl Ledger {
     /// The Master did what it must not do, as a sentence.
     pub(crate) fn enter(&mut self, event: &Event, effects: &[Effect]) -> Result<Turn, String> {
         let mut turn = Turn::default();
+        let before = self.holdings(event);
         let mut released = BTreeSet::new();
         self.on_event(event, effects, &mut released, &mut turn);
         for effect in effects {
@@ -67,7 +69,7 @@ impl Ledger {
                     Outbound::Driver(message) => {
                         self.on_driver_message(*peer, message, &mut added, &released, &mut turn)?;
                     }
-                    Outbound::Client(_) => {}
+                    Outbound::Client(answer) => self.check_answer(answer, &before)?,
                 }
             }
         }

@@ -1,0 +1,182 @@
+//! What status clients may ask.
+
+use firesteel_placement::advice::advice;
+use firesteel_placement::{Cores, MiB, Offer, shortfall};
+
+use super::application::{Application, Profile};
+use super::view::page;
+use super::{Effect, Master, Outbound};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::messages::{
+    ApplicationAnswer, ApplicationDetail, ApplicationEnd, ClientToMaster, ClusterView, Holder, KillAnswer,
+    MOST_HOLDERS, MasterToClient, ProfileView, Standing,
+};
+use crate::time::Timestamp;
+
+/// How many applications of one name are told.
+const MOST_NAMESAKES: usize = 20;
+/// The longest name of whoever kills an application; the rest is cut.
+const LONGEST_NAME: usize = 200;
+
+/// Which application was meant.
+enum Meant {
+    Live(AppId),
+    Over(AppId),
+    Unknown,
+    Several(Vec<AppId>),
+}
+
+impl Master {
+    pub(super) fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
+        let answer = match message {
+            ClientToMaster::RequestMasterState => {
+                self.workers.forget_dead(now);
+                MasterToClient::MasterStateResponse(self.status())
+            }
+            ClientToMaster::RequestApplication { app, executors_from } => {
+                MasterToClient::ApplicationResponse(self.detail(now, &app, executors_from))
+            }
+            ClientToMaster::KillApplication { app, by } => {
+                MasterToClient::KillApplicationResponse(self.kill_application(now, &app, &by))
+            }
+        };
+        self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
+    }
+
+    /// An application by its id, or by its name if exactly one live application has it.
+    fn meant(&self, which: &str) -> Meant {
+        let id = AppId::new(which);
+        if self.applications.get(&id).is_some() {
+            return Meant::Live(id);
+        }
+        if self.applications.completed_one(&id).is_some() {
+            return Meant::Over(id);
+        }
+        let namesakes = self.applications.queue().filter(|app| app.description.name == which);
+        let mut apps: Vec<AppId> = namesakes.take(MOST_NAMESAKES).map(|app| app.id.clone()).collect();
+        match apps.len() {
+            0 => Meant::Unknown,
+            1 => Meant::Live(apps.remove(0)),
+            _ => Meant::Several(apps),
+        }
+    }
+
+    fn detail(&self, now: Timestamp, which: &str, from: ExecutorId) -> ApplicationAnswer {
+        let (mut application, standing) = match self.meant(which) {
+            Meant::Unknown => return ApplicationAnswer::Unknown,
+            Meant::Several(apps) => return ApplicationAnswer::Ambiguous { apps },
+            Meant::Live(id) => {
+                let app = self.applications.get(&id).expect("it was found live");
+                (self.view_of(app), Some(self.standing(app)))
+            }
+            Meant::Over(id) => {
+                (self.applications.completed_one(&id).expect("it was found among the ended").view(), None)
+            }
+        };
+        let next_executor = page(&mut application, from);
+        let master = self.config.url.clone();
+        ApplicationAnswer::Known(Box::new(ApplicationDetail {
+            now,
+            master,
+            application,
+            next_executor,
+            standing,
+        }))
+    }
+
+    fn standing(&self, app: &Application) -> Standing {
+        let free: Vec<Offer<'_>> = self.workers.offers().collect();
+        let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
+        let profiles = app.profiles.iter().map(|(id, profile)| {
+            let stand = ProfileStand { app, profile, free: &free, whole: &whole };
+            self.profile(*id, &stand)
+        });
+        let profiles = profiles.collect();
+        let earlier = self.applications.queue().take_while(|other| other.sequence < app.sequence);
+        let ahead = earlier.filter(|other| other.may_have_more()).count() as u64;
+        let mut holders: Vec<Holder> = self
+            .applications
+            .queue()
+            .filter(|other| other.id != app.id && other.cores_granted > Cores::ZERO)
+            .map(holder)
+            .collect();
+        holders.sort_by_key(|holder| std::cmp::Reverse(holder.cores));
+        let more_holders = holders.len().saturating_sub(MOST_HOLDERS) as u64;
+        holders.truncate(MOST_HOLDERS);
+        Standing {
+            profiles,
+            failures: app.failures.in_a_row,
+            relaunch_at: app.failures.hold_until,
+            ahead,
+            cluster: cluster(&free, &whole),
+            holders,
+            more_holders,
+        }
+    }
+
+    fn profile(&self, id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
+        let ProfileStand { app, profile, free, whole } = stand;
+        let demand = app.demand(profile);
+        let fitting = |offers: &[Offer<'_>]| offers.iter().filter(|offer| offer.fits(&demand)).count() as u64;
+        ProfileView {
+            id,
+            size: profile.size,
+            memory: profile.memory,
+            resources: profile.resources.clone(),
+            limit: profile.limit,
+            held: profile.held,
+            large_enough: fitting(whole),
+            with_room: fitting(free),
+            shortfall: shortfall(&demand, free, whole),
+            advice: advice(&demand, free, self.config.worker_order, self.config.strategy),
+        }
+    }
+
+    /// Ends an application for somebody who is not its driver.
+    ///
+    /// Source: Spark Master, 4.0.1 (the `kill` link of its page), where it ends as KILLED, too.
+    fn kill_application(&mut self, now: Timestamp, which: &str, by: &str) -> KillAnswer {
+        match self.meant(which) {
+            Meant::Unknown => KillAnswer::Unknown,
+            Meant::Several(apps) => KillAnswer::Ambiguous { apps },
+            Meant::Over(app) => {
+                let row = &self.applications.completed_one(&app).expect("it was found among the ended").row;
+                KillAnswer::Over { app, state: row.state, ended: row.ended.unwrap_or_default() }
+            }
+            Meant::Live(app) => {
+                let row = self.applications.get(&app).expect("it was found live");
+                let (executors, cores) = (row.executors.len() as u64, row.cores_granted);
+                let by = by.chars().filter(|c| !c.is_control()).take(LONGEST_NAME).collect();
+                self.remove_application(now, &app, ApplicationEnd::Killed { by });
+                KillAnswer::Killed { app, executors, cores }
+            }
+        }
+    }
+}
+
+/// A profile, and what there is for it.
+struct ProfileStand<'a> {
+    app: &'a Application,
+    profile: &'a Profile,
+    free: &'a [Offer<'a>],
+    whole: &'a [Offer<'a>],
+}
+
+fn holder(app: &Application) -> Holder {
+    Holder {
+        app: app.id.clone(),
+        name: app.description.name.clone(),
+        cores: app.cores_granted,
+        executors: app.executors.len() as u64,
+    }
+}
+
+fn cluster(free: &[Offer<'_>], whole: &[Offer<'_>]) -> ClusterView {
+    let sum = |offers: &[Offer<'_>]| {
+        offers.iter().fold((Cores::ZERO, MiB::ZERO), |(cores, memory), offer| {
+            (cores + offer.cores, memory + offer.memory)
+        })
+    };
+    let ((cores, memory), (cores_free, memory_free)) = (sum(whole), sum(free));
+    ClusterView { workers: whole.len() as u64, cores, cores_free, memory, memory_free }
+}

@@ -1,0 +1,228 @@
+//! What status clients are answered.
+
+use firesteel_placement::advice::{Advice, Change};
+use firesteel_placement::shortfall::{Missing, Reason};
+
+use super::*;
+
+const CLIENT: PeerId = PeerId(200);
+
+impl Bench {
+    fn client_says(&mut self, message: ClientToMaster) -> Vec<Effect> {
+        self.apply(Event::Received { peer: CLIENT, message: Inbound::Client(message) })
+    }
+
+    fn kill_application(&mut self, which: &str) -> Vec<Effect> {
+        self.client_says(ClientToMaster::KillApplication { app: which.to_owned(), by: "ann".to_owned() })
+    }
+
+    fn answer(&mut self, which: &str, from: u32) -> ApplicationAnswer {
+        let executors_from = ExecutorId(from);
+        let question = ClientToMaster::RequestApplication { app: which.to_owned(), executors_from };
+        match self.client_says(question).pop() {
+            Some(Effect::Send {
+                peer: CLIENT,
+                message: Outbound::Client(MasterToClient::ApplicationResponse(answer)),
+            }) => answer,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn detail(&mut self, which: &str) -> ApplicationDetail {
+        match self.answer(which, 0) {
+            ApplicationAnswer::Known(detail) => *detail,
+            other => panic!("{which}: {other:?}"),
+        }
+    }
+
+    /// Another application, of another driver.
+    fn other_application(&mut self, peer: u64, max_cores: i64, cores: i64) {
+        let message = DriverToMaster::RegisterApplication(description(Some(max_cores), Some(cores)));
+        self.apply(Event::Received { peer: PeerId(peer), message: Inbound::Driver(message) });
+    }
+}
+
+fn to_client(answer: KillAnswer) -> Effect {
+    let message = Outbound::Client(MasterToClient::KillApplicationResponse(answer));
+    Effect::Send { peer: CLIENT, message }
+}
+
+#[test]
+fn a_killed_applications_executors_are_ended_and_its_driver_is_told_by_whom() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 4);
+    let expected = [
+        kill(1, 0),
+        kill(1, 1),
+        to_worker(1, MasterToWorker::ApplicationFinished { app: app() }),
+        to_driver(MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by: "ann".to_owned() })),
+        to_client(KillAnswer::Killed { app: app(), executors: 2, cores: Cores(8) }),
+    ];
+    assert_eq!(bench.kill_application(app().as_str()), expected);
+    let view = bench.master.view();
+    assert_eq!(view.completed[0].state, ApplicationState::Killed);
+    assert_eq!(view.completed[0].end.as_deref(), Some("it was killed by ann"));
+    assert_eq!(view.workers[0].cores_used, Cores(0));
+}
+
+#[test]
+fn an_application_cannot_be_killed_twice_nor_one_that_is_not_known() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    assert_eq!(bench.kill_application("nobody"), [to_client(KillAnswer::Unknown)]);
+    bench.kill_application(app().as_str());
+    let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, ended: T0 };
+    assert_eq!(bench.kill_application(app().as_str()), [to_client(over)]);
+    // What its driver says afterwards changes nothing.
+    assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app() }), []);
+    assert_eq!(bench.master.view().completed.len(), 1);
+}
+
+#[test]
+fn whoever_killed_an_application_has_a_short_plain_name() {
+    let mut bench = Bench::new(Config::default());
+    bench.application(None, 1);
+    let by = format!("\u{1b}[2J{}", "x".repeat(10_000));
+    bench.client_says(ClientToMaster::KillApplication { app: app().to_string(), by });
+    let end = bench.master.view().completed[0].end.clone().expect("it says why");
+    assert!(end.len() < 300 && !end.contains('\u{1b}'), "{end:?}");
+}
+
+#[test]
+fn an_application_is_found_by_its_name_while_one_live_application_has_it() {
+    let mut bench = Bench::new(Config::default());
+    assert_eq!(bench.answer("test", 0), ApplicationAnswer::Unknown);
+    bench.application(None, 1);
+    assert_eq!(bench.detail("test").application.id, app());
+    bench.other_application(101, 4, 1);
+    let both = vec![app(), AppId::new("app-20261120212235-0001")];
+    assert_eq!(bench.answer("test", 0), ApplicationAnswer::Ambiguous { apps: both.clone() });
+    assert_eq!(bench.kill_application("test"), [to_client(KillAnswer::Ambiguous { apps: both })]);
+    bench.kill_application(app().as_str());
+    assert_eq!(bench.detail("test").application.id.as_str(), "app-20261120212235-0001");
+    assert_eq!(bench.detail(app().as_str()).standing, None);
+}
+
+#[test]
+fn a_live_application_is_told_with_what_it_lacks_and_who_holds_it() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.other_application(101, 10, 5);
+    bench.application(Some(16), 6);
+    let id = "app-20261120212235-0001";
+    let Standing { profiles, ahead, cluster, holders, more_holders, .. } =
+        bench.detail(id).standing.expect("it is live");
+    let [profile] = &profiles[..] else { panic!("{profiles:?}") };
+    assert_eq!((profile.held, profile.large_enough, profile.with_room), (0, 2, 0));
+    let shortfall = profile.shortfall.as_ref().expect("it has nothing");
+    assert_eq!(shortfall.missing, Missing::Executors { missing: 2, of: 2 });
+    assert!(matches!(shortfall.reason, Reason::Busy { .. }), "{shortfall:?}");
+    let three = Advice { change: Change::ExecutorCores(Cores(3)), executors: 2, cores: Cores(6) };
+    assert_eq!(profile.advice, [three]);
+    assert_eq!((ahead, more_holders), (0, 0), "the other has all that it may");
+    assert_eq!((cluster.workers, cluster.cores, cluster.cores_free), (2, Cores(16), Cores(6)));
+    let other = Holder { app: app(), name: "test".to_owned(), cores: Cores(10), executors: 2 };
+    assert_eq!(holders, [other]);
+}
+
+#[test]
+fn an_application_that_waits_after_failures_says_until_when() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for executor in 0..2 {
+        bench.report(1, executor, ExecutorState::Running);
+        bench.report(1, executor, CRASH);
+    }
+    let standing = bench.detail("test").standing.expect("it is live");
+    assert_eq!(standing.failures, 2);
+    assert_eq!(standing.relaunch_at, Some(T0 + Duration::from_millis(100)));
+}
+
+#[test]
+fn executors_are_told_with_their_times_and_places() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    bench.now = T0 + Duration::from_secs(1);
+    bench.report(1, 0, ExecutorState::Running);
+    bench.now = T0 + Duration::from_secs(5);
+    bench.report(1, 0, CRASH);
+    let executors = bench.detail("test").application.executors;
+    let [ended, next] = &executors[..] else { panic!("{executors:?}") };
+    assert_eq!((ended.launched, ended.started), (T0, Some(T0 + Duration::from_secs(1))));
+    assert_eq!((ended.ended, &ended.state), (Some(bench.now), &CRASH));
+    let directory = format!("/work/{}/0", app());
+    assert_eq!((ended.host.as_str(), ended.port, &ended.directory), ("host1", 7078, &directory));
+    assert_eq!((next.launched, next.started, next.ended), (bench.now, None, None));
+}
+
+#[test]
+fn how_a_killed_executor_really_ended_is_learned_afterwards() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: app() });
+    let state = |bench: &mut Bench| bench.detail(app().as_str()).application.executors[0].state.clone();
+    assert_eq!(state(&mut bench), ExecutorState::Killed(None));
+    let done = ExecutorState::Killed(Some(ExitStatus::SUCCESS));
+    assert_eq!(bench.report(1, 0, ExecutorState::Exited(ExitStatus::SUCCESS)), [noted(1, 0)]);
+    assert_eq!(state(&mut bench), done);
+    bench.report(1, 0, CRASH);
+    assert_eq!(state(&mut bench), done, "once it is known it stays");
+}
+
+#[test]
+fn executors_that_are_remembered_no_longer_are_counted() {
+    let mut bench = Bench::new(Config { retries: Retries::Unlimited, ..Config::default() });
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for executor in 0..1_010 {
+        bench.report(1, executor, ExecutorState::Exited(ExitStatus::SUCCESS));
+    }
+    let app = bench.detail("test").application;
+    assert_eq!((app.executors_live, app.executors_ended, app.executors_forgotten), (1, 1_010, 10));
+    assert_eq!(app.executors.len(), 1_001);
+    assert_eq!(bench.master.view().applications[0].executors[0].id, ExecutorId(10));
+}
+
+/// As many executors as no frame could tell at once.
+#[test]
+fn answers_fit_a_frame_however_large_the_cluster() {
+    let mut bench = Bench::new(Config::default());
+    for n in 0..4 {
+        let WorkerToMaster::RegisterWorker { mut worker, executors } = register(n, 30_000, Vec::new()) else {
+            unreachable!("it is a registration");
+        };
+        worker.memory = MiB(1 << 30);
+        worker.work_dir = format!("/{}", "long/".repeat(40));
+        bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors });
+    }
+    bench.application(Some(60_000), 1);
+    let effects = bench.client_says(ClientToMaster::RequestMasterState);
+    let [Effect::Send { message: Outbound::Client(answer), .. }] = &effects[..] else {
+        panic!("{} effects", effects.len());
+    };
+    crate::wire::encode(answer, crate::wire::MAX_FRAME).expect("it fits a frame");
+    let MasterToClient::MasterStateResponse(view) = answer else { panic!("no state") };
+    let shown = view.applications[0].executors.len() as u64;
+    assert!(shown > 20_000 && view.left_out.executors > 0, "{shown}");
+    assert_eq!(shown + view.left_out.executors, 60_000);
+    assert_eq!(view.applications[0].executors_live, 60_000);
+
+    let (mut from, mut seen) = (0, Vec::new());
+    loop {
+        let answer = bench.answer("test", from);
+        crate::wire::encode(&answer, crate::wire::MAX_FRAME).expect("it fits a frame");
+        let ApplicationAnswer::Known(detail) = answer else { panic!("it is known") };
+        seen.extend(detail.application.executors.iter().map(|executor| executor.id.0));
+        match detail.next_executor {
+            Some(next) => from = next.0,
+            None => break,
+        }
+    }
+    assert!(seen.into_iter().eq(0..60_000));
+}

@@ -1,0 +1,143 @@
+//! One application in detail, for status clients: what it asked, what it has, and why it has no more.
+
+use firesteel_placement::advice::Advice;
+use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Shortfall};
+use serde::{Deserialize, Serialize};
+
+use super::{ApplicationState, ApplicationView};
+use crate::ids::{AppId, ExecutorId, ProfileId};
+use crate::time::Timestamp;
+
+/// The answer to a question about one application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum ApplicationAnswer {
+    /// The application.
+    Known(Box<ApplicationDetail>),
+    /// No application has this id or name.
+    Unknown,
+    /// Several live applications have this name.
+    Ambiguous {
+        /// Their ids; of very many the first.
+        apps: Vec<AppId>,
+    },
+}
+
+/// What became of the wish to end an application.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum KillAnswer {
+    /// It is ended.
+    Killed {
+        /// Which it was.
+        app: AppId,
+        /// How many executors it had.
+        executors: u64,
+        /// How many cores they had together.
+        cores: Cores,
+    },
+    /// It was over already.
+    Over {
+        /// Which it was.
+        app: AppId,
+        /// How it ended.
+        state: ApplicationState,
+        /// When.
+        ended: Timestamp,
+    },
+    /// No application has this id or name.
+    Unknown,
+    /// Several live applications have this name; none is ended.
+    Ambiguous {
+        /// Their ids; of very many the first.
+        apps: Vec<AppId>,
+    },
+}
+
+/// One application, live or ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ApplicationDetail {
+    /// The Master's time.
+    pub now: Timestamp,
+    /// The Master, `spark://host:port`.
+    pub master: String,
+    /// The application, with its executors, live and ended, from the number that was asked for.
+    pub application: ApplicationView,
+    /// Where to ask on, if there are more executors than fit one answer.
+    pub next_executor: Option<ExecutorId>,
+    /// How it stands in the cluster, if it is live.
+    pub standing: Option<Standing>,
+}
+
+/// How a live application stands in the cluster.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Standing {
+    /// Its resource profiles, by number.
+    pub profiles: Vec<ProfileView>,
+    /// Executors that failed in a row.
+    pub failures: u32,
+    /// No executor is launched before then, because of those failures.
+    pub relaunch_at: Option<Timestamp>,
+    /// How many live applications registered before it and are allowed more than they hold.
+    pub ahead: u64,
+    /// The cluster that it is in.
+    pub cluster: ClusterView,
+    /// Other applications that hold cores, most first, at most [`MOST_HOLDERS`].
+    pub holders: Vec<Holder>,
+    /// Other applications that hold cores and are not among these.
+    pub more_holders: u64,
+}
+
+/// How many applications that hold cores are named.
+pub const MOST_HOLDERS: usize = 10;
+
+/// All living Workers together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterView {
+    /// How many.
+    pub workers: u64,
+    /// Their cores.
+    pub cores: Cores,
+    /// The cores that no executor has.
+    pub cores_free: Cores,
+    /// Their memory.
+    pub memory: MiB,
+    /// The memory that no executor has.
+    pub memory_free: MiB,
+}
+
+/// An application that holds cores.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Holder {
+    /// Which.
+    pub app: AppId,
+    /// Its name.
+    pub name: String,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its executors.
+    pub executors: u64,
+}
+
+/// What the executors of one profile need, how many there are, and why there are no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProfileView {
+    /// Its number.
+    pub id: ProfileId,
+    /// Cores of an executor.
+    pub size: ExecutorSize,
+    /// Memory of an executor.
+    pub memory: MiB,
+    /// Addresses of each custom resource of an executor.
+    pub resources: ResourceAmounts,
+    /// How many executors there may be.
+    pub limit: ExecutorLimit,
+    /// How many there are.
+    pub held: u64,
+    /// Workers that are large enough for an executor, with nothing else on them.
+    pub large_enough: u64,
+    /// Workers that have room for one more executor now.
+    pub with_room: u64,
+    /// Why there are fewer than asked, if there are.
+    pub shortfall: Option<Shortfall>,
+    /// What would bring more at once.
+    pub advice: Vec<Advice>,
+}

@@ -1,0 +1,90 @@
+//! What status clients are told, held against the books.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{AppId, ExecutorKey};
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, ClientToMaster, KillAnswer, MasterToClient,
+};
+use firesteel_placement::Cores;
+
+use super::Ledger;
+
+/// How many executors each live application holds, and their cores.
+pub(super) type Holdings = BTreeMap<AppId, (u64, Cores)>;
+
+impl Ledger {
+    /// What each application holds before an event that may end one for a client; nothing before any other.
+    pub(super) fn holdings(&self, event: &Event) -> Holdings {
+        match event {
+            Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
+                self.apps.keys().map(|app| (app.clone(), self.holding(app))).collect()
+            }
+            Event::Received { .. } | Event::Disconnected { .. } | Event::Deadline => Holdings::new(),
+        }
+    }
+
+    fn holding(&self, app: &AppId) -> (u64, Cores) {
+        let Some(book) = self.apps.get(app) else { return (0, Cores::ZERO) };
+        let cores = book.executors.iter().filter_map(|(number, worker)| {
+            let key = ExecutorKey { app: app.clone(), executor: *number };
+            Some(self.workers.get(worker)?.grants.get(&key)?.cores)
+        });
+        (book.executors.len() as u64, cores.sum())
+    }
+
+    /// Holds an answer against the books, as they are after the event.
+    pub(super) fn check_answer(&self, answer: &MasterToClient, before: &Holdings) -> Result<(), String> {
+        match answer {
+            MasterToClient::MasterStateResponse(view) => self.compare(view),
+            MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail)) => {
+                self.check_detail(detail)
+            }
+            MasterToClient::ApplicationResponse(
+                ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
+            )
+            | MasterToClient::KillApplicationResponse(KillAnswer::Unknown | KillAnswer::Ambiguous { .. }) => {
+                Ok(())
+            }
+            MasterToClient::KillApplicationResponse(KillAnswer::Over { app, .. }) => {
+                match self.apps.contains_key(app) {
+                    true => Err(format!("a client is told that {app} was over, which is live")),
+                    false => Ok(()),
+                }
+            }
+            MasterToClient::KillApplicationResponse(KillAnswer::Killed { app, executors, cores }) => {
+                if self.apps.contains_key(app) {
+                    return Err(format!("a client is told that {app} was killed, and its driver is not"));
+                }
+                match before.get(app) {
+                    Some(held) if *held == (*executors, *cores) => Ok(()),
+                    held => Err(format!(
+                        "a client is told that {app} was killed with {executors} executors and {cores} cores; \
+                         it had {held:?}"
+                    )),
+                }
+            }
+        }
+    }
+
+    fn check_detail(&self, detail: &ApplicationDetail) -> Result<(), String> {
+        let app = &detail.application;
+        if self.apps.contains_key(&app.id) != detail.standing.is_some() {
+            return Err(format!(
+                "a client is told that {} is live, or that it is not, against the books",
+                app.id
+            ));
+        }
+        let Some(standing) = &detail.standing else { return Ok(()) };
+        let held: u64 = standing.profiles.iter().map(|profile| profile.held).sum();
+        let (executors, cores) = self.holding(&app.id);
+        if (held, app.executors_live, app.cores_granted) != (executors, executors, cores) {
+            return Err(format!(
+                "a client is told that {} holds {} executors and {} cores; it holds {executors} and {cores}",
+                app.id, app.executors_live, app.cores_granted
+            ));
+        }
+        Ok(())
+    }
+}
