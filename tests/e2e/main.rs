@@ -5,6 +5,7 @@
 
 mod classic;
 mod cli;
+mod client;
 mod cluster;
 mod config;
 mod driver;
@@ -17,6 +18,8 @@ mod man;
 mod map;
 mod plan;
 mod settings;
+mod terminal;
+mod top;
 mod transcripts;
 mod wire;
 mod worker;

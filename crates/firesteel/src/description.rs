@@ -33,7 +33,8 @@ pub fn describe(
 }
 
 /// Who submits: as Spark, `SPARK_USER` or else the user of this process.
-fn user() -> String {
+#[must_use]
+pub fn user() -> String {
     let named = std::env::var("SPARK_USER").ok().filter(|name| !name.is_empty());
     let id = nix::unistd::getuid();
     let looked_up = || nix::unistd::User::from_uid(id).ok().flatten().map(|user| user.name);

@@ -1,13 +1,17 @@
 //! Asking a running cluster: the Masters in turn.
 
 use clap::Args;
+use firesteel::description;
 use firesteel::net::{self, CallError};
 use firesteel::settings::properties::Property;
 use firesteel::settings::sources::{Files, Sources};
 use firesteel::settings::variables::Environment;
 use firesteel::settings::{Origin, Reader, keys};
 use firesteel_core::address::{Address, parse_masters};
-use firesteel_core::messages::{ClientToMaster, MasterToClient};
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, ClientToMaster, KillAnswer, MasterToClient, MasterView,
+};
 use firesteel_core::wire::Role;
 
 use super::block_on;
@@ -20,6 +24,14 @@ pub(super) struct Masters {
     /// [default: spark.master in spark-defaults.conf, $MASTER, or spark://127.0.0.1:7077]
     #[arg(long, value_name = "URL")]
     master: Option<String>,
+}
+
+/// Which application is meant.
+#[derive(Clone, Debug, Args)]
+pub(super) struct App {
+    /// The application: its id, or its name if exactly one that runs has it
+    #[arg(value_name = "APP")]
+    pub(super) app: String,
 }
 
 /// A cluster that can be asked.
@@ -76,11 +88,23 @@ impl Masters {
 }
 
 impl Cluster {
-    /// The first answer. Only a Master that does not answer makes the next one be asked.
-    pub(super) async fn ask(&self, question: &ClientToMaster) -> Result<MasterToClient, Unanswered> {
+    /// The Masters, for people.
+    pub(super) fn names(&self) -> String {
+        self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The first answer that is one to this question. Only a Master that does not answer makes the next one be
+    /// asked.
+    async fn ask<T>(
+        &self,
+        question: &ClientToMaster,
+        pick: impl Fn(MasterToClient) -> Option<T>,
+    ) -> Result<T, Unanswered> {
         let mut errors = Vec::new();
         for master in &self.masters {
-            match net::call(master, Role::Master, &self.name, question).await {
+            let answer = net::call(master, Role::Master, &self.name, question).await;
+            let other = || CallError::OtherAnswer { address: master.clone() };
+            match answer.and_then(|answer| pick(answer).ok_or_else(other)) {
                 Ok(answer) => return Ok(answer),
                 Err(error) => errors.push(error),
             }
@@ -88,8 +112,83 @@ impl Cluster {
         Err(Unanswered(errors))
     }
 
-    /// The same, for commands that do nothing else meanwhile.
-    pub(super) fn ask_now(&self, question: &ClientToMaster) -> Result<MasterToClient, Failure> {
-        block_on(self.ask(question))?.map_err(|error| Failure::with(Exit::Unreachable, &error))
+    /// A Master's tables.
+    pub(super) async fn state(&self) -> Result<MasterView, Unanswered> {
+        self.ask(&ClientToMaster::RequestMasterState, |answer| match answer {
+            MasterToClient::MasterStateResponse(view) => Some(view),
+            MasterToClient::ApplicationResponse(_) | MasterToClient::KillApplicationResponse(_) => None,
+        })
+        .await
     }
+
+    /// One application by its id or name, with all its executors that are remembered: as many questions as it
+    /// takes.
+    pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
+        let mut answer = self.page(app, ExecutorId(0)).await?;
+        if let ApplicationAnswer::Known(whole) = &mut answer {
+            // By its id from now on: a name may come to mean another one.
+            let id = whole.application.id.to_string();
+            while let Some(from) = whole.next_executor.take() {
+                // If it is not known any more, what is there is what there is.
+                let ApplicationAnswer::Known(more) = self.page(&id, from).await? else { break };
+                whole.application.executors.extend(more.application.executors);
+                whole.next_executor = more.next_executor;
+            }
+        }
+        Ok(answer)
+    }
+
+    async fn page(&self, app: &str, executors_from: ExecutorId) -> Result<ApplicationAnswer, Unanswered> {
+        let question = ClientToMaster::RequestApplication { app: app.to_owned(), executors_from };
+        self.ask(&question, |answer| match answer {
+            MasterToClient::ApplicationResponse(answer) => Some(answer),
+            MasterToClient::MasterStateResponse(_) | MasterToClient::KillApplicationResponse(_) => None,
+        })
+        .await
+    }
+
+    /// Ends an application.
+    pub(super) async fn kill(&self, app: &str) -> Result<KillAnswer, Unanswered> {
+        let question = ClientToMaster::KillApplication { app: app.to_owned(), by: who() };
+        self.ask(&question, |answer| match answer {
+            MasterToClient::KillApplicationResponse(answer) => Some(answer),
+            MasterToClient::MasterStateResponse(_) | MasterToClient::ApplicationResponse(_) => None,
+        })
+        .await
+    }
+}
+
+/// An application in detail, for commands that do nothing else meanwhile. One that is not known, or not the only
+/// one of that name, is an error.
+pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, Failure> {
+    match now(cluster.application(app))? {
+        ApplicationAnswer::Known(detail) => Ok(*detail),
+        ApplicationAnswer::Unknown => Err(Failure::of(Exit::Failure, unknown(app))),
+        ApplicationAnswer::Ambiguous { apps } => Err(Failure::of(Exit::Failure, ambiguous(app, &apps))),
+    }
+}
+
+/// Asks, for commands that do nothing else meanwhile.
+pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
+    block_on(asked)?.map_err(|error| Failure::with(Exit::Unreachable, &error))
+}
+
+/// What to say of an application that is not known.
+pub(super) fn unknown(app: &str) -> String {
+    format!(
+        "no application is called {app:?}, by id or name, or it is remembered no longer; \
+         firesteel status lists them"
+    )
+}
+
+/// What to say of a name that several applications have.
+pub(super) fn ambiguous(app: &str, apps: &[AppId]) -> String {
+    let apps: Vec<&str> = apps.iter().map(AppId::as_str).collect();
+    format!("{app:?} is the name of several applications: {}; name one by its id", apps.join(", "))
+}
+
+/// `ann@host`.
+fn who() -> String {
+    let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
+    format!("{}@{}", description::user(), host.unwrap_or_else(|_| "somewhere".to_owned()))
 }

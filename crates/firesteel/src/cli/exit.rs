@@ -150,6 +150,11 @@ impl Failure {
         &self.sentence
     }
 
+    /// The same with more words behind it.
+    pub(super) fn and(self, words: &str) -> Self {
+        Self { sentence: format!("{}; {words}", self.sentence), ..self }
+    }
+
     /// Writes the line.
     pub(super) fn report(self, form: Form) -> ExitCode {
         // Nobody may be left to read it.

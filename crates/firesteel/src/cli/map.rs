@@ -116,7 +116,8 @@ executor's directory, where ./NAME is what was brought along, and FIRESTEEL_FILE
 
 Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
 be used; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
-SIGHUP, ctrl-c and SIGTERM; 141 standard output was closed.";
+SIGHUP, ctrl-c and SIGTERM; 143 also if the application was killed by firesteel kill; \
+141 standard output was closed.";
 
 /// Runs every item.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {

@@ -1,5 +1,6 @@
 //! Words to settings, results to exit codes, tables on standard output. One file for each command.
 
+mod application;
 mod ask;
 mod choice;
 mod color;
@@ -9,6 +10,8 @@ mod conf;
 mod config;
 mod executor;
 mod exit;
+mod explain;
+mod kill;
 mod log;
 mod man;
 mod map;
@@ -18,6 +21,7 @@ mod reaper;
 mod status;
 mod submit;
 mod table;
+mod top;
 mod worker;
 
 use std::ffi::OsString;
@@ -45,8 +49,14 @@ enum Command {
     Master(master::Args),
     /// Start a Worker: it registers with a Master and runs executors
     Worker(worker::Args),
-    /// Show a Master's Workers, applications and executors
+    /// Show a Master's Workers, applications and executors, or one application in detail
     Status(status::Args),
+    /// Say why an application waits or has fewer executors than it asked for
+    Explain(explain::Args),
+    /// End applications
+    Kill(kill::Args),
+    /// Watch a cluster's Workers, applications and executors
+    Top(top::Args),
     /// Run a command once for each item of an input
     Map(map::Args),
     /// Say where executors would go, without starting anything
@@ -82,6 +92,9 @@ pub(crate) fn main() -> ExitCode {
         | Command::Completions(_)
         | Command::Man(_)
         | Command::Status(_)
+        | Command::Explain(_)
+        | Command::Kill(_)
+        | Command::Top(_)
         | Command::Map(_)
         | Command::Plan(_)
         | Command::Reaper(_) => log::Usual::Warnings,
@@ -89,7 +102,13 @@ pub(crate) fn main() -> ExitCode {
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
-        Command::Status(args) => status::run(args),
+        Command::Status(args) => status::run(&args),
+        Command::Explain(args) => explain::run(&args),
+        Command::Kill(args) => kill::run(&args),
+        Command::Top(args) => match top::run(&args) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
         Command::Map(args) => match map::run(args, talk.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),

@@ -1,26 +1,38 @@
 //! `firesteel status`.
 
-use std::io::{self, Write};
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel_core::messages::{
-    ApplicationView, ClientToMaster, ExecutorView, MasterToClient, MasterView, WorkerView,
-};
+use firesteel_core::Timestamp;
+use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorView, MasterView, WorkerView};
 use firesteel_placement::{Cores, Resources};
 use serde::Serialize;
 
-use super::ask::Masters;
+use super::application;
+use super::ask::{self, Masters};
 use super::exit::{self, Exit, Failure};
-use super::table::{duration, table};
+use super::table::{clean, duration, table};
+
+/// The form of the JSON value. 2: ended applications and ended executors are counted, not listed.
+const SCHEMA: u32 = 2;
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "  firesteel status
-  firesteel status --master spark://node-1:7077 --json
+#[command(after_help = "\
+Examples:
+  firesteel status --master spark://10.0.0.1:7077
+  firesteel status app-20261120212235-0000     one application, also after its end, with all its executors
+  firesteel status --json | jq '.applications[].id'
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is \
-wrong.")]
+JSON has a field schema, which rises when a field goes or changes its meaning: 2 for a Master, 1 for an
+application.
+
+Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.")]
 pub(super) struct Args {
+    /// Show this application in detail: its id, or its name if exactly one that runs has it
+    #[arg(value_name = "APP")]
+    app: Option<String>,
     #[command(flatten)]
     masters: Masters,
     /// Print one JSON value instead of tables
@@ -28,13 +40,15 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Asks a Master for its state and prints it.
-pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    match args.masters.cluster("status")?.ask_now(&ClientToMaster::RequestMasterState)? {
-        MasterToClient::MasterStateResponse(view) => {
-            exit::written(if args.json { print_json(&view) } else { print_tables(&view) })
-        }
+/// Asks a Master for its state, or for one application, and prints it.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    let cluster = args.masters.cluster("status")?;
+    if let Some(app) = &args.app {
+        let detail = ask::detail(&cluster, app)?;
+        return exit::written(application::print(&detail, args.json));
     }
+    let view = ask::now(cluster.state())?;
+    exit::written(if args.json { print_json(&view) } else { print_tables(&view) })
 }
 
 /// The JSON value. `schema` rises when a field goes or changes its meaning.
@@ -47,94 +61,115 @@ struct Status<'a> {
 
 fn print_json(view: &MasterView) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut stdout, &Status { schema: 1, master: view })?;
+    serde_json::to_writer_pretty(&mut stdout, &Status { schema: SCHEMA, master: view })?;
     writeln!(stdout)
 }
 
 fn print_tables(view: &MasterView) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "Master {}", view.url)?;
-    writeln!(stdout, "\nWorkers\n{}", workers(&view.workers))?;
-    writeln!(stdout, "\nApplications\n{}", applications(&view.applications))?;
-    writeln!(stdout, "\nExecutors\n{}", executors(&view.applications))?;
-    if !view.completed.is_empty() {
-        writeln!(stdout, "\nCompleted applications\n{}", completed(&view.completed))?;
-    }
+    writeln!(stdout, "{}", tables(view))?;
     stdout.flush()
 }
 
-fn workers(workers: &[WorkerView]) -> String {
+/// All tables.
+pub(super) fn tables(view: &MasterView) -> String {
+    let MasterView { url, now, left_out, .. } = view;
+    let parts = [
+        ("Workers", workers(&view.workers, *now), left_out.workers),
+        ("Applications", applications(&view.applications, *now), left_out.applications),
+        ("Executors", executors(&view.applications, *now), left_out.executors),
+        ("Completed applications", completed(&view.completed, *now), left_out.completed),
+    ];
+    let mut text = format!("Master {}", clean(url));
+    for (name, rows, more) in parts {
+        let _ = write!(text, "\n\n{name}\n{rows}");
+        if more > 0 {
+            let _ = write!(text, "\n  and {more} more: firesteel status APP shows one application whole");
+        }
+    }
+    text
+}
+
+fn workers(workers: &[WorkerView], now: Timestamp) -> String {
     let rows = workers.iter().map(|worker| {
-        let resources = resources(&worker.resources_used, &worker.resources);
         vec![
             worker.id.to_string(),
             format!("{:?}", worker.state).to_uppercase(),
             format!("{}/{}", worker.cores_used.0, worker.cores.0),
             format!("{} of {}", worker.memory_used, worker.memory),
-            resources,
-            worker.last_heartbeat.to_string(),
+            resources(&worker.resources_used, &worker.resources),
+            format!("{} ago", duration(now.since(worker.last_heartbeat))),
         ]
     });
-    table(&["WORKER", "STATE", "CORES", "MEMORY", "RESOURCES", "LAST HEARTBEAT"], rows.collect())
+    table(&["WORKER", "STATE", "CORES", "MEMORY", "RESOURCES", "HEARTBEAT"], rows.collect())
 }
 
-fn applications(applications: &[ApplicationView]) -> String {
+fn applications(applications: &[ApplicationView], now: Timestamp) -> String {
     let rows = applications.iter().map(|application| {
         vec![
             application.id.to_string(),
             application.name.clone(),
             application.user.clone(),
-            format!("{:?}", application.state).to_uppercase(),
+            state(application.state).to_owned(),
             cores(application),
-            running(application).to_string(),
+            application.executors_live.to_string(),
             application.memory_per_executor.to_string(),
-            application.submitted.to_string(),
+            duration(now.since(application.submitted)),
         ]
     });
     let header =
-        ["APPLICATION", "NAME", "USER", "STATE", "CORES", "EXECUTORS", "MEMORY PER EXECUTOR", "SUBMITTED"];
+        ["APPLICATION", "NAME", "USER", "STATE", "CORES", "EXECUTORS", "MEMORY PER EXECUTOR", "SINCE"];
     table(&header, rows.collect())
 }
 
-fn completed(applications: &[ApplicationView]) -> String {
+fn completed(applications: &[ApplicationView], now: Timestamp) -> String {
     let rows = applications.iter().map(|application| {
+        let ended = application.ended.unwrap_or_default();
         vec![
             application.id.to_string(),
             application.name.clone(),
             application.user.clone(),
-            format!("{:?}", application.state).to_uppercase(),
+            state(application.state).to_owned(),
+            duration(ended.since(application.submitted)),
+            format!("{} ago", duration(now.since(ended))),
             application.end.clone().unwrap_or_default(),
-            application.ended.map(|time| time.to_string()).unwrap_or_default(),
-            application.ended.map(|time| duration(time.since(application.submitted))).unwrap_or_default(),
         ]
     });
-    table(&["APPLICATION", "NAME", "USER", "STATE", "REASON", "ENDED", "DURATION"], rows.collect())
+    table(&["APPLICATION", "NAME", "USER", "STATE", "DURATION", "ENDED", "REASON"], rows.collect())
 }
 
-fn executors(applications: &[ApplicationView]) -> String {
+fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
     let row = |application: &ApplicationView, executor: &ExecutorView| {
         vec![
             format!("{}/{}", application.id, executor.id),
-            executor.worker.to_string(),
-            executor.state.to_string(),
+            executor.state.name().to_owned(),
             executor.cores.0.to_string(),
             executor.memory.to_string(),
             addresses(&executor.resources),
+            executor.worker.to_string(),
+            duration(now.since(executor.launched)),
         ]
     };
-    let rows = applications
-        .iter()
-        .flat_map(|application| application.executors.iter().map(move |executor| row(application, executor)));
-    table(&["EXECUTOR", "WORKER", "STATE", "CORES", "MEMORY", "RESOURCES"], rows.collect())
+    let rows = applications.iter().flat_map(|application| {
+        let live = application.executors.iter().filter(|executor| !executor.state.is_finished());
+        live.map(move |executor| row(application, executor))
+    });
+    table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "SINCE"], rows.collect())
 }
 
-/// The executors that have not ended. Those that did are shown for as long as the application runs.
-fn running(application: &ApplicationView) -> usize {
-    application.executors.iter().filter(|executor| !executor.state.is_finished()).count()
+/// `RUNNING`, as in Spark.
+pub(super) fn state(state: ApplicationState) -> &'static str {
+    match state {
+        ApplicationState::Waiting => "WAITING",
+        ApplicationState::Running => "RUNNING",
+        ApplicationState::Finished => "FINISHED",
+        ApplicationState::Failed => "FAILED",
+        ApplicationState::Killed => "KILLED",
+    }
 }
 
 /// `8 of 24`, or `8` where there is no maximum.
-fn cores(application: &ApplicationView) -> String {
+pub(super) fn cores(application: &ApplicationView) -> String {
     let granted = application.cores_granted.0;
     match application.max_cores {
         Some(most) if most < Cores::UNLIMITED => format!("{granted} of {}", most.0),
@@ -149,7 +184,7 @@ fn resources(used: &Resources, all: &Resources) -> String {
 }
 
 /// `gpu 0,1`.
-fn addresses(resources: &Resources) -> String {
+pub(super) fn addresses(resources: &Resources) -> String {
     let each = resources
         .iter()
         .map(|(name, addresses)| format!("{name} {}", addresses.collect::<Vec<_>>().join(",")));
@@ -159,9 +194,8 @@ fn addresses(resources: &Resources) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, ExecutorState, WorkerState};
+    use firesteel_core::messages::{ExecutorState, LeftOut, WorkerState};
     use firesteel_core::process::ExitStatus;
     use firesteel_placement::MiB;
 
@@ -192,7 +226,21 @@ mod tests {
             max_cores: Some(Cores(24)),
             cores_granted: Cores(4),
             memory_per_executor: MiB(1024),
+            executors_live: 1,
+            executors_ended: 0,
+            executors_forgotten: 0,
             executors: vec![executor],
+        }
+    }
+
+    fn view() -> MasterView {
+        MasterView {
+            url: "spark://h:1".to_owned(),
+            now: Timestamp::default(),
+            workers: Vec::new(),
+            applications: vec![application()],
+            completed: Vec::new(),
+            left_out: LeftOut::default(),
         }
     }
 
@@ -214,33 +262,46 @@ mod tests {
         let squeezed = |table: String| -> Vec<String> {
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
+        let now = Timestamp::from_millis(3_500);
         assert_eq!(
-            squeezed(workers(&[worker])),
+            squeezed(workers(&[worker], now)),
             [
-                "WORKER STATE CORES MEMORY RESOURCES LAST HEARTBEAT",
-                "w1 ALIVE 4/8 1 GiB of 4 GiB gpu 2/3 1970-01-01T00:00:00.000Z"
+                "WORKER STATE CORES MEMORY RESOURCES HEARTBEAT",
+                "w1 ALIVE 4/8 1 GiB of 4 GiB gpu 2/3 3.5 s ago"
             ]
         );
         assert_eq!(
-            squeezed(executors(&[application()])),
-            ["EXECUTOR WORKER STATE CORES MEMORY RESOURCES", "app-1/0 w1 RUNNING 4 1 GiB gpu 0,1"]
+            squeezed(executors(&[application()], now)),
+            [
+                "EXECUTOR STATE CORES MEMORY RESOURCES WORKER SINCE",
+                "app-1/0 RUNNING 4 1 GiB gpu 0,1 w1 3.5 s"
+            ]
         );
         assert_eq!(
-            squeezed(applications(&[application()]))[1],
-            "app-1 sums ann RUNNING 4 of 24 1 1 GiB 1970-01-01T00:00:00.000Z"
+            squeezed(applications(&[application()], now))[1],
+            "app-1 sums ann RUNNING 4 of 24 1 1 GiB 3.5 s"
         );
         let end = Some("its driver's connection ended".to_owned());
-        let ended = ApplicationView { end, ended: Some(Timestamp::default()), ..application() };
-        assert!(squeezed(completed(&[ended]))[1].contains("its driver's connection ended"));
-        assert_eq!(workers(&[]), "  none");
+        let ended = ApplicationView { end, ended: Some(now), ..application() };
+        let later = Timestamp::from_millis(65_500);
+        assert_eq!(
+            squeezed(completed(&[ended], later))[1],
+            "app-1 sums ann RUNNING 3.5 s 1 m 2 s ago its driver's connection ended"
+        );
+        assert_eq!(workers(&[], now), "  none");
     }
 
     #[test]
-    fn executors_that_ended_are_not_counted() {
+    fn only_executors_that_have_not_ended_are_listed() {
         let mut application = application();
         application.executors[0].state = ExecutorState::Exited(ExitStatus::Code(1));
-        assert_eq!(running(&application), 0);
-        assert_eq!(executors(&[application]).lines().count(), 2, "they are listed");
+        assert_eq!(executors(&[application], Timestamp::default()), "  none");
+    }
+
+    #[test]
+    fn what_did_not_fit_the_answer_is_counted() {
+        let text = tables(&MasterView { left_out: LeftOut { executors: 7, ..LeftOut::default() }, ..view() });
+        assert!(text.contains("\n  and 7 more: "), "{text}");
     }
 
     #[test]
@@ -252,14 +313,8 @@ mod tests {
 
     #[test]
     fn the_json_value_has_a_schema_and_the_masters_tables() {
-        let view = MasterView {
-            url: "spark://h:1".to_owned(),
-            workers: Vec::new(),
-            applications: vec![application()],
-            completed: Vec::new(),
-        };
-        let value = serde_json::to_value(Status { schema: 1, master: &view }).expect("it is JSON");
-        assert_eq!(value["schema"], 1);
+        let value = serde_json::to_value(Status { schema: SCHEMA, master: &view() }).expect("it is JSON");
+        assert_eq!(value["schema"], 2);
         assert_eq!(value["applications"][0]["executors"][0]["cores"], 4);
         assert_eq!(value["applications"][0]["state"], "RUNNING");
     }

@@ -163,6 +163,8 @@ impl Ending {
             Self::Completed if summary.failed == 0 => 0,
             Self::Completed | Self::BadInput | Self::OutputLost | Self::Removed => 1,
             Self::NoMaster => 69,
+            // As if the command itself had been told to end.
+            Self::Killed => 143,
             Self::ReaderGone => 141,
             Self::Asked(request) | Self::Abandoned(request) => match request {
                 EndRequest::HangUp => 129,

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use firesteel_core::NoteLevel;
 use firesteel_core::driver::{Note, Outcome, TaskOutcome, TaskRequest};
 use firesteel_core::ids::TaskId;
+use firesteel_core::messages::ApplicationEnd;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
@@ -50,6 +51,8 @@ pub enum Ending {
     Asked(EndRequest),
     /// Somebody asked again, and nothing was waited for.
     Abandoned(EndRequest),
+    /// Somebody else ended the application.
+    Killed,
     /// The Master ended the application.
     Removed,
     /// No Master took the application.
@@ -326,6 +329,12 @@ impl Run {
         match outcome {
             // A user who gave up was heard before.
             Outcome::Completed | Outcome::Cancelled => {}
+            Outcome::Removed(ApplicationEnd::Killed { by }) => {
+                let error = format!("the application was killed by {by}");
+                self.progress.error(&error);
+                self.tally.summary.error = Some(error);
+                self.end_with(Ending::Killed);
+            }
             Outcome::Removed(end) => {
                 let error = format!("the Master ended the application: {end}");
                 self.progress.error(&error);

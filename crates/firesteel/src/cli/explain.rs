@@ -1,0 +1,315 @@
+//! `firesteel explain`: why an application has no more than it has, in sentences.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write as _};
+
+use clap::Args as ClapArgs;
+use firesteel_core::messages::{ApplicationDetail, ExecutorState, ProfileView, Standing};
+use firesteel_placement::advice::{Advice, Change};
+use firesteel_placement::shortfall::Reason;
+use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize};
+use serde::Serialize;
+
+use super::application::heading;
+use super::ask::{self, App, Masters};
+use super::exit::{self, Exit, Failure};
+use super::table::{clean, duration};
+
+/// The form of the JSON value.
+const SCHEMA: u32 = 1;
+
+/// Which application is explained.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+It says what the application asked for and what it has, why there is no more (its own maximum, its driver's target,
+Workers that are too small, others that hold the cores, a wait after failures), and what to ask for instead to be
+given more at once. Of an application that is over it says how it ended.
+
+Examples:
+  firesteel explain app-20261120212235-0000
+  firesteel explain nightly-sums --json
+
+JSON has a field schema, which rises when a field goes or changes its meaning: 1.
+
+Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    app: App,
+    #[command(flatten)]
+    masters: Masters,
+    /// Print one JSON value instead of sentences
+    #[arg(long)]
+    json: bool,
+}
+
+/// The JSON value. `schema` rises when a field goes or changes its meaning.
+#[derive(Serialize)]
+struct Explanation<'a> {
+    schema: u32,
+    master: &'a str,
+    id: &'a str,
+    name: &'a str,
+    state: &'a str,
+    sentences: &'a [String],
+    standing: Option<&'a Standing>,
+}
+
+/// Asks for the application and explains it.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    let detail = ask::detail(&args.masters.cluster("explain")?, &args.app.app)?;
+    let sentences = sentences(&detail);
+    exit::written(if args.json { print_json(&detail, &sentences) } else { print(&sentences) })
+}
+
+fn print(sentences: &[String]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    sentences.iter().try_for_each(|sentence| writeln!(stdout, "{sentence}"))?;
+    stdout.flush()
+}
+
+fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()> {
+    let mut stdout = io::stdout().lock();
+    let explanation = Explanation {
+        schema: SCHEMA,
+        master: &detail.master,
+        id: detail.application.id.as_str(),
+        name: &detail.application.name,
+        state: super::status::state(detail.application.state),
+        sentences,
+        standing: detail.standing.as_ref(),
+    };
+    serde_json::to_writer_pretty(&mut stdout, &explanation)?;
+    writeln!(stdout)
+}
+
+/// What there is to say of an application, a sentence each; those about a profile are indented.
+pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
+    let mut all = vec![format!("{}.", heading(detail))];
+    let Some(standing) = &detail.standing else {
+        all.extend(ends(detail));
+        return all;
+    };
+    all.push(holds(detail));
+    if let Some(wait) = waits(detail, standing) {
+        all.push(wait);
+    }
+    for profile in &standing.profiles {
+        all.extend(of_profile(detail, standing, profile));
+    }
+    if standing.profiles.iter().any(needs_room) {
+        all.extend(others(standing));
+    }
+    all
+}
+
+/// `It has 2 executors with 8 cores in all; its maximum is 24 cores.`
+fn holds(detail: &ApplicationDetail) -> String {
+    let app = &detail.application;
+    let most = match app.max_cores {
+        Some(most) => format!("its maximum is {}", cores(most)),
+        None => "it set no maximum of cores".to_owned(),
+    };
+    match app.executors_live {
+        0 => format!("It has no executor; {most}."),
+        live => {
+            format!("It has {} with {} in all; {most}.", counted(live, "executor"), cores(app.cores_granted))
+        }
+    }
+}
+
+fn waits(detail: &ApplicationDetail, standing: &Standing) -> Option<String> {
+    let until = standing.relaunch_at.filter(|until| *until > detail.now)?;
+    Some(format!(
+        "After {} in a row it is given no new one before {until}, in {}; the failed ones' standard error says why.",
+        counted(u64::from(standing.failures), "failed executor"),
+        duration(until.since(detail.now)),
+    ))
+}
+
+fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &ProfileView) -> Vec<String> {
+    let mut all = vec![wants(profile)];
+    match &profile.shortfall {
+        Some(shortfall) => all.push(format!("  Of what it asked for, {shortfall}.")),
+        None if may_have_more(detail, profile) && profile.with_room > 0 => {
+            all.push(format!("  {} for one more now.", workers_have_room(profile.with_room)));
+        }
+        None if may_have_more(detail, profile) => {
+            all.push("  It takes what comes free, and no Worker has room for one more now.".to_owned());
+        }
+        None => all.push("  It has all that it asked for.".to_owned()),
+    }
+    match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
+        Some(Reason::Busy { .. }) => all.push(format!(
+            "  {} of {} would be large enough with nothing else on it.",
+            profile.large_enough,
+            counted(standing.cluster.workers, "Worker")
+        )),
+        Some(Reason::LimitReached { .. }) => {
+            all.push(
+                "  Its driver set that target: by the number of executors asked for, or by dynamic allocation."
+                    .to_owned(),
+            );
+        }
+        Some(Reason::TooFewCoresLeft { .. } | Reason::NoWorkers | Reason::TooSmall { .. }) | None => {}
+    }
+    all.extend(profile.advice.iter().map(|advice| format!("  {}", advised(detail, profile, advice))));
+    all
+}
+
+/// Whether room on Workers is what it lacks.
+fn needs_room(profile: &ProfileView) -> bool {
+    match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
+        Some(Reason::Busy { .. }) => true,
+        Some(
+            Reason::LimitReached { .. }
+            | Reason::TooFewCoresLeft { .. }
+            | Reason::NoWorkers
+            | Reason::TooSmall { .. },
+        ) => false,
+        None => profile.with_room == 0,
+    }
+}
+
+/// `Profile 0 wants executors of 4 cores and 1 GiB, any number; it has 2.`
+fn wants(profile: &ProfileView) -> String {
+    let size = match profile.size {
+        ExecutorSize::Fixed(each) => cores(each),
+        ExecutorSize::OnePerWorker => "all cores that a Worker gives".to_owned(),
+    };
+    let mut each = vec![size, format!("{} of memory", profile.memory)];
+    each.extend(profile.resources.iter().map(|(name, amount)| format!("{amount} {}", clean(name))));
+    let most = match profile.limit {
+        ExecutorLimit::Unlimited => "as many as its cores allow".to_owned(),
+        ExecutorLimit::AtMost(limit) => format!("at most {limit}"),
+    };
+    format!("Profile {} wants executors of {}, {most}; it has {}.", profile.id, list(&each), profile.held)
+}
+
+fn may_have_more(detail: &ApplicationDetail, profile: &ProfileView) -> bool {
+    let app = &detail.application;
+    let left = app.max_cores.is_none_or(|most| most - app.cores_granted >= profile.size.step());
+    let below = match profile.limit {
+        ExecutorLimit::Unlimited => true,
+        ExecutorLimit::AtMost(limit) => profile.held < limit,
+    };
+    left && below
+}
+
+/// `With --executor-cores 2, 3 more executors with 6 cores in all would be placed at once.`
+fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -> String {
+    let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
+    let instead = match advice.change {
+        Change::ExecutorCores(each) => format!("--executor-cores {}", each.0),
+        Change::ExecutorMemory(memory) => format!("--executor-memory {}m", memory.0),
+        Change::ExecutorCoresAndMemory(each, memory) => {
+            format!("--executor-cores {} and --executor-memory {}m", each.0, memory.0)
+        }
+        Change::MoreCores(more) => format!("--total-executor-cores {}", (most + more).0),
+        Change::ExecutorLimit(limit) => format!("a target of {}", counted(limit, "executor")),
+    };
+    let more = if profile.held > 0 { "more " } else { "" };
+    let noun = if advice.executors == 1 { "executor" } else { "executors" };
+    format!(
+        "With {instead}, {} {more}{noun} with {} in all would be placed at once.",
+        advice.executors,
+        cores(advice.cores)
+    )
+}
+
+/// Who else is there.
+fn others(standing: &Standing) -> Vec<String> {
+    let cluster = &standing.cluster;
+    let mut all = vec![format!(
+        "The cluster has {} with {} and {} of memory, of which {} and {} are free.",
+        counted(cluster.workers, "Worker"),
+        cores(cluster.cores),
+        cluster.memory,
+        cores(cluster.cores_free),
+        cluster.memory_free
+    )];
+    if !standing.holders.is_empty() {
+        let mut holders: Vec<String> = standing
+            .holders
+            .iter()
+            .map(|holder| {
+                let with = counted(holder.executors, "executor");
+                format!("{} ({}) has {} in {with}", holder.app, clean(&holder.name), cores(holder.cores))
+            })
+            .collect();
+        if standing.more_holders > 0 {
+            holders.push(format!("{} have the rest", counted(standing.more_holders, "other application")));
+        }
+        all.push(format!("Others hold cores: {}.", list(&holders)));
+    }
+    if standing.ahead > 0 {
+        let (are, they) = if standing.ahead == 1 { ("is", "It was") } else { ("are", "They were") };
+        all.push(format!(
+            "{they} there before and {are} served first: {} that may have more.",
+            counted(standing.ahead, "application")
+        ));
+    }
+    all
+}
+
+/// How the executors of an application that is over ended.
+fn ends(detail: &ApplicationDetail) -> Vec<String> {
+    let app = &detail.application;
+    if app.executors_ended == 0 {
+        return vec!["It never had an executor.".to_owned()];
+    }
+    let mut by_end: BTreeMap<String, u64> = BTreeMap::new();
+    for executor in &app.executors {
+        *by_end.entry(clean(&executor.state.to_string())).or_default() += 1;
+    }
+    let each: Vec<String> = by_end.iter().map(|(end, count)| format!("{count} {end}")).collect();
+    let had = counted(app.executors_ended, "executor");
+    let mut all = vec![match app.executors_forgotten {
+        0 => format!("It had {had}: {}.", list(&each)),
+        forgotten => format!("It had {had}, of which {forgotten} are remembered no longer: {}.", list(&each)),
+    }];
+    let failed = app.executors.iter().rev().find(|executor| match executor.state {
+        ExecutorState::Exited(status) => status.shell_code() != 0,
+        ExecutorState::Failed(_) => true,
+        ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Lost(_) => false,
+    });
+    if let Some(executor) = failed {
+        let (id, host, directory) = (executor.id, clean(&executor.host), clean(&executor.directory));
+        all.push(format!("What the last one that failed, {id}, has written is on {host} in {directory}."));
+    }
+    all
+}
+
+fn workers_have_room(workers: u64) -> String {
+    match workers {
+        1 => "1 Worker has room".to_owned(),
+        workers => format!("{workers} Workers have room"),
+    }
+}
+
+fn cores(cores: Cores) -> String {
+    counted(cores.0.unsigned_abs(), "core")
+}
+
+/// `no core`, `1 core`, `8 cores`.
+fn counted(number: u64, noun: &str) -> String {
+    match number {
+        0 => format!("no {noun}"),
+        1 => format!("1 {noun}"),
+        number => format!("{number} {noun}s"),
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`.
+fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests;

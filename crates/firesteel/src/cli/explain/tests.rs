@@ -1,0 +1,199 @@
+//! Sentences for applications as a Master tells of them.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::machine::Machine;
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::messages::*;
+use firesteel_core::process::{Command, ExitStatus};
+use firesteel_placement::{MiB, Resources};
+
+use super::*;
+
+/// A Master to ask, with the time.
+struct Stage {
+    master: Master,
+    now: Timestamp,
+}
+
+impl Stage {
+    fn of(workers: &[(i64, i64)]) -> Self {
+        let now = Timestamp::from_millis(1_795_209_755_000);
+        let mut stage = Self { master: Master::new(Config::default()), now };
+        for (number, (cores, memory)) in (1..).zip(workers) {
+            let worker = WorkerDescription {
+                id: WorkerId::new(format!("w{number}")),
+                host: format!("h{number}"),
+                port: 7078,
+                cores: Cores(*cores),
+                memory: MiB(*memory),
+                resources: Resources::default(),
+                work_dir: "/work".to_owned(),
+            };
+            let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+            stage.tell(number, Inbound::Worker(message));
+        }
+        stage
+    }
+
+    fn tell(&mut self, peer: u64, message: Inbound) -> Vec<Effect> {
+        self.master.apply(self.now, Event::Received { peer: PeerId(peer), message })
+    }
+
+    /// An application of that name on that connection.
+    fn application(
+        &mut self,
+        peer: u64,
+        name: &str,
+        most: Option<i64>,
+        each: i64,
+        memory: i64,
+        limit: ExecutorLimit,
+    ) {
+        let description = ApplicationDescription {
+            name: name.to_owned(),
+            user: "ann".to_owned(),
+            max_cores: most.map(Cores),
+            command: Command { program: String::new(), arguments: Vec::new(), environment: BTreeMap::new() },
+            profile: ResourceProfile {
+                cores: Some(Cores(each)),
+                memory: Some(MiB(memory)),
+                ..ResourceProfile::default()
+            },
+            initial_limit: limit,
+        };
+        self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
+    }
+
+    fn detail(&mut self, app: &str) -> ApplicationDetail {
+        let question =
+            ClientToMaster::RequestApplication { app: app.to_owned(), executors_from: ExecutorId(0) };
+        let effects = self.tell(999, Inbound::Client(question));
+        match effects.into_iter().next() {
+            Some(Effect::Send {
+                message:
+                    Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),
+                ..
+            }) => *detail,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    /// The sentences but the first, which has the id.
+    fn explained(&mut self, app: &str) -> Vec<String> {
+        sentences(&self.detail(app)).into_iter().skip(1).collect()
+    }
+}
+
+const ANY: ExecutorLimit = ExecutorLimit::Unlimited;
+
+#[test]
+fn an_application_that_has_everything_says_so() {
+    let mut stage = Stage::of(&[(8, 8192)]);
+    stage.application(100, "sums", Some(8), 4, 1024, ANY);
+    assert_eq!(
+        stage.explained("sums"),
+        [
+            "It has 2 executors with 8 cores in all; its maximum is 8 cores.",
+            "Profile 0 wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 2.",
+            "  It has all that it asked for.",
+        ]
+    );
+}
+
+#[test]
+fn one_that_waits_behind_others_names_them_and_what_would_help() {
+    let mut stage = Stage::of(&[(8, 8192), (8, 8192)]);
+    stage.application(100, "first", Some(12), 6, 1024, ANY);
+    stage.application(101, "sums", None, 4, 1024, ANY);
+    assert_eq!(
+        stage.explained("sums"),
+        [
+            "It has no executor; it set no maximum of cores.",
+            "Profile 0 wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
+            "  Of what it asked for, no executor could be placed: 2 workers have 2 cores free, 4 cores asked.",
+            "  2 of 2 Workers would be large enough with nothing else on it.",
+            "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",
+            "The cluster has 2 Workers with 16 cores and 16 GiB of memory, of which 4 cores and 14 GiB are free.",
+            "Others hold cores: app-20261120212235-0000 (first) has 12 cores in 2 executors.",
+        ]
+    );
+}
+
+#[test]
+fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
+    let mut stage = Stage::of(&[(16, 8192)]);
+    stage.application(100, "limit", Some(16), 4, 1024, ExecutorLimit::AtMost(1));
+    let explained = stage.explained("limit");
+    assert_eq!(
+        explained[2..],
+        [
+            "  Of what it asked for, 3 of 4 executors are missing: the limit of 1 executor is reached.",
+            "  Its driver set that target: by the number of executors asked for, or by dynamic allocation.",
+            "  With a target of 4 executors, 3 more executors with 12 cores in all would be placed at once.",
+        ]
+    );
+    let mut stage = Stage::of(&[(16, 8192)]);
+    stage.application(100, "most", Some(6), 4, 1024, ANY);
+    let explained = stage.explained("most");
+    assert!(explained[2].contains("2 cores are left of the application's maximum"), "{explained:#?}");
+    assert!(
+        explained.contains(
+            &"  With --total-executor-cores 16, 3 more executors with 12 cores in all would be placed at once."
+                .to_owned()
+        ),
+        "{explained:#?}"
+    );
+}
+
+#[test]
+fn workers_that_are_too_small_are_told_with_what_fits() {
+    let mut stage = Stage::of(&[(4, 2048), (4, 2048)]);
+    stage.application(100, "large", Some(8), 4, 4096, ANY);
+    let explained = stage.explained("large");
+    assert!(explained[2].contains("no worker has 4 GiB of memory: the largest has 2 GiB"), "{explained:#?}");
+    assert_eq!(
+        explained[3],
+        "  With --executor-memory 2048m, 2 executors with 8 cores in all would be placed at once."
+    );
+}
+
+#[test]
+fn a_wait_after_failures_is_told_with_its_end() {
+    let mut stage = Stage::of(&[(4, 2048)]);
+    stage.application(100, "crashes", Some(4), 4, 1024, ANY);
+    let app = stage.detail("crashes").application.id;
+    for number in 0..2 {
+        let executor = ExecutorKey { app: app.clone(), executor: ExecutorId(number) };
+        for state in [ExecutorState::Running, ExecutorState::Exited(ExitStatus::Code(3))] {
+            let report = ExecutorReport { executor: executor.clone(), state };
+            stage.tell(1, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
+        }
+    }
+    let explained = stage.explained("crashes");
+    let wait =
+        "After 2 failed executors in a row it is given no new one before 2026-11-20T21:22:35.100Z, in 0.1 s";
+    assert!(explained[1].starts_with(wait), "{explained:#?}");
+}
+
+#[test]
+fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
+    let mut stage = Stage::of(&[(4, 2048)]);
+    stage.application(100, "sums", Some(4), 4, 1024, ANY);
+    let app = stage.detail("sums").application.id;
+    let executor = ExecutorKey { app: app.clone(), executor: ExecutorId(0) };
+    let report = ExecutorReport { executor, state: ExecutorState::Exited(ExitStatus::Code(3)) };
+    stage.tell(1, Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)));
+    stage.now = stage.now + std::time::Duration::from_secs(192);
+    stage.master.apply(stage.now, Event::Disconnected { peer: PeerId(100) });
+    assert_eq!(
+        sentences(&stage.detail(app.as_str())),
+        [
+            format!("{app} (sums) is over, FAILED after 3 m 12 s, 0.0 s ago: its driver's connection ended."),
+            "It had 2 executors: 1 EXITED (exit code 3) and 1 KILLED.".to_owned(),
+            format!("What the last one that failed, 0, has written is on h1 in /work/{app}/0."),
+        ]
+    );
+}

@@ -1,0 +1,73 @@
+//! `firesteel kill`.
+
+use std::io::{self, Write as _};
+
+use clap::Args as ClapArgs;
+use firesteel_core::messages::KillAnswer;
+
+use super::ask::{self, Masters};
+use super::exit::{Exit, Failure};
+use super::status::state;
+
+/// Which applications end.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Their executors are ended, their drivers are told by whom, and end too. An application that is killed counts as
+KILLED; firesteel status APP goes on to show it.
+
+Examples:
+  firesteel kill app-20261120212235-0000
+  firesteel kill nightly-sums                  by name, if exactly one application that runs has it
+
+Exit codes: 0 every one is killed; 1 one was not known, or over already; 2 wrong usage; 69 no Master could be
+reached.")]
+pub(super) struct Args {
+    /// The applications: their ids, or a name if exactly one that runs has it
+    #[arg(value_name = "APP", required = true)]
+    apps: Vec<String>,
+    #[command(flatten)]
+    masters: Masters,
+}
+
+/// Ends the applications one by one, and says of each what became of it.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    let cluster = args.masters.cluster("kill")?;
+    let mut exit = Exit::Done;
+    for (index, app) in args.apps.iter().enumerate() {
+        let answer = ask::now(cluster.kill(app)).map_err(|failure| {
+            let left = &args.apps[index..];
+            failure.and(&format!("not killed: {}", left.join(", ")))
+        })?;
+        match outcome(app, &answer) {
+            Ok(line) => {
+                // Nobody may be left to read it; what was asked for is done all the same.
+                let _ = writeln!(io::stdout(), "{line}");
+            }
+            Err(line) => {
+                exit = Exit::Failure;
+                let _ = writeln!(io::stderr(), "firesteel: {line}");
+            }
+        }
+    }
+    Ok(exit)
+}
+
+/// What became of it, in words: whether it is killed.
+pub(super) fn outcome(app: &str, answer: &KillAnswer) -> Result<String, String> {
+    match answer {
+        KillAnswer::Killed { app, executors, cores } => Ok(format!(
+            "killed {app}, which had {executors} {} with {cores} {}",
+            plural(*executors, "executor"),
+            plural(cores.0.unsigned_abs(), "core"),
+        )),
+        KillAnswer::Over { app, state: how, ended } => {
+            Err(format!("{app} was over already: {} at {ended}", state(*how)))
+        }
+        KillAnswer::Unknown => Err(ask::unknown(app)),
+        KillAnswer::Ambiguous { apps } => Err(ask::ambiguous(app, apps)),
+    }
+}
+
+fn plural(number: u64, noun: &str) -> String {
+    if number == 1 { noun.to_owned() } else { format!("{noun}s") }
+}

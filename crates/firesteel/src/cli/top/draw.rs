@@ -1,0 +1,166 @@
+//! The picture of a model.
+
+use firesteel_placement::{Cores, MiB};
+use ratatui::Frame;
+use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::{Color, Modifier, Style};
+use ratatui::text::Line;
+use ratatui::widgets::{Block, Clear, Paragraph, Row as Drawn, Table, TableState, Wrap};
+
+use super::super::table::clean;
+use super::model::{Model, Over};
+use super::rows::{Row, Which, alive, cores_bar, memory_bar};
+
+/// With fewer lines only the table with the mark is shown.
+const LOW: u16 = 16;
+
+const KEYS: &str = "q quit  tab table  arrows row  s sort  e explain  k kill  ? help";
+
+const HELP: [&str; 9] = [
+    "tab, left, right   another table",
+    "up, down           another row; page up and down, home and end",
+    "s                  sort by the next column",
+    "e, enter           explain the marked application",
+    "k                  end the marked application (asks first)",
+    "?                  this",
+    "q, esc             quit",
+    "",
+    "In the table of executors, e and k mean the executor's application.",
+];
+
+pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model) {
+    let [top, middle, bottom] =
+        Layout::vertical([Constraint::Length(1), Constraint::Min(1), Constraint::Length(1)])
+            .areas(frame.area());
+    frame.render_widget(Line::from(summary(model)).style(Modifier::BOLD), top);
+    if middle.height < LOW {
+        table(frame, model, model.table, middle);
+    } else {
+        let [workers, applications, executors] =
+            Layout::vertical(heights(model, middle.height)).areas(middle);
+        for (which, area) in
+            [(Which::Workers, workers), (Which::Applications, applications), (Which::Executors, executors)]
+        {
+            table(frame, model, which, area);
+        }
+    }
+    frame.render_widget(last_line(model), bottom);
+    over(frame, model);
+}
+
+/// What there is, in a line.
+fn summary(model: &Model) -> String {
+    let Some(view) = &model.view else { return format!("firesteel top: asking {} ..", model.masters) };
+    let (mut count, mut used, mut all, mut memory_used, mut memory) =
+        (0, Cores::ZERO, Cores::ZERO, MiB::ZERO, MiB::ZERO);
+    for worker in alive(view) {
+        count += 1;
+        used += worker.cores_used;
+        all += worker.cores;
+        memory_used += worker.memory_used;
+        memory += worker.memory;
+    }
+    format!(
+        "{}  cores {}  memory {}  workers {count}  applications {}",
+        clean(&view.url),
+        cores_bar(used, all),
+        memory_bar(memory_used, memory),
+        view.applications.len()
+    )
+}
+
+/// Each table has what it needs, if there is room for all; else equal parts, and what one leaves the others get.
+fn heights(model: &Model, height: u16) -> [Constraint; 3] {
+    let needs = Which::ALL.map(|which| u16::try_from(model.rows(which).len().max(1) + 2).unwrap_or(u16::MAX));
+    let mut given = [0_u16; 3];
+    let mut left = height;
+    while left > 0 && given != needs {
+        for (given, need) in given.iter_mut().zip(needs) {
+            if *given < need && left > 0 {
+                *given += 1;
+                left -= 1;
+            }
+        }
+    }
+    given[2] += left;
+    given.map(Constraint::Length)
+}
+
+fn table(frame: &mut Frame<'_>, model: &mut Model, which: Which, area: Rect) {
+    let rows = model.rows(which);
+    let has_mark = model.table == which;
+    let title = format!("{} {}, by {}", which.title(), rows.len(), model.order(which).to_lowercase());
+    let left_out = model.view.as_ref().map_or(0, |view| match which {
+        Which::Workers => view.left_out.workers,
+        Which::Applications => view.left_out.applications,
+        Which::Executors => view.left_out.executors,
+    });
+    let title = if left_out > 0 { format!("{title}, and {left_out} more") } else { title };
+    let style = if has_mark { Style::new().fg(Color::Cyan).bold() } else { Style::new().bold() };
+    let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
+    frame.render_widget(Line::styled(title, style), head);
+    let place = model.mark(which, &rows);
+    let mut state = TableState::default();
+    if has_mark && !rows.is_empty() {
+        state.select(Some(place));
+        model.page = usize::from(body.height.saturating_sub(2)).max(1);
+    }
+    let drawn = rows.iter().map(|row| Drawn::new(row.cells.clone()));
+    let table = Table::new(drawn, widths(which, &rows))
+        .header(Drawn::new(which.header().iter().copied()).style(Modifier::DIM))
+        .column_spacing(2)
+        .row_highlight_style(Modifier::REVERSED);
+    frame.render_stateful_widget(table, body, &mut state);
+}
+
+/// As wide as the widest cell.
+fn widths(which: Which, rows: &[Row]) -> Vec<Constraint> {
+    let width = |(column, name): (usize, &&str)| {
+        let cells = rows.iter().filter_map(|row| row.cells.get(column));
+        let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name.len());
+        Constraint::Length(u16::try_from(widest).unwrap_or(u16::MAX))
+    };
+    which.header().iter().enumerate().map(width).collect()
+}
+
+fn last_line(model: &Model) -> Line<'_> {
+    let loud = Style::new().fg(Color::Red).bold();
+    match (&model.over, &model.trouble, &model.message) {
+        (Over::Question { app }, ..) => Line::styled(format!("end {app}? y/n"), loud),
+        (_, Some(trouble), _) => Line::styled(format!("no answer, trying again: {}", clean(trouble)), loud),
+        (_, None, Some(message)) => Line::raw(clean(message)),
+        (_, None, None) => Line::styled(KEYS, Modifier::DIM),
+    }
+}
+
+fn over(frame: &mut Frame<'_>, model: &mut Model) {
+    match &mut model.over {
+        Over::Nothing | Over::Question { .. } => {}
+        Over::Help => {
+            let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::raw(*line)).collect();
+            pane(frame, "keys", lines, &mut 0);
+        }
+        Over::Explained { sentences, from } => {
+            let lines: Vec<Line<'_>> = sentences.iter().map(|sentence| Line::raw(clean(sentence))).collect();
+            pane(frame, "explained; any key", lines, from);
+        }
+    }
+}
+
+/// Text over the tables, in as much of the screen as it needs. It is not moved beyond its end.
+fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16) {
+    let screen = frame.area();
+    let width = screen.width.saturating_sub(2).min(110);
+    let inner = usize::from(width.saturating_sub(2)).max(1);
+    let needed: usize = lines.iter().map(|line| line.width().div_ceil(inner).max(1) + 1).sum();
+    let height = u16::try_from(needed + 2).unwrap_or(u16::MAX).min(screen.height);
+    let area = Rect { x: (screen.width - width) / 2, y: (screen.height - height) / 2, width, height };
+    let hidden = u16::try_from(needed).unwrap_or(u16::MAX).saturating_sub(height.saturating_sub(2));
+    *from = (*from).min(hidden);
+    let text = Paragraph::new(lines)
+        .wrap(Wrap { trim: false })
+        .scroll((*from, 0))
+        .block(Block::bordered().title(title.to_owned()));
+    frame.render_widget(Clear, area);
+    frame.render_widget(text, area);
+}

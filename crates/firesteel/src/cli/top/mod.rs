@@ -1,0 +1,183 @@
+//! `firesteel top`: a live view of a cluster.
+//!
+//! Everything that happens (a key, an answer, a signal, time) is an [`Input`] in one queue; one loop takes them,
+//! changes the [`Model`] and draws it anew. The model decides, and knows neither terminal nor Master.
+
+mod draw;
+mod model;
+mod rows;
+mod screen;
+
+use std::io::{self, IsTerminal, Write as _};
+use std::time::Duration;
+
+use clap::Args as ClapArgs;
+use firesteel::settings::duration as setting;
+use firesteel::signals::{EndRequest, EndRequests};
+use firesteel_core::messages::{ApplicationAnswer, MasterView};
+use ratatui::crossterm::event::{self, Event, KeyEventKind};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval};
+
+use super::ask::{self, Cluster, Masters};
+use super::exit::{self, Exit, Failure};
+use super::{block_on, explain, kill, status};
+use model::{Model, Wish};
+use screen::Screen;
+
+/// How many inputs may wait: keys are typed faster than a slow terminal draws, but not for long.
+const WAITING: usize = 64;
+
+/// What is shown how often.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = "\
+Keys: tab and the arrows move between tables and rows, s sorts, e explains an application, k ends one (and asks
+first), ? shows this, q ends.
+
+Without a terminal on standard output it prints one snapshot and ends, as with --once.
+
+Examples:
+  firesteel top --master spark://10.0.0.1:7077
+  firesteel top --interval 5s
+  firesteel top --once | head -20
+
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view goes on
+asking); 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.")]
+pub(super) struct Args {
+    #[command(flatten)]
+    masters: Masters,
+    /// How often the Master is asked, at least 100ms
+    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pace)]
+    interval: Duration,
+    /// Print one snapshot and end
+    #[arg(long)]
+    once: bool,
+}
+
+fn pace(text: &str) -> Result<Duration, String> {
+    match setting::parse(text, setting::Unit::Seconds) {
+        Some(pace) if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&pace) => Ok(pace),
+        Some(_) => Err("write a time from 100ms to 1h".to_owned()),
+        None => Err(format!("write {}", setting::EXPECTED)),
+    }
+}
+
+/// Something that happens.
+#[derive(Debug)]
+enum Input {
+    /// In the terminal: a key, or another size.
+    Terminal(Event),
+    /// The terminal cannot be read any more.
+    TerminalLost(io::Error),
+    /// The Master's tables, or why there are none.
+    State(Result<MasterView, String>),
+    /// An application in sentences.
+    Explained(Vec<String>),
+    /// What became of the wish to end an application.
+    Killed(String),
+    /// Somebody wants this process to end.
+    End(EndRequest),
+}
+
+/// Shows the cluster until the user has seen enough; its exit code.
+pub(super) fn run(args: &Args) -> Result<u8, Failure> {
+    let cluster = args.masters.cluster("top")?;
+    if args.once || !io::stdout().is_terminal() {
+        let view = ask::now(cluster.state())?;
+        let mut stdout = io::stdout().lock();
+        exit::written(writeln!(stdout, "{}", status::tables(&view)).and_then(|()| stdout.flush()))?;
+        return Ok(0);
+    }
+    block_on(live(cluster, args.interval))?
+}
+
+async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
+    let broken = |error: io::Error| Failure::of(Exit::Failure, format!("cannot use the terminal: {error}"));
+    let mut requests = EndRequests::install().map_err(broken)?;
+    let (sender, mut inputs) = mpsc::channel(WAITING);
+    let mut screen = Screen::enter().map_err(broken)?;
+    listen_to_keys(sender.clone());
+    ask_regularly(cluster.clone(), pace, sender.clone());
+    let ends = sender.clone();
+    tokio::spawn(async move {
+        let request = requests.next().await;
+        let _ = ends.send(Input::End(request)).await;
+    });
+
+    let mut model = Model::new(cluster.names());
+    loop {
+        screen.draw(&mut model).map_err(broken)?;
+        let Some(input) = inputs.recv().await else { return Ok(0) };
+        match input {
+            Input::Terminal(Event::Key(key)) if key.kind == KeyEventKind::Press => match model.on_key(key) {
+                Wish::Nothing => {}
+                Wish::Quit => return Ok(0),
+                Wish::Interrupt => return Ok(130),
+                Wish::Explain(app) => look_up(cluster.clone(), app, sender.clone()),
+                Wish::Kill(app) => end_application(cluster.clone(), app, sender.clone()),
+            },
+            Input::Terminal(_) => {}
+            Input::TerminalLost(error) => return Err(broken(error)),
+            Input::State(Ok(view)) => model.on_state(view),
+            Input::State(Err(trouble)) => model.on_trouble(trouble),
+            Input::Explained(sentences) => model.on_explained(sentences),
+            Input::Killed(line) => model.on_message(line),
+            Input::End(EndRequest::HangUp) => return Ok(129),
+            Input::End(EndRequest::Interrupt | EndRequest::StdinClosed) => return Ok(130),
+            Input::End(EndRequest::Terminate) => return Ok(143),
+        }
+    }
+}
+
+/// One thread waits for the terminal; it ends with the process.
+fn listen_to_keys(inputs: mpsc::Sender<Input>) {
+    spawn_blocking(move || {
+        loop {
+            let input = match event::read() {
+                Ok(event) => Input::Terminal(event),
+                Err(error) => Input::TerminalLost(error),
+            };
+            let is_last = matches!(input, Input::TerminalLost(_));
+            if inputs.blocking_send(input).is_err() || is_last {
+                return;
+            }
+        }
+    });
+}
+
+fn ask_regularly(cluster: Cluster, pace: Duration, inputs: mpsc::Sender<Input>) {
+    tokio::spawn(async move {
+        let mut ticks = interval(pace);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            ticks.tick().await;
+            let state = cluster.state().await.map_err(|error| error.to_string());
+            if inputs.send(Input::State(state)).await.is_err() {
+                return;
+            }
+        }
+    });
+}
+
+fn look_up(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
+    tokio::spawn(async move {
+        let sentences = match cluster.application(&app).await {
+            Ok(ApplicationAnswer::Known(detail)) => explain::sentences(&detail),
+            Ok(ApplicationAnswer::Unknown) => vec![ask::unknown(&app)],
+            Ok(ApplicationAnswer::Ambiguous { apps }) => vec![ask::ambiguous(&app, &apps)],
+            Err(error) => vec![error.to_string()],
+        };
+        let _ = inputs.send(Input::Explained(sentences)).await;
+    });
+}
+
+fn end_application(cluster: Cluster, app: String, inputs: mpsc::Sender<Input>) {
+    tokio::spawn(async move {
+        let line = match cluster.kill(&app).await {
+            Ok(answer) => kill::outcome(&app, &answer).unwrap_or_else(|line| line),
+            Err(error) => error.to_string(),
+        };
+        let _ = inputs.send(Input::Killed(line)).await;
+    });
+}

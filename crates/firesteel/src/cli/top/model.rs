@@ -1,0 +1,178 @@
+//! What is shown, and what keys do to it.
+
+use firesteel_core::messages::MasterView;
+use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
+
+use super::rows::{Row, Which};
+
+/// What is shown.
+#[derive(Debug)]
+pub(super) struct Model {
+    /// Who is asked.
+    pub(super) masters: String,
+    /// The latest answer.
+    pub(super) view: Option<MasterView>,
+    /// Why there is no newer one.
+    pub(super) trouble: Option<String>,
+    /// The table that keys move in.
+    pub(super) table: Which,
+    /// The key of the row that each table has its mark on; without one it is the first.
+    marks: [Option<String>; 3],
+    /// What each table is sorted by.
+    orders: [usize; 3],
+    /// What lies over the tables.
+    pub(super) over: Over,
+    /// The latest news, in the last line.
+    pub(super) message: Option<String>,
+    /// So many rows the table with the mark shows at once.
+    pub(super) page: usize,
+}
+
+/// What lies over the tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Over {
+    Nothing,
+    Help,
+    /// Whether this application is to end.
+    Question {
+        app: String,
+    },
+    /// An application in sentences, from that line on.
+    Explained {
+        sentences: Vec<String>,
+        from: u16,
+    },
+}
+
+/// What a key asks of the loop.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Wish {
+    Nothing,
+    Quit,
+    Interrupt,
+    Explain(String),
+    Kill(String),
+}
+
+impl Model {
+    pub(super) fn new(masters: String) -> Self {
+        Self {
+            masters,
+            view: None,
+            trouble: None,
+            table: Which::Applications,
+            marks: [None, None, None],
+            orders: [0; 3],
+            over: Over::Nothing,
+            message: None,
+            page: 10,
+        }
+    }
+
+    pub(super) fn on_state(&mut self, view: MasterView) {
+        self.view = Some(view);
+        self.trouble = None;
+    }
+
+    pub(super) fn on_trouble(&mut self, trouble: String) {
+        self.trouble = Some(trouble);
+    }
+
+    pub(super) fn on_explained(&mut self, sentences: Vec<String>) {
+        self.over = Over::Explained { sentences, from: 0 };
+    }
+
+    pub(super) fn on_message(&mut self, line: String) {
+        self.message = Some(line);
+    }
+
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> Wish {
+        if key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, KeyCode::Char('c' | 'C')) {
+            return Wish::Interrupt;
+        }
+        match std::mem::replace(&mut self.over, Over::Nothing) {
+            Over::Nothing => self.on_plain_key(key.code),
+            // Any key puts it away.
+            Over::Help => Wish::Nothing,
+            Over::Question { app } => match key.code {
+                KeyCode::Char('y' | 'Y') => {
+                    self.message = Some(format!("ending {app} .."));
+                    Wish::Kill(app)
+                }
+                _ => {
+                    self.message = Some(format!("{app} is left alone"));
+                    Wish::Nothing
+                }
+            },
+            Over::Explained { sentences, from } => {
+                let from = match key.code {
+                    KeyCode::Down | KeyCode::Char('j') => from.saturating_add(1),
+                    KeyCode::Up => from.saturating_sub(1),
+                    KeyCode::PageDown | KeyCode::Char(' ') => from.saturating_add(10),
+                    KeyCode::PageUp => from.saturating_sub(10),
+                    _ => return Wish::Nothing,
+                };
+                self.over = Over::Explained { sentences, from };
+                Wish::Nothing
+            }
+        }
+    }
+
+    fn on_plain_key(&mut self, code: KeyCode) -> Wish {
+        self.message = None;
+        match code {
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => return Wish::Quit,
+            KeyCode::Char('?' | 'h') => self.over = Over::Help,
+            KeyCode::Tab | KeyCode::Right => self.table = self.table.next(),
+            KeyCode::BackTab | KeyCode::Left => self.table = self.table.previous(),
+            KeyCode::Down | KeyCode::Char('j') => self.step(1),
+            KeyCode::Up => self.step(-1),
+            KeyCode::PageDown => self.step(isize::try_from(self.page).unwrap_or(isize::MAX)),
+            KeyCode::PageUp => self.step(isize::try_from(self.page).map_or(isize::MIN, |page| -page)),
+            KeyCode::Home => self.step(isize::MIN),
+            KeyCode::End => self.step(isize::MAX),
+            KeyCode::Char('s' | 'S') => {
+                let order = &mut self.orders[self.table as usize];
+                *order = (*order + 1) % self.table.orders().len();
+            }
+            KeyCode::Char('e' | 'E') | KeyCode::Enter => match self.marked_app() {
+                Some(app) => return Wish::Explain(app),
+                None => self.message = Some("mark an application first: tab moves there".to_owned()),
+            },
+            KeyCode::Char('k' | 'K') => match self.marked_app() {
+                Some(app) => self.over = Over::Question { app },
+                None => self.message = Some("mark an application first: tab moves there".to_owned()),
+            },
+            _ => {}
+        }
+        Wish::Nothing
+    }
+
+    /// The rows of a table, in its order.
+    pub(super) fn rows(&self, table: Which) -> Vec<Row> {
+        self.view.as_ref().map_or_else(Vec::new, |view| table.rows(view, self.orders[table as usize]))
+    }
+
+    /// What a table is sorted by.
+    pub(super) fn order(&self, table: Which) -> &'static str {
+        table.orders()[self.orders[table as usize]]
+    }
+
+    /// The place of a table's mark. A row that is gone leaves it where the first is.
+    pub(super) fn mark(&self, table: Which, rows: &[Row]) -> usize {
+        let key = self.marks[table as usize].as_ref();
+        key.and_then(|key| rows.iter().position(|row| row.key == *key)).unwrap_or(0)
+    }
+
+    fn step(&mut self, by: isize) {
+        let rows = self.rows(self.table);
+        let last = rows.len().saturating_sub(1);
+        let place = self.mark(self.table, &rows).saturating_add_signed(by).min(last);
+        self.marks[self.table as usize] = rows.get(place).map(|row| row.key.clone());
+    }
+
+    fn marked_app(&self) -> Option<String> {
+        let rows = self.rows(self.table);
+        rows.get(self.mark(self.table, &rows))?.app.clone()
+    }
+}

@@ -1,0 +1,198 @@
+//! The three tables as rows: what stands in them, and in which order.
+
+use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView};
+use firesteel_placement::{Cores, MiB};
+
+use super::super::status::state;
+use super::super::table::{clean, duration};
+
+/// A table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Which {
+    Workers,
+    Applications,
+    Executors,
+}
+
+/// A row of a table.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Row {
+    /// What stays the same as the table changes.
+    pub(super) key: String,
+    /// The application that it is about.
+    pub(super) app: Option<String>,
+    /// The cells, one for each column.
+    pub(super) cells: Vec<String>,
+}
+
+impl Which {
+    pub(super) const ALL: [Self; 3] = [Self::Workers, Self::Applications, Self::Executors];
+
+    pub(super) fn title(self) -> &'static str {
+        match self {
+            Self::Workers => "Workers",
+            Self::Applications => "Applications",
+            Self::Executors => "Executors",
+        }
+    }
+
+    pub(super) fn next(self) -> Self {
+        match self {
+            Self::Workers => Self::Applications,
+            Self::Applications => Self::Executors,
+            Self::Executors => Self::Workers,
+        }
+    }
+
+    pub(super) fn previous(self) -> Self {
+        self.next().next()
+    }
+
+    /// The columns, the most telling first, since a narrow screen cuts the last ones.
+    pub(super) fn header(self) -> &'static [&'static str] {
+        match self {
+            Self::Workers => &["WORKER", "STATE", "CORES", "MEMORY", "HEARTBEAT"],
+            Self::Applications => &["APPLICATION", "NAME", "STATE", "CORES", "EXECUTORS", "USER", "SINCE"],
+            Self::Executors => &["EXECUTOR", "STATE", "CORES", "MEMORY", "HOST", "SINCE"],
+        }
+    }
+
+    /// The columns by which it can be sorted.
+    pub(super) fn orders(self) -> &'static [&'static str] {
+        match self {
+            Self::Workers => &["WORKER", "CORES", "MEMORY"],
+            Self::Applications => &["APPLICATION", "CORES", "NAME"],
+            Self::Executors => &["EXECUTOR", "HOST", "CORES"],
+        }
+    }
+
+    /// The rows, sorted by the order of that number; amounts with the largest first.
+    pub(super) fn rows(self, view: &MasterView, order: usize) -> Vec<Row> {
+        match self {
+            Self::Workers => workers(view, order),
+            Self::Applications => applications(view, order),
+            Self::Executors => executors(view, order),
+        }
+    }
+}
+
+fn workers(view: &MasterView, order: usize) -> Vec<Row> {
+    let mut workers: Vec<&WorkerView> = view.workers.iter().collect();
+    match order {
+        1 => workers.sort_by_key(|worker| std::cmp::Reverse(worker.cores_used)),
+        2 => workers.sort_by_key(|worker| std::cmp::Reverse(worker.memory_used)),
+        _ => {}
+    }
+    let row = |worker: &WorkerView| Row {
+        key: worker.id.to_string(),
+        app: None,
+        cells: vec![
+            worker.id.to_string(),
+            match worker.state {
+                WorkerState::Alive => "ALIVE".to_owned(),
+                WorkerState::Dead => "DEAD".to_owned(),
+            },
+            cores_bar(worker.cores_used, worker.cores),
+            memory_bar(worker.memory_used, worker.memory),
+            format!("{} ago", duration(view.now.since(worker.last_heartbeat))),
+        ],
+    };
+    workers.into_iter().map(row).collect()
+}
+
+fn applications(view: &MasterView, order: usize) -> Vec<Row> {
+    let all: Cores = alive(view).map(|worker| worker.cores).sum();
+    let mut applications: Vec<&ApplicationView> = view.applications.iter().collect();
+    match order {
+        1 => applications.sort_by_key(|app| std::cmp::Reverse(app.cores_granted)),
+        2 => applications.sort_by(|one, other| one.name.cmp(&other.name)),
+        _ => {}
+    }
+    let row = |app: &ApplicationView| Row {
+        key: app.id.to_string(),
+        app: Some(app.id.to_string()),
+        cells: vec![
+            app.id.to_string(),
+            clean(&app.name),
+            state(app.state).to_owned(),
+            cores_bar(app.cores_granted, app.max_cores.unwrap_or(all)),
+            app.executors_live.to_string(),
+            clean(&app.user),
+            duration(view.now.since(app.submitted)),
+        ],
+    };
+    applications.into_iter().map(row).collect()
+}
+
+fn executors(view: &MasterView, order: usize) -> Vec<Row> {
+    let mut executors: Vec<(&ApplicationView, &ExecutorView)> = view
+        .applications
+        .iter()
+        .flat_map(|app| app.executors.iter().map(move |executor| (app, executor)))
+        .collect();
+    match order {
+        1 => executors.sort_by(|(_, one), (_, other)| one.host.cmp(&other.host)),
+        2 => executors.sort_by_key(|(_, executor)| std::cmp::Reverse(executor.cores)),
+        _ => {}
+    }
+    let row = |(app, executor): (&ApplicationView, &ExecutorView)| Row {
+        key: format!("{}/{}", app.id, executor.id),
+        app: Some(app.id.to_string()),
+        cells: vec![
+            format!("{}/{}", app.id, executor.id),
+            executor.state.name().to_owned(),
+            executor.cores.0.to_string(),
+            executor.memory.to_string(),
+            clean(&executor.host),
+            duration(view.now.since(executor.launched)),
+        ],
+    };
+    executors.into_iter().map(row).collect()
+}
+
+pub(super) fn alive(view: &MasterView) -> impl Iterator<Item = &WorkerView> {
+    view.workers.iter().filter(|worker| worker.state == WorkerState::Alive)
+}
+
+/// `█████░░░ 5/8`.
+pub(super) fn cores_bar(used: Cores, all: Cores) -> String {
+    format!("{} {}/{}", bar(used.0, all.0), used.0, all.0)
+}
+
+/// `█████░░░ 5 GiB/8 GiB`.
+pub(super) fn memory_bar(used: MiB, all: MiB) -> String {
+    format!("{} {used}/{all}", bar(used.0, all.0))
+}
+
+/// Eight cells; what is used at all shows, and only what is full is full.
+fn bar(used: i64, all: i64) -> String {
+    const CELLS: i64 = 8;
+    let filled = match (used.clamp(0, all.max(0)), all) {
+        (0, _) | (_, ..=0) => 0,
+        (used, all) if used == all => CELLS,
+        (used, all) => (used.saturating_mul(CELLS) / all).clamp(1, CELLS - 1),
+    };
+    let filled = usize::try_from(filled).unwrap_or(0);
+    "█".repeat(filled) + &"░".repeat(8 - filled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_bar_is_full_or_empty_only_if_the_amount_is() {
+        for (used, all, cells) in [
+            (0, 8, "░░░░░░░░"),
+            (1, 1_000, "█░░░░░░░"),
+            (4, 8, "████░░░░"),
+            (999, 1_000, "███████░"),
+            (8, 8, "████████"),
+            (9, 8, "████████"),
+            (0, 0, "░░░░░░░░"),
+            (5, -1, "░░░░░░░░"),
+        ] {
+            assert_eq!(bar(used, all), cells, "{used} of {all}");
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! The commands that ask a running cluster about its applications, and end them.
+
+use std::path::Path;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, Finished, firesteel, processes, run, wait_for};
+
+/// A Master and a Worker of four cores.
+struct Cluster {
+    worker: Daemon,
+    master: Daemon,
+    _directory: TempDir,
+}
+
+impl Cluster {
+    fn start() -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let master = Daemon::master(&[]);
+        let worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "2g"]);
+        wait_for("the Worker to register", || {
+            (master.status()["workers"].as_array()?.len() == 1).then_some(())
+        });
+        Self { worker, master, _directory: directory }
+    }
+
+    /// A command that asks this cluster.
+    fn ask(&self, arguments: &[&str]) -> Finished {
+        run(firesteel().args(arguments).args(["--master", self.master.url()]))
+    }
+
+    fn json(&self, arguments: &[&str]) -> Value {
+        let done = self.ask(&[arguments, &["--json"]].concat());
+        assert_eq!(done.code(), 0, "{done}");
+        serde_json::from_str(&done.stdout).expect("it is JSON")
+    }
+
+    /// An application that stays until it is ended, with executors of two cores.
+    fn application(&self, name: &str, cores: &str) -> Daemon {
+        let mut command = firesteel();
+        command.args(["map", "--master", self.master.url(), "--name", name]);
+        command.args(["--executor-cores", "2", "--total-executor-cores", cores]);
+        let application = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1", "2", "3", "4"]));
+        wait_for("the application to register", || self.id(name));
+        application
+    }
+
+    /// The id of the live application of that name.
+    fn id(&self, name: &str) -> Option<String> {
+        let status = self.master.status();
+        let found = status["applications"].as_array()?.iter().find(|app| app["name"] == name)?["id"].clone();
+        Some(found.as_str()?.to_owned())
+    }
+
+    fn executors(&self) -> Vec<u32> {
+        processes::children_of(self.worker.pid())
+            .into_iter()
+            .filter(|pid| processes::command_line(*pid).iter().any(|word| word == "--executor-id"))
+            .collect()
+    }
+
+    fn wait_for_executors(&self, count: usize) {
+        wait_for("the executors to run", || {
+            let status = self.master.status();
+            let all = status["applications"].as_array()?.iter();
+            let running = all
+                .flat_map(|app| app["executors"].as_array().cloned().unwrap_or_default())
+                .filter(|executor| executor["state"] == "Running");
+            (running.count() == count).then_some(())
+        });
+    }
+}
+
+fn words(finished: &Finished, code: i32, words: &[&str]) {
+    assert_eq!(finished.code(), code, "{finished}");
+    for word in words {
+        assert!(finished.stdout.contains(word) || finished.stderr.contains(word), "{word:?}: {finished}");
+    }
+}
+
+#[test]
+fn a_killed_application_ends_with_its_executors_and_stays_visible() {
+    let cluster = Cluster::start();
+    let mut application = cluster.application("sums", "4");
+    cluster.wait_for_executors(2);
+    let id = cluster.id("sums").expect("it is live");
+    let pids = cluster.executors();
+    assert_eq!(pids.len(), 2);
+
+    let killed = cluster.ask(&["kill", "sums"]);
+    words(&killed, 0, &[&format!("killed {id}, which had 2 executors with 4 cores\n")]);
+    assert_eq!(killed.stderr, "");
+    wait_for("its driver to end", || (!application.is_alive()).then_some(()));
+    assert!(application.log().contains("the application was killed by "), "{}", application.log());
+    assert_eq!(application.wait(), 143);
+    wait_for("its executors to end", || pids.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+
+    // Afterwards it is known by its id.
+    let detail = wait_for("the ends of the executors", || {
+        let detail = cluster.json(&["status", &id]);
+        let ends = detail["application"]["executors"].as_array()?.iter().map(|it| it["state"].clone());
+        ends.into_iter().all(|state| !state["Killed"].is_null()).then_some(detail)
+    });
+    assert_eq!((&detail["schema"], &detail["application"]["state"]), (&1.into(), &"KILLED".into()));
+    words(&cluster.ask(&["status", &id]), 0, &["is over, KILLED after", "it was killed by", "KILLED"]);
+    words(&cluster.ask(&["explain", &id]), 0, &["is over, KILLED after", "It had 2 executors: "]);
+    words(&cluster.ask(&["status"]), 0, &["Completed applications", "KILLED"]);
+
+    let again = cluster.ask(&["kill", &id, "nobody"]);
+    words(&again, 1, &[&format!("{id} was over already: KILLED at "), "no application is called \"nobody\""]);
+    assert_eq!(again.stdout, "");
+}
+
+#[test]
+fn several_applications_are_killed_at_once_and_every_failure_is_named() {
+    let cluster = Cluster::start();
+    let _one = cluster.application("one", "2");
+    let _two = cluster.application("two", "2");
+    cluster.wait_for_executors(2);
+    let done = cluster.ask(&["kill", "one", "nobody", "two"]);
+    words(&done, 1, &["no application is called \"nobody\""]);
+    assert_eq!(done.stdout.lines().count(), 2, "{done}");
+    wait_for("both to end", || cluster.master.status()["applications"].as_array()?.is_empty().then_some(()));
+}
+
+#[test]
+fn a_name_that_two_applications_have_means_neither() {
+    let cluster = Cluster::start();
+    let _one = cluster.application("same", "2");
+    let first = cluster.id("same").expect("it is live");
+    let mut command = firesteel();
+    command.args(["map", "--master", cluster.master.url(), "--name", "same", "--total-executor-cores", "1"]);
+    let _two = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
+    wait_for("both to register", || {
+        (cluster.master.status()["applications"].as_array()?.len() == 2).then_some(())
+    });
+    for command in ["kill", "status", "explain"] {
+        let done = cluster.ask(&[command, "same"]);
+        words(&done, 1, &["\"same\" is the name of several applications: ", &first, "; name one by its id"]);
+        words(&cluster.ask(&[command, "nobody"]), 1, &["no application is called \"nobody\""]);
+    }
+    words(&cluster.ask(&["status", &first]), 0, &[&first, "(same) is RUNNING"]);
+}
+
+#[test]
+fn a_finished_application_stays_visible_with_exit_codes_times_and_directories() {
+    let cluster = Cluster::start();
+    let done = run(firesteel()
+        .args(["map", "--master", cluster.master.url(), "--name", "done", "--executor-cores", "4"])
+        .args(["--", "echo", ":::", "1", "2"]));
+    assert_eq!(done.code(), 0, "{done}");
+    let status = cluster.master.status();
+    let id = status["completed"][0]["id"].as_str().expect("it is remembered").to_owned();
+    let executor = wait_for("the executor's end", || {
+        let detail = cluster.json(&["status", &id]);
+        assert_eq!(detail["application"]["state"], "FINISHED");
+        let executor = detail["application"]["executors"][0].clone();
+        (executor["state"]["Killed"]["Code"] == 0 || executor["state"]["Exited"]["Code"] == 0)
+            .then_some(executor)
+    });
+    let time = |name: &str| executor[name].as_u64().unwrap_or_else(|| panic!("{name}: {executor}"));
+    assert!(time("launched") <= time("started") && time("started") <= time("ended"), "{executor}");
+    let directory = Path::new(executor["directory"].as_str().expect("a text"));
+    assert!(directory.join("stdout").is_file() && directory.join("stderr").is_file(), "{directory:?}");
+    assert_eq!(executor["host"], "127.0.0.1");
+    let text = cluster.ask(&["status", &id]);
+    words(&text, 0, &["is over, FINISHED after", "exit code 0", &directory.display().to_string()]);
+    words(&cluster.ask(&["explain", &id]), 0, &["FINISHED after", "It had 1 executor: 1 "]);
+}
+
+#[test]
+fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
+    let cluster = Cluster::start();
+    let _holder = cluster.application("holder", "2");
+    cluster.wait_for_executors(1);
+    let holder = cluster.id("holder").expect("it is live");
+    let mut command = firesteel();
+    command.args(["map", "--master", cluster.master.url(), "--name", "waits", "--executor-cores", "4"]);
+    let _waits = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
+    wait_for("it to register", || cluster.id("waits"));
+    let explained = cluster.ask(&["explain", "waits"]);
+    words(
+        &explained,
+        0,
+        &[
+            "(waits) is WAITING, since",
+            "It has no executor; it set no maximum of cores.",
+            "Profile 0 wants executors of 4 cores and 1 GiB of memory",
+            "no executor could be placed: 1 worker has 2 cores free, 4 cores asked.",
+            "With --executor-cores 2, 1 executor with 2 cores in all would be placed at once.",
+            &format!("Others hold cores: {holder} (holder) has 2 cores in 1 executor."),
+        ],
+    );
+    let value = cluster.json(&["explain", "waits"]);
+    assert_eq!((&value["schema"], &value["state"]), (&1.into(), &"WAITING".into()));
+    assert_eq!(value["standing"]["cluster"]["cores_free"], 2);
+    assert!(value["sentences"].as_array().is_some_and(|all| all.len() >= 5), "{value}");
+
+    assert_eq!(cluster.ask(&["kill", "holder"]).code(), 0);
+    cluster.wait_for_executors(1);
+    let explained = cluster.ask(&["explain", "waits"]);
+    words(&explained, 0, &["(waits) is RUNNING", "It has 1 executor with 4 cores in all"]);
+}
+
+#[test]
+fn the_second_master_is_asked_when_the_first_is_gone_and_none_is_an_error() {
+    let cluster = Cluster::start();
+    let both = format!("spark://127.0.0.1:1,{}", cluster.master.url().trim_start_matches("spark://"));
+    let done = run(firesteel().args(["status"]).env("MASTER", &both));
+    words(&done, 0, &["Workers", "ALIVE"]);
+    for command in [&["kill", "a", "b"][..], &["explain", "a"], &["status", "a"], &["top", "--once"]] {
+        let done = run(firesteel().args(command).args(["--master", "spark://127.0.0.1:1"]));
+        words(&done, 69, &["no Master could be asked: cannot connect to 127.0.0.1:1"]);
+        assert!(command[0] != "kill" || done.stderr.contains("; not killed: a, b"), "{done}");
+        assert_eq!(done.stderr.lines().count(), 1, "{done}");
+    }
+}
