@@ -96,7 +96,7 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     for profile in &standing.profiles {
         all.extend(of_profile(detail, standing, profile));
     }
-    if standing.profiles.iter().any(needs_room) {
+    if standing.profiles.iter().any(|profile| needs_room(detail, profile)) {
         all.extend(others(standing));
     }
     all
@@ -140,7 +140,7 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
     }
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. }) => all.push(format!(
-            "  {} of {} would be large enough with nothing else on it.",
+            "  {} of {} would be large enough if nothing else ran there.",
             profile.large_enough,
             counted(standing.cluster.workers, "Worker")
         )),
@@ -157,7 +157,7 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
 }
 
 /// Whether room on Workers is what it lacks.
-fn needs_room(profile: &ProfileView) -> bool {
+fn needs_room(detail: &ApplicationDetail, profile: &ProfileView) -> bool {
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. }) => true,
         Some(
@@ -166,7 +166,7 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::NoWorkers
             | Reason::TooSmall { .. },
         ) => false,
-        None => profile.with_room == 0,
+        None => may_have_more(detail, profile) && profile.with_room == 0,
     }
 }
 

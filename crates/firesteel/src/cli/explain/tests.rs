@@ -114,7 +114,7 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
             "It has no executor; it set no maximum of cores.",
             "Profile 0 wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
             "  Of what it asked for, no executor could be placed: 2 workers have 2 cores free, 4 cores asked.",
-            "  2 of 2 Workers would be large enough with nothing else on it.",
+            "  2 of 2 Workers would be large enough if nothing else ran there.",
             "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",
             "The cluster has 2 Workers with 16 cores and 16 GiB of memory, of which 4 cores and 14 GiB are free.",
             "Others hold cores: app-20261120212235-0000 (first) has 12 cores in 2 executors.",

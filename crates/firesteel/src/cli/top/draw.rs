@@ -14,6 +14,9 @@ use super::rows::{Row, Which, alive, cores_bar, memory_bar};
 /// With fewer lines only the table with the mark is shown.
 const LOW: u16 = 16;
 
+/// Blanks between columns.
+const GAP: u16 = 2;
+
 const KEYS: &str = "q quit  tab table  arrows row  s sort  e explain  k kill  ? help";
 
 const HELP: [&str; 9] = [
@@ -105,22 +108,47 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, which: Which, area: Rect) {
         state.select(Some(place));
         model.page = usize::from(body.height.saturating_sub(2)).max(1);
     }
-    let drawn = rows.iter().map(|row| Drawn::new(row.cells.clone()));
-    let table = Table::new(drawn, widths(which, &rows))
-        .header(Drawn::new(which.header().iter().copied()).style(Modifier::DIM))
-        .column_spacing(2)
+    let widths = widths(which, &rows, usize::from(body.width));
+    let drawn = rows.iter().map(|row| {
+        let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(cell, *width));
+        Drawn::new(cells.collect::<Vec<String>>())
+    });
+    let names = which.header().iter().copied().take(widths.len());
+    let lengths = widths.iter().map(|width| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
+    let table = Table::new(drawn, lengths)
+        .header(Drawn::new(names).style(Modifier::DIM))
+        .column_spacing(GAP)
         .row_highlight_style(Modifier::REVERSED);
     frame.render_stateful_widget(table, body, &mut state);
 }
 
-/// As wide as the widest cell.
-fn widths(which: Which, rows: &[Row]) -> Vec<Constraint> {
-    let width = |(column, name): (usize, &&str)| {
+/// The widths of the columns that fit: each as wide as its widest cell, the first as wide as the screen lets it be.
+fn widths(which: Which, rows: &[Row], screen: usize) -> Vec<usize> {
+    let mut left = screen;
+    let mut fitting = Vec::new();
+    for (column, name) in which.header().iter().enumerate() {
         let cells = rows.iter().filter_map(|row| row.cells.get(column));
         let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name.len());
-        Constraint::Length(u16::try_from(widest).unwrap_or(u16::MAX))
-    };
-    which.header().iter().enumerate().map(width).collect()
+        if fitting.is_empty() {
+            fitting.push(widest.min(left));
+        } else if widest <= left {
+            fitting.push(widest);
+        } else {
+            break;
+        }
+        left = left.saturating_sub(widest + usize::from(GAP));
+    }
+    fitting
+}
+
+/// The end of a text that is too long: ids differ at their ends.
+fn tail(text: &str, width: usize) -> String {
+    let length = text.chars().count();
+    match width {
+        _ if length <= width => text.to_owned(),
+        0 => String::new(),
+        width => std::iter::once('…').chain(text.chars().skip(length - width + 1)).collect(),
+    }
 }
 
 fn last_line(model: &Model) -> Line<'_> {
@@ -163,4 +191,26 @@ fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16
         .block(Block::bordered().title(title.to_owned()));
     frame.render_widget(Clear, area);
     frame.render_widget(text, area);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_that_do_not_fit_are_left_out_and_the_first_keeps_its_end() {
+        let row = Row {
+            key: String::new(),
+            app: None,
+            cells: ["app-1234567890", "sums", "RUNNING"].map(String::from).to_vec(),
+        };
+        let widths = |screen| widths(Which::Applications, std::slice::from_ref(&row), screen);
+        assert_eq!(widths(100)[..3], [14, 4, 7]);
+        assert_eq!(widths(20), [14, 4]);
+        assert_eq!(widths(19), [14]);
+        assert_eq!(widths(5), [5]);
+        assert_eq!(widths(0), [0]);
+        assert_eq!(tail("app-1234567890", 5), "…7890");
+        assert_eq!(tail("app-1", 5), "app-1");
+    }
 }
