@@ -6,12 +6,10 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
-use firesteel_core::messages::{
-    ApplicationDescription, ClientToMaster, DriverToMaster, Relaunch, ResourceProfile, TaskDirectory,
-};
-use firesteel_core::process::Command;
+use firesteel_core::ids::WorkerId;
+use firesteel_core::messages::{ClientToMaster, WorkerDescription, WorkerToMaster};
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
-use firesteel_placement::ExecutorLimit;
+use firesteel_placement::{Cores, MiB, Resources};
 
 use crate::cluster::{DEADLINE, Daemon, wait_for};
 
@@ -141,31 +139,25 @@ fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
     assert!(!master.log().contains('\u{1b}'));
 }
 
-/// Answers with an application's name in them are long, and a peer that asks and never reads soon has more of them
+/// Answers with a Worker's resources in them are long, and a peer that asks and never reads soon has more of them
 /// waiting than a queue may hold.
 #[test]
 fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
     let master = Daemon::master(&[]);
-    let mut driver = Stranger::connect(&master);
-    let application = ApplicationDescription {
-        name: "n".repeat(1 << 20),
-        user: "someone".to_owned(),
-        max_cores: None,
-        command: Command {
-            program: "true".to_owned(),
-            arguments: Vec::new(),
-            environment: Default::default(),
-        },
-        profile: ResourceProfile::default(),
-        initial_limit: ExecutorLimit::AtMost(0),
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        files: None,
+    let mut worker = Stranger::connect(&master);
+    let description = WorkerDescription {
+        id: WorkerId::new("worker-1"),
+        host: "somewhere".to_owned(),
+        port: 1,
+        cores: Cores(1),
+        memory: MiB(1),
+        resources: Resources::from_iter([("gpu", ["n".repeat(1 << 20)])]),
+        work_dir: String::new(),
     };
-    let register = message(&DriverToMaster::RegisterApplication(application));
-    driver.send(&[&PREAMBLE[..], &hello(Role::Driver), &register].concat());
-    let registered = || master.status()["applications"].as_array().filter(|it| it.len() == 1).map(|_| ());
-    wait_for("the application", registered);
+    let register = message(&WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() });
+    worker.send(&[&PREAMBLE[..], &hello(Role::Worker), &register].concat());
+    let registered = || master.status()["workers"].as_array().filter(|it| it.len() == 1).map(|_| ());
+    wait_for("the Worker", registered);
 
     let mut slow = Stranger::connect(&master);
     let question = message(&ClientToMaster::RequestMasterState);
@@ -173,7 +165,7 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
     let line = master.wait_for_line(&[&slow.address.to_string(), "it is too slow"]);
     assert!(line.contains("WARN"), "{line}");
     slow.until_closed();
-    assert_eq!(master.status()["applications"].as_array().map(Vec::len), Some(1));
+    assert_eq!(master.status()["workers"].as_array().map(Vec::len), Some(1));
     assert_eq!(master.terminate(), 0);
 }
 

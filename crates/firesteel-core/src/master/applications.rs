@@ -16,6 +16,8 @@ use crate::time::Timestamp;
 
 /// The longest name of an application or its user, in bytes: every status has them.
 const LONGEST_NAME: usize = 4096;
+/// Of a name that is refused so many characters are worth a line in the log.
+const LONGEST_NOTED: usize = 100;
 
 impl Master {
     /// A driver brings an application.
@@ -32,7 +34,8 @@ impl Master {
             return self.welcome(peer, app);
         }
         if let Err(reason) = check_description(&description) {
-            self.note(Note::ApplicationRefused { name: description.name, reason: reason.clone() });
+            let name = description.name.chars().take(LONGEST_NOTED).collect();
+            self.note(Note::ApplicationRefused { name, reason: reason.clone() });
             return self
                 .tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
         }

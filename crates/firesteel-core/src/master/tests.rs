@@ -461,6 +461,24 @@ fn an_application_that_cannot_be_is_refused() {
 }
 
 #[test]
+fn a_name_that_no_table_could_show_is_refused_in_a_short_line() {
+    let mut master = Master::new(Config::default());
+    let named = ApplicationDescription { name: "n".repeat(1 << 20), ..description(None, Some(1)) };
+    let message = Inbound::Driver(DriverToMaster::RegisterApplication(named));
+    let effects = master.apply(T0, Event::Received { peer: DRIVER, message });
+    assert!(matches!(
+        &effects[..],
+        [
+            Effect::Note(Note::ApplicationRefused { name, .. }),
+            Effect::Send {
+                message: Outbound::Driver(MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { .. })),
+                ..
+            },
+        ] if name.len() == 100
+    ));
+}
+
+#[test]
 fn a_driver_that_vanishes_fails_its_application_and_one_that_says_so_finishes_it() {
     for (unregister, state) in [(false, ApplicationState::Failed), (true, ApplicationState::Finished)] {
         let mut bench = Bench::new(Config::default());
