@@ -17,7 +17,7 @@ const BUGS: [(Sabotage, u64, &str); 39] = [
     (Sabotage::OneCoreTooMany, 10, "and is given executors of"),
     (Sabotage::DropExecutorAdded, 3, "is not told that it was added"),
     (Sabotage::DropRegisteredWorker, 5, "which is gone"),
-    (Sabotage::DropKilled, 60, "was killed, and its driver is not"),
+    (Sabotage::DropKilled, 150, "was killed, and its driver is not"),
     (Sabotage::RunningTwice, 3, "is reported as RUNNING twice"),
     (Sabotage::LoseEnd, 40, "of which no process is left"),
     (Sabotage::StartTwice, 3, "is started twice by one Worker"),

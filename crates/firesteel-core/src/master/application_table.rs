@@ -131,6 +131,11 @@ impl ApplicationTable {
         self.completed.iter()
     }
 
+    /// The latest of that name that ended.
+    pub(super) fn completed_named(&self, name: &str) -> Option<AppId> {
+        self.completed.iter().rev().find(|ended| ended.row.name == name).map(|ended| ended.row.id.clone())
+    }
+
     /// One that ended.
     pub(super) fn completed_one(&self, id: &AppId) -> Option<&Ended> {
         self.completed.iter().rev().find(|ended| ended.row.id == *id)

@@ -43,7 +43,8 @@ impl Master {
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
 
-    /// An application by its id, or by its name if exactly one live application has it.
+    /// An application by its id or name. A name means the one live application that has it, and where none has, the
+    /// latest that ended.
     fn meant(&self, which: &str) -> Meant {
         let id = AppId::new(which);
         if self.applications.get(&id).is_some() {
@@ -55,7 +56,7 @@ impl Master {
         let namesakes = self.applications.queue().filter(|app| app.description.name == which);
         let mut apps: Vec<AppId> = namesakes.take(MOST_NAMESAKES).map(|app| app.id.clone()).collect();
         match apps.len() {
-            0 => Meant::Unknown,
+            0 => self.applications.completed_named(which).map_or(Meant::Unknown, Meant::Over),
             1 => Meant::Live(apps.remove(0)),
             _ => Meant::Several(apps),
         }

@@ -14,7 +14,7 @@ pub enum ClientToMaster {
     RequestMasterState,
     /// One application, live or ended, with its executors.
     RequestApplication {
-        /// Its id, or its name if exactly one live application has it.
+        /// Its id, or its name: that of the one live application that has it, or of the latest that ended.
         app: String,
         /// Executors with smaller numbers are left out: an answer has no more of them than fit a frame, and says
         /// where to ask on.
@@ -22,7 +22,7 @@ pub enum ClientToMaster {
     },
     /// Ends an application.
     KillApplication {
-        /// Its id, or its name if exactly one live application has it.
+        /// Its id, or its name: that of the one live application that has it, or of the latest that ended.
         app: String,
         /// Who wants it, for people: `ann@host`.
         by: String,

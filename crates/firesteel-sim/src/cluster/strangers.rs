@@ -66,8 +66,8 @@ impl World {
             _ => self.odd_app().to_string(),
         };
         match kind {
-            0 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
-            1..=3 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
+            0..=2 => ClientToMaster::KillApplication { app, by: "a \u{1b}stranger".to_owned() },
+            3..=5 => ClientToMaster::RequestApplication { app, executors_from: self.odd_executor() },
             _ => ClientToMaster::RequestMasterState,
         }
     }

@@ -41,8 +41,9 @@ fn text(detail: &ApplicationDetail) -> String {
     let _ = writeln!(text, "  submitted  {}", app.submitted);
     if let Some(ended) = app.ended {
         let _ = writeln!(text, "  ended      {ended}");
+    } else {
+        let _ = writeln!(text, "  cores      {}", cores(app));
     }
-    let _ = writeln!(text, "  cores      {}", cores(app));
     let _ = writeln!(text, "  master     {}", clean(&detail.master));
     if let Some(standing) = &detail.standing {
         let _ = write!(text, "\nProfiles\n{}\n", profiles(&standing.profiles));

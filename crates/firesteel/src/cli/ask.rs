@@ -29,7 +29,7 @@ pub(super) struct Masters {
 /// Which application is meant.
 #[derive(Clone, Debug, Args)]
 pub(super) struct App {
-    /// The application: its id, or its name if exactly one that runs has it
+    /// The application: its id or its name
     #[arg(value_name = "APP")]
     pub(super) app: String,
 }

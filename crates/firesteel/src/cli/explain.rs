@@ -21,8 +21,8 @@ const SCHEMA: u32 = 1;
 /// Which application is explained.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-It says what the application asked for and what it has, why there is no more (its own maximum, its driver's target,
-Workers that are too small, others that hold the cores, a wait after failures), and what to ask for instead to be
+It says what the application asked for and what it has, why there is no more (its own maximum, its driver's target, \
+Workers that are too small, others that hold the cores, a wait after failures), and what to ask for instead to be \
 given more at once. Of an application that is over it says how it ended.
 
 Examples:

@@ -12,17 +12,17 @@ use super::status::state;
 /// Which applications end.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Their executors are ended, their drivers are told by whom, and end too. An application that is killed counts as
+Their executors are ended, their drivers are told by whom, and end too. An application that is killed counts as \
 KILLED; firesteel status APP goes on to show it.
 
 Examples:
   firesteel kill app-20261120212235-0000
-  firesteel kill nightly-sums                  by name, if exactly one application that runs has it
+  firesteel kill nightly-sums                  by its name
 
-Exit codes: 0 every one is killed; 1 one was not known, or over already; 2 wrong usage; 69 no Master could be
+Exit codes: 0 every one is killed; 1 one was not known, or over already; 2 wrong usage; 69 no Master could be \
 reached.")]
 pub(super) struct Args {
-    /// The applications: their ids, or a name if exactly one that runs has it
+    /// The applications: their ids or names
     #[arg(value_name = "APP", required = true)]
     apps: Vec<String>,
     #[command(flatten)]

@@ -22,15 +22,15 @@ const SCHEMA: u32 = 2;
 #[command(after_help = "\
 Examples:
   firesteel status --master spark://10.0.0.1:7077
-  firesteel status app-20261120212235-0000     one application, also after its end, with all its executors
+  firesteel status app-20261120212235-0000     one application, live or ended
   firesteel status --json | jq '.applications[].id'
 
-JSON has a field schema, which rises when a field goes or changes its meaning: 2 for a Master, 1 for an
+JSON has a field schema, which rises when a field goes or changes its meaning: 2 for a Master, 1 for an \
 application.
 
 Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.")]
 pub(super) struct Args {
-    /// Show this application in detail: its id, or its name if exactly one that runs has it
+    /// Show this application in detail: its id or its name
     #[arg(value_name = "APP")]
     app: Option<String>,
     #[command(flatten)]

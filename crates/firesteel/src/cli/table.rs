@@ -23,11 +23,12 @@ pub(super) fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// `0.4 s`, `12 s`, `3 m 12 s`, `2 h 5 m`, `9 d 4 h`.
+/// `35 ms`, `1.2 s`, `12 s`, `3 m 12 s`, `2 h 5 m`, `9 d 4 h`.
 pub(super) fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
-        0..=9 => format!("{}.{} s", seconds, duration.subsec_millis() / 100),
+        0 => format!("{} ms", duration.subsec_millis()),
+        1..=9 => format!("{}.{} s", seconds, duration.subsec_millis() / 100),
         10..=59 => format!("{seconds} s"),
         60..=3599 => format!("{} m {} s", seconds / 60, seconds % 60),
         3600..=86_399 => format!("{} h {} m", seconds / 3600, seconds / 60 % 60),
@@ -42,8 +43,9 @@ mod tests {
     #[test]
     fn durations_have_two_units_at_most() {
         for (millis, words) in [
-            (0, "0.0 s"),
-            (450, "0.4 s"),
+            (0, "0 ms"),
+            (450, "450 ms"),
+            (1_250, "1.2 s"),
             (9_999, "9.9 s"),
             (10_000, "10 s"),
             (192_000, "3 m 12 s"),

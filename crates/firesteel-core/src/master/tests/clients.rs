@@ -91,7 +91,7 @@ fn whoever_killed_an_application_has_a_short_plain_name() {
 }
 
 #[test]
-fn an_application_is_found_by_its_name_while_one_live_application_has_it() {
+fn a_name_means_the_one_live_application_that_has_it_or_the_latest_that_ended() {
     let mut bench = Bench::new(Config::default());
     assert_eq!(bench.answer("test", 0), ApplicationAnswer::Unknown);
     bench.application(None, 1);
@@ -101,8 +101,14 @@ fn an_application_is_found_by_its_name_while_one_live_application_has_it() {
     assert_eq!(bench.answer("test", 0), ApplicationAnswer::Ambiguous { apps: both.clone() });
     assert_eq!(bench.kill_application("test"), [to_client(KillAnswer::Ambiguous { apps: both })]);
     bench.kill_application(app().as_str());
-    assert_eq!(bench.detail("test").application.id.as_str(), "app-20261120212235-0001");
+    let other = AppId::new("app-20261120212235-0001");
+    assert_eq!(bench.detail("test").application.id, other);
     assert_eq!(bench.detail(app().as_str()).standing, None);
+    // When none is live any more it is the latest that ended.
+    bench.kill_application("test");
+    assert_eq!(bench.detail("test").application.id, other);
+    let over = KillAnswer::Over { app: other, state: ApplicationState::Killed, ended: T0 };
+    assert_eq!(bench.kill_application("test"), [to_client(over)]);
 }
 
 #[test]

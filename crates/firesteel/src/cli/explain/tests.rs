@@ -174,7 +174,7 @@ fn a_wait_after_failures_is_told_with_its_end() {
     }
     let explained = stage.explained("crashes");
     let wait =
-        "After 2 failed executors in a row it is given no new one before 2026-11-20T21:22:35.100Z, in 0.1 s";
+        "After 2 failed executors in a row it is given no new one before 2026-11-20T21:22:35.100Z, in 100 ms";
     assert!(explained[1].starts_with(wait), "{explained:#?}");
 }
 
@@ -191,7 +191,7 @@ fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
     assert_eq!(
         sentences(&stage.detail(app.as_str())),
         [
-            format!("{app} (sums) is over, FAILED after 3 m 12 s, 0.0 s ago: its driver's connection ended."),
+            format!("{app} (sums) is over, FAILED after 3 m 12 s, 0 ms ago: its driver's connection ended."),
             "It had 2 executors: 1 EXITED (exit code 3) and 1 KILLED.".to_owned(),
             format!("What the last one that failed, 0, has written is on h1 in /work/{app}/0."),
         ]

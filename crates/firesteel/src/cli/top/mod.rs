@@ -32,7 +32,7 @@ const WAITING: usize = 64;
 /// What is shown how often.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Keys: tab and the arrows move between tables and rows, s sorts, e explains an application, k ends one (and asks
+Keys: tab and the arrows move between tables and rows, s sorts, e explains an application, k ends one (and asks \
 first), ? shows this, q ends.
 
 Without a terminal on standard output it prints one snapshot and ends, as with --once.
@@ -42,7 +42,7 @@ Examples:
   firesteel top --interval 5s
   firesteel top --once | head -20
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view goes on
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view goes on \
 asking); 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.")]
 pub(super) struct Args {
     #[command(flatten)]
