@@ -153,9 +153,9 @@ impl Master {
         }
         self.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         let (state, words) = ended(&end);
-        let ApplicationView { executors, .. } = self.view_of(&application);
+        let history = self.view_of(&application).executors;
         let row = ApplicationView { state, end: words, ended: Some(now), ..self.row_of(&application) };
-        self.applications.retire(Ended { row, executors }, self.config.retained_applications);
+        self.applications.retire(Ended { row, executors: history }, self.config.retained_applications);
         match end {
             ApplicationEnd::DriverLost => {}
             ApplicationEnd::Finished => self.see_off(app.clone(), application.peer, executors),

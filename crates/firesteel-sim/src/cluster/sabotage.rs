@@ -110,7 +110,7 @@ kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 39] = [
+    pub const ALL: [Self; 40] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,

@@ -9,7 +9,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use firesteel::settings::keys;
 use firesteel::settings::variables::Environment;
-use firesteel_core::messages::{ClientToMaster, MasterToClient, MasterView};
+use firesteel_core::messages::MasterView;
 
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
@@ -143,11 +143,8 @@ fn ask() -> Option<MasterView> {
         None => (word == "--master").then(|| after(word)).flatten(),
     });
     let cluster = Masters::of(named).cluster_in("completions", Environment::of_this_process()).ok()?;
-    let asking =
-        async { tokio::time::timeout(PATIENCE, cluster.ask(&ClientToMaster::RequestMasterState)).await };
-    match super::block_on(asking).ok()?.ok()?.ok()? {
-        MasterToClient::MasterStateResponse(view) => Some(view),
-    }
+    let asking = async { tokio::time::timeout(PATIENCE, cluster.state()).await };
+    super::block_on(asking).ok()?.ok()?.ok()
 }
 
 #[cfg(test)]

@@ -63,6 +63,9 @@ impl Stage {
                 ..ResourceProfile::default()
             },
             initial_limit: limit,
+            directory: TaskDirectory::Executor,
+            relaunch: Relaunch::WhenEnded,
+            files: None,
         };
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
     }
