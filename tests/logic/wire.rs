@@ -390,6 +390,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         resources: ResourceAmounts::from([("gpu".to_owned(), 1)]),
         limit: ExecutorLimit::AtMost(2),
         held: 1,
+        may_have_more: true,
         large_enough: 3,
         with_room: 0,
         shortfall: Some(shortfall),
@@ -405,6 +406,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
     };
     let standing = Standing {
         profiles: vec![profile],
+        cores_spent: Cores(4),
         failures: 2,
         relaunch_at: Some(Timestamp::from_millis(1_795_209_755_046)),
         ahead: 1,

@@ -106,6 +106,7 @@ impl Master {
         holders.truncate(MOST_HOLDERS);
         Standing {
             profiles,
+            cores_spent: app.cores_spent,
             failures: app.failures.in_a_row,
             relaunch_at: app.failures.hold_until,
             ahead,
@@ -126,6 +127,7 @@ impl Master {
             resources: profile.resources.clone(),
             limit: profile.limit,
             held: profile.held,
+            may_have_more: demand.allows_one_more(),
             large_enough: fitting(whole),
             with_room: fitting(free),
             shortfall: shortfall(&demand, free, whole),

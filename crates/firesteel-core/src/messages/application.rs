@@ -72,6 +72,8 @@ pub struct ApplicationDetail {
 pub struct Standing {
     /// Its resource profiles, by number.
     pub profiles: Vec<ProfileView>,
+    /// Cores of its maximum that executors had which have ended and are not replaced.
+    pub cores_spent: Cores,
     /// Executors that failed in a row.
     pub failures: u32,
     /// No executor is launched before then, because of those failures.
@@ -132,6 +134,8 @@ pub struct ProfileView {
     pub limit: ExecutorLimit,
     /// How many there are.
     pub held: u64,
+    /// Whether the application's own bounds allow one more.
+    pub may_have_more: bool,
     /// Workers that are large enough for an executor, with nothing else on them.
     pub large_enough: u64,
     /// Workers that have room for one more executor now.

@@ -31,6 +31,7 @@ macro_rules! kinds {
             const NAMES: &'static [&'static str] = &[$(stringify!($variant)),+];
 
             fn index(&self) -> usize {
+                #[allow(clippy::enum_variant_names, reason = "the names are those of the enum that is counted")]
                 enum Index { $($variant),+ }
                 match self { $(Self::$variant { .. } => Index::$variant as usize),+ }
             }

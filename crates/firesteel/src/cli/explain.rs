@@ -90,13 +90,19 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
         return all;
     };
     all.push(holds(detail));
+    if standing.cores_spent > Cores::ZERO {
+        all.push(format!(
+            "Of its maximum {} were those of executors that have ended and are not replaced.",
+            cores(standing.cores_spent)
+        ));
+    }
     if let Some(wait) = waits(detail, standing) {
         all.push(wait);
     }
     for profile in &standing.profiles {
         all.extend(of_profile(detail, standing, profile));
     }
-    if standing.profiles.iter().any(|profile| needs_room(detail, profile)) {
+    if standing.profiles.iter().any(needs_room) {
         all.extend(others(standing));
     }
     all
@@ -130,10 +136,10 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
     let mut all = vec![wants(profile)];
     match &profile.shortfall {
         Some(shortfall) => all.push(format!("  Of what it asked for, {shortfall}.")),
-        None if may_have_more(detail, profile) && profile.with_room > 0 => {
+        None if profile.may_have_more && profile.with_room > 0 => {
             all.push(format!("  {} for one more now.", workers_have_room(profile.with_room)));
         }
-        None if may_have_more(detail, profile) => {
+        None if profile.may_have_more => {
             all.push("  It takes what comes free, and no Worker has room for one more now.".to_owned());
         }
         None => all.push("  It has all that it asked for.".to_owned()),
@@ -157,7 +163,7 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
 }
 
 /// Whether room on Workers is what it lacks.
-fn needs_room(detail: &ApplicationDetail, profile: &ProfileView) -> bool {
+fn needs_room(profile: &ProfileView) -> bool {
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. }) => true,
         Some(
@@ -166,7 +172,7 @@ fn needs_room(detail: &ApplicationDetail, profile: &ProfileView) -> bool {
             | Reason::NoWorkers
             | Reason::TooSmall { .. },
         ) => false,
-        None => may_have_more(detail, profile) && profile.with_room == 0,
+        None => profile.may_have_more && profile.with_room == 0,
     }
 }
 
@@ -183,16 +189,6 @@ fn wants(profile: &ProfileView) -> String {
         ExecutorLimit::AtMost(limit) => format!("at most {limit}"),
     };
     format!("Profile {} wants executors of {}, {most}; it has {}.", profile.id, list(&each), profile.held)
-}
-
-fn may_have_more(detail: &ApplicationDetail, profile: &ProfileView) -> bool {
-    let app = &detail.application;
-    let left = app.max_cores.is_none_or(|most| most - app.cores_granted >= profile.size.step());
-    let below = match profile.limit {
-        ExecutorLimit::Unlimited => true,
-        ExecutorLimit::AtMost(limit) => profile.held < limit,
-    };
-    left && below
 }
 
 /// `With --executor-cores 2, 3 more executors with 6 cores in all would be placed at once.`
