@@ -175,7 +175,7 @@ fn how_a_killed_executor_really_ended_is_learned_afterwards() {
     let state = |bench: &mut Bench| bench.detail(app().as_str()).application.executors[0].state.clone();
     assert_eq!(state(&mut bench), ExecutorState::Killed(None));
     let done = ExecutorState::Killed(Some(ExitStatus::SUCCESS));
-    assert_eq!(bench.report(1, 0, ExecutorState::Exited(ExitStatus::SUCCESS)), [noted(1, 0)]);
+    assert!(bench.report(1, 0, ExecutorState::Exited(ExitStatus::SUCCESS)).contains(&noted(1, 0)));
     assert_eq!(state(&mut bench), done);
     bench.report(1, 0, CRASH);
     assert_eq!(state(&mut bench), done, "once it is known it stays");
