@@ -152,7 +152,7 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorState, ExecutorView};
+    use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorState, ExecutorView, LeftOut};
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
@@ -182,6 +182,9 @@ mod tests {
             max_cores: None,
             cores_granted: Cores(1),
             memory_per_executor: MiB(1),
+            executors_live: executors.len() as u64,
+            executors_ended: 0,
+            executors_forgotten: 0,
             executors: executors.iter().map(executor).collect(),
         }
     }
@@ -189,6 +192,8 @@ mod tests {
     fn view() -> MasterView {
         MasterView {
             url: "spark://h:1".to_owned(),
+            now: Timestamp::default(),
+            left_out: LeftOut::default(),
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],
             completed: vec![application("app-0", "old", &[])],
