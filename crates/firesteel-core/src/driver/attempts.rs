@@ -92,7 +92,7 @@ impl Driver {
         cause: FailureCause,
     ) {
         let failures = self.tasks.count_failure(attempt.task, executor, host);
-        let limit = self.config.max_task_failures;
+        let limit = self.tasks.max_failures(attempt.task).unwrap_or(self.config.max_task_failures);
         self.note(Note::TaskFailed {
             attempt,
             executor,

@@ -21,7 +21,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         return wrong(sentence);
     }
     for (id, task) in tasks.iter() {
-        let limit = driver.config.max_task_failures.max(1);
+        let limit = task.max_failures.unwrap_or(driver.config.max_task_failures).max(1);
         ensure!("driver", task.failures < limit, "task {id} goes on after {} failures", task.failures);
         if let Some((executor, attempt)) = task.place.at() {
             let there = executors.get(executor).is_some_and(|row| row.running().contains(&id));

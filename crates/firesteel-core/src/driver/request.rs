@@ -9,11 +9,13 @@ pub struct TaskRequest {
     pub spec: TaskSpec,
     /// Hosts where it would like to run, in the words of the Workers' own names. None: it does not matter.
     pub preferred_hosts: Vec<String>,
+    /// How often it may fail before it is given up, at least 1. `None`: as often as the settings say.
+    pub max_failures: Option<u32>,
 }
 
 /// A task with no wishes.
 impl From<TaskSpec> for TaskRequest {
     fn from(spec: TaskSpec) -> Self {
-        Self { spec, preferred_hosts: Vec::new() }
+        Self { spec, preferred_hosts: Vec::new(), max_failures: None }
     }
 }

@@ -23,6 +23,8 @@ pub(super) struct Tasks {
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) spec: TaskSpec,
+    /// How often it may fail, if not as often as the settings say.
+    pub(super) max_failures: Option<u32>,
     /// How many attempts of it have failed.
     pub(super) failures: u32,
     /// The number of its next attempt.
@@ -117,11 +119,12 @@ impl Tasks {
         }
         self.last_submitted = Some(id);
         self.tally.submitted += 1;
-        let TaskRequest { spec, preferred_hosts } = request;
+        let TaskRequest { spec, preferred_hosts, max_failures } = request;
         let needs = Needs { cores: spec.cores_taken() };
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
         let (shuns, best, place) = (Shuns::default(), Locality::Any, Place::Waiting);
-        let task = Task { spec, failures: 0, next_attempt: 0, needs, shuns, sites, best, place };
+        let task =
+            Task { spec, max_failures, failures: 0, next_attempt: 0, needs, shuns, sites, best, place };
         self.rows.insert(id, task);
         self.wait(id, reach);
         true
@@ -197,6 +200,11 @@ impl Tasks {
         self.stop_waiting(id);
         self.rows.remove(&id);
         self.tally.failed += 1;
+    }
+
+    /// How often a task may fail, if not as often as the settings say.
+    pub(super) fn max_failures(&self, id: TaskId) -> Option<u32> {
+        self.rows.get(&id)?.max_failures
     }
 
     /// An attempt failed there. How often the task has failed now.

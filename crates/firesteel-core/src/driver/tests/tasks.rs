@@ -1,7 +1,7 @@
 //! Who runs what, and what becomes of it.
 
 use super::bench::*;
-use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome};
+use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, TaskRequest};
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, TaskEnd};
@@ -150,6 +150,24 @@ fn a_task_that_failed_as_often_as_it_may_is_given_up_with_its_last_output() {
     assert_eq!(bench.end(0, last, end.clone()), [failure_noted(last, 0, cause, 3), ended(0, outcome)]);
     assert_eq!(bench.end(0, last, end), [], "a task ends once");
     assert_eq!(bench.driver.view().failed, 1);
+}
+
+#[test]
+fn a_task_may_have_a_limit_of_its_own() {
+    let mut bench = Bench::with_executors(&[1]);
+    let request = TaskRequest { max_failures: Some(1), ..spec(1).into() };
+    bench.apply(Event::Submit { task: TaskId(0), request });
+    let cause = FailureCause::Ended(exit(3));
+    let note = Note::TaskFailed {
+        attempt: attempt(0, 0),
+        executor: ExecutorId(0),
+        host: "h0".to_owned(),
+        cause: cause.clone(),
+        failures: 1,
+        limit: 1,
+    };
+    let outcome = TaskOutcome::Failed { attempt: attempt(0, 0), executor: ExecutorId(0), failures: 1, cause };
+    assert_eq!(bench.end(0, attempt(0, 0), exit(3)), [Effect::Note(note), ended(0, outcome)]);
 }
 
 #[test]
