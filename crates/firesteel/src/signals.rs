@@ -33,9 +33,10 @@ impl fmt::Display for EndRequest {
 /// Requests to end, as they come.
 #[derive(Debug)]
 pub struct EndRequests {
-    terminate: Signal,
-    interrupt: Signal,
-    /// `None`: the process was started with SIGHUP ignored, as `nohup` does it.
+    /// `None`: somebody else hears it. The same for the next ones.
+    terminate: Option<Signal>,
+    interrupt: Option<Signal>,
+    /// `None`, too: the process was started with SIGHUP ignored, as `nohup` does it.
     hang_up: Option<Signal>,
     stdin: Option<mpsc::Receiver<()>>,
 }
@@ -47,11 +48,17 @@ impl EndRequests {
     /// The system does not let signals be caught.
     pub fn install() -> io::Result<Self> {
         Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
+            terminate: Some(signal(SignalKind::terminate())?),
+            interrupt: Some(signal(SignalKind::interrupt())?),
             hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
             stdin: None,
         })
+    }
+
+    /// No request ever comes: whoever starts the daemon hears the signals, and tells it.
+    #[must_use]
+    pub fn nobody() -> Self {
+        Self { terminate: None, interrupt: None, hang_up: None, stdin: None }
     }
 
     /// The end of standard input counts as well. What is read from it is thrown away.
@@ -84,23 +91,24 @@ impl EndRequests {
                 None => std::future::pending().await,
             }
         };
-        let hung_up = async {
-            match &mut self.hang_up {
-                Some(signal) => {
-                    let _ = signal.recv().await;
-                }
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            _ = self.terminate.recv() => EndRequest::Terminate,
-            _ = self.interrupt.recv() => EndRequest::Interrupt,
-            () = hung_up => EndRequest::HangUp,
+            () = raised(&mut self.terminate) => EndRequest::Terminate,
+            () = raised(&mut self.interrupt) => EndRequest::Interrupt,
+            () = raised(&mut self.hang_up) => EndRequest::HangUp,
             _ = stdin_closed => {
                 self.stdin = None;
                 EndRequest::StdinClosed
             }
         }
+    }
+}
+
+async fn raised(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            let _ = signal.recv().await;
+        }
+        None => std::future::pending().await,
     }
 }
 

@@ -25,6 +25,7 @@ pub mod template;
 use std::io;
 use std::time::Duration;
 
+use firesteel_core::ids::TaskId;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use tokio::task::spawn_blocking;
@@ -43,7 +44,7 @@ use outlet::{Outlet, OutletError};
 use preference::Preference;
 use printer::Sinks;
 use progress::Progress;
-use run::{Ending, Run};
+use run::{Ending, Run, Stake};
 use spool::{Limits, Order};
 use summary::{Summary, Tally};
 use template::Template;
@@ -147,8 +148,8 @@ async fn drive(
     let listen = Listen::of(&job.properties, &application.masters)?;
     let template = Template::new(job.command, job.directory, application.settings.task_cores);
     let (driver, reports) = driver_daemon::start(application, listen, requests).await?;
-    let outlet = Outlet::start(job.order, job.limits, sinks, progress.clone(), driver.clone())?;
-    Ok(Run::new(input, template, driver, outlet, progress.clone()).finish(reports).await)
+    let outlet = Outlet::start(TaskId(0), job.order, job.limits, sinks, progress.clone(), driver.clone())?;
+    Ok(Run::new(input, template, driver, outlet, progress.clone(), Stake::Application).finish(reports).await)
 }
 
 fn nothing() -> Summary {

@@ -70,11 +70,12 @@ pub struct Outlet {
 }
 
 impl Outlet {
-    /// Starts both threads. `driver` is told what has been put away.
+    /// Starts both threads, for tasks from `first` on. `driver` is told what has been put away.
     ///
     /// # Errors
     /// A thread cannot be started.
     pub fn start(
+        first: TaskId,
         order: Order,
         limits: Limits,
         sinks: Sinks,
@@ -87,7 +88,7 @@ impl Outlet {
         let (ended, kept) = oneshot::channel();
         let keep = move || {
             // If the run is over without waiting, nobody asks.
-            let _ = ended.send(keep(&incoming, Spool::new(order, limits), &sender, &driver));
+            let _ = ended.send(keep(&incoming, Spool::new(order, limits).from(first), &sender, &driver));
         };
         thread::Builder::new().name("spool".into()).spawn(keep).map_err(OutletError::Thread)?;
         Ok(Self { pieces: Some(pieces), kept, printed })

@@ -92,6 +92,18 @@ impl Progress {
         Self { bar, show, away: Arc::default(), drawn: Arc::default() }
     }
 
+    /// Whether the user wants to hear errors only.
+    #[must_use]
+    pub fn is_quiet(&self) -> bool {
+        self.show == Show::Quiet
+    }
+
+    /// Another one like it, for another run.
+    #[must_use]
+    pub fn again(&self) -> Self {
+        Self::new(self.show)
+    }
+
     /// Whether there is something on the screen that printing would garble.
     #[must_use]
     pub fn is_visible(&self) -> bool {

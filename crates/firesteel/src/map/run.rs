@@ -8,8 +8,9 @@ use std::time::{Duration, Instant};
 
 use firesteel_core::NoteLevel;
 use firesteel_core::driver::{Note, Outcome, TaskOutcome, TaskRequest};
-use firesteel_core::ids::TaskId;
+use firesteel_core::ids::{ExecutorId, TaskId};
 use firesteel_core::messages::ApplicationEnd;
+use firesteel_placement::Cores;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::{Semaphore, mpsc};
 use tokio::time::{MissedTickBehavior, interval};
@@ -59,6 +60,21 @@ pub enum Ending {
     NoMaster,
 }
 
+/// What of an application is a run's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Stake {
+    /// All of it: it ends with the run.
+    Application,
+    /// The tasks from this number on, until the run is over. Whoever owns the application passes on what is
+    /// reported of them, and requests to end, which end these tasks alone.
+    Tasks {
+        /// The number of the first one.
+        first: TaskId,
+        /// The executors that are ready, with their hosts and cores.
+        executors: Vec<(ExecutorId, String, Cores)>,
+    },
+}
+
 /// What a run is made of.
 pub struct Run {
     input: Input,
@@ -66,6 +82,7 @@ pub struct Run {
     driver: Handle,
     outlet: Outlet,
     progress: Progress,
+    stake: Stake,
     window: Arc<Semaphore>,
     tally: Tally,
     /// Items whose tasks are not over.
@@ -109,31 +126,53 @@ enum More {
 impl Run {
     /// A run that has not begun.
     #[must_use]
-    pub fn new(input: Input, template: Template, driver: Handle, outlet: Outlet, progress: Progress) -> Self {
+    pub fn new(
+        input: Input,
+        template: Template,
+        driver: Handle,
+        outlet: Outlet,
+        progress: Progress,
+        stake: Stake,
+    ) -> Self {
+        let mut tally = Tally::new();
+        let mut first_executor = None;
+        if let Stake::Tasks { executors, .. } = &stake {
+            for (executor, host, cores) in executors {
+                first_executor.get_or_insert_with(Instant::now);
+                tally.add_executor(*executor, host.clone(), *cores);
+            }
+        }
         Self {
             input,
             template,
             driver,
             outlet,
             progress,
+            stake,
             window: Arc::new(Semaphore::new(WINDOW)),
-            tally: Tally::new(),
+            tally,
             pending: BTreeMap::new(),
             pending_bytes: 0,
             more: More::Yes,
             unreachable: BTreeSet::new(),
             started: Instant::now(),
-            first_executor: None,
+            first_executor,
             ending: Ending::Completed,
         }
     }
 
     /// Runs it to its end.
     pub async fn finish(mut self, mut reports: mpsc::UnboundedReceiver<Report>) -> (Ending, Summary) {
-        match (self.work(&mut reports).await, EndRequests::install()) {
-            (Last::Abandoned, _) | (Last::Report | Last::Own, Err(_)) => {}
+        let last = self.work(&mut reports).await;
+        let requests = match self.stake {
+            Stake::Application => EndRequests::install().ok(),
+            // Its owner hears them, and sees to the output.
+            Stake::Tasks { .. } => Some(EndRequests::nobody()),
+        };
+        match (last, requests) {
+            (Last::Abandoned, _) | (Last::Report | Last::Own, None) => {}
             // A slow reader keeps nobody who wants to go.
-            (last, Ok(mut requests)) => tokio::select! {
+            (last, Some(mut requests)) => tokio::select! {
                 () = self.conclude(last, &mut reports) => {}
                 request = requests.next() => self.ending = Ending::Abandoned(request),
             },
@@ -146,6 +185,9 @@ impl Run {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
+            if self.is_over() {
+                return Last::Report;
+            }
             let wants_item = self.wants_item();
             let window = Arc::clone(&self.window);
             let input = &mut self.input;
@@ -155,7 +197,14 @@ impl Run {
             };
             tokio::select! {
                 report = reports.recv() => match report {
-                    Some(report) => if let Some(last) = self.on_report(report) { return last },
+                    Some(report) => {
+                        if matches!(report, Report::AskedToEnd(_)) {
+                            self.cancel_tasks().await;
+                        }
+                        if let Some(last) = self.on_report(report) {
+                            return last;
+                        }
+                    }
                     // The driver is gone without a last word: it has panicked, and has said so.
                     None => {
                         self.lose_output("the driver ended unexpectedly");
@@ -190,14 +239,56 @@ impl Run {
             }
             Last::Own => {
                 self.more = More::No;
-                // Refused if it is over already.
-                let _ = self.driver.cancel().await;
-                while let Some(report) = reports.recv().await {
+                match self.stake {
+                    // Refused if it is over already.
+                    Stake::Application => drop(self.driver.cancel().await),
+                    Stake::Tasks { .. } => self.cancel_tasks().await,
+                }
+                while !self.is_over()
+                    && let Some(report) = reports.recv().await
+                {
                     if self.on_report(report).is_some() {
                         break;
                     }
                 }
             }
+        }
+    }
+
+    /// Whether all of its tasks are over, where the application goes on.
+    fn is_over(&self) -> bool {
+        match self.stake {
+            Stake::Application => false,
+            Stake::Tasks { .. } => self.more == More::No && self.pending.is_empty(),
+        }
+    }
+
+    /// Ends its tasks where they are not all of the application, which ends them itself.
+    async fn cancel_tasks(&mut self) {
+        match self.stake {
+            Stake::Application => {}
+            Stake::Tasks { .. } => {
+                for task in self.pending.keys() {
+                    // Refused only when the application is over, and then its end is on the way.
+                    let _ = self.driver.cancel_task(*task).await;
+                }
+            }
+        }
+    }
+
+    /// No more tasks come.
+    async fn end_tasks(&mut self) {
+        self.more = More::No;
+        match self.stake {
+            Stake::Application => drop(self.driver.end_input().await),
+            Stake::Tasks { .. } => {}
+        }
+    }
+
+    fn first(&self) -> u64 {
+        match &self.stake {
+            Stake::Application => 0,
+            Stake::Tasks { first, .. } => first.0,
         }
     }
 
@@ -222,7 +313,7 @@ impl Run {
                 let item = shown(&content);
                 match self.template.task(content) {
                     Ok(task) => {
-                        let id = TaskId(self.tally.summary.items);
+                        let id = TaskId(self.first() + self.tally.summary.items);
                         self.tally.summary.items += 1;
                         self.pending_bytes += bytes;
                         self.pending.insert(id, Pending { number, item, bytes, place });
@@ -234,10 +325,7 @@ impl Run {
                 }
             }
             Some(Err(error)) => self.end_input(error.to_string()).await,
-            None => {
-                self.more = More::No;
-                let _ = self.driver.end_input().await;
-            }
+            None => self.end_tasks().await,
         }
     }
 
@@ -246,8 +334,7 @@ impl Run {
         self.progress.error(&error);
         self.tally.summary.error = Some(error);
         self.end_with(Ending::BadInput);
-        self.more = More::No;
-        let _ = self.driver.end_input().await;
+        self.end_tasks().await;
     }
 
     /// The end of it, if that was the last one.
@@ -394,7 +481,7 @@ impl Run {
 }
 
 /// Whether whoever read our standard output has gone. It shows without a write, which may be far off.
-fn stdout_is_closed() -> bool {
+pub(crate) fn stdout_is_closed() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];
     let gone = PollFlags::POLLERR | PollFlags::POLLHUP;

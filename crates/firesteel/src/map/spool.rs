@@ -106,6 +106,12 @@ impl<T> Spool<T> {
         }
     }
 
+    /// The same, where the first item's task has another number than 0.
+    #[must_use]
+    pub fn from(self, first: TaskId) -> Self {
+        Self { next: first, ..self }
+    }
+
     /// Keeps a piece of an attempt's output.
     ///
     /// # Errors
