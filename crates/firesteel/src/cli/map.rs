@@ -1,6 +1,5 @@
 //! `firesteel map`.
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
@@ -15,9 +14,7 @@ use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::Summary;
 use firesteel::map::{self, Job, StartError};
-use firesteel::settings::application::ApplicationSettings;
 use firesteel::settings::{Reader, size};
-use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
 
@@ -25,6 +22,7 @@ use super::block_on;
 use super::conf;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit};
+use super::surroundings::Surroundings;
 
 /// What separates the command from its items.
 const ITEMS: &str = ":::";
@@ -66,13 +64,8 @@ pub(super) struct Args {
     /// Write the summary as JSON into a file, too
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary_file: Option<PathBuf>,
-    /// Run the command in this directory of the executors' machines instead of the current one; "executor" is
-    /// the executor's own, below its Worker's work directory, and what counts with --files and --archives
-    #[arg(long, value_name = "DIR", help_heading = "Command")]
-    chdir: Option<String>,
-    /// Set a variable for the command, or pass on the one of this environment; may be given several times
-    #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command")]
-    env: Vec<String>,
+    #[command(flatten)]
+    surroundings: Surroundings,
     /// The command, its arguments, and perhaps ::: and the items
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -192,9 +185,9 @@ impl Args {
             command: Command {
                 program: program.clone(),
                 arguments: arguments.to_vec(),
-                environment: environment(&self.env)?,
+                environment: self.surroundings.environment()?,
             },
-            directory: directory(self.chdir, &settings)?,
+            directory: self.surroundings.directory(&settings)?,
             order: if self.unordered { Order::Completion } else { Order::Input },
             limits: Limits::default(),
             name: settings.name.unwrap_or_else(|| program.clone()),
@@ -260,36 +253,6 @@ fn block(text: &str) -> Result<usize, Failure> {
             MAX_STDIN >> 20
         ))
     })
-}
-
-fn environment(names: &[String]) -> Result<BTreeMap<String, String>, Failure> {
-    let variable = |text: &String| match text.split_once('=') {
-        Some(("", _)) => Err(usage(format!("--env cannot be {text:?}: write NAME or NAME=VALUE"))),
-        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-        None => match std::env::var(text) {
-            Ok(value) => Ok((text.clone(), value)),
-            Err(error) => Err(usage(format!("--env {text} cannot be passed on: {error}"))),
-        },
-    };
-    names.iter().map(variable).collect()
-}
-
-fn directory(chdir: Option<String>, settings: &ApplicationSettings) -> Result<TaskDirectory, Failure> {
-    let current = || {
-        let path = std::env::current_dir().map_err(|error| {
-            usage(format!("there is no current directory ({error}): give one with --chdir"))
-        })?;
-        path.into_os_string()
-            .into_string()
-            .map_err(|_| usage("the current directory's name is not UTF-8: give another one with --chdir"))
-    };
-    match chdir.as_deref() {
-        Some("executor") => Ok(TaskDirectory::Executor),
-        None if settings.brings_files() => Ok(TaskDirectory::Executor),
-        Some(path) if path.starts_with('/') => Ok(TaskDirectory::Path(path.to_owned())),
-        Some(path) => Ok(TaskDirectory::Path(format!("{}/{path}", current()?))),
-        None => Ok(TaskDirectory::Path(current()?)),
-    }
 }
 
 #[cfg(test)]
