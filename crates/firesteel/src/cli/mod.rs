@@ -18,8 +18,10 @@ mod map;
 mod master;
 mod plan;
 mod reaper;
+mod shell;
 mod status;
 mod submit;
+mod surroundings;
 mod table;
 mod top;
 mod worker;
@@ -59,6 +61,8 @@ enum Command {
     Top(top::Args),
     /// Run a command once for each item of an input
     Map(map::Args),
+    /// Hold an application, and run what is typed or scripted on its executors
+    Shell(shell::Args),
     /// Say where executors would go, without starting anything
     Plan(plan::Args),
     /// Check and show settings: files, variables and flags
@@ -96,6 +100,7 @@ pub(crate) fn main() -> ExitCode {
         | Command::Kill(_)
         | Command::Top(_)
         | Command::Map(_)
+        | Command::Shell(_)
         | Command::Plan(_)
         | Command::Reaper(_) => log::Usual::Warnings,
     });
@@ -110,6 +115,10 @@ pub(crate) fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Map(args) => match map::run(args, talk.show()) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
+        Command::Shell(args) => match shell::run(args, talk.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },

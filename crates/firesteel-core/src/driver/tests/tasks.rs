@@ -166,7 +166,13 @@ fn a_task_may_have_a_limit_of_its_own() {
         failures: 1,
         limit: 1,
     };
-    let outcome = TaskOutcome::Failed { attempt: attempt(0, 0), executor: ExecutorId(0), failures: 1, cause };
+    let outcome = TaskOutcome::Failed {
+        attempt: attempt(0, 0),
+        executor: ExecutorId(0),
+        failures: 1,
+        cause,
+        locality: None,
+    };
     assert_eq!(bench.end(0, attempt(0, 0), exit(3)), [Effect::Note(note), ended(0, outcome)]);
 }
 

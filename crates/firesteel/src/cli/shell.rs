@@ -1,0 +1,132 @@
+//! `firesteel shell`.
+
+use std::env;
+use std::io::{self, IsTerminal};
+use std::path::PathBuf;
+
+use clap::Args as ClapArgs;
+use firesteel::map::progress::{Progress, Show};
+use firesteel::settings::Reader;
+use firesteel::shell::reader::Source;
+use firesteel::shell::{self, Defaults, Job, OnFailure, StartError};
+
+use super::exit::{Exit, Failure};
+use super::submit::{Submission, Submit};
+use super::surroundings::Surroundings;
+use super::{block_on, conf};
+
+/// Holds an application, and runs on its executors what is typed or scripted.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = conf::help(HELP, Reader::Application))]
+pub(super) struct Args {
+    #[command(flatten)]
+    submit: Submit,
+    /// Run these commands, and leave
+    #[arg(short, long, value_name = "COMMANDS", help_heading = "Script", conflicts_with = "file")]
+    command: Option<String>,
+    /// Go on after a command that failed; otherwise a script stops there, with its exit code
+    #[arg(long, help_heading = "Script")]
+    keep_going: bool,
+    /// Keep the lines that are typed in this file, instead of firesteel/history in XDG_STATE_HOME
+    #[arg(long, value_name = "FILE", help_heading = "Terminal")]
+    history: Option<PathBuf>,
+    /// Keep no lines
+    #[arg(long, help_heading = "Terminal", conflicts_with = "history")]
+    no_history: bool,
+    #[command(flatten)]
+    surroundings: Surroundings,
+    /// Run the commands of this file, and leave
+    #[arg(value_name = "FILE")]
+    file: Option<PathBuf>,
+}
+
+const HELP: &str = "\
+Without FILE and --command, commands are read from standard input: with a prompt, history and completion from a \
+terminal, and otherwise as a script, a line a command. help lists the commands. A session looks like this:
+
+  $ firesteel shell --master spark://node-1:7077 --total-executor-cores 8 --executor-cores 2
+  firesteel shell: application app-20260101120000-0000 at spark://node-1:7077
+  4 executors with 8 cores are ready; help lists the commands, ctrl-d leaves
+  firesteel> run hostname
+  node-2
+  firesteel> map -i urls.txt curl -sO
+  firesteel> run --cores 2 ./train.sh &
+  firesteel> request 6
+  6 executors are wanted in all, and 4 are here
+  2 of 6 executors are missing: 3 workers have 1 core free, 2 cores asked
+  firesteel> watch
+
+and a script like this:
+
+  printf 'wait --executors 4\\nrun ./prepare\\nmap -i parts ./work\\n' | firesteel shell --master spark://node-1:7077
+  firesteel shell -c 'executors; why'
+
+ctrl-c ends the task in hand, never the session; ctrl-d leaves, which ends the application in order. Without --master, \
+a local cluster sized to this machine is started and ended.
+
+Exit codes: 0, or that of the last command of a script that failed; 1 a command failed, or the application was ended by \
+the Master; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 \
+ended by SIGHUP, ctrl-c in a script, and SIGTERM; 141 standard output was closed. A task that cannot be started has \
+127, one that a signal ended 128 and its number.";
+
+/// Runs a session.
+pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
+    let progress = Progress::new(show);
+    let job = args.job(&progress)?;
+    block_on(shell::run(job, &progress))?.map_err(|error| failure(&error))
+}
+
+fn failure(error: &StartError) -> Failure {
+    let exit = match error {
+        StartError::Setting(error) => return Failure::setting(error),
+        StartError::Script { .. } => Exit::Usage,
+        StartError::Cluster(_) | StartError::Driver(_) | StartError::System(_) => Exit::Failure,
+    };
+    Failure::with(exit, error)
+}
+
+impl Args {
+    fn job(self, progress: &Progress) -> Result<Job, Failure> {
+        let defaults = |cores| {
+            Ok::<_, Failure>(Defaults {
+                cores,
+                directory: self.surroundings.directory()?,
+                environment: self.surroundings.environment()?,
+            })
+        };
+        let source = self.source();
+        if let Some(path) = self.file.as_ref().filter(|path| !path.is_file() && !path.exists()) {
+            let words =
+                format!("there is no script {}: a command line is given with --command", path.display());
+            return Err(Failure::of(Exit::Usage, words));
+        }
+        let Submission { settings, cluster, properties } = self.submit.resolve(progress)?;
+        Ok(Job {
+            source,
+            on_failure: if self.keep_going { OnFailure::GoesOn } else { OnFailure::Stops },
+            defaults: defaults(settings.task_cores)?,
+            name: settings.name.unwrap_or_else(|| "firesteel shell".to_owned()),
+            cluster,
+            properties,
+        })
+    }
+
+    fn source(&self) -> Source {
+        match (&self.command, &self.file) {
+            (Some(words), _) => Source::Words(words.clone()),
+            (None, Some(file)) => Source::File(file.clone()),
+            (None, None) if io::stdin().is_terminal() => Source::Terminal { history: self.history() },
+            (None, None) => Source::StandardInput,
+        }
+    }
+
+    /// Where lines are kept: by the XDG rules, if there is a home.
+    fn history(&self) -> Option<PathBuf> {
+        if self.no_history {
+            return None;
+        }
+        let absolute = |name| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = || absolute("XDG_STATE_HOME").or_else(|| Some(absolute("HOME")?.join(".local/state")));
+        self.history.clone().or_else(|| Some(state()?.join("firesteel/history")))
+    }
+}

@@ -1,0 +1,249 @@
+//! The commands, for help, completion, and whoever mistypes one.
+
+use std::fmt::Write;
+
+/// What a command does, in words.
+#[derive(Clone, Copy, Debug)]
+pub struct Command {
+    /// Its name.
+    pub name: &'static str,
+    /// How it is written.
+    pub usage: &'static str,
+    /// What it does, in a line.
+    pub brief: &'static str,
+    /// The rest that there is to say, with examples.
+    pub details: &'static str,
+}
+
+/// All commands, in the order in which help lists them.
+pub const COMMANDS: [Command; 18] = [
+    Command {
+        name: "run",
+        usage: "run [--cores N] [--retries N] COMMAND...",
+        brief: "run a command on some executor; its output comes as it is written",
+        details: "\
+The exit code is the command's; 128 and the number for a signal, 127 if the program is not found. A command that
+fails is not run again, unless --retries says how often; one whose executor is lost without its fault is.
+ctrl-c ends the command. With & at the end it runs in the background: see watch, wait, cancel.
+
+  run hostname
+  run sh -c 'du -sh /data | tail -1'
+  run --cores 2 make -j2 &",
+    },
+    Command {
+        name: "map",
+        usage: "map [--cores N] [-i FILE] [-0] [--unordered] COMMAND... [::: ITEM...]",
+        brief: "run a command once for each item; outputs come in the order of the items",
+        details: "\
+{} in the command is replaced by the item; without one, the item becomes the last argument. Items are the words after
+::: or the lines of FILE (NUL-terminated with -0). An item that fails is tried again, up to spark.task.maxFailures
+times in all. The exit code is 1 if an item failed. ctrl-c ends all of its tasks.
+
+  map gzip -k ::: a.txt b.txt
+  map -i hosts.txt ping -c 1 {}",
+    },
+    Command {
+        name: "executors",
+        usage: "executors",
+        brief: "list the executors and what they do",
+        details: "STATE is assigned (it has not come yet), ready, leaving, or silent (its connection has ended).",
+    },
+    Command {
+        name: "tasks",
+        usage: "tasks [--all]",
+        brief: "list the tasks of run that have not ended, and the last that have",
+        details: "With --all, as many as are remembered: 1000. Items of a map are no tasks of this list.",
+    },
+    Command {
+        name: "watch",
+        usage: "watch [TASK]",
+        brief: "show the output of a task in the background, and go on with it",
+        details: "\
+Without TASK it is the last one. The exit code is the task's. ctrl-c ends the watching, not the task.",
+    },
+    Command {
+        name: "wait",
+        usage: "wait [TASK...] | wait --executors N [--for SECONDS]",
+        brief: "wait until tasks in the background end, or executors are ready",
+        details: "\
+Without TASK, until all have ended. The exit code is that of the last task that failed. With --executors, until so
+many are ready; after SECONDS (60) it fails and says why they do not come.
+
+  run ./long.sh & wait
+  wait --executors 4 --for 10",
+    },
+    Command {
+        name: "cancel",
+        usage: "cancel TASK... | cancel --all",
+        brief: "end tasks; an executor asks a process to end, and kills it after 5 s",
+        details: "",
+    },
+    Command {
+        name: "request",
+        usage: "request N [--profile P] [--kill]",
+        brief: "ask for N executors in all, more or fewer",
+        details: "\
+More come when Workers have room: why says what is in the way. A lower number ends none that are here, as in Spark;
+with --kill, idle ones end until N are left, and then busy ones, whose tasks run again elsewhere.
+
+  request 8
+  request 1 --kill",
+    },
+    Command {
+        name: "kill",
+        usage: "kill EXECUTOR... [--replace]",
+        brief: "end executors; their tasks run again elsewhere",
+        details: "With --replace, others come in their place; otherwise so many fewer are wanted.",
+    },
+    Command {
+        name: "why",
+        usage: "why",
+        brief: "say why there are fewer executors than were asked for",
+        details: "The Master is asked; it answers with the numbers of what is asked and of what is free.",
+    },
+    Command {
+        name: "profile",
+        usage: "profile add COUNT [--cores N] [--memory SIZE] [--resource NAME=N]... | profile list",
+        brief: "ask for executors of another size as well",
+        details: "\
+A resource profile says what one of its executors has: cores and memory as the others if they are not given; custom
+resources only as given. COUNT can be changed with request N --profile P.
+
+  profile add 2 --cores 4 --memory 2g --resource gpu=1",
+    },
+    Command {
+        name: "status",
+        usage: "status",
+        brief: "show the application, its Master, its cores and its tasks",
+        details: "",
+    },
+    Command {
+        name: "set",
+        usage: "set [cores N | directory DIR | env NAME=VALUE | env NAME]",
+        brief: "show or set what tasks run with from now on",
+        details: "\
+cores: of a task, where --cores does not say. directory: where tasks run, \"executor\" for the executor's own. env: a
+variable of tasks; without =VALUE it is taken away.",
+    },
+    Command {
+        name: "settings",
+        usage: "settings",
+        brief: "show what was asked for at the start",
+        details: "",
+    },
+    Command {
+        name: "history",
+        usage: "history [N]",
+        brief: "show the last lines that were typed",
+        details: "Arrows and ctrl-r find them again.",
+    },
+    Command {
+        name: "source",
+        usage: "source FILE",
+        brief: "run the commands of a file, until one fails",
+        details: "",
+    },
+    Command { name: "help", usage: "help [COMMAND]", brief: "say what there is", details: "" },
+    Command {
+        name: "quit",
+        usage: "quit [CODE]",
+        brief: "leave, which ends the application (ctrl-d does it too)",
+        details: "\
+The exit code is CODE; without one 0, in a script that of the last command that failed. At the prompt, tasks that run
+are spoken of first: a second quit ends them.",
+    },
+];
+
+/// Other names for commands.
+const ALIASES: [(&str, &str); 5] =
+    [("exit", "quit"), ("?", "help"), ("jobs", "tasks"), ("explain", "why"), ("ps", "tasks")];
+
+/// The command of that name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Command> {
+    let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, command)| command);
+    COMMANDS.iter().find(|command| command.name == name)
+}
+
+/// All commands, a line each.
+#[must_use]
+pub fn overview() -> String {
+    let width = COMMANDS.iter().map(|command| command.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    for Command { name, brief, .. } in COMMANDS {
+        writeln!(text, "  {name:width$}  {brief}").expect("a text takes every line");
+    }
+    text + "\nhelp COMMAND says more. Words are quoted as in a shell; ; separates commands, & at the end runs one in\n\
+            the background, # begins a comment. tab completes, ctrl-c ends the task in hand, ctrl-d leaves.\n"
+}
+
+/// Everything about one command.
+#[must_use]
+pub fn help(command: &Command) -> String {
+    let Command { usage, brief, details, .. } = command;
+    match details.is_empty() {
+        true => format!("{usage}\n  {brief}\n"),
+        false => format!("{usage}\n  {brief}\n\n{details}\n"),
+    }
+}
+
+/// The name that was probably meant, if one is near.
+#[must_use]
+pub fn nearest(name: &str) -> Option<&'static str> {
+    let names = COMMANDS.iter().map(|command| command.name);
+    let near = names.map(|known| (distance(name, known), known)).min()?;
+    (near.0 <= 2 && near.0 < name.chars().count().max(2)).then_some(near.1)
+}
+
+/// How many characters must be put in, taken out, changed, or swapped with the next one.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = match (i, j) {
+                (0, _) => j,
+                (_, 0) => i,
+                _ => {
+                    let change = usize::from(a[i - 1] != b[j - 1]);
+                    let mut best =
+                        (rows[i - 1][j] + 1).min(rows[i][j - 1] + 1).min(rows[i - 1][j - 1] + change);
+                    if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                        best = best.min(rows[i - 2][j - 2] + 1);
+                    }
+                    best
+                }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mistyped_command_is_recognised_and_nonsense_is_not() {
+        for (typed, meant) in [
+            ("exectuors", Some("executors")),
+            ("taks", Some("tasks")),
+            ("mpa", Some("map")),
+            ("rn", Some("run")),
+            ("hlep", Some("help")),
+            ("xyzzy", None),
+            ("x", None),
+            ("ls", None),
+        ] {
+            assert_eq!(nearest(typed), meant, "{typed}");
+        }
+    }
+
+    #[test]
+    fn help_fits_a_terminal() {
+        let all = COMMANDS.iter().map(help).collect::<String>() + &overview();
+        let long: Vec<&str> = all.lines().filter(|line| line.chars().count() > 118).collect();
+        assert!(long.is_empty(), "{long:#?}");
+        assert_eq!(find("exit").map(|command| command.name), Some("quit"));
+    }
+}

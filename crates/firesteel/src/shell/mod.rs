@@ -1,0 +1,142 @@
+//! `firesteel shell`: an application that is held while a person, or a script, says what to run on it.
+//!
+//! ```text
+//!  reader (thread) --lines--> session (task) --tasks--> driver (owner) --> executors
+//!                               |  |  ^                    |   ^
+//!                               |  |  `---- reports -------'   | credit
+//!                               |  `--output in hand--> console (thread)
+//!                               `--in the background--> keeper (thread) --> files
+//! ```
+//!
+//! The [`session`] owns the driver's handle and its reports, and serves one request at a time. [`words`] cuts a line,
+//! [`request`] understands it, [`commands`] says what there is, [`serve`] does it, [`tasks`] remembers what was run,
+//! [`answers`] words what was found; [`reader`] and [`complete`] are the prompt, [`console`] and [`keeper`] the ways
+//! of output.
+
+pub mod answers;
+pub mod commands;
+pub mod complete;
+pub mod console;
+pub mod keeper;
+pub mod reader;
+pub mod request;
+pub mod serve;
+pub mod session;
+pub mod tasks;
+pub mod words;
+
+use std::collections::BTreeMap;
+use std::io;
+
+use firesteel_core::messages::TaskDirectory;
+use firesteel_placement::Cores;
+
+use crate::cluster::Cluster;
+use crate::driver_daemon::{self, Application, DriverError, Listen};
+use crate::local_cluster::LocalClusterError;
+use crate::map::progress::Progress;
+use crate::settings::Properties;
+use crate::settings::SettingError;
+use crate::settings::application::ApplicationSettings;
+use crate::signals::{EndRequest, EndRequests};
+use reader::Source;
+use session::{End, Session};
+
+/// A session that has not begun.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Where commands come from.
+    pub source: Source,
+    /// Whether a script goes on after a command that failed.
+    pub on_failure: OnFailure,
+    /// What tasks run with at first.
+    pub defaults: Defaults,
+    /// The application's name.
+    pub name: String,
+    /// Where it runs.
+    pub cluster: Cluster,
+    /// Everything else: `spark.driver.*` are read here.
+    pub properties: Properties,
+}
+
+/// Whether a script goes on after a command that failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum OnFailure {
+    /// It stops, with the command's exit code.
+    Stops,
+    /// It goes on, and ends with the exit code of the last one that failed.
+    GoesOn,
+}
+
+/// What tasks run with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Defaults {
+    /// Cores of a task.
+    pub cores: Cores,
+    /// Where it runs.
+    pub directory: TaskDirectory,
+    /// Variables of its environment.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Why there is no session.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// The script cannot be read.
+    #[error("cannot open {path}: {error}")]
+    Script {
+        /// Which.
+        path: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// There is no local cluster.
+    #[error(transparent)]
+    Cluster(#[from] LocalClusterError),
+    /// There is no driver.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// The system does not give what a session needs: signals, threads, files.
+    #[error("the shell cannot start: {0}")]
+    System(io::Error),
+}
+
+/// Runs a session to its end; its exit code.
+///
+/// # Errors
+/// It could not begin.
+pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
+    let settings = ApplicationSettings::of(&job.properties)?;
+    let mut requests = EndRequests::install().map_err(StartError::System)?;
+    if let Source::File(path) = &job.source {
+        // Before a cluster is started for it.
+        std::fs::File::open(path)
+            .map_err(|error| StartError::Script { path: path.display().to_string(), error })?;
+    }
+    let cluster = tokio::select! {
+        cluster = job.cluster.start() => cluster?,
+        request = requests.next() => return Ok(asked(request)),
+    };
+    let masters = cluster.masters().to_vec();
+    let listen = Listen::of(&job.properties, &masters)?;
+    let application = Application { name: job.name.clone(), masters, settings };
+    let (driver, reports) = driver_daemon::start(application, listen, EndRequests::nobody()).await?;
+    let session = Session::new(&job, driver, reports, requests, progress.clone());
+    let end = session.map_err(StartError::System)?.run().await;
+    if !matches!(end, End::Abandoned(_)) {
+        cluster.end().await;
+    }
+    Ok(end.exit_code())
+}
+
+/// The exit code of a session that somebody asked to end.
+fn asked(request: EndRequest) -> u8 {
+    match request {
+        EndRequest::HangUp => 129,
+        EndRequest::Interrupt | EndRequest::StdinClosed => 130,
+        EndRequest::Terminate => 143,
+    }
+}

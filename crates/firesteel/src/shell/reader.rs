@@ -1,0 +1,212 @@
+//! Where lines come from: a person at a terminal, or a script. Each is read by a thread of its own, and only when
+//! the session asks for it: while a task runs, what is typed waits.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, mpsc as std_mpsc};
+use std::{fs, thread};
+
+use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
+use rustyline::error::ReadlineError;
+use rustyline::history::{FileHistory, History, SearchDirection};
+use rustyline::{Behavior, CompletionType, Config, Editor, ExternalPrinter};
+use tokio::sync::mpsc;
+
+use super::complete::{Completion, Living};
+
+/// Where lines come from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Source {
+    /// A person, at the terminal that is standard input.
+    Terminal {
+        /// Where lines are kept from session to session, if they are.
+        history: Option<PathBuf>,
+    },
+    /// Standard input.
+    StandardInput,
+    /// A file.
+    File(PathBuf),
+    /// The command line.
+    Words(String),
+}
+
+impl Source {
+    /// Whether there is a person to be spoken to.
+    #[must_use]
+    pub fn is_terminal(&self) -> bool {
+        matches!(self, Self::Terminal { .. })
+    }
+}
+
+/// What the source gives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A line.
+    Text {
+        /// Counted from 1.
+        number: u64,
+        /// Without its end.
+        text: String,
+    },
+    /// ctrl-c: the line that was being typed is not wanted.
+    Interrupted,
+    /// There are no more.
+    End,
+    /// It cannot be read any further.
+    Failed(String),
+}
+
+/// How lines are asked for, and how to write above the line that is being typed.
+pub struct Reader {
+    wanted: std_mpsc::Sender<()>,
+    lines: mpsc::Receiver<Line>,
+    printer: Option<Box<dyn ExternalPrinter + Send>>,
+    restores: Option<Termios>,
+    /// Lines of earlier sessions.
+    pub remembered: Vec<String>,
+}
+
+const PROMPT: &str = "firesteel> ";
+
+/// Lines that are kept from session to session.
+const HISTORY: usize = 1000;
+
+impl Reader {
+    /// Opens the source.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(source: &Source, living: Arc<Mutex<Living>>) -> io::Result<Self> {
+        let (wanted, asked) = std_mpsc::channel();
+        let (sender, lines) = mpsc::channel(1);
+        let mut reader = Self { wanted, lines, printer: None, restores: None, remembered: Vec::new() };
+        let thread = thread::Builder::new().name("reader".into());
+        match source {
+            Source::Terminal { history } => {
+                reader.restores = tcgetattr(io::stdin().as_fd()).ok();
+                let mut editor = editor(history.as_deref(), living).map_err(io::Error::other)?;
+                reader.printer = editor.create_external_printer().ok().map(|printer| Box::new(printer) as _);
+                reader.remembered = entries(editor.history());
+                let history = history.clone();
+                thread.spawn(move || read_terminal(editor, history.as_deref(), &asked, &sender))?;
+            }
+            Source::StandardInput => {
+                thread.spawn(move || read_script(io::stdin().lock(), &asked, &sender))?;
+            }
+            Source::File(path) => {
+                let file = BufReader::new(File::open(path)?);
+                thread.spawn(move || read_script(file, &asked, &sender))?;
+            }
+            Source::Words(words) => {
+                let words = io::Cursor::new(words.clone());
+                thread.spawn(move || read_script(words, &asked, &sender))?;
+            }
+        }
+        Ok(reader)
+    }
+
+    /// Asks for a line. Whoever asks takes it with [`next`](Self::next) before asking again.
+    pub fn want(&self) {
+        // The thread ends only after the last line.
+        let _ = self.wanted.send(());
+    }
+
+    /// The line that was asked for. May be dropped and called again.
+    pub async fn next(&mut self) -> Line {
+        self.lines.recv().await.unwrap_or(Line::End)
+    }
+
+    /// Writes a line above the one that is being typed, if one is. Whether that was possible.
+    pub fn say_above(&mut self, line: &str) -> bool {
+        self.printer.as_mut().is_some_and(|printer| printer.print(format!("{line}\n")).is_ok())
+    }
+
+    /// Leaves the terminal as it was, though a line is being typed.
+    pub fn leave(&self) {
+        if let Some(termios) = &self.restores {
+            let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSADRAIN, termios);
+            // Pasted text is not bracketed any more.
+            let _ = io::stderr().write_all(b"\x1b[?2004l\r\n");
+        }
+    }
+}
+
+fn editor(
+    history: Option<&Path>,
+    living: Arc<Mutex<Living>>,
+) -> rustyline::Result<Editor<Completion, FileHistory>> {
+    let config = Config::builder()
+        .behavior(Behavior::PreferTerm)
+        .completion_type(CompletionType::List)
+        .max_history_size(HISTORY)?
+        .history_ignore_dups(true)?
+        .history_ignore_space(true)
+        .auto_add_history(true)
+        .build();
+    let past = FileHistory::with_config(&config);
+    let mut editor = Editor::with_history(config, past)?;
+    editor.set_helper(Some(Completion::new(living)));
+    if let Some(path) = history {
+        // The first session has none.
+        let _ = editor.load_history(path);
+    }
+    Ok(editor)
+}
+
+fn entries(history: &FileHistory) -> Vec<String> {
+    let entry = |at| history.get(at, SearchDirection::Forward).ok().flatten();
+    (0..history.len()).filter_map(entry).map(|found| found.entry.into_owned()).collect()
+}
+
+fn read_terminal(
+    mut editor: Editor<Completion, FileHistory>,
+    history: Option<&Path>,
+    asked: &std_mpsc::Receiver<()>,
+    lines: &mpsc::Sender<Line>,
+) {
+    if let Some(directory) = history.and_then(Path::parent) {
+        // Where it cannot be made, the history cannot be written either, which is said below.
+        let _ = fs::create_dir_all(directory);
+    }
+    let mut keeps = history;
+    for number in 1.. {
+        if asked.recv().is_err() {
+            return;
+        }
+        let line = match editor.readline(PROMPT) {
+            Ok(text) => {
+                if let Some(path) = keeps
+                    && let Err(error) = editor.append_history(path)
+                {
+                    tracing::warn!("the history cannot be kept in {}: {error}", path.display());
+                    keeps = None;
+                }
+                Line::Text { number, text }
+            }
+            Err(ReadlineError::Interrupted) => Line::Interrupted,
+            Err(ReadlineError::Eof) => Line::End,
+            Err(error) => Line::Failed(error.to_string()),
+        };
+        let is_last = matches!(line, Line::Failed(_));
+        if lines.blocking_send(line).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+fn read_script(script: impl BufRead, asked: &std_mpsc::Receiver<()>, lines: &mpsc::Sender<Line>) {
+    for (number, text) in (1..).zip(script.lines()) {
+        if asked.recv().is_err() {
+            return;
+        }
+        let (line, is_last) = match text {
+            Ok(text) => (Line::Text { number, text }, false),
+            Err(error) => (Line::Failed(format!("line {number} cannot be read: {error}")), true),
+        };
+        if lines.blocking_send(line).is_err() || is_last {
+            return;
+        }
+    }
+}

@@ -1,0 +1,507 @@
+//! A session: lines in, requests served one at a time, and an eye on the driver all the while.
+
+use std::collections::{BTreeSet, VecDeque};
+use std::io;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use firesteel_core::NoteLevel;
+use firesteel_core::driver::{ExecutorLoss, ExecutorView, ExecutorViewState, Note, Outcome, TaskOutcome};
+use firesteel_core::ids::{AppId, ProfileId, TaskId};
+use firesteel_core::messages::ResourceProfile;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep_until};
+
+use super::complete::Living;
+use super::console::Console;
+use super::keeper::Keeper;
+use super::reader::{Line, Reader};
+use super::request::Request;
+use super::tasks::{Tasks, ending, exit_code};
+use super::words::sentences;
+use super::{Defaults, Job, OnFailure, answers, asked};
+use crate::driver_daemon::{Handle, Report};
+use crate::map::progress::Progress;
+use crate::settings::Properties;
+use crate::signals::{EndRequest, EndRequests};
+
+/// How long the first executors are waited for before the first prompt.
+const FIRST_EXECUTORS: Duration = Duration::from_millis(1500);
+/// How long after that it is said why there are fewer than asked.
+const MISSING: Duration = Duration::from_secs(3);
+/// How often a closed standard output is looked for, and a record that is watched.
+pub(super) const TICK: Duration = Duration::from_millis(50);
+/// How long the driver may take to say good-bye.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// Lines of history that the session knows.
+const LINES: usize = 1000;
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The user left, or the script is at its end.
+    Left(u8),
+    /// Somebody asked for it.
+    Asked(EndRequest),
+    /// Somebody asked again, and nothing was waited for.
+    Abandoned(EndRequest),
+    /// The application is over.
+    Over(Outcome),
+    /// Nobody reads standard output any more.
+    ReaderGone,
+}
+
+impl End {
+    /// The exit code of the command.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Left(code) => *code,
+            Self::Asked(request) | Self::Abandoned(request) => asked(*request),
+            Self::Over(Outcome::NoMaster { .. }) => 69,
+            Self::Over(Outcome::Completed | Outcome::Cancelled | Outcome::Removed(_)) => 1,
+            Self::ReaderGone => 141,
+        }
+    }
+}
+
+/// What became of a request: an exit code, or the session's end.
+pub(super) type Served = Result<u8, End>;
+
+/// A session.
+pub struct Session {
+    pub(super) driver: Handle,
+    reports: mpsc::UnboundedReceiver<Report>,
+    requests: EndRequests,
+    reader: Reader,
+    pub(super) console: Console,
+    pub(super) keeper: Keeper,
+    pub(super) progress: Progress,
+    pub(super) tasks: Tasks,
+    pub(super) next: TaskId,
+    /// The task whose output is printed as it comes.
+    pub(super) in_hand: Option<TaskId>,
+    /// The map that goes on: it is told of its tasks, from that one on.
+    pub(super) map: Option<(TaskId, mpsc::UnboundedSender<Report>)>,
+    pub(super) defaults: Defaults,
+    pub(super) properties: Properties,
+    pub(super) profiles: Vec<(ProfileId, ResourceProfile)>,
+    pub(super) history: VecDeque<String>,
+    pub(super) app: Option<AppId>,
+    living: Arc<Mutex<Living>>,
+    pub(super) is_interactive: bool,
+    pub(super) on_failure: OnFailure,
+    /// Where the command that is served stands, for what is said of it: `line 3: `.
+    pub(super) place: String,
+    /// Files that are read within each other.
+    pub(super) depth: usize,
+    /// A line is being typed.
+    is_prompting: bool,
+    /// When it is said why executors are missing.
+    missing_at: Option<Instant>,
+    /// Errors of Masters that were said.
+    said: BTreeSet<String>,
+    /// Leaving was refused once, because tasks run.
+    pub(super) was_warned: bool,
+    pub(super) last_failure: u8,
+    /// ctrl-c came while something was done.
+    pub(super) was_interrupted: bool,
+}
+
+impl Session {
+    /// A session of an application that has just started.
+    ///
+    /// # Errors
+    /// The script cannot be opened, or there are no threads.
+    pub fn new(
+        job: &Job,
+        driver: Handle,
+        reports: mpsc::UnboundedReceiver<Report>,
+        requests: EndRequests,
+        progress: Progress,
+    ) -> io::Result<Self> {
+        let living = Arc::default();
+        let mut reader = Reader::open(&job.source, Arc::clone(&living))?;
+        let history = std::mem::take(&mut reader.remembered).into();
+        Ok(Self {
+            keeper: Keeper::start(driver.clone())?,
+            console: Console::start()?,
+            driver,
+            reports,
+            requests,
+            reader,
+            progress,
+            tasks: Tasks::default(),
+            next: TaskId(0),
+            in_hand: None,
+            map: None,
+            defaults: job.defaults.clone(),
+            properties: job.properties.clone(),
+            profiles: Vec::new(),
+            history,
+            app: None,
+            living,
+            is_interactive: job.source.is_terminal(),
+            on_failure: job.on_failure,
+            place: String::new(),
+            depth: 0,
+            is_prompting: false,
+            missing_at: None,
+            said: BTreeSet::new(),
+            was_warned: false,
+            last_failure: 0,
+            was_interrupted: false,
+        })
+    }
+
+    /// Runs it to its end.
+    pub async fn run(mut self) -> End {
+        let end = match self.begin().await {
+            Ok(()) => self.serve_lines().await,
+            Err(end) => end,
+        };
+        if self.is_prompting {
+            self.reader.leave();
+            self.is_prompting = false;
+        }
+        self.conclude(end).await
+    }
+
+    /// Waits until a Master has taken the application, and a moment for the first executors.
+    async fn begin(&mut self) -> Result<(), End> {
+        while self.app.is_none() {
+            self.step(None).await?;
+        }
+        if !self.is_interactive {
+            return Ok(());
+        }
+        let until = Instant::now() + FIRST_EXECUTORS;
+        while self.ready().await == 0 && Instant::now() < until {
+            self.step(Some(until)).await?;
+        }
+        self.missing_at = Some(Instant::now() + MISSING);
+        if let (Ok(view), false) = (self.driver.view().await, self.progress.is_quiet()) {
+            self.console.say(answers::banner(&view));
+        }
+        Ok(())
+    }
+
+    async fn serve_lines(&mut self) -> End {
+        loop {
+            match self.next_line().await {
+                Err(end) => return end,
+                Ok(Line::Interrupted) => {}
+                Ok(Line::Failed(error)) => {
+                    self.progress.error(error);
+                    return End::Left(1);
+                }
+                Ok(Line::End) => {
+                    if let Err(end) = self.leave(None).await {
+                        return end;
+                    }
+                }
+                Ok(Line::Text { number, text }) => {
+                    self.remember(&text);
+                    let (place, on_failure) = match self.is_interactive {
+                        true => (String::new(), OnFailure::GoesOn),
+                        false => (format!("line {number}: "), self.on_failure),
+                    };
+                    match self.serve_line(place, &text, on_failure).await {
+                        Ok(None) => {}
+                        Ok(Some(code)) => return End::Left(code),
+                        Err(end) => return end,
+                    }
+                }
+            }
+        }
+    }
+
+    async fn next_line(&mut self) -> Result<Line, End> {
+        self.console.settled().await;
+        self.console.end_line();
+        self.refresh_living().await;
+        self.reader.want();
+        self.is_prompting = self.is_interactive;
+        loop {
+            let missing_at = self.missing_at;
+            tokio::select! {
+                line = self.reader.next() => {
+                    self.is_prompting = false;
+                    return Ok(line);
+                }
+                report = self.reports.recv() => self.on_report(report)?,
+                request = self.requests.next() => return Err(End::Asked(request)),
+                () = at(missing_at) => {
+                    self.missing_at = None;
+                    self.say_missing().await;
+                }
+            }
+        }
+    }
+
+    /// Serves the commands of a line, and says of a failure in which place it is. Stops after the first one that
+    /// fails, if that is wanted; its exit code.
+    pub(super) async fn serve_line(
+        &mut self,
+        place: String,
+        text: &str,
+        on_failure: OnFailure,
+    ) -> Result<Option<u8>, End> {
+        self.place = place;
+        let sentences = match sentences(text) {
+            Ok(sentences) => sentences,
+            Err(error) => {
+                let code = self.complain(2, error)?;
+                return Ok((on_failure == OnFailure::Stops).then_some(code));
+            }
+        };
+        for sentence in sentences {
+            let code = match Request::of(sentence) {
+                Err(error) => self.complain(2, error)?,
+                Ok(request) => {
+                    let leaves = matches!(request, Request::Quit(_));
+                    let code = Box::pin(self.serve(request)).await?;
+                    self.was_warned &= leaves;
+                    code
+                }
+            };
+            if self.console.is_closed() {
+                return Err(End::ReaderGone);
+            }
+            if code != 0 {
+                self.last_failure = code;
+                if on_failure == OnFailure::Stops {
+                    return Ok(Some(code));
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// Says why a command failed; its exit code.
+    pub(super) fn complain(&mut self, code: u8, words: impl std::fmt::Display) -> Served {
+        self.console.end_line();
+        self.progress.error(format_args!("{}{words}", self.place));
+        Ok(code)
+    }
+
+    /// Waits for the next thing that happens, or until then. A request to end ends the session, but for a ctrl-c
+    /// where a person is.
+    pub(super) async fn step(&mut self, until: Option<Instant>) -> Result<Step, End> {
+        tokio::select! {
+            report = self.reports.recv() => self.on_report(report).map(|()| Step::Report),
+            request = self.requests.next() => match request {
+                EndRequest::Interrupt if self.app.is_some() => {
+                    self.was_interrupted = true;
+                    Ok(Step::Interrupted)
+                }
+                request => Err(End::Asked(request)),
+            },
+            () = at(until) => match crate::map::run::stdout_is_closed() || self.console.is_closed() {
+                true => Err(End::ReaderGone),
+                false => Ok(Step::Time),
+            },
+        }
+    }
+
+    fn on_report(&mut self, report: Option<Report>) -> Result<(), End> {
+        // The driver is gone without a last word: it has panicked, and has said so.
+        let Some(report) = report else { return Err(End::Left(1)) };
+        if let Some((first, map)) = &self.map {
+            let is_maps = match &report {
+                Report::Output { attempt, .. } | Report::DiscardOutput { attempt } => attempt.task >= *first,
+                Report::TaskEnded { task, .. } => task >= first,
+                Report::Done(_) => {
+                    // It ends with the application, and so does the session.
+                    let _ = map.send(report.clone());
+                    false
+                }
+                Report::Note(note) => {
+                    let _ = map.send(report.clone());
+                    return match note {
+                        Note::Registered { app, .. } => {
+                            self.app = Some(app.clone());
+                            Ok(())
+                        }
+                        _ => Ok(()),
+                    };
+                }
+                Report::AskedToEnd(_) | Report::Abandoned(_) => false,
+            };
+            if is_maps {
+                // It has ended only when none of its tasks is left.
+                let _ = map.send(report);
+                return Ok(());
+            }
+        }
+        match report {
+            Report::Output { attempt, stream, bytes } => {
+                let record = self.tasks.get(attempt.task).and_then(|task| task.record.clone());
+                match record {
+                    Some(record) => self.keeper.keep(&record, attempt, bytes),
+                    None => self.console.output(&self.driver, attempt, stream, bytes),
+                }
+            }
+            Report::DiscardOutput { attempt } => {
+                if let Some(record) = self.tasks.get(attempt.task).and_then(|task| task.record.clone()) {
+                    self.keeper.begin_anew(&record);
+                } else if self.in_hand == Some(attempt.task) {
+                    self.remark(&format!("task {} runs again: its output begins anew", attempt.task));
+                }
+            }
+            Report::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
+            Report::Note(note) => self.on_note(&note),
+            Report::Done(outcome) => return Err(End::Over(outcome)),
+            Report::AskedToEnd(_) | Report::Abandoned(_) => {}
+        }
+        Ok(())
+    }
+
+    fn on_task_ended(&mut self, id: TaskId, outcome: TaskOutcome) {
+        if self.in_hand != Some(id) && self.is_interactive {
+            let words = format!("task {id} {} (watch {id} shows its output)", ending(&outcome));
+            self.remark(&words);
+        }
+        self.tasks.end(id, outcome);
+    }
+
+    fn on_note(&mut self, note: &Note) {
+        let is_worth_it = match note {
+            Note::Registered { app, .. } => {
+                let is_first = self.app.is_none();
+                self.app = Some(app.clone());
+                !is_first
+            }
+            Note::ExecutorRegistered { .. } => self.is_interactive && self.missing_at.is_some(),
+            Note::MasterUnreachable { .. } => self.said.insert(note.to_string()),
+            // What failed for good is said when the task ends.
+            Note::TaskFailed { failures, limit, .. } => failures < limit,
+            // Whoever ended one knows it.
+            Note::ExecutorLost { loss: ExecutorLoss::Ended(state), tasks: 0, .. } => {
+                self.is_interactive || !matches!(state, firesteel_core::messages::ExecutorState::Killed(_))
+            }
+            Note::TargetSet { .. } | Note::ExecutorsKilled { .. } | Note::ExecutorAdded { .. } => false,
+            _ => note.level() == NoteLevel::Warn,
+        };
+        if is_worth_it {
+            self.remark(&note.to_string());
+        }
+    }
+
+    /// Says something that was not asked for: above the line that is being typed.
+    pub(super) fn remark(&mut self, words: &str) {
+        if self.is_prompting
+            && (self.progress.is_quiet() || self.reader.say_above(&format!("firesteel: {words}")))
+        {
+            return;
+        }
+        self.console.end_line();
+        self.progress.remark(words);
+    }
+
+    async fn say_missing(&mut self) {
+        if let Ok(Some(shortfalls)) = self.driver.explain().await {
+            for (_, shortfall) in shortfalls {
+                self.remark(&shortfall.to_string());
+            }
+        }
+    }
+
+    /// The number of executors that are ready.
+    pub(super) async fn ready(&self) -> usize {
+        let is_ready = |executor: &&ExecutorView| executor.state == ExecutorViewState::Offering;
+        let view = self.driver.view().await;
+        view.map_or(0, |view| view.executors.iter().filter(is_ready).count())
+    }
+
+    async fn refresh_living(&self) {
+        if !self.is_interactive {
+            return;
+        }
+        let Ok(view) = self.driver.view().await else { return };
+        let executors = view.executors.iter().map(|executor| executor.id.to_string()).collect();
+        let tasks = self.tasks.iter().map(|(id, _)| id.to_string()).collect();
+        *self.living.lock().expect("nobody panics with it in hand") = Living { executors, tasks };
+    }
+
+    fn remember(&mut self, line: &str) {
+        if line.trim().is_empty() {
+            return;
+        }
+        self.history.push_back(line.to_owned());
+        if self.history.len() > LINES {
+            self.history.pop_front();
+        }
+    }
+
+    /// The user wants to leave. Refused once if tasks run; a script waits for them.
+    pub(super) async fn leave(&mut self, code: Option<u8>) -> Result<(), End> {
+        let open = self.tasks.open().len();
+        if open > 0 && self.is_interactive && !self.was_warned {
+            self.was_warned = true;
+            let (tasks, them) =
+                if open == 1 { ("1 task still runs", "it") } else { ("tasks still run", "them") };
+            let count = if open == 1 { String::new() } else { format!("{open} ") };
+            self.console.say(format_args!("{count}{tasks}: leave again to end {them}, or wait"));
+            return Ok(());
+        }
+        if open > 0 && !self.is_interactive && code.is_none() {
+            let code = self.wait_for_tasks(Vec::new()).await?;
+            if code != 0 {
+                self.last_failure = code;
+            }
+        }
+        let script = if self.is_interactive { 0 } else { self.last_failure };
+        Err(End::Left(code.unwrap_or(script)))
+    }
+
+    /// Ends the application in order, and says why the session ends where that is news.
+    async fn conclude(mut self, end: End) -> End {
+        match &end {
+            End::Over(outcome) => {
+                self.console.end_line();
+                self.progress.error(answers::outcome(outcome));
+                return end;
+            }
+            End::Asked(_) => self.console.mute(),
+            End::Left(_) => self.console.settled().await,
+            End::Abandoned(_) | End::ReaderGone => {}
+        }
+        // Refused if it is over already.
+        let _ = self.driver.cancel().await;
+        let until = Instant::now() + GOODBYE;
+        loop {
+            tokio::select! {
+                report = self.reports.recv() => match report {
+                    None | Some(Report::Done(_)) => return end,
+                    Some(_) => {}
+                },
+                request = self.requests.next() => return End::Abandoned(request),
+                () = sleep_until(until) => return end,
+            }
+        }
+    }
+
+    /// The exit code of a task that has ended.
+    pub(super) fn code_of(&self, id: TaskId) -> Option<u8> {
+        self.tasks.get(id)?.end.as_ref().map(|(outcome, _)| exit_code(outcome))
+    }
+}
+
+/// What [`Session::step`] saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Step {
+    /// The driver said something.
+    Report,
+    /// ctrl-c.
+    Interrupted,
+    /// The time has come.
+    Time,
+}
+
+async fn at(time: Option<Instant>) {
+    match time {
+        Some(time) => sleep_until(time).await,
+        None => std::future::pending().await,
+    }
+}

@@ -1,0 +1,151 @@
+//! The tasks of `run`, from their submission until they are forgotten.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use firesteel_core::driver::{FailureCause, TaskOutcome};
+use firesteel_core::ids::TaskId;
+use firesteel_core::messages::TaskEnd;
+use firesteel_core::process::ExitStatus;
+
+use super::keeper::Record;
+use super::words::Place;
+
+/// Tasks that have ended and are remembered.
+const REMEMBERED: usize = 1000;
+
+/// What is known of the tasks.
+#[derive(Debug, Default)]
+pub struct Tasks {
+    rows: BTreeMap<TaskId, Task>,
+    ended: usize,
+}
+
+/// A task of `run`.
+#[derive(Debug)]
+pub struct Task {
+    /// The command, as it can be typed.
+    pub command: String,
+    /// Whether it was waited for.
+    pub place: Place,
+    /// When it was submitted.
+    pub submitted: Instant,
+    /// Where its output is kept, if it runs in the background.
+    pub record: Option<Arc<Record>>,
+    /// How it ended, and how long that took.
+    pub end: Option<(TaskOutcome, Duration)>,
+}
+
+impl Tasks {
+    /// A task was submitted.
+    pub fn add(&mut self, id: TaskId, task: Task) {
+        self.rows.insert(id, task);
+    }
+
+    /// A task ended. Those that ended first are forgotten when there are too many.
+    pub fn end(&mut self, id: TaskId, outcome: TaskOutcome) {
+        let Some(task) = self.rows.get_mut(&id) else { return };
+        task.end = Some((outcome, task.submitted.elapsed()));
+        self.ended += 1;
+        if self.ended > REMEMBERED {
+            let first = self.iter().find(|(_, task)| task.end.is_some()).map(|(id, _)| id);
+            self.rows.remove(&first.expect("some have ended"));
+            self.ended -= 1;
+        }
+    }
+
+    /// The task of that number, if it is remembered.
+    #[must_use]
+    pub fn get(&self, id: TaskId) -> Option<&Task> {
+        self.rows.get(&id)
+    }
+
+    /// All that are remembered, by number.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = (TaskId, &Task)> {
+        self.rows.iter().map(|(&id, task)| (id, task))
+    }
+
+    /// Tasks that have not ended.
+    #[must_use]
+    pub fn open(&self) -> Vec<TaskId> {
+        self.iter().filter(|(_, task)| task.end.is_none()).map(|(id, _)| id).collect()
+    }
+
+    /// The last task that was put into the background.
+    #[must_use]
+    pub fn last_in_background(&self) -> Option<TaskId> {
+        self.iter().rev().find(|(_, task)| task.record.is_some()).map(|(id, _)| id)
+    }
+}
+
+/// The exit code of a command that ended so: its own where it has one.
+#[must_use]
+pub fn exit_code(outcome: &TaskOutcome) -> u8 {
+    match outcome {
+        TaskOutcome::Succeeded { .. } => 0,
+        TaskOutcome::Failed { cause: FailureCause::Ended(end), .. } => match end {
+            TaskEnd::Exited(ExitStatus::Code(code)) => u8::try_from(code & 0xff).unwrap_or(1).max(1),
+            TaskEnd::Exited(ExitStatus::Signal(signal)) => u8::try_from(128 + (signal & 0x7f)).unwrap_or(1),
+            TaskEnd::NotStarted(_) => 127,
+            TaskEnd::Killed => 1,
+        },
+        TaskOutcome::Failed { cause: FailureCause::ExecutorDied(_), .. } | TaskOutcome::TooLong { .. } => 1,
+        TaskOutcome::Cancelled => 130,
+    }
+}
+
+/// How a task ended, in words that go on after `task 3`.
+#[must_use]
+pub fn ending(outcome: &TaskOutcome) -> String {
+    match outcome {
+        TaskOutcome::Succeeded { .. } => "succeeded".to_owned(),
+        TaskOutcome::Failed { cause, failures: 1, .. } => format!("failed: {cause}"),
+        TaskOutcome::Failed { cause, failures, .. } => format!("failed {failures} times: {cause}"),
+        TaskOutcome::Cancelled => "was cancelled".to_owned(),
+        TaskOutcome::TooLong { length, limit } => {
+            format!("is too long to be sent: {length} bytes of {limit} that it may have")
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use firesteel_core::ids::{AttemptId, ExecutorId};
+
+    use super::*;
+
+    fn failed(cause: FailureCause) -> TaskOutcome {
+        let attempt = AttemptId { task: TaskId(1), attempt: 0 };
+        TaskOutcome::Failed { attempt, executor: ExecutorId(0), failures: 1, cause, locality: None }
+    }
+
+    #[test]
+    fn a_commands_exit_code_is_the_shells() {
+        let exited = |status| failed(FailureCause::Ended(TaskEnd::Exited(status)));
+        for (outcome, code) in [
+            (exited(ExitStatus::Code(3)), 3),
+            (exited(ExitStatus::Code(256)), 1),
+            (exited(ExitStatus::Signal(9)), 137),
+            (TaskOutcome::Cancelled, 130),
+            (TaskOutcome::TooLong { length: 2, limit: 1 }, 1),
+        ] {
+            assert_eq!(exit_code(&outcome), code, "{outcome:?}");
+        }
+    }
+
+    #[test]
+    fn tasks_that_ended_first_are_forgotten_and_open_ones_never() {
+        let mut tasks = Tasks::default();
+        for id in 0..1100 {
+            let (command, submitted) = ("true".to_owned(), Instant::now());
+            let task = Task { command, place: Place::Foreground, submitted, record: None, end: None };
+            tasks.add(TaskId(id), task);
+            if id > 0 {
+                tasks.end(TaskId(id), TaskOutcome::Cancelled);
+            }
+        }
+        assert_eq!((tasks.iter().count(), tasks.open()), (1001, vec![TaskId(0)]));
+        assert!(tasks.get(TaskId(1)).is_none() && tasks.get(TaskId(1099)).is_some());
+    }
+}
