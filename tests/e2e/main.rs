@@ -18,6 +18,7 @@ mod man;
 mod map;
 mod plan;
 mod settings;
+mod shell;
 mod terminal;
 mod top;
 mod transcripts;
