@@ -262,7 +262,7 @@ fn a_task_in_the_background_is_watched_and_outlives_the_watching() {
     let mut terminal = session(home.path());
     terminal.line("run sh -c 'echo begun; until [ -e go ]; do sleep 0.05; done; echo done; exit 4' &");
     terminal.line("watch");
-    terminal.wait_for("\nbegun\n");
+    terminal.wait_for("watch\nbegun");
     terminal.keys(CTRL_C);
     terminal.wait_for_prompt();
     // Leaving is thought over.

@@ -541,7 +541,9 @@ impl Session {
             }
             Assignment::Directory(path) => {
                 let path = match &self.defaults.directory {
-                    TaskDirectory::Path(current) if !path.starts_with('/') => format!("{current}/{path}"),
+                    TaskDirectory::Path(current) if !path.starts_with('/') => {
+                        format!("{}/{path}", current.trim_end_matches('/'))
+                    }
                     TaskDirectory::Path(_) | TaskDirectory::Executor => path,
                 };
                 self.defaults.directory = TaskDirectory::Path(path);

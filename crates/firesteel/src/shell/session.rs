@@ -288,6 +288,9 @@ impl Session {
     /// Waits for the next thing that happens, or until then. A request to end ends the session, but for a ctrl-c
     /// where a person is.
     pub(super) async fn step(&mut self, until: Option<Instant>) -> Result<Step, End> {
+        if self.console.is_closed() {
+            return Err(End::ReaderGone);
+        }
         tokio::select! {
             report = self.reports.recv() => self.on_report(report).map(|()| Step::Report),
             request = self.requests.next() => match request {
