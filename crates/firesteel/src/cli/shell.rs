@@ -79,7 +79,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
 fn failure(error: &StartError) -> Failure {
     let exit = match error {
         StartError::Setting(error) => return Failure::setting(error),
-        StartError::Script { .. } => Exit::Usage,
+        StartError::Script { .. } | StartError::Files(_) => Exit::Usage,
         StartError::Cluster(_) | StartError::Driver(_) | StartError::System(_) => Exit::Failure,
     };
     Failure::with(exit, error)
@@ -87,13 +87,6 @@ fn failure(error: &StartError) -> Failure {
 
 impl Args {
     fn job(self, progress: &Progress) -> Result<Job, Failure> {
-        let defaults = |cores| {
-            Ok::<_, Failure>(Defaults {
-                cores,
-                directory: self.surroundings.directory()?,
-                environment: self.surroundings.environment()?,
-            })
-        };
         let source = self.source();
         if let Some(path) = self.file.as_ref().filter(|path| !path.is_file() && !path.exists()) {
             let words =
@@ -104,7 +97,11 @@ impl Args {
         Ok(Job {
             source,
             on_failure: if self.keep_going { OnFailure::GoesOn } else { OnFailure::Stops },
-            defaults: defaults(settings.task_cores)?,
+            defaults: Defaults {
+                cores: settings.task_cores,
+                directory: self.surroundings.directory(&settings)?,
+                environment: self.surroundings.environment()?,
+            },
             name: settings.name.unwrap_or_else(|| "firesteel shell".to_owned()),
             cluster,
             properties,

@@ -33,6 +33,7 @@ use firesteel_placement::Cores;
 
 use crate::cluster::Cluster;
 use crate::driver_daemon::{self, Application, DriverError, Listen};
+use crate::files::{OfferError, OfferedFiles};
 use crate::local_cluster::LocalClusterError;
 use crate::map::progress::Progress;
 use crate::settings::Properties;
@@ -93,6 +94,9 @@ pub enum StartError {
         /// Why.
         error: io::Error,
     },
+    /// A file cannot be brought along.
+    #[error(transparent)]
+    Files(#[from] OfferError),
     /// There is no local cluster.
     #[error(transparent)]
     Cluster(#[from] LocalClusterError),
@@ -116,13 +120,17 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
         std::fs::File::open(path)
             .map_err(|error| StartError::Script { path: path.display().to_string(), error })?;
     }
+    let files = tokio::select! {
+        files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
+        request = requests.next() => return Ok(asked(request)),
+    };
     let cluster = tokio::select! {
         cluster = job.cluster.start() => cluster?,
         request = requests.next() => return Ok(asked(request)),
     };
     let masters = cluster.masters().to_vec();
     let listen = Listen::of(&job.properties, &masters)?;
-    let application = Application { name: job.name.clone(), masters, settings };
+    let application = Application { name: job.name.clone(), masters, settings, files };
     let (driver, reports) = driver_daemon::start(application, listen, EndRequests::nobody()).await?;
     let session = Session::new(&job, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;
