@@ -297,6 +297,21 @@ fn signals_end_a_session_in_order_and_leave_the_terminal_as_it_was() {
 }
 
 #[test]
+fn an_application_that_is_killed_ends_its_session_and_says_so() {
+    let (home, work) = (home(), home());
+    let master = Daemon::master(&[]);
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", "2", "--memory", "512m"]);
+    let arguments = ["shell", "--master", master.url(), "--executor-memory", "256m"];
+    let mut terminal = Session::start(home.path(), &arguments);
+    let greeting = terminal.wait_for_prompt();
+    let app = greeting.split(&[' ', '\n'][..]).find(|word| word.starts_with("app-")).expect("it has an id");
+    let killed = run(firesteel().args(["kill", "--master", master.url(), app]));
+    assert_eq!(killed.code(), 0, "{killed}");
+    assert_eq!(terminal.end(), 1);
+    terminal.wait_for("the Master ended the application: ");
+}
+
+#[test]
 fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
     let (home, work) = (home(), home());
     let master = Daemon::master(&[]);
