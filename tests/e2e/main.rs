@@ -9,6 +9,7 @@ mod client;
 mod cluster;
 mod config;
 mod driver;
+mod dynamic_allocation;
 mod executor;
 mod files;
 mod hosts;

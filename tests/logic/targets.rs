@@ -56,6 +56,7 @@ impl Pair {
             masters: vec![address()],
             description,
             max_task_failures: 4,
+            allocation: driver::Allocation::Fixed,
             output_credit: 1000,
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),

@@ -344,6 +344,7 @@ fn config(application: Application, driver: &Address) -> Config {
         masters,
         description,
         max_task_failures: settings.max_task_failures,
+        allocation: settings.allocation,
         output_credit: settings.output_credit,
         registration_timeout: settings.registration_timeout,
         starvation_timeout: settings.starvation_timeout,

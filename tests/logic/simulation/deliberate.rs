@@ -5,7 +5,7 @@ use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
-const BUGS: [(Sabotage, u64, &str); 40] = [
+const BUGS: [(Sabotage, u64, &str); 44] = [
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
@@ -40,6 +40,10 @@ const BUGS: [(Sabotage, u64, &str); 40] = [
     (Sabotage::DropAnswer, 10, "is not answered at once"),
     (Sabotage::DoubleAnswer, 10, "is answered, and was not open"),
     (Sabotage::Impatient, 40, "though host can be had"),
+    (Sabotage::AskForMore, 20, "are asked for, the maximum is"),
+    (Sabotage::AskForNone, 20, "are asked for, the minimum is"),
+    (Sabotage::KillNeighbours, 40, "is busy, and dynamic allocation ends it"),
+    (Sabotage::DropKills, 800, "are idle for too long"),
     (Sabotage::DropStatusUpdate, 5, "is not over an hour after the last fault"),
     (Sabotage::DoubleStatusUpdate, 3, "is reported to end twice"),
     (Sabotage::DoubleTaskOutput, 5, "with credit for"),

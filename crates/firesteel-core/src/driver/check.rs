@@ -1,6 +1,8 @@
 //! What holds of a driver after every event.
 
-use super::{Driver, Phase};
+use firesteel_placement::ExecutorLimit;
+
+use super::{Allocation, Driver, Phase};
 use crate::machine::{Violation, ensure};
 use crate::messages::TaskSpec;
 
@@ -52,6 +54,22 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         unanswered == 0 || driver.registration.master().is_some(),
         "{unanswered} questions wait for a Master, and there is none"
     );
+    match driver.config.allocation {
+        Allocation::Fixed => {}
+        Allocation::Dynamic(bounds) if driver.phase != Phase::Done => {
+            for (id, target) in driver.targets.iter() {
+                let within = matches!(target, ExecutorLimit::AtMost(total) if bounds.clamp(total) == total);
+                ensure!("driver", within, "the target of profile {id} is {target:?}, out of {bounds:?}");
+            }
+            let idle = executors.iter().filter(|(_, row)| row.is_idle()).map(|(id, _)| id);
+            ensure!(
+                "driver",
+                idle.eq(driver.scaling.idle()),
+                "executors are idle that are taken for busy, or busy"
+            );
+        }
+        Allocation::Dynamic(_) => {}
+    }
     ensure!("driver", driver.effects.is_empty(), "an effect was kept back");
     Ok(())
 }

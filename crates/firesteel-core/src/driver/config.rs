@@ -16,6 +16,8 @@ pub struct Config {
     pub description: ApplicationDescription,
     /// `spark.task.maxFailures`: a task that failed so often is given up. Spark's default is 4.
     pub max_task_failures: u32,
+    /// Who decides how many executors there are.
+    pub allocation: Allocation,
     /// Bytes of output that an attempt may have under way.
     pub output_credit: u64,
     /// How long to wait for a first Master before giving up. Spark's is 60 s.
@@ -41,4 +43,54 @@ pub struct LocalityWait {
     pub node: Duration,
     /// `spark.locality.wait.rack`: for the rack of one, after that.
     pub rack: Duration,
+}
+
+/// Who decides how many executors there are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Allocation {
+    /// Whoever owns the application.
+    Fixed,
+    /// What there is to do.
+    Dynamic(DynamicAllocation),
+}
+
+/// How the number of executors follows what there is to do: `spark.dynamicAllocation.*`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DynamicAllocation {
+    /// Never fewer than these are wanted of a profile.
+    pub min: u64,
+    /// Never more than these are wanted of a profile, and at least `min`.
+    pub max: u64,
+    /// So many are wanted of the default profile at the start: from `min` to `max`.
+    pub initial: u64,
+    /// Tasks wait so long before executors are asked for.
+    pub backlog_timeout: Duration,
+    /// While tasks still wait, more are asked for each time that so much has passed. More than zero.
+    pub sustained_timeout: Duration,
+    /// An executor that has nothing to do for so long is ended.
+    pub idle_timeout: Duration,
+    /// How much of what the tasks could keep busy is asked for.
+    pub ratio: Ratio,
+}
+
+impl DynamicAllocation {
+    /// The number, or the bound that it is beyond.
+    #[must_use]
+    pub fn clamp(&self, executors: u64) -> u64 {
+        executors.min(self.max).max(self.min)
+    }
+}
+
+/// A part of a whole, in millionths.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Ratio(pub u32);
+
+impl Ratio {
+    /// The whole.
+    pub const ONE: Self = Self(1_000_000);
+
+    /// So much of it, in millionths.
+    pub(super) fn of(self, count: u64) -> u128 {
+        u128::from(count) * u128::from(self.0)
+    }
 }

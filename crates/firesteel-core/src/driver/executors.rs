@@ -25,6 +25,10 @@ pub(super) struct Executors {
     changed: BTreeSet<Name>,
     /// Executors that take tasks: how many have how many cores in all.
     sizes: BTreeMap<Cores, usize>,
+    /// Executors that take tasks, by profile: how many, and the cores of the last that came.
+    profiles: BTreeMap<ProfileId, Offering>,
+    /// Executors that came, went, or were given or done with a task since that was last asked.
+    touched: BTreeSet<ExecutorId>,
     /// When the Master's word on a silent executor is no longer waited for.
     silent: BTreeSet<(Timestamp, ExecutorId)>,
     /// Whose turn it is.
@@ -44,6 +48,13 @@ pub(super) struct Executor {
     pub(super) fate: Fate,
     free: Cores,
     running: BTreeSet<TaskId>,
+}
+
+/// The executors of one profile that take tasks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Offering {
+    count: u64,
+    last_cores: Cores,
 }
 
 /// Where an executor was assigned, and as what.
@@ -99,6 +110,11 @@ impl Executor {
         let Assigned { profile, worker, host, cores } = assigned;
         let (sites, running) = (topology.sites([host.as_str()]), BTreeSet::new());
         Self { profile, worker, host, sites, cores, state, fate, free: cores, running }
+    }
+
+    /// Whether it could take tasks and has none.
+    pub(super) fn is_idle(&self) -> bool {
+        self.is_offering() && self.running.is_empty()
     }
 
     fn is_offering(&self) -> bool {
@@ -171,14 +187,17 @@ impl Executors {
             return false;
         }
         let fate = self.rows.get(&id).map_or(Fate::Wanted, |row| row.fate);
-        let cores = assigned.cores;
+        let (cores, profile) = (assigned.cores, assigned.profile);
         let row = Executor::new(assigned, topology, State::Offering(peer), fate);
         let offering = row.is_offering();
         self.leave_reach(id);
         self.rows.insert(id, row);
         self.enter_reach(id);
         self.peers.insert(peer, id);
+        self.touched.insert(id);
         if offering {
+            let offering = self.profiles.entry(profile).or_default();
+            *offering = Offering { count: offering.count + 1, last_cores: cores };
             *self.sizes.entry(cores).or_default() += 1;
             self.index_free(id, Cores::ZERO, cores);
         }
@@ -193,6 +212,21 @@ impl Executors {
         self.leave_reach(id);
         self.rows.get_mut(&id)?.fate = Fate::Killed;
         Some(profile)
+    }
+
+    /// How many executors of a profile take tasks.
+    pub(super) fn offering(&self, profile: ProfileId) -> u64 {
+        self.profiles.get(&profile).map_or(0, |offering| offering.count)
+    }
+
+    /// The cores of the last executor of a profile that came to take tasks.
+    pub(super) fn last_cores(&self, profile: ProfileId) -> Option<Cores> {
+        self.profiles.get(&profile).map(|offering| offering.last_cores)
+    }
+
+    /// The executors that came, went, or were given or done with a task since this was asked.
+    pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
+        std::mem::take(&mut self.touched)
     }
 
     /// Executors that are wanted, by profile.
@@ -247,6 +281,7 @@ impl Executors {
         let before = row.free;
         row.free -= cores;
         row.running.insert(task);
+        self.touched.insert(id);
         let (peer, after) = (row.peer(), row.free);
         self.index_free(id, before, after);
         self.next = ExecutorId(id.0.wrapping_add(1));
@@ -257,6 +292,7 @@ impl Executors {
     pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId, cores: Cores) {
         let Some(row) = self.rows.get_mut(&id) else { return };
         if row.running.remove(&task) {
+            self.touched.insert(id);
             let before = row.free;
             row.free += cores;
             let (offering, after) = (row.is_offering(), row.free);
@@ -351,7 +387,11 @@ impl Executors {
         if !row.is_offering() {
             return;
         }
-        let (cores, free) = (row.cores, row.free);
+        let (cores, free, profile) = (row.cores, row.free, row.profile);
+        self.touched.insert(id);
+        if let Some(offering) = self.profiles.get_mut(&profile) {
+            offering.count -= 1;
+        }
         self.index_free(id, free, Cores::ZERO);
         if let Some(count) = self.sizes.get_mut(&cores) {
             *count -= 1;
@@ -409,6 +449,7 @@ impl Executors {
                 expected.silent.insert((until, id));
             }
             if row.is_offering() {
+                expected.profiles.entry(row.profile).or_default().count += 1;
                 *expected.sizes.entry(row.cores).or_default() += 1;
                 expected.index_free(id, Cores::ZERO, row.free);
                 if row.free > Cores::ZERO {
@@ -423,6 +464,11 @@ impl Executors {
             let by_place = (table.places.clone(), table.reach.clone());
             (table.peers.clone(), table.silent.clone(), table.sizes.clone(), table.free.clone(), by_place)
         };
+        if let Some((profile, _)) =
+            self.profiles.iter().find(|(profile, row)| row.count != expected.offering(**profile))
+        {
+            return Some(format!("executors of profile {profile} are counted wrong"));
+        }
         let (found, wanted) = (indexes(self), indexes(&expected));
         (found != wanted).then(|| format!("the indexes are {found:?}, the rows say {wanted:?}"))
     }

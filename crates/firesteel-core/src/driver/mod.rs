@@ -5,10 +5,12 @@
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
 //! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
-//! there are to be (`targets`), the tasks' table and the ends of attempts (`tasks`, `waiting`, `attempts`), who runs
-//! what (`offers`, `delay`), the output's window (`credit`), and what the shell asks (`question`). Finding a Master,
-//! and asking why no executor comes, are no concern of a driver alone: they are in `applicant`.
+//! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
+//! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), the output's window (`credit`), and
+//! what the shell asks (`question`). Finding a Master, and asking why no executor comes, are no concern of a driver
+//! alone: they are in `applicant`.
 
+mod allocation;
 mod attempts;
 mod check;
 mod config;
@@ -22,6 +24,7 @@ mod note;
 mod offers;
 mod question;
 mod request;
+mod scaling;
 mod targets;
 mod tasks;
 #[cfg(test)]
@@ -31,23 +34,24 @@ mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::delay::Delay;
 use self::executors::{Assigned, Executors};
 use self::membership::Newcomer;
 use self::question::Questions;
+use self::scaling::Scaling;
 use self::targets::Targets;
 use self::tasks::Tasks;
 use crate::applicant::registration::{Order, Registered, Registration, Remark, Search};
 use crate::applicant::starvation::{Asked, Starvation};
-use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Machine, Violation};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor};
 use crate::time::Timestamp;
 use crate::wire::MAX_FRAME;
 
-pub use config::{Config, LocalityWait};
+pub use config::{Allocation, Config, DynamicAllocation, LocalityWait, Ratio};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound, Replacement};
 pub use note::{ExecutorLoss, MasterStanding, Note, RefusedProfile, Request};
@@ -77,6 +81,7 @@ pub struct Driver {
     tasks: Tasks,
     targets: Targets,
     delay: Delay,
+    scaling: Scaling,
     starvation: Starvation,
     questions: Questions,
     /// Tasks of these sizes were said to be too large.
@@ -110,12 +115,21 @@ pub enum Reason {
     Starvation,
     /// Cores were kept free for nearer tasks for long enough.
     Locality,
+    /// Tasks have had the time to come, and the initial target may fall.
+    InitialTarget,
+    /// Tasks of that profile have waited for more executors long enough.
+    Backlog(ProfileId),
+    /// An executor has been idle for long enough.
+    IdleExecutor(ExecutorId),
 }
 
 impl Driver {
     /// A driver that has not started.
     #[must_use]
-    pub fn new(config: Config) -> Self {
+    pub fn new(mut config: Config) -> Self {
+        if let Allocation::Dynamic(bounds) = config.allocation {
+            config.description.initial_limit = ExecutorLimit::AtMost(bounds.clamp(bounds.initial));
+        }
         let search = Search {
             masters: config.masters.clone(),
             timeout: config.registration_timeout,
@@ -129,6 +143,7 @@ impl Driver {
             tasks: Tasks::default(),
             targets: Targets::new(&config.description),
             delay: Delay::new(config.locality_wait),
+            scaling: Scaling::new(),
             starvation: Starvation::new(config.starvation_timeout),
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
@@ -198,7 +213,11 @@ impl Machine for Driver {
             }
             Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
             Event::CancelTask { task } => self.on_cancel_task(task),
-            Event::Ask { number, question } => self.on_ask(number, question),
+            Event::Ask { number, question } => {
+                // The answer is how the tables are when the event is over.
+                self.settle(now);
+                self.on_ask(number, question);
+            }
             Event::Cancel => self.finish(Outcome::Cancelled),
             Event::Deadline => self.on_deadline(now),
         }
@@ -216,6 +235,7 @@ impl Machine for Driver {
             self.executors.next_loss().map(|(at, executor)| (at, Reason::LossDelay(executor))),
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
             self.delay.deadline().map(|at| (at, Reason::Locality)),
+            self.scaling.next_deadline(),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -353,6 +373,7 @@ impl Driver {
         }
         self.offer(now);
         self.note_too_large();
+        self.scale(now);
         if self.registration.master().is_none() {
             self.answer_open(&Answer::NoMaster);
         }

@@ -80,6 +80,18 @@ pub enum Note {
         /// How many.
         total: u64,
     },
+    /// Dynamic allocation decides how many executors there are; the wish for so many is ignored.
+    TargetIsDynamic {
+        /// How many were wished for.
+        total: u64,
+    },
+    /// These executors had nothing to do for so long, and are to end.
+    IdleExecutorsKilled {
+        /// Which.
+        executors: Vec<ExecutorId>,
+        /// How long, at least.
+        idle: Duration,
+    },
     /// These executors are to end, as was asked.
     ExecutorsKilled {
         /// Which.
@@ -264,6 +276,7 @@ impl Note {
             | Self::ExecutorRegistered { .. }
             | Self::TargetSet { .. }
             | Self::ExecutorsKilled { .. }
+            | Self::IdleExecutorsKilled { .. }
             | Self::ExecutorLost { loss: ExecutorLoss::Ended(ExecutorState::Killed(_)), tasks: 0, .. } => {
                 NoteLevel::Info
             }
@@ -272,6 +285,7 @@ impl Note {
             | Self::ExecutorRefused { .. }
             | Self::ExecutorLost { .. }
             | Self::KillUnknown { .. }
+            | Self::TargetIsDynamic { .. }
             | Self::ProfileUnknown { .. }
             | Self::ProfileRefused { .. }
             | Self::RequestRefused { .. }
@@ -311,6 +325,15 @@ impl fmt::Display for Note {
             }
             Self::TargetSet { profile, total } => {
                 write!(f, "{total} executors are wanted in all{}", OfProfile(*profile))
+            }
+            Self::TargetIsDynamic { total } => {
+                write!(
+                    f,
+                    "dynamic allocation decides how many executors there are: the wish for {total} is ignored"
+                )
+            }
+            Self::IdleExecutorsKilled { executors, idle } => {
+                write!(f, "{} had nothing to do for {idle:?}: asked to end", Numbers(executors))
             }
             Self::ExecutorsKilled { executors, replacement } => {
                 let others = match replacement {

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::ExecutorLimit;
+use firesteel_placement::{Cores, ExecutorLimit};
 
-use super::{Driver, Note, RefusedProfile, Replacement, Request};
+use super::{Allocation, Driver, Note, RefusedProfile, Replacement, Request};
 use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorTarget, ResourceProfile};
 
@@ -32,6 +32,12 @@ impl Targets {
         self.profiles.iter().map(|(&id, profile)| (id, profile.target))
     }
 
+    /// The cores of an executor of that profile, if they are fixed.
+    pub(super) fn cores(&self, id: ProfileId) -> Option<Cores> {
+        let default = self.profiles.get(&ProfileId::DEFAULT)?.needs.cores;
+        self.profiles.get(&id)?.needs.cores.or(default)
+    }
+
     fn wish(&self, id: ProfileId) -> Option<ExecutorTarget> {
         let Profile { needs, target } = self.profiles.get(&id)?;
         match *target {
@@ -50,6 +56,10 @@ impl Driver {
             (Ok(()), None) => {
                 let row = Profile { needs, target: ExecutorLimit::AtMost(0) };
                 self.targets.profiles.insert(profile, row);
+                let total = match self.config.allocation {
+                    Allocation::Fixed => total,
+                    Allocation::Dynamic(bounds) => bounds.clamp(total),
+                };
                 return self.set_targets(&BTreeMap::from([(profile, total)]));
             }
         };
@@ -57,9 +67,12 @@ impl Driver {
     }
 
     pub(super) fn on_request_executors(&mut self, profile: ProfileId, total: u64) {
-        match self.targets.profiles.contains_key(&profile) {
-            true => self.set_targets(&BTreeMap::from([(profile, total)])),
-            false => self.note(Note::ProfileUnknown { profile }),
+        match (self.config.allocation, self.targets.profiles.contains_key(&profile)) {
+            (Allocation::Fixed, true) => self.set_targets(&BTreeMap::from([(profile, total)])),
+            (Allocation::Dynamic(_), true) => self.note(Note::TargetIsDynamic { total }),
+            (Allocation::Fixed | Allocation::Dynamic(_), false) => {
+                self.note(Note::ProfileUnknown { profile });
+            }
         }
     }
 
@@ -112,13 +125,17 @@ impl Driver {
 
     /// How many executors of a profile are to be left once so many, just ended, are subtracted.
     fn total_less(&self, profile: ProfileId, by: u64) -> u64 {
-        match self.targets.profiles.get(&profile).map(|profile| profile.target) {
+        let less = match self.targets.profiles.get(&profile).map(|profile| profile.target) {
             Some(ExecutorLimit::AtMost(total)) => total.saturating_sub(by),
             Some(ExecutorLimit::Unlimited) | None => self.executors.wanted(profile) as u64,
+        };
+        match self.config.allocation {
+            Allocation::Fixed => less,
+            Allocation::Dynamic(bounds) => bounds.clamp(less),
         }
     }
 
-    fn set_targets(&mut self, totals: &BTreeMap<ProfileId, u64>) {
+    pub(super) fn set_targets(&mut self, totals: &BTreeMap<ProfileId, u64>) {
         let mut wishes = Vec::new();
         for (&id, &total) in totals {
             let target = ExecutorLimit::AtMost(total);
@@ -139,7 +156,7 @@ impl Driver {
         }
     }
 
-    fn send_kills(&mut self, executors: Vec<ExecutorId>) {
+    pub(super) fn send_kills(&mut self, executors: Vec<ExecutorId>) {
         if let (Some(app), false) = (self.registration.app().cloned(), executors.is_empty()) {
             self.send_master(DriverToMaster::KillExecutors { app, executors });
         }

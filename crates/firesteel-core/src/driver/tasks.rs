@@ -7,7 +7,7 @@ use firesteel_placement::locality::{Locality, Located, Sites, Topology};
 use super::TaskRequest;
 use super::credit::Credit;
 use super::waiting::{Name, Needs, Shuns, Ticket, Waiting};
-use crate::ids::{AttemptId, ExecutorId, TaskId};
+use crate::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
 use crate::messages::TaskSpec;
 
 /// The tasks that have not ended.
@@ -16,6 +16,8 @@ pub(super) struct Tasks {
     rows: BTreeMap<TaskId, Task>,
     waiting: Waiting,
     tally: Tally,
+    /// How many tasks there are of each size.
+    sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
 }
 
@@ -121,6 +123,7 @@ impl Tasks {
         self.tally.submitted += 1;
         let TaskRequest { spec, preferred_hosts, max_failures } = request;
         let needs = Needs { cores: spec.cores_taken() };
+        *self.sizes.entry(needs.clone()).or_default() += 1;
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
         let (shuns, best, place) = (Shuns::default(), Locality::Any, Place::Waiting);
         let task =
@@ -198,7 +201,7 @@ impl Tasks {
     /// Takes out a task that waits and can never run.
     pub(super) fn give_up(&mut self, id: TaskId) {
         self.stop_waiting(id);
-        self.rows.remove(&id);
+        self.remove(id);
         self.tally.failed += 1;
     }
 
@@ -227,7 +230,7 @@ impl Tasks {
 
     /// Takes out a task that ran and has ended for good.
     pub(super) fn finish(&mut self, id: TaskId) {
-        self.rows.remove(&id);
+        self.remove(id);
         self.tally.running -= 1;
     }
 
@@ -250,13 +253,30 @@ impl Tasks {
             Some(Place::Running { .. } | Place::Cancelling { .. }) => self.tally.running -= 1,
             None => return,
         }
-        self.rows.remove(&id);
+        self.remove(id);
         self.tally.cancelled += 1;
+    }
+
+    /// The sizes of the tasks of a profile that have not ended, and how many there are of each.
+    pub(super) fn unfinished(&self, profile: ProfileId) -> impl Iterator<Item = (&Needs, u64)> {
+        let here = profile == ProfileId::DEFAULT;
+        self.sizes.iter().filter(move |_| here).map(|(needs, &count)| (needs, count))
+    }
+
+    fn remove(&mut self, id: TaskId) {
+        let Some(task) = self.rows.remove(&id) else { return };
+        if let Some(count) = self.sizes.get_mut(&task.needs) {
+            *count -= 1;
+            if *count == 0 {
+                self.sizes.remove(&task.needs);
+            }
+        }
     }
 
     /// Takes out every task; their numbers in order.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = TaskId> + use<> {
         self.waiting = Waiting::default();
+        self.sizes.clear();
         self.tally.waiting = 0;
         self.tally.running = 0;
         std::mem::take(&mut self.rows).into_keys()
@@ -304,6 +324,13 @@ impl Tasks {
                 waiting.count(),
                 self.tally
             ));
+        }
+        let mut sizes: BTreeMap<Needs, u64> = BTreeMap::new();
+        for task in self.rows.values() {
+            *sizes.entry(task.needs.clone()).or_default() += 1;
+        }
+        if sizes != self.sizes {
+            return Some(format!("the tasks' sizes are {sizes:?}, {:?} are counted", self.sizes));
         }
         self.waiting.contradiction(&waiting)
     }

@@ -37,6 +37,8 @@ pub(crate) enum Happening {
     DoomCheck { node: NodeIndex, doom: Doom },
     /// A Worker's fetch of an application's files comes to its end.
     FetchEnd { node: NodeIndex, app: AppId, fetch: FetchId, driver: usize, fails: bool },
+    /// An executor that has been idle since then must have ended by now, unless it is wanted.
+    IdleCheck { node: NodeIndex, since: u64 },
     /// A task's process comes up, or fails to.
     TaskUp { node: NodeIndex, attempt: AttemptId },
     /// A task's process goes on.

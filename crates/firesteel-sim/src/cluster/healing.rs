@@ -1,7 +1,7 @@
 //! After the faults: everything must come right by itself, within a bounded time.
 
-use firesteel_core::driver::{self, Question};
-use firesteel_core::ids::{ExecutorKey, ProfileId};
+use firesteel_core::driver::{self, Allocation, ExecutorViewState, Question, Replacement};
+use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
 use firesteel_core::messages::WorkerToMaster;
 use firesteel_placement::Cores;
 
@@ -44,9 +44,26 @@ impl World {
             }
             self.ask(node, Question::Explain);
             self.cancel_hanging_tasks(node, app);
-            let event = driver::Event::RequestExecutors { profile: ProfileId::DEFAULT, total: 4 };
+            let event = match self.scenario.apps[app].allocation {
+                Allocation::Fixed => {
+                    driver::Event::RequestExecutors { profile: ProfileId::DEFAULT, total: 4 }
+                }
+                // An executor that hangs counts, and nobody else sees that it never comes.
+                Allocation::Dynamic(_) => driver::Event::KillExecutors {
+                    executors: self.announced(node),
+                    replacement: Replacement::Wanted,
+                },
+            };
             self.tell(node, NodeEvent::Driver(event));
         }
+    }
+
+    /// Executors that their driver has not heard from.
+    fn announced(&mut self, driver: NodeIndex) -> Vec<ExecutorId> {
+        let Some(body) = self.driver_mut(driver) else { return Vec::new() };
+        let executors = body.machine.view().executors.into_iter();
+        let silent = executors.filter(|executor| executor.state == ExecutorViewState::Announced);
+        silent.map(|executor| executor.id).collect()
     }
 
     fn fits_somewhere(&self, plan: &AppPlan) -> bool {
@@ -194,6 +211,7 @@ impl World {
             | Happening::DoomCheck { node, .. }
             | Happening::ExecutorUp { node }
             | Happening::FetchEnd { node, .. }
+            | Happening::IdleCheck { node, .. }
             | Happening::TaskUp { node, .. }
             | Happening::TaskStep { node, .. }
             | Happening::Submit { node, .. }

@@ -13,6 +13,7 @@ use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
 use super::faults::Fault;
 use super::happening::{Doom, Happening};
+use super::headcount::Headcount;
 use super::ledger::Ledger;
 use super::network::{Goes, master_address};
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
@@ -113,6 +114,7 @@ impl World {
             masters: vec![master_address()],
             description: plan.description.clone(),
             max_task_failures: plan.max_task_failures,
+            allocation: plan.allocation,
             output_credit: plan.output_credit,
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
@@ -132,6 +134,7 @@ impl World {
             questions: Default::default(),
             waiting: Default::default(),
             registration: None,
+            headcount: Headcount::default(),
         };
         let node = self.add_node(Body::Driver(Box::new(body)));
         self.drivers[app] = DriverPhase::Lives(node);
@@ -211,6 +214,8 @@ impl World {
             fate,
             phase: ProcessPhase::Starting,
             tasks: Default::default(),
+            profile: plan.profile,
+            idle_since: None,
             asked_at: None,
         };
         let body = ExecutorBody { machine: Executor::new(config), process };

@@ -11,6 +11,7 @@ mod dice;
 mod faults;
 mod fetches;
 mod happening;
+mod headcount;
 mod healing;
 mod kind;
 mod ledger;

@@ -7,6 +7,7 @@ use firesteel_core::master::{self, Master};
 use firesteel_core::worker::{self, Worker};
 use firesteel_core::{Machine, Timestamp, Violation};
 
+use super::headcount::Headcount;
 use super::links::LinkIndex;
 use super::processes::ExecutorProcess;
 use super::truth::{Questions, Tasks};
@@ -66,6 +67,8 @@ pub(crate) struct DriverBody {
     pub(crate) waiting: Waiting,
     /// Its id at the Master, and its connection there.
     pub(crate) registration: Option<(AppId, PeerId)>,
+    /// What it has asked of its Master.
+    pub(crate) headcount: Headcount,
 }
 
 #[derive(Debug)]

@@ -181,6 +181,9 @@ impl World {
     }
 
     fn send_as_driver(&mut self, node: NodeIndex, app: usize, peer: PeerId, message: driver::Outbound) {
+        if let driver::Outbound::Master(message) = &message {
+            self.hold_wish(node, app, message);
+        }
         if let driver::Outbound::Executor(message) = &message {
             let (limit, now) = (self.scenario.apps[app].output_credit, self.now);
             let locality = Arc::clone(&self.scenario.apps[app].locality);
@@ -243,7 +246,12 @@ impl World {
                 };
                 self.executor_end(node, status);
             }
-            executor::Effect::Note(note) => self.coverage.executor_note.count(&note),
+            executor::Effect::Note(note) => {
+                self.coverage.executor_note.count(&note);
+                if note == executor::Note::Registered {
+                    self.became_idle(node);
+                }
+            }
         }
     }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use bytes::Bytes;
-use firesteel_core::ids::{AttemptId, ExecutorKey};
+use firesteel_core::ids::{AttemptId, ExecutorKey, ProfileId};
 use firesteel_core::process::{ExitStatus, Signal};
 use firesteel_placement::Cores;
 
@@ -60,6 +60,10 @@ pub(crate) struct ExecutorProcess {
     pub(crate) fate: ExecutorFate,
     pub(crate) phase: ProcessPhase,
     pub(crate) tasks: BTreeMap<AttemptId, TaskProcess>,
+    /// Its resource profile.
+    pub(crate) profile: ProfileId,
+    /// Since when it serves its driver and has no task.
+    pub(crate) idle_since: Option<u64>,
     /// When it was first signalled.
     pub(crate) asked_at: Option<u64>,
 }

@@ -87,6 +87,14 @@ pub enum Sabotage {
     DoubleAnswer,
     /// The driver does not wait for the hosts that tasks prefer.
     Impatient,
+    /// The driver asks for a hundred executors more.
+    AskForMore,
+    /// The driver asks for no executor.
+    AskForNone,
+    /// The driver ends an executor's neighbours with it.
+    KillNeighbours,
+    /// The driver does not end idle executors.
+    DropKills,
     /// The executor does not report a task's end.
     DropStatusUpdate,
     /// The executor reports a task's end twice.
@@ -105,12 +113,12 @@ kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput
-    LeaveTasks DropExit);
+    EarlyCancelled DropAnswer DoubleAnswer Impatient AskForMore AskForNone KillNeighbours DropKills
+    DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 40] = [
+    pub const ALL: [Self; 44] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
@@ -145,6 +153,10 @@ impl Sabotage {
         Self::DropAnswer,
         Self::DoubleAnswer,
         Self::Impatient,
+        Self::AskForMore,
+        Self::AskForNone,
+        Self::KillNeighbours,
+        Self::DropKills,
         Self::DropStatusUpdate,
         Self::DoubleStatusUpdate,
         Self::DoubleTaskOutput,
@@ -296,6 +308,24 @@ impl Saboteur {
         {
             effects.push(driver::Effect::TaskEnded { task, outcome: driver::TaskOutcome::Cancelled });
         }
+        for effect in effects {
+            let driver::Effect::Send { message: driver::Outbound::Master(message), .. } = effect else {
+                continue;
+            };
+            match (self.sabotage, message) {
+                (Sabotage::AskForMore, DriverToMaster::RequestExecutors { targets, .. }) => {
+                    targets.iter_mut().for_each(|target| target.total = target.total.saturating_add(100));
+                }
+                (Sabotage::AskForNone, DriverToMaster::RequestExecutors { targets, .. }) => {
+                    targets.iter_mut().for_each(|target| target.total = 0);
+                }
+                (Sabotage::KillNeighbours, DriverToMaster::KillExecutors { executors, .. }) => {
+                    let neighbours = executors.iter().flat_map(|id| [before(*id), ExecutorId(id.0 + 1)]);
+                    *executors = neighbours.collect();
+                }
+                _ => {}
+            }
+        }
     }
 
     fn of_master(&self, effect: &master::Effect) -> Fate {
@@ -370,6 +400,13 @@ impl Saboteur {
                 Sabotage::DropKillTask,
                 driver::Effect::Send {
                     message: driver::Outbound::Executor(DriverToExecutor::KillTask { .. }),
+                    ..
+                },
+            )
+            | (
+                Sabotage::DropKills,
+                driver::Effect::Send {
+                    message: driver::Outbound::Master(DriverToMaster::KillExecutors { .. }),
                     ..
                 },
             )

@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
+use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio};
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
@@ -52,6 +54,8 @@ pub struct AppPlan {
     pub starts_at: u64,
     /// What it tells the Master, but for the command, which names its driver.
     pub description: ApplicationDescription,
+    /// Who decides how many executors it has.
+    pub allocation: Allocation,
     /// Its tasks.
     pub tasks: Vec<TaskPlan>,
     /// Where they would like to run.
@@ -202,12 +206,37 @@ impl AppPlan {
         Self {
             starts_at: dice.below(40_000),
             description,
+            allocation: rolled_allocation(dice, scale),
             tasks,
             locality: Arc::default(),
             max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
             output_credit: *dice.pick(&[64, 256, 1024, 65_536]),
         }
     }
+}
+
+/// One application in three has as many executors as it has work for.
+fn rolled_allocation(dice: &mut Dice, scale: Scale) -> Allocation {
+    if !dice.one_in(3) {
+        return Allocation::Fixed;
+    }
+    let min = dice.below(3);
+    // A thousand tasks are not to wait for one executor.
+    let (fewest, ratios) = match scale {
+        Scale::Small => (1, [Ratio::ONE, Ratio(500_000), Ratio(1)]),
+        Scale::Large => (20, [Ratio::ONE, Ratio(500_000), Ratio(250_000)]),
+    };
+    let max = if dice.one_in(3) { u64::MAX } else { min.max(fewest) + dice.below(6) };
+    let time = |dice: &mut Dice, most| Duration::from_millis(dice.between(100, most));
+    Allocation::Dynamic(DynamicAllocation {
+        min,
+        max,
+        initial: min + dice.below(3).min(max - min),
+        backlog_timeout: time(dice, 3_000),
+        sustained_timeout: time(dice, 3_000),
+        idle_timeout: time(dice, 20_000),
+        ratio: *dice.pick(&ratios),
+    })
 }
 
 impl TaskPlan {

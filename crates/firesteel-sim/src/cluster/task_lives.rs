@@ -56,6 +56,7 @@ impl World {
         }
         let Some(executor) = self.process_mut(node) else { return };
         executor.tasks.insert(attempt, process);
+        executor.idle_since = None;
         let (used, cores) = (executor.cores_in_use(), executor.cores);
         if used > cores {
             let name = self.node(node).body.name();
@@ -73,7 +74,8 @@ impl World {
             self.process_mut(node).map(|process| process.tasks.remove(&attempt));
             let failure = no_such_file();
             let event = executor::Event::TaskNotStarted { attempt, failure };
-            return self.tell(node, NodeEvent::Executor(event));
+            self.tell(node, NodeEvent::Executor(event));
+            return self.rest(node);
         }
         self.tell(node, NodeEvent::Executor(executor::Event::TaskStarted { attempt, pid: 1 }));
         self.go_on(node, attempt);
@@ -113,6 +115,7 @@ impl World {
             TaskStep::Ends { status } => {
                 body.process.tasks.remove(&attempt);
                 self.tell(node, NodeEvent::Executor(executor::Event::TaskExited { attempt, status }));
+                self.rest(node);
             }
         }
     }
@@ -136,6 +139,13 @@ impl World {
             // A step that waits for the end of its work comes too late.
             task.has_step = false;
             self.go_on(node, attempt);
+        }
+    }
+
+    /// An executor has one task fewer.
+    fn rest(&mut self, node: NodeIndex) {
+        if self.process(node).is_some_and(|process| process.tasks.is_empty()) {
+            self.became_idle(node);
         }
     }
 

@@ -81,6 +81,10 @@ impl Tasks {
         self.submitted += 1;
     }
 
+    pub(crate) fn unfinished(&self) -> u64 {
+        self.submitted - self.ended.len() as u64
+    }
+
     pub(crate) fn submitted(&self) -> u64 {
         self.submitted
     }

@@ -205,6 +205,7 @@ impl World {
             Happening::FetchEnd { node, app, fetch, driver, fails } => {
                 self.end_fetch(node, app, fetch, driver, fails);
             }
+            Happening::IdleCheck { node, since } => self.check_idle(node, since),
             Happening::TaskUp { node, attempt } => self.task_up(node, attempt),
             Happening::TaskStep { node, attempt } => self.task_step(node, attempt),
             Happening::Strike => self.strike(),
@@ -231,7 +232,7 @@ impl World {
         }
     }
 
-    /// Tells a node something, has its wishes performed, and checks it.
+    /// Tells a node something, has its headcount performed, and checks it.
     pub(crate) fn tell(&mut self, node: NodeIndex, event: NodeEvent) {
         if !self.node(node).body.is_alive() || self.violation.is_some() {
             return;
@@ -241,6 +242,11 @@ impl World {
         let now = self.now;
         if let (NodeEvent::Driver(event), Some(body)) = (&event, self.driver_mut(node)) {
             body.hear(event, now);
+        }
+        if let (NodeEvent::Driver(driver::Event::KillExecutors { executors, .. }), Some(body)) =
+            (&event, self.driver_mut(node))
+        {
+            body.headcount.dismiss(executors);
         }
         if self.trace.is_some() {
             let name = self.node(node).body.name();

@@ -393,6 +393,8 @@ impl Run {
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
             | Note::TargetSet { .. }
+            | Note::TargetIsDynamic { .. }
+            | Note::IdleExecutorsKilled { .. }
             | Note::ExecutorsKilled { .. }
             | Note::KillUnknown { .. }
             | Note::ProfileUnknown { .. }

@@ -3,12 +3,12 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::LocalityWait;
+use firesteel_core::driver::{Allocation, LocalityWait};
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::duration::Unit;
-use super::{Origin, Properties, SettingError, keys, size};
+use super::{Origin, Properties, SettingError, allocation, keys, size};
 
 /// What of an application's settings comes from properties. Flags of submit commands are properties by another
 /// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
@@ -28,6 +28,8 @@ pub struct ApplicationSettings {
     /// `spark.executor.instances`: how many executors at the start. Without it, as many as the cores allow. Spark's
     /// Standalone mode reads it only together with dynamic allocation.
     pub executors: ExecutorLimit,
+    /// `spark.dynamicAllocation.*`: who decides how many executors there are later.
+    pub allocation: Allocation,
     /// `spark.executor.resource.NAME.amount`.
     pub executor_resources: ResourceAmounts,
     /// `spark.executorEnv.NAME`.
@@ -66,15 +68,17 @@ impl ApplicationSettings {
         let text = |key| properties.get(key).map(str::to_owned);
         let credit = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
         let failures = |text: &str| text.parse().ok().filter(|failures| *failures > 0);
+        let executors = properties
+            .count(keys::EXECUTOR_INSTANCES)?
+            .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into()));
         let settings = Self {
             name: text(keys::APP_NAME),
             master: text(keys::MASTER),
             max_cores: properties.cores(keys::CORES_MAX)?,
             executor_cores: properties.cores(keys::EXECUTOR_CORES)?,
             executor_memory: properties.memory(keys::EXECUTOR_MEMORY)?.unwrap_or(MiB(1024)),
-            executors: properties
-                .count(keys::EXECUTOR_INSTANCES)?
-                .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into())),
+            executors,
+            allocation: allocation::of(properties, executors)?,
             executor_resources: resources(properties)?,
             executor_environment: environment(properties),
             files: list(properties, keys::FILES),
@@ -170,6 +174,7 @@ mod tests {
             executor_cores: None,
             executor_memory: MiB(1024),
             executors: ExecutorLimit::Unlimited,
+            allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::new(),
             executor_environment: BTreeMap::new(),
             files: Vec::new(),
@@ -231,6 +236,7 @@ mod tests {
             executor_cores: Some(Cores(6)),
             executor_memory: MiB(2048),
             executors: ExecutorLimit::AtMost(3),
+            allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
             executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
             files: vec!["a".to_owned(), "dir/b#c".to_owned()],

@@ -63,6 +63,22 @@ table! {
     EXECUTOR_MEMORY: "spark.executor.memory", [Application], Value("1g");
     /// How many executors (--num-executors); Spark's Standalone mode counts cores only.
     EXECUTOR_INSTANCES: "spark.executor.instances", [Application], Otherwise("as many as the cores allow");
+    /// Whether there are as many executors as there is work for; otherwise their number is fixed.
+    DYNAMIC_ALLOCATION: "spark.dynamicAllocation.enabled", [Application], Value("false");
+    /// Dynamic allocation never asks for fewer executors.
+    MIN_EXECUTORS: "spark.dynamicAllocation.minExecutors", [Application], Value("0");
+    /// Dynamic allocation never asks for more executors.
+    MAX_EXECUTORS: "spark.dynamicAllocation.maxExecutors", [Application], Value("infinity");
+    /// How many executors dynamic allocation begins with, if that is more than spark.executor.instances.
+    INITIAL_EXECUTORS: "spark.dynamicAllocation.initialExecutors", [Application], Otherwise("spark.dynamicAllocation.minExecutors");
+    /// Dynamic allocation asks for executors when tasks have waited so long.
+    BACKLOG_TIMEOUT: "spark.dynamicAllocation.schedulerBacklogTimeout", [Application], Value("1s");
+    /// While tasks still wait, dynamic allocation asks again after so long, for twice as many.
+    SUSTAINED_BACKLOG_TIMEOUT: "spark.dynamicAllocation.sustainedSchedulerBacklogTimeout", [Application], Otherwise("spark.dynamicAllocation.schedulerBacklogTimeout");
+    /// Dynamic allocation ends an executor that had nothing to do for so long.
+    IDLE_TIMEOUT: "spark.dynamicAllocation.executorIdleTimeout", [Application], Value("60s");
+    /// Which part of the executors that tasks could keep busy dynamic allocation asks for.
+    ALLOCATION_RATIO: "spark.dynamicAllocation.executorAllocationRatio", [Application], Value("1");
     /// How many of a custom resource, such as gpu, each executor has.
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// A variable in the environment of the executors.

@@ -3,6 +3,7 @@
 //! [`keys`] is the table of them. [`Properties`] holds the text, with its [`origin`]; [`master`], [`worker`] and [`application`] make typed settings of it. A key that
 //! nobody reads is a warning, a value that cannot be read is an error that names key, value and what is expected.
 
+mod allocation;
 pub mod application;
 pub mod duration;
 pub mod findings;

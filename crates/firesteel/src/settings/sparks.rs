@@ -119,7 +119,7 @@ pub const TABLE: &[Row] = &[
         &[],
         "Spark's Master does not count it either: see spark.executor.memory",
     ),
-    row("spark.dynamicAllocation.*", NoEffect, &["false"], NOT_YET),
+    row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
     row("spark.locality.*", NoEffect, &[], "Firesteel's tasks have no data in executors' memory"),
     row("spark.excludeOnFailure.*", NoEffect, &["false"], NOT_YET),
     row("spark.speculation*", NoEffect, &["false"], NOT_YET),

@@ -9,7 +9,8 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::address::Address;
 use crate::driver::{
-    Config, Driver, Effect, Event, FailureCause, Inbound, LocalityWait, Note, Outbound, TaskOutcome,
+    Allocation, Config, Driver, DynamicAllocation, Effect, Event, FailureCause, Inbound, LocalityWait, Note,
+    Outbound, TaskOutcome,
 };
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
@@ -56,6 +57,15 @@ impl Bench {
     /// Registered as `app-1` with the Master `m1`.
     pub(super) fn registered() -> Self {
         let mut bench = Self::new(&["m1"]);
+        bench.register();
+        bench
+    }
+
+    /// The same, with executors of that many cores each, as many as there is work for.
+    pub(super) fn scaled(cores: i64, allocation: DynamicAllocation) -> Self {
+        let mut config = Config { allocation: Allocation::Dynamic(allocation), ..config(&["m1"]) };
+        config.description.profile.cores = Some(Cores(cores));
+        let mut bench = Self::of(config);
         bench.register();
         bench
     }
@@ -131,6 +141,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
         masters: masters.iter().map(|&host| master(host)).collect(),
         description: description(),
         max_task_failures: 3,
+        allocation: Allocation::Fixed,
         output_credit: WINDOW,
         registration_timeout: Duration::from_secs(60),
         starvation_timeout: Duration::from_secs(15),

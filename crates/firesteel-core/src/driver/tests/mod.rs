@@ -7,6 +7,7 @@ mod locality;
 mod losses;
 mod output;
 mod questions;
+mod scaling;
 mod targets;
 mod tasks;
 mod walk;

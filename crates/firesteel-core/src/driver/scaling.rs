@@ -1,0 +1,171 @@
+//! Dynamic allocation: targets follow what there is to do, and executors that have nothing to do end.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::{Cores, ExecutorLimit};
+
+use super::allocation::{Idle, Ramp, Situation};
+use super::config::{Allocation, DynamicAllocation};
+use super::waiting::Needs;
+use super::{Driver, Note, Ratio, Reason};
+use crate::applicant::starvation::Asked;
+use crate::ids::{ExecutorId, ProfileId};
+use crate::time::Timestamp;
+
+/// What dynamic allocation remembers.
+#[derive(Clone, Debug)]
+pub(super) struct Scaling {
+    ramps: BTreeMap<ProfileId, Ramp>,
+    idle: Idle,
+    start: Start,
+    /// When the next executor has been idle for too long, of those that may go.
+    idle_due: Option<(Timestamp, ExecutorId)>,
+}
+
+/// The initial target stands until the first task has had the time to bring others, or an executor has waited for it
+/// in vain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    NoTaskYet,
+    Until(Timestamp),
+    Over,
+}
+
+impl Scaling {
+    pub(super) fn new() -> Self {
+        Self { ramps: BTreeMap::new(), idle: Idle::default(), start: Start::NoTaskYet, idle_due: None }
+    }
+
+    /// When targets or executors change, if nothing happens before.
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let start = match self.start {
+            Start::Until(at) => Some((at, Reason::InitialTarget)),
+            Start::NoTaskYet | Start::Over => None,
+        };
+        let ramps = self.ramps.iter().filter_map(|(&id, ramp)| Some((ramp.due()?, Reason::Backlog(id))));
+        let idle = self.idle_due.map(|(at, id)| (at, Reason::IdleExecutor(id)));
+        ramps.chain(start).chain(idle).min()
+    }
+
+    /// Executors that are taken for idle, in order.
+    pub(super) fn idle(&self) -> impl Iterator<Item = ExecutorId> {
+        self.idle.ids()
+    }
+
+    /// Whether the initial target still stands.
+    fn holds(&mut self, now: Timestamp, config: &DynamicAllocation, tasks_came: bool) -> bool {
+        let waited = self.idle.iter().next().is_some_and(|(since, _)| since + config.idle_timeout <= now);
+        self.start = match self.start {
+            Start::NoTaskYet if waited => Start::Over,
+            Start::NoTaskYet if tasks_came => Start::Until(now + config.backlog_timeout),
+            Start::Until(at) if at <= now => Start::Over,
+            other => other,
+        };
+        self.start != Start::Over
+    }
+}
+
+impl Driver {
+    /// Once at the end of every event, after tasks were launched: a task beats an idle time-out of the same moment.
+    pub(super) fn scale(&mut self, now: Timestamp) {
+        let touched = self.executors.take_touched();
+        let Allocation::Dynamic(config) = self.config.allocation else { return };
+        for id in touched {
+            match self.executors.get(id).is_some_and(|row| row.is_idle()) {
+                true => self.scaling.idle.insert(id, now),
+                false => self.scaling.idle.remove(id),
+            }
+        }
+        let holds = self.scaling.holds(now, &config, self.tasks.tally().submitted > 0);
+        let mut totals = BTreeMap::new();
+        for (profile, target) in self.targets.iter().collect::<Vec<_>>() {
+            let ExecutorLimit::AtMost(target) = target else { continue };
+            let situation = Situation {
+                target,
+                needed: self.needed(profile, &config),
+                waiting: self.waiting_for(profile),
+                executors: self.executors.offering(profile),
+                holds,
+            };
+            let next = self.scaling.ramps.entry(profile).or_default().next(now, &config, situation);
+            if next != target {
+                totals.insert(profile, next);
+                // What can never be is told when the first executor is asked for.
+                if target == 0 {
+                    self.request_shortfall(Asked::AtOnce);
+                }
+            }
+        }
+        self.set_targets(&totals);
+        self.end_idle(now, &config);
+    }
+
+    /// Ends executors that have been idle for too long, as long as more are there than are wanted.
+    fn end_idle(&mut self, now: Timestamp, config: &DynamicAllocation) {
+        self.scaling.idle_due = None;
+        if self.registration.master().is_none() {
+            return;
+        }
+        let mut spare = BTreeMap::new();
+        let mut over = Vec::new();
+        for (since, id) in self.scaling.idle.iter() {
+            let Some(profile) = self.executors.get(id).map(|row| row.profile) else { continue };
+            let left = spare.entry(profile).or_insert_with(|| self.spare(profile));
+            let due = since + config.idle_timeout;
+            // While the initial target stands, an idle time-out is what ends it.
+            if *left == 0 && self.scaling.start != Start::NoTaskYet {
+                continue;
+            }
+            if due > now {
+                self.scaling.idle_due = Some((due, id));
+                break;
+            }
+            if *left > 0 {
+                *left -= 1;
+                over.push(id);
+            }
+        }
+        if !over.is_empty() {
+            for &id in &over {
+                self.executors.kill(id);
+                self.scaling.idle.remove(id);
+            }
+            self.note(Note::IdleExecutorsKilled { executors: over.clone(), idle: config.idle_timeout });
+            self.send_kills(over);
+        }
+    }
+
+    /// How many executors of a profile are there beyond those that are wanted.
+    fn spare(&self, profile: ProfileId) -> u64 {
+        let target = self.targets.iter().find(|(id, _)| *id == profile).map(|(_, target)| target);
+        match target {
+            Some(ExecutorLimit::AtMost(target)) => self.executors.offering(profile).saturating_sub(target),
+            Some(ExecutorLimit::Unlimited) | None => 0,
+        }
+    }
+
+    /// How many executors of a profile the tasks could keep busy that have not ended.
+    fn needed(&self, profile: ProfileId, config: &DynamicAllocation) -> u64 {
+        let slots = |size: Cores| match (self.targets.cores(profile), self.executors.last_cores(profile)) {
+            (Some(fixed), _) => fixed.0 / size.0.max(1),
+            // Another one may be larger, or smaller.
+            (None, Some(last)) => (last.0 / size.0.max(1)).max(1),
+            (None, None) => 1,
+        };
+        // Tasks that fit no executor bring none.
+        let share = |(needs, count): (&Needs, u64)| {
+            let slots = u128::try_from(slots(needs.cores)).unwrap_or(0);
+            config.ratio.of(count).checked_div(slots).map_or(0, |share| share.max(1))
+        };
+        let share: u128 = self.tasks.unfinished(profile).map(share).sum();
+        u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
+    }
+
+    /// Tasks of a profile that wait.
+    fn waiting_for(&self, profile: ProfileId) -> u64 {
+        match profile {
+            ProfileId::DEFAULT => self.tasks.tally().waiting as u64,
+            _ => 0,
+        }
+    }
+}
