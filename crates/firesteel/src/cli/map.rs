@@ -107,6 +107,11 @@ FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HO
 FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses). With --files or --archives it runs in its \
 executor's directory, where ./NAME is what was brought along, and FIRESTEEL_FILES_DIR is where that is kept.
 
+With --conf spark.dynamicAllocation.enabled=true there are as many executors as there is work for: when items have \
+waited for spark.dynamicAllocation.schedulerBacklogTimeout, one more is asked for, then two, four and so on; one that \
+had nothing to do for spark.dynamicAllocation.executorIdleTimeout ends; never more than \
+spark.dynamicAllocation.maxExecutors, never fewer than minExecutors.
+
 Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
 be used; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
 SIGHUP, ctrl-c and SIGTERM; 143 also if the application was killed by firesteel kill; \

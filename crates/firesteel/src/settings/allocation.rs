@@ -6,7 +6,7 @@ use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio};
 use firesteel_placement::ExecutorLimit;
 
 use super::duration::Unit;
-use super::{Properties, SettingError, keys};
+use super::{Origin, Properties, SettingError, keys};
 
 /// Who decides how many executors there are. `instances` is `spark.executor.instances`.
 ///
@@ -44,8 +44,8 @@ pub(super) fn of(properties: &Properties, instances: ExecutorLimit) -> Result<Al
             (set.unwrap_or(0), keys::INITIAL_EXECUTORS)
         }
     };
-    at_most(keys::MIN_EXECUTORS, min, max, "no number of executors is both")?;
-    at_most(initial_key, initial, max, "the application would begin with too many executors")?;
+    at_most(properties, keys::MIN_EXECUTORS, min, max, "no number of executors is both")?;
+    at_most(properties, initial_key, initial, max, "the application would begin with too many executors")?;
     Ok(Allocation::Dynamic(DynamicAllocation {
         min,
         max,
@@ -57,7 +57,14 @@ pub(super) fn of(properties: &Properties, instances: ExecutorLimit) -> Result<Al
     }))
 }
 
-fn at_most(key: &'static str, value: u64, max: u64, so: &'static str) -> Result<(), SettingError> {
+fn at_most(
+    properties: &Properties,
+    key: &'static str,
+    value: u64,
+    max: u64,
+    so: &'static str,
+) -> Result<(), SettingError> {
+    let is_written = |key| properties.origin(key).is_some_and(Origin::is_command_line);
     let wide = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     match value > max {
         true => Err(SettingError::Contradiction {
@@ -66,6 +73,7 @@ fn at_most(key: &'static str, value: u64, max: u64, so: &'static str) -> Result<
             more: key,
             greater: wide(value),
             so,
+            is_usage: is_written(keys::MAX_EXECUTORS) || is_written(key),
         }),
         false => Ok(()),
     }
