@@ -51,7 +51,7 @@ impl Rig {
     fn executors(&self, most: usize) -> Option<(usize, usize)> {
         let status = self.master.status();
         let executors = status["applications"].as_array()?.first()?["executors"].as_array()?;
-        let ended = |executor: &&Value| executor["state"] != "RUNNING" && executor["state"] != "LAUNCHING";
+        let ended = |executor: &&Value| !executor["ended"].is_null();
         let over = executors.iter().filter(ended).count();
         assert!(executors.len() - over <= most, "{executors:?}");
         Some((executors.len() - over, over))
