@@ -5,7 +5,6 @@ use std::io::Write;
 use std::path::Path;
 use std::process::{Child, Stdio};
 
-use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, wait_for};
@@ -50,11 +49,11 @@ impl Rig {
     /// The executors that run and that have ended. There were never more at a time than `most`.
     fn executors(&self, most: usize) -> Option<(usize, usize)> {
         let status = self.master.status();
-        let executors = status["applications"].as_array()?.first()?["executors"].as_array()?;
-        let ended = |executor: &&Value| !executor["ended"].is_null();
-        let over = executors.iter().filter(ended).count();
-        assert!(executors.len() - over <= most, "{executors:?}");
-        Some((executors.len() - over, over))
+        let application = status["applications"].as_array()?.first()?;
+        let count = |name: &str| Some(usize::try_from(application[name].as_u64()?).expect("it is small"));
+        let (live, over) = (count("executors_live")?, count("executors_ended")?);
+        assert!(live <= most, "{application:?}");
+        Some((live, over))
     }
 
     fn wait(&self, what: &str, most: usize, is_so: impl Fn(usize, usize) -> bool) {
