@@ -122,6 +122,11 @@ impl Daemon {
         self.stdout.whole()
     }
 
+    /// What it has written to standard output so far.
+    pub(crate) fn output_so_far(&self) -> String {
+        self.stdout.so_far()
+    }
+
     /// Waits for a line of its log that has all of these words, and returns it.
     pub(crate) fn wait_for_line(&self, words: &[&str]) -> String {
         self.stderr.wait_for_line(words)

@@ -13,6 +13,7 @@ mod dynamic_allocation;
 mod executor;
 mod files;
 mod hosts;
+mod launch;
 mod local_cluster;
 mod locality;
 mod man;

@@ -1,7 +1,7 @@
 //! The state machines of Firesteel, and the messages between them.
 //!
-//! Four machines decide everything that is decided over time: [`master`], [`worker`], [`driver`] and
-//! [`executor`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
+//! Five machines decide everything that is decided over time: [`master`], [`worker`], [`driver`], [`executor`] and
+//! [`launcher`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
 //! and answers with effects. They never import each other: they meet in [`messages`], and [`wire`] turns
 //! messages into bytes and back.
 //!
@@ -13,6 +13,7 @@ mod applicant;
 pub mod driver;
 pub mod executor;
 pub mod ids;
+pub mod launcher;
 pub mod machine;
 pub mod master;
 pub mod messages;

@@ -356,7 +356,7 @@ fn config(application: Application, driver: &Address) -> Config {
 }
 
 /// Drivers that start at the same time do not dial in step.
-fn seed() -> u64 {
+pub(crate) fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
 

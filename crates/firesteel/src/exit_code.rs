@@ -24,9 +24,10 @@ pub const TABLE: &[(u8, &str)] = &[
         "A file or a variable with settings is wrong, or asks for protection that Firesteel does not have. Nothing was \
          done; starting again does not help (systemd: RestartPreventExitStatus=78).",
     ),
+    (127, "A command of launch could not be started."),
     (129, "Ended by SIGHUP (commands that are not daemons)."),
     (130, "Ended by ctrl-c, or SIGINT (commands that are not daemons)."),
-    (141, "Whoever read the output of map has closed it."),
+    (141, "Whoever read the output of map, or the events of launch, has closed it."),
     (143, "Ended by SIGTERM (commands that are not daemons)."),
 ];
 
@@ -45,6 +46,8 @@ pub fn markdown() -> String {
 The same for every command; made from the table in `crates/firesteel/src/exit_code.rs`. `--help` of a command says which
 of them it has. With `--json`, an error is one line of JSON on standard error,
 `{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`, and standard output has data or nothing.
+
+`firesteel launch` ends with the codes of its command's processes: 128 + N for one that signal N ended.
 
 | code | meaning |
 |---|---|

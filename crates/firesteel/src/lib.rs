@@ -10,6 +10,7 @@ pub mod exit_code;
 pub mod files;
 pub mod inbox;
 mod kind;
+pub mod launch;
 pub mod local_cluster;
 pub mod map;
 pub mod master;

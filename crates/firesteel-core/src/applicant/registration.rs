@@ -135,6 +135,16 @@ impl Registration {
         self.app.as_ref()
     }
 
+    /// The application as the next Master will be told of it.
+    pub(crate) fn description(&self) -> &ApplicationDescription {
+        &self.description
+    }
+
+    /// The same, to change it.
+    pub(crate) fn description_mut(&mut self) -> &mut ApplicationDescription {
+        &mut self.description
+    }
+
     /// The Master that has the application.
     pub(crate) fn master(&self) -> Option<(PeerId, &Address)> {
         match &self.state {

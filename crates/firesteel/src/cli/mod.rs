@@ -12,6 +12,7 @@ mod executor;
 mod exit;
 mod explain;
 mod kill;
+mod launch;
 mod log;
 mod man;
 mod map;
@@ -63,6 +64,8 @@ enum Command {
     Map(map::Args),
     /// Hold an application, and run what is typed or scripted on its executors
     Shell(shell::Args),
+    /// Run a command on every executor of an application, in the foreground
+    Launch(launch::Args),
     /// Say where executors would go, without starting anything
     Plan(plan::Args),
     /// Check and show settings: files, variables and flags
@@ -101,6 +104,7 @@ pub(crate) fn main() -> ExitCode {
         | Command::Top(_)
         | Command::Map(_)
         | Command::Shell(_)
+        | Command::Launch(_)
         | Command::Plan(_)
         | Command::Reaper(_) => log::Usual::Warnings,
     });
@@ -119,6 +123,10 @@ pub(crate) fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Shell(args) => match shell::run(args, talk.show()) {
+            Ok(code) => return code.into(),
+            Err(failure) => Err(failure),
+        },
+        Command::Launch(args) => match launch::run(args, talk.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },

@@ -1,4 +1,4 @@
-//! Where a task's command runs, and with which variables.
+//! Where a command runs, and with which variables.
 
 use std::collections::BTreeMap;
 
@@ -23,35 +23,47 @@ pub(super) struct Surroundings {
 impl Surroundings {
     /// The variables.
     pub(super) fn environment(&self) -> Result<BTreeMap<String, String>, Failure> {
-        let variable = |text: &String| match text.split_once('=') {
-            Some(("", _)) => Err(usage(format!("--env cannot be {text:?}: write NAME or NAME=VALUE"))),
-            Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
-            None => match std::env::var(text) {
-                Ok(value) => Ok((text.clone(), value)),
-                Err(error) => Err(usage(format!("--env {text} cannot be passed on: {error}"))),
-            },
-        };
-        self.env.iter().map(variable).collect()
+        environment(&self.env)
     }
 
     /// The directory. What files are brought to is the executor's own.
     pub(super) fn directory(&self, settings: &ApplicationSettings) -> Result<TaskDirectory, Failure> {
-        let current = || {
-            let path = std::env::current_dir().map_err(|error| {
-                usage(format!("there is no current directory ({error}): give one with --chdir"))
-            })?;
-            path.into_os_string().into_string().map_err(|_| {
-                usage("the current directory's name is not UTF-8: give another one with --chdir")
-            })
-        };
         match self.chdir.as_deref() {
-            Some("executor") => Ok(TaskDirectory::Executor),
+            Some(chdir) => directory(chdir),
             None if settings.brings_files() => Ok(TaskDirectory::Executor),
-            Some(path) if path.starts_with('/') => Ok(TaskDirectory::Path(path.to_owned())),
-            Some(path) => Ok(TaskDirectory::Path(format!("{}/{path}", current()?))),
-            None => Ok(TaskDirectory::Path(current()?)),
+            None => Ok(TaskDirectory::Path(current_directory()?)),
         }
     }
+}
+
+/// The variables that `--env NAME[=VALUE]` sets.
+pub(super) fn environment(names: &[String]) -> Result<BTreeMap<String, String>, Failure> {
+    let variable = |text: &String| match text.split_once('=') {
+        Some(("", _)) => Err(usage(format!("--env cannot be {text:?}: write NAME or NAME=VALUE"))),
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => match std::env::var(text) {
+            Ok(value) => Ok((text.clone(), value)),
+            Err(error) => Err(usage(format!("--env {text} cannot be passed on: {error}"))),
+        },
+    };
+    names.iter().map(variable).collect()
+}
+
+/// The directory that `--chdir` says, from the current one.
+pub(super) fn directory(chdir: &str) -> Result<TaskDirectory, Failure> {
+    match chdir {
+        "executor" => Ok(TaskDirectory::Executor),
+        path if path.starts_with('/') => Ok(TaskDirectory::Path(path.to_owned())),
+        path => Ok(TaskDirectory::Path(format!("{}/{path}", current_directory()?))),
+    }
+}
+
+fn current_directory() -> Result<String, Failure> {
+    let path = std::env::current_dir()
+        .map_err(|error| usage(format!("there is no current directory ({error}): give one with --chdir")))?;
+    path.into_os_string()
+        .into_string()
+        .map_err(|_| usage("the current directory's name is not UTF-8: give another one with --chdir"))
 }
 
 fn usage(words: impl Into<String>) -> Failure {

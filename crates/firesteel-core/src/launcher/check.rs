@@ -1,0 +1,27 @@
+//! What holds of a launcher after every event.
+
+use super::{Launcher, Phase, Until};
+use crate::machine::{Violation, ensure};
+
+pub(super) fn check(launcher: &Launcher) -> Result<(), Violation> {
+    if let Some(sentence) = launcher.registration.contradiction() {
+        return Err(Violation { machine: "launcher", sentence });
+    }
+    ensure!("launcher", launcher.effects.is_empty(), "an effect was kept back");
+    match launcher.phase {
+        Phase::Running => {
+            ensure!("launcher", launcher.met().is_none(), "its executors have ended, and it goes on");
+            let turns = launcher.turns.first().is_some();
+            ensure!(
+                "launcher",
+                launcher.until != Until::Never || !turns,
+                "an executor had its turn where all are replaced"
+            );
+        }
+        Phase::Ending { .. } => {
+            ensure!("launcher", launcher.registration.master().is_some(), "it waits for nobody's word");
+        }
+        Phase::Done => {}
+    }
+    Ok(())
+}

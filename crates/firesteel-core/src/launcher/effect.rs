@@ -1,0 +1,52 @@
+//! What a launcher has its shell do.
+
+use super::Note;
+use crate::address::Address;
+use crate::ids::PeerId;
+use crate::messages::{ApplicationEnd, DriverToMaster};
+
+/// What a launcher has its shell do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// Dial a Master: `Connected` or `ConnectFailed` comes back.
+    Connect {
+        /// Whom.
+        master: Address,
+    },
+    /// Send a message to a Master. Silently nothing if the connection has ended.
+    Send {
+        /// On this connection.
+        peer: PeerId,
+        /// The message.
+        message: DriverToMaster,
+    },
+    /// End a connection, after what was sent before. `Disconnected` comes back.
+    Close {
+        /// Which.
+        peer: PeerId,
+    },
+    /// Something that the user is told.
+    Note(Note),
+    /// The application is over, and as far as anybody knows nothing of it is left. Comes once; nothing comes after it.
+    Done(Outcome),
+}
+
+/// How a launched application ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its executors ended as was waited for.
+    Met {
+        /// The code of the first that ended, or the greatest of all, as a shell shows it; 127 for one that could not
+        /// be started.
+        code: i32,
+    },
+    /// The user wanted it to end.
+    Asked,
+    /// The Master ended it.
+    Removed(ApplicationEnd),
+    /// No Master took it in time.
+    NoMaster {
+        /// The last error of each Master that was dialled.
+        errors: Vec<(Address, String)>,
+    },
+}

@@ -1,0 +1,202 @@
+//! What a launcher remarks: the events that its user sees.
+
+use std::fmt;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB, Shortfall};
+
+use crate::address::Address;
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
+use crate::machine::NoteLevel;
+use crate::messages::{ExecutorState, LossReason};
+
+/// Something worth telling the user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A Master could not be reached; it will be tried again.
+    MasterUnreachable {
+        /// Which.
+        master: Address,
+        /// Why.
+        error: String,
+    },
+    /// A Master took the application.
+    Registered {
+        /// The application's id there.
+        app: AppId,
+        /// Which Master.
+        master: Address,
+    },
+    /// The Master's connection ended. Executors go on; it is dialled again.
+    MasterLost {
+        /// Which.
+        master: Address,
+    },
+    /// An executor was assigned to a Worker.
+    ExecutorLaunched {
+        /// Its number.
+        executor: ExecutorId,
+        /// The Worker that will run it.
+        worker: WorkerId,
+        /// That Worker's host.
+        host: String,
+        /// Its cores.
+        cores: Cores,
+        /// Its memory.
+        memory: MiB,
+    },
+    /// An executor's process runs.
+    ExecutorRunning {
+        /// Its number.
+        executor: ExecutorId,
+        /// Its host.
+        host: String,
+        /// Since it was assigned.
+        after: Duration,
+    },
+    /// An executor is over.
+    ExecutorEnded {
+        /// Its number.
+        executor: ExecutorId,
+        /// Its host.
+        host: String,
+        /// How.
+        end: ExecutorEnd,
+        /// How long its process ran, if it was seen to.
+        ran: Option<Duration>,
+    },
+    /// A Worker is gone.
+    WorkerRemoved {
+        /// Which.
+        worker: WorkerId,
+        /// Its host.
+        host: String,
+        /// Why.
+        reason: LossReason,
+    },
+    /// There are fewer executors than were asked for. Said once, and again when the reason changes.
+    FewerThanAsked {
+        /// How many there are.
+        held: usize,
+        /// What the Master says is missing, by profile.
+        shortfalls: Vec<(ProfileId, Shortfall)>,
+    },
+    /// The application ends, and so many executors are waited for.
+    Ending {
+        /// How many.
+        executors: usize,
+    },
+    /// Executors of which nobody said that they are gone.
+    LeftBehind {
+        /// How many.
+        executors: usize,
+    },
+    /// A connection brought a message that it may not bring now. The message is ignored and the connection closed.
+    UnexpectedMessage {
+        /// Which connection.
+        peer: PeerId,
+    },
+}
+
+/// How an executor ended, as far as its launcher knows.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ExecutorEnd {
+    /// As the Master says.
+    Told(ExecutorState),
+    /// A Master that does not know the application took it as a new one, and has the executors of the old one ended.
+    ApplicationReplaced,
+}
+
+impl fmt::Display for ExecutorEnd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Told(ExecutorState::Exited(status)) => write!(f, "exited with {status}"),
+            Self::Told(ExecutorState::Killed(Some(status))) => write!(f, "ended as asked, with {status}"),
+            Self::Told(ExecutorState::Killed(None)) => f.write_str("ended as asked"),
+            Self::Told(ExecutorState::Failed(failure)) => f.write_str(&failure.to_string()),
+            Self::Told(ExecutorState::Lost(reason)) => write!(f, "lost: {reason}"),
+            Self::Told(state @ (ExecutorState::Launching | ExecutorState::Running)) => write!(f, "{state}"),
+            Self::ApplicationReplaced => f.write_str("lost: the application was registered anew"),
+        }
+    }
+}
+
+impl Note {
+    /// How loud it is.
+    #[must_use]
+    pub fn level(&self) -> NoteLevel {
+        match self {
+            Self::Registered { .. }
+            | Self::ExecutorLaunched { .. }
+            | Self::ExecutorRunning { .. }
+            | Self::ExecutorEnded { .. }
+            | Self::WorkerRemoved { .. }
+            | Self::Ending { .. } => NoteLevel::Info,
+            Self::MasterUnreachable { .. }
+            | Self::MasterLost { .. }
+            | Self::FewerThanAsked { .. }
+            | Self::LeftBehind { .. }
+            | Self::UnexpectedMessage { .. } => NoteLevel::Warn,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::MasterUnreachable { master, error } => {
+                write!(f, "{} is not reached yet and tried again: {error}", master.url())
+            }
+            Self::Registered { app, master } => write!(f, "registered with {} as {app}", master.url()),
+            Self::MasterLost { master } => {
+                write!(
+                    f,
+                    "the connection to {} ended: executors go on, and it is dialled again",
+                    master.url()
+                )
+            }
+            Self::ExecutorLaunched { executor, worker, host, cores, memory } => {
+                let plural = if *cores == Cores(1) { "" } else { "s" };
+                write!(
+                    f,
+                    "executor {executor} on {host}: launching, {cores} core{plural}, {memory} of {worker}"
+                )
+            }
+            Self::ExecutorRunning { executor, host, after } => {
+                write!(f, "executor {executor} on {host}: running after {}", seconds(*after))
+            }
+            Self::ExecutorEnded { executor, host, end, ran } => {
+                write!(f, "executor {executor} on {host}: {end}")?;
+                ran.map_or(Ok(()), |ran| write!(f, " after {}", seconds(ran)))
+            }
+            Self::WorkerRemoved { worker, host, reason } => write!(f, "{worker} on {host} is gone: {reason}"),
+            Self::FewerThanAsked { held, shortfalls } => {
+                let plural = if *held == 1 { "" } else { "s" };
+                write!(f, "{held} executor{plural} so far")?;
+                shortfalls.iter().try_for_each(|(profile, shortfall)| match *profile {
+                    ProfileId::DEFAULT => write!(f, "; {shortfall}"),
+                    profile => write!(f, "; profile {profile}: {shortfall}"),
+                })
+            }
+            Self::Ending { executors: 1 } => f.write_str("waiting for the end of 1 executor"),
+            Self::Ending { executors } => write!(f, "waiting for the end of {executors} executors"),
+            Self::LeftBehind { executors } => {
+                write!(
+                    f,
+                    "nobody said that these are gone: {executors} executors; their Workers end them when they next reach a Master"
+                )
+            }
+            Self::UnexpectedMessage { peer } => {
+                write!(f, "connection {peer} sent a message that it may not send now: it is closed")
+            }
+        }
+    }
+}
+
+/// `0.3 s`, `75 s`.
+fn seconds(duration: Duration) -> String {
+    match duration.as_secs() {
+        0..10 => format!("{:.1} s", duration.as_secs_f64()),
+        seconds => format!("{seconds} s"),
+    }
+}

@@ -1,0 +1,224 @@
+//! `firesteel launch`: an application whose executors each run a command.
+//!
+//! ```text
+//!  Launcher (owner loop, daemon) --occurrences--> run --lines--> standard output
+//!       ^                                          |
+//!       `---------------- end ---------------------'  if nobody reads them
+//! ```
+//!
+//! [`daemon`] is the shell around the machine, [`occurrence`] words what happened, for people and for programs.
+
+pub mod daemon;
+pub mod occurrence;
+
+use std::io;
+use std::pin::pin;
+
+use firesteel_core::NoteLevel;
+use firesteel_core::launcher::{Note, Outcome, Until};
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::Command;
+use tokio::io::AsyncWriteExt;
+use tokio::sync::mpsc;
+
+use crate::cluster::Cluster;
+use crate::files::{OfferError, OfferedFiles};
+use crate::local_cluster::LocalClusterError;
+use crate::map::progress::Progress;
+use crate::net::ListenError;
+use crate::settings::application::ApplicationSettings;
+use crate::settings::{Properties, SettingError};
+use crate::signals::{EndRequest, EndRequests};
+use daemon::{Handle, Last};
+use occurrence::{Lines, Occurrence};
+
+/// What is to be launched.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// The application's name.
+    pub name: String,
+    /// What every executor runs.
+    pub command: Command,
+    /// Where it runs.
+    pub directory: TaskDirectory,
+    /// When it is over.
+    pub until: Until,
+    /// Where the executors come from.
+    pub cluster: Cluster,
+    /// What is asked for.
+    pub settings: ApplicationSettings,
+    /// Everything else: `spark.driver.*` are read here, for an application that brings files.
+    pub properties: Properties,
+}
+
+/// How a launch ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// The executors ended as was waited for, with this code.
+    Met(i32),
+    /// Somebody asked for the end.
+    Asked(EndRequest),
+    /// Somebody asked again, and nothing was waited for.
+    Abandoned(EndRequest),
+    /// Nobody reads the events any more.
+    ReaderGone,
+    /// The Master ended the application, and why.
+    Removed(String),
+    /// No Master took the application, and why.
+    NoMaster(String),
+}
+
+impl Ending {
+    /// The exit code of a command that ended so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Met(code) => u8::try_from(*code).unwrap_or(u8::MAX),
+            Self::Removed(_) => 1,
+            Self::NoMaster(_) => 69,
+            Self::ReaderGone => 141,
+            Self::Asked(request) | Self::Abandoned(request) => match request {
+                EndRequest::HangUp => 129,
+                EndRequest::Interrupt | EndRequest::StdinClosed => 130,
+                EndRequest::Terminate => 143,
+            },
+        }
+    }
+}
+
+/// Why nothing was launched.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// What is to be brought along cannot be.
+    #[error(transparent)]
+    Files(#[from] OfferError),
+    /// Workers cannot fetch what is brought along.
+    #[error("cannot offer files: {0}")]
+    Listen(#[from] ListenError),
+    /// There is no local cluster.
+    #[error(transparent)]
+    Cluster(#[from] LocalClusterError),
+    /// Signals cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// Launches, and stays until it is over.
+///
+/// # Errors
+/// It could not begin.
+pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
+    let mut requests = EndRequests::install().map_err(StartError::Signals)?;
+    let files = tokio::select! {
+        files = OfferedFiles::open(&launch.settings.files, &launch.settings.archives) => files?,
+        request = requests.next() => return Ok(Ending::Asked(request)),
+    };
+    let cluster = tokio::select! {
+        cluster = launch.cluster.start() => cluster?,
+        request = requests.next() => return Ok(Ending::Asked(request)),
+    };
+    let masters = cluster.masters().to_vec();
+    let (handle, occurrences) = daemon::start(launch, masters, files, requests).await?;
+    let ending = follow(handle, occurrences, lines, progress).await;
+    // Whoever asked twice does not wait.
+    if !matches!(ending, Ending::Abandoned(_)) {
+        cluster.end().await;
+    }
+    Ok(ending)
+}
+
+/// Prints what happens until it is over. A reader that does not read keeps nobody who asks twice.
+async fn follow(
+    handle: Handle,
+    occurrences: mpsc::Receiver<Occurrence>,
+    lines: Lines,
+    progress: &Progress,
+) -> Ending {
+    let Handle { inbox, mut last } = handle;
+    let mut printing = pin!(print(occurrences, lines, progress));
+    let mut reader = Reader::There;
+    loop {
+        tokio::select! {
+            // The owner loop has not panicked, or has said so.
+            end = &mut last => {
+                let ending = ending(end.unwrap_or(Last::Abandoned(EndRequest::Terminate)), reader);
+                if reader == Reader::There && !matches!(ending, Ending::Abandoned(_)) {
+                    // What happened last is printed, too.
+                    let _ = printing.await;
+                }
+                return say(ending, progress);
+            }
+            printed = &mut printing, if reader == Reader::There => if let Err(error) = printed {
+                reader = Reader::Gone;
+                if error.kind() != io::ErrorKind::BrokenPipe {
+                    progress.error(format_args!("cannot write to standard output: {error}"));
+                }
+                daemon::end(&inbox).await;
+            } else {
+                let ending = ending((&mut last).await.unwrap_or(Last::Abandoned(EndRequest::Terminate)), reader);
+                return say(ending, progress);
+            },
+        }
+    }
+}
+
+/// Who reads standard output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reader {
+    There,
+    Gone,
+}
+
+fn ending(last: Last, reader: Reader) -> Ending {
+    match (last, reader) {
+        (Last::Abandoned(request), _) => Ending::Abandoned(request),
+        (Last::Done { .. }, Reader::Gone) => Ending::ReaderGone,
+        (Last::Done { asked: Some(request), .. }, Reader::There) => Ending::Asked(request),
+        (Last::Done { outcome, asked: None }, Reader::There) => match outcome {
+            Outcome::Met { code } => Ending::Met(code),
+            Outcome::Asked => Ending::Asked(EndRequest::Terminate),
+            Outcome::Removed(end) => Ending::Removed(end.to_string()),
+            Outcome::NoMaster { errors } => {
+                let list: Vec<String> =
+                    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
+                Ending::NoMaster(list.join("; "))
+            }
+        },
+    }
+}
+
+fn say(ending: Ending, progress: &Progress) -> Ending {
+    match &ending {
+        Ending::Removed(why) => progress.error(format_args!("the Master ended the application: {why}")),
+        Ending::NoMaster(why) => progress.error(format_args!("no Master took the application: {why}")),
+        Ending::Met(_) | Ending::Asked(_) | Ending::Abandoned(_) | Ending::ReaderGone => {}
+    }
+    ending
+}
+
+async fn print(
+    mut occurrences: mpsc::Receiver<Occurrence>,
+    mut lines: Lines,
+    progress: &Progress,
+) -> io::Result<()> {
+    let mut stdout = tokio::io::stdout();
+    let mut unreachable = std::collections::BTreeSet::new();
+    while let Some(occurrence) = occurrences.recv().await {
+        if let Occurrence::Noted { note, .. } = &occurrence {
+            // Once for each Master and error is enough.
+            let repeated =
+                matches!(note, Note::MasterUnreachable { .. }) && !unreachable.insert(note.to_string());
+            if note.level() == NoteLevel::Warn && !repeated {
+                progress.remark(note);
+            }
+        }
+        for line in lines.of(&occurrence) {
+            stdout.write_all(format!("{line}\n").as_bytes()).await?;
+        }
+        stdout.flush().await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,162 @@
+//! What happened, in lines: for people, or as JSON, one object a line.
+
+use firesteel_core::Timestamp;
+use firesteel_core::launcher::{ExecutorEnd, Note, Outcome};
+use firesteel_core::messages::ExecutorState;
+use serde_json::{Value, json};
+
+/// The version of the JSON lines. It rises when a field goes or changes its meaning.
+pub const SCHEMA: u32 = 1;
+
+/// Something that happened.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Occurrence {
+    /// The launcher remarked it.
+    Noted {
+        /// When.
+        at: Timestamp,
+        /// What.
+        note: Note,
+    },
+    /// The application is over.
+    Done {
+        /// When.
+        at: Timestamp,
+        /// How.
+        outcome: Outcome,
+    },
+}
+
+/// How occurrences are written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// For people.
+    Text,
+    /// For programs.
+    Json,
+    /// Not at all.
+    Nothing,
+}
+
+/// Makes lines of occurrences.
+#[derive(Clone, Debug)]
+pub struct Lines {
+    form: Form,
+    /// The Master's URL and the application's id, until the first executor was launched.
+    logs: Option<(String, String)>,
+}
+
+impl Lines {
+    /// Lines in that form.
+    #[must_use]
+    pub fn new(form: Form) -> Self {
+        Self { form, logs: None }
+    }
+
+    /// The lines that an occurrence is worth.
+    pub fn of(&mut self, occurrence: &Occurrence) -> Vec<String> {
+        match self.form {
+            Form::Text => self.text(occurrence),
+            Form::Json => vec![json_of(occurrence).to_string()],
+            Form::Nothing => Vec::new(),
+        }
+    }
+
+    fn text(&mut self, occurrence: &Occurrence) -> Vec<String> {
+        let Occurrence::Noted { note, .. } = occurrence else { return Vec::new() };
+        match note {
+            Note::Registered { app, master } => {
+                self.logs = Some((master.url(), app.to_string()));
+                vec![note.to_string()]
+            }
+            Note::ExecutorLaunched { executor, .. } => {
+                let logs = self.logs.take();
+                let hint =
+                    logs.map(|(url, app)| format!("output: firesteel logs --master {url} {app} {executor}"));
+                std::iter::once(note.to_string()).chain(hint).collect()
+            }
+            Note::ExecutorRunning { .. } | Note::ExecutorEnded { .. } | Note::Ending { .. } => {
+                vec![note.to_string()]
+            }
+            // Remarks, on standard error.
+            Note::MasterUnreachable { .. }
+            | Note::MasterLost { .. }
+            | Note::WorkerRemoved { .. }
+            | Note::FewerThanAsked { .. }
+            | Note::LeftBehind { .. }
+            | Note::UnexpectedMessage { .. } => Vec::new(),
+        }
+    }
+}
+
+fn json_of(occurrence: &Occurrence) -> Value {
+    let (at, mut value) = match occurrence {
+        Occurrence::Noted { at, note } => (at, note_json(note)),
+        Occurrence::Done { at, outcome } => (at, outcome_json(outcome)),
+    };
+    value["schema"] = SCHEMA.into();
+    value["time_ms"] = at.millis().into();
+    value
+}
+
+fn note_json(note: &Note) -> Value {
+    match note {
+        Note::MasterUnreachable { master, error } => {
+            json!({ "event": "master_unreachable", "master": master.url(), "error": error })
+        }
+        Note::Registered { app, master } => {
+            json!({ "event": "registered", "app": app.as_str(), "master": master.url() })
+        }
+        Note::MasterLost { master } => json!({ "event": "master_lost", "master": master.url() }),
+        Note::ExecutorLaunched { executor, worker, host, cores, memory } => json!({
+            "event": "executor_launched", "executor": executor.0, "worker": worker.as_str(), "host": host,
+            "cores": cores.0, "memory_mib": memory.0,
+        }),
+        Note::ExecutorRunning { executor, host, after } => json!({
+            "event": "executor_running", "executor": executor.0, "host": host,
+            "after_ms": u64::try_from(after.as_millis()).unwrap_or(u64::MAX),
+        }),
+        Note::ExecutorEnded { executor, host, end, ran } => {
+            let (state, code) = match end {
+                ExecutorEnd::Told(state) => {
+                    (state.name(), state.exit_status().map(|status| status.shell_code()))
+                }
+                ExecutorEnd::ApplicationReplaced => ("LOST", None),
+            };
+            let error = match end {
+                ExecutorEnd::Told(ExecutorState::Failed(_) | ExecutorState::Lost(_))
+                | ExecutorEnd::ApplicationReplaced => Some(end.to_string()),
+                ExecutorEnd::Told(_) => None,
+            };
+            json!({
+                "event": "executor_ended", "executor": executor.0, "host": host, "state": state,
+                "exit_code": code, "error": error,
+                "ran_ms": ran.map(|ran| u64::try_from(ran.as_millis()).unwrap_or(u64::MAX)),
+            })
+        }
+        Note::WorkerRemoved { worker, host, reason } => json!({
+            "event": "worker_removed", "worker": worker.as_str(), "host": host, "reason": reason.to_string(),
+        }),
+        Note::FewerThanAsked { held, .. } => {
+            json!({ "event": "fewer_than_asked", "executors": held, "reason": note.to_string() })
+        }
+        Note::Ending { executors } => json!({ "event": "ending", "executors": executors }),
+        Note::LeftBehind { executors } => json!({ "event": "left_behind", "executors": executors }),
+        Note::UnexpectedMessage { peer } => json!({ "event": "unexpected_message", "peer": peer.0 }),
+    }
+}
+
+fn outcome_json(outcome: &Outcome) -> Value {
+    match outcome {
+        Outcome::Met { code } => json!({ "event": "done", "why": "met", "exit_code": code }),
+        Outcome::Asked => json!({ "event": "done", "why": "asked" }),
+        Outcome::Removed(end) => json!({ "event": "done", "why": "removed", "error": end.to_string() }),
+        Outcome::NoMaster { errors } => {
+            let errors: Vec<Value> = errors
+                .iter()
+                .map(|(master, error)| json!({ "master": master.url(), "error": error }))
+                .collect();
+            json!({ "event": "done", "why": "no_master", "errors": errors })
+        }
+    }
+}

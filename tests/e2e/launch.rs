@@ -1,0 +1,312 @@
+//! `firesteel launch`: when it ends and how, what is left of it, and what it outlives.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use nix::sys::signal::Signal;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::cluster::{Daemon, Finished, firesteel, processes, run, wait_for};
+
+/// A Master, and Workers of two cores that give an executor a second to end.
+struct Cluster {
+    workers: Vec<Daemon>,
+    master: Daemon,
+    directory: TempDir,
+}
+
+impl Cluster {
+    fn start(workers: usize) -> Self {
+        Self::with_master(Daemon::master(&[]), workers)
+    }
+
+    fn with_master(master: Daemon, workers: usize) -> Self {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        let mut cluster = Self { workers: Vec::new(), master, directory };
+        for _ in 0..workers {
+            let work = cluster.directory.path().join(format!("work-{}", cluster.workers.len()));
+            let flags = ["--cores", "2", "--memory", "2g", "--conf", "firesteel.worker.killGrace=1s"];
+            cluster.workers.push(Daemon::worker(&cluster.master, &work, &flags));
+        }
+        wait_for("the Workers to register", || {
+            (cluster.master.status()["workers"].as_array()?.len() == workers).then_some(())
+        });
+        cluster
+    }
+
+    fn launch(&self, arguments: &[&str]) -> Command {
+        let mut command = firesteel();
+        command.args(["launch", "--master", self.master.url()]).args(arguments);
+        command
+    }
+
+    /// The processes that run in executors' directories.
+    fn executors(&self) -> Vec<u32> {
+        processes::within(self.directory.path())
+    }
+
+    fn wait_for_executors(&self, count: usize) -> Vec<u32> {
+        wait_for("executors to run", || {
+            let found = self.executors();
+            (found.len() == count).then_some(found)
+        })
+    }
+
+    fn nothing_is_left(&self) {
+        assert_eq!(self.executors(), [0; 0]);
+    }
+}
+
+/// The JSON events that a command wrote.
+fn events(stdout: &str) -> Vec<Value> {
+    stdout.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect()
+}
+
+fn count(events: &[Value], name: &str) -> usize {
+    events.iter().filter(|event| event["event"] == name).count()
+}
+
+fn ended(done: &Finished, code: i32) {
+    assert_eq!(done.code(), code, "{done}");
+}
+
+/// A script for which `directory` is a gate.
+fn gated(directory: &Path, then: &str) -> String {
+    format!("while [ ! -e {}/go ]; do sleep 0.02; done; {then}", directory.display())
+}
+
+#[test]
+fn all_have_their_turn_and_the_greatest_code_counts() {
+    let cluster = Cluster::start(2);
+    let script = "exit $((FIRESTEEL_EXECUTOR_ID % 3))";
+    let arguments = ["--num-executors", "7", "--executor-cores", "1", "--json", "--", "sh", "-c", script];
+    let done = run(&mut cluster.launch(&arguments));
+    ended(&done, 2);
+    let events = events(&done.stdout);
+    assert_eq!((count(&events, "executor_launched"), count(&events, "executor_ended")), (7, 7), "{done}");
+    assert!(events.iter().all(|event| event["schema"] == 1 && event["time_ms"].is_u64()), "{done}");
+    let last = events.last().expect("there are events");
+    assert_eq!(
+        (&last["event"], &last["why"], &last["exit_code"]),
+        (&"done".into(), &"met".into(), &2.into())
+    );
+}
+
+#[test]
+fn without_a_number_each_worker_has_its_turn_once() {
+    let cluster = Cluster::start(2);
+    let done = run(&mut cluster.launch(&["--json", "--", "true"]));
+    ended(&done, 0);
+    assert_eq!(count(&events(&done.stdout), "executor_launched"), 2, "{done}");
+}
+
+#[test]
+fn the_first_that_ends_decides_and_the_others_are_ended() {
+    let cluster = Cluster::start(2);
+    let script = "if [ $FIRESTEEL_EXECUTOR_ID = 1 ]; then kill -KILL $$; else exec sleep 1000; fi";
+    let done =
+        run(&mut cluster.launch(&["--until", "any", "--executor-cores", "1", "--", "sh", "-c", script]));
+    ended(&done, 137);
+    cluster.nothing_is_left();
+    assert!(done.stdout.contains("executor 1 on 127.0.0.1: exited with signal 9 (SIGKILL)"), "{done}");
+    assert_eq!(done.stdout.matches("ended as asked, with signal 15 (SIGTERM)").count(), 3, "{done}");
+}
+
+#[test]
+fn executors_that_keep_failing_are_replaced_until_the_master_gives_up() {
+    let cluster = Cluster::with_master(Daemon::master(&["--conf", "spark.deploy.maxExecutorRetries=3"]), 1);
+    let done = run(&mut cluster.launch(&["--until", "never", "--json", "--", "/no/such/command"]));
+    ended(&done, 1);
+    assert_eq!(count(&events(&done.stdout), "executor_ended"), 3, "{done}");
+    let said = "the Master ended the application: 3 executors failed in a row, the last with FAILED (cannot start the \
+                program: /no/such/command: not found)";
+    assert!(done.stderr.contains(said), "{done}");
+}
+
+#[test]
+fn a_command_that_does_not_exist_ends_it_with_127() {
+    let cluster = Cluster::start(1);
+    let done = run(&mut cluster.launch(&["--", "/no/such/command"]));
+    ended(&done, 127);
+    let said = "executor 0 on 127.0.0.1: cannot start the program: /no/such/command: not found\n";
+    assert!(done.stdout.contains(said), "{done}");
+    let elsewhere = run(&mut cluster.launch(&["--chdir", "/nowhere", "--", "true"]));
+    ended(&elsewhere, 127);
+    assert!(
+        elsewhere.stdout.contains("cannot use the working directory: /nowhere: not found"),
+        "{elsewhere}"
+    );
+}
+
+#[test]
+fn ctrl_c_ends_every_process_before_it_returns() {
+    let cluster = Cluster::start(2);
+    // One of them does not listen to SIGTERM, and has a child.
+    let script =
+        "[ $FIRESTEEL_EXECUTOR_ID = 0 ] && trap '' TERM; sleep 1000 & while :; do wait; sleep 0.05; done";
+    let mut launch = Daemon::spawn(&mut cluster.launch(&["--executor-cores", "2", "--", "sh", "-c", script]));
+    cluster.wait_for_executors(4);
+    launch.signal(Signal::SIGINT);
+    assert_eq!(launch.wait(), 130);
+    cluster.nothing_is_left();
+    let output = launch.output();
+    assert!(output.contains("waiting for the end of 2 executors\n"), "{output}");
+    assert!(output.contains("executor 0 on 127.0.0.1: ended as asked, with signal 9 (SIGKILL)"), "{output}");
+    let status = cluster.master.status();
+    assert_eq!(completed_states(&status), ["FINISHED"], "{status}");
+}
+
+fn completed_states(status: &Value) -> Vec<String> {
+    let completed = status["completed"].as_array().or(status["master"]["completed"].as_array());
+    let states = completed.expect("there is a history").iter().map(|app| app["state"].to_string());
+    states.map(|state| state.trim_matches('"').to_uppercase()).collect()
+}
+
+#[test]
+fn a_signal_that_timeout_sends_twice_counts_once() {
+    let cluster = Cluster::start(1);
+    let mut command = Command::new("timeout");
+    command.args(["--preserve-status", "1", env!("CARGO_BIN_EXE_firesteel"), "launch", "--master"]);
+    let done = run(command.args([cluster.master.url(), "--", "sleep", "1000"]));
+    ended(&done, 143);
+    assert!(done.stdout.contains("ended as asked"), "{done}");
+    cluster.nothing_is_left();
+}
+
+#[test]
+fn asked_twice_it_does_not_wait() {
+    let cluster = Cluster::start(1);
+    let script = "trap '' TERM; while :; do sleep 0.05; done";
+    let mut launch = Daemon::spawn(&mut cluster.launch(&["--", "sh", "-c", script]));
+    cluster.wait_for_executors(2);
+    launch.signal(Signal::SIGINT);
+    wait_for("its answer", || launch.output_so_far().contains("waiting for the end").then_some(()));
+    launch.signal(Signal::SIGTERM);
+    assert_eq!(launch.wait(), 143);
+    // The Master ends what is left.
+    wait_for("the executor to end", || cluster.executors().is_empty().then_some(()));
+}
+
+#[test]
+fn executors_end_with_a_launch_that_is_killed() {
+    let cluster = Cluster::start(1);
+    let launch = Daemon::spawn(&mut cluster.launch(&["--", "sleep", "1000"]));
+    cluster.wait_for_executors(1);
+    launch.signal(Signal::SIGKILL);
+    wait_for("the executor to end", || cluster.executors().is_empty().then_some(()));
+    wait_for("the application to have failed", || {
+        (completed_states(&cluster.master.status()) == ["FAILED"]).then_some(())
+    });
+}
+
+#[test]
+fn what_was_lost_with_its_worker_comes_again_elsewhere() {
+    let cluster = Cluster::start(2);
+    let gate = tempfile::tempdir().expect("a temporary directory");
+    let script = gated(gate.path(), "exit 3");
+    let arguments = ["--num-executors", "1", "--json", "--", "sh", "-c", &script];
+    let mut launch = Daemon::spawn(&mut cluster.launch(&arguments));
+    let first = wait_for("an executor", || {
+        let lines = launch.output_so_far();
+        let whole = lines.rsplit_once('\n')?.0.to_owned();
+        let running = events(&whole).into_iter().find(|event| event["event"] == "executor_launched")?;
+        Some(running["worker"].as_str()?.to_owned())
+    });
+    let at = cluster.workers.iter().position(|worker| first.ends_with(&port(worker))).expect("one has it");
+    cluster.workers[at].signal(Signal::SIGKILL);
+    wait_for("another executor", || {
+        (launch.output_so_far().matches("executor_running").count() == 2).then_some(())
+    });
+    fs::write(gate.path().join("go"), "").expect("a file");
+    assert_eq!(launch.wait(), 3);
+    let events = events(&launch.output());
+    let states: Vec<&Value> =
+        events.iter().map(|event| &event["state"]).filter(|state| !state.is_null()).collect();
+    assert_eq!(states, ["LOST", "EXITED"], "{events:#?}");
+}
+
+fn port(worker: &Daemon) -> String {
+    format!("-{}", worker.address().port())
+}
+
+#[test]
+fn a_master_that_starts_again_is_asked_for_those_that_had_no_turn() {
+    let mut cluster = Cluster::start(1);
+    let gate = tempfile::tempdir().expect("a temporary directory");
+    let script = gated(gate.path(), "exit 4");
+    let first = format!(
+        "[ $FIRESTEEL_EXECUTOR_ID = 0 ] && [ ! -e {0}/one ] && touch {0}/one && exit 1; {script}",
+        gate.path().display()
+    );
+    let arguments = ["--num-executors", "2", "--executor-cores", "1", "--json", "--", "sh", "-c", &first];
+    let mut launch = Daemon::spawn(&mut cluster.launch(&arguments));
+    wait_for("the first turn", || {
+        let output = launch.output_so_far();
+        (output.contains("executor_ended") && output.matches("executor_running").count() == 2).then_some(())
+    });
+    let port = cluster.master.address().port().to_string();
+    cluster.master.signal(Signal::SIGKILL);
+    cluster.master.wait();
+    wait_for("launch to see it", || launch.output_so_far().contains("master_lost").then_some(()));
+    cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
+    wait_for("the other one again", || {
+        (launch.output_so_far().matches("executor_running").count() == 3).then_some(())
+    });
+    fs::write(gate.path().join("go"), "").expect("a file");
+    assert_eq!(launch.wait(), 4);
+    let events = events(&launch.output());
+    assert_eq!((count(&events, "registered"), count(&events, "executor_launched")), (2, 3), "{events:#?}");
+}
+
+#[test]
+fn a_closed_standard_output_ends_it() {
+    let cluster = Cluster::start(1);
+    let mut launch = cluster
+        .launch(&["--until", "never", "--", "sh", "-c", "sleep 0.2"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("the binary can be started");
+    drop(launch.stdout.take());
+    let status = wait_for("it to end", || launch.try_wait().expect("it is our child"));
+    assert_eq!(status.code(), Some(141));
+    cluster.nothing_is_left();
+}
+
+#[test]
+fn a_local_cluster_leaves_nothing() {
+    let mut launch = Daemon::spawn(firesteel().args([
+        "launch",
+        "--master",
+        "local-cluster[2,1,1024]",
+        "--",
+        "sh",
+        "-c",
+        "sleep 1000",
+    ]));
+    let all: Vec<u32> = wait_for("a Master, two Workers and their executors", || {
+        let found = processes::descendants_of(launch.pid());
+        let sleepers = found
+            .iter()
+            .filter(|pid| processes::command_line(**pid).first().is_some_and(|word| word == "sleep"));
+        (sleepers.count() == 2).then_some(found.clone())
+    });
+    launch.signal(Signal::SIGINT);
+    assert_eq!(launch.wait(), 130);
+    wait_for("all to end", || all.iter().all(|pid| !processes::is_alive(*pid)).then_some(()));
+}
+
+#[test]
+fn files_are_there_before_the_command_starts() {
+    let cluster = Cluster::start(1);
+    let source = tempfile::tempdir().expect("a temporary directory");
+    let file: PathBuf = source.path().join("answer");
+    fs::write(&file, "42").expect("a file");
+    let file = file.to_str().expect("UTF-8");
+    let script = "exit $(cat answer)";
+    let done = run(&mut cluster.launch(&["--files", file, "--", "sh", "-c", script]));
+    ended(&done, 42);
+}
