@@ -25,7 +25,6 @@ It says what the application asked for and what it has, why there is no more (it
 Workers that are too small, others that hold the cores, a wait after failures), and what to ask for instead to be \
 given more at once. Of an application that is over it says how it ended.
 
-Examples:
   firesteel explain app-20261120212235-0000
   firesteel explain nightly-sums --json
 

@@ -15,7 +15,6 @@ use super::status::state;
 Their executors are ended, their drivers are told by whom, and end too. An application that is killed counts as \
 KILLED; firesteel status APP goes on to show it.
 
-Examples:
   firesteel kill app-20261120212235-0000
   firesteel kill nightly-sums                  by its name
 

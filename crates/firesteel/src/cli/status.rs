@@ -19,9 +19,7 @@ const SCHEMA: u32 = 2;
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Examples:
-  firesteel status --master spark://10.0.0.1:7077
+#[command(after_help = "  firesteel status --master spark://10.0.0.1:7077
   firesteel status app-20261120212235-0000     one application, live or ended
   firesteel status --json | jq '.applications[].id'
 

@@ -37,7 +37,6 @@ first), ? shows this, q ends.
 
 Without a terminal on standard output it prints one snapshot and ends, as with --once.
 
-Examples:
   firesteel top --master spark://10.0.0.1:7077
   firesteel top --interval 5s
   firesteel top --once | head -20
