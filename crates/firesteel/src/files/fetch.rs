@@ -124,6 +124,12 @@ impl Fetcher {
         download.finish(file).await
     }
 
+    /// Ends the connection, for a pause that may be long: the driver lets nobody wait for ever, and others want
+    /// their turn. The next file is fetched over another one.
+    pub fn hang_up(&mut self) {
+        self.conversation = None;
+    }
+
     /// Asks for what is missing, and takes it as long as it comes.
     async fn advance(&mut self, file: &FileDescription, download: &mut Download) -> Result<(), FetchError> {
         let Self { source, hello, stop, conversation, .. } = self;

@@ -198,6 +198,7 @@ async fn fill(
             error,
         })?;
         if let FileKind::Archive(format) = file.kind {
+            fetcher.hang_up();
             let (directory, stop) = (place.partial.join(&name), stop.clone());
             let unpacking = spawn_blocking(move || {
                 unpack(&path, format, &directory, &stop)?;
