@@ -1,6 +1,6 @@
 //! How applications come and go, and what their drivers may ask.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
@@ -16,6 +16,8 @@ use crate::time::Timestamp;
 
 /// The longest name of an application or its user, in bytes: every status has them.
 const LONGEST_NAME: usize = 4096;
+/// The most resource profiles of an application: each is looked at in every pass, and told in every explanation.
+const MOST_PROFILES: usize = 1000;
 /// Of a name that is refused so many characters are worth a line in the log.
 const LONGEST_NOTED: usize = 100;
 
@@ -68,7 +70,11 @@ impl Master {
     /// Source: Spark Master, 4.0.1.
     pub(super) fn on_request_executors(&mut self, peer: PeerId, app: &AppId, targets: Vec<ExecutorTarget>) {
         let sound = targets.iter().all(|target| target.profile.check().is_ok());
-        let accepted = sound && self.is_own(peer, app);
+        let fits = self.applications.get(app).is_some_and(|application| {
+            let ids = targets.iter().map(|target| &target.id).chain(application.profiles.keys());
+            ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES
+        });
+        let accepted = sound && fits && self.is_own(peer, app);
         if accepted && let Some(application) = self.applications.get_mut(app) {
             for ExecutorTarget { id, profile, total } in targets {
                 application.set_target(id, &profile, ExecutorLimit::AtMost(total));

@@ -242,6 +242,25 @@ fn another_drivers_application_is_out_of_reach() {
 }
 
 #[test]
+fn an_application_has_a_bounded_number_of_profiles() {
+    let mut bench = Bench::new(Config::default());
+    bench.application(Some(8), 8);
+    let needs = ResourceProfile::default();
+    let mut ask = |ids: std::ops::Range<u32>| {
+        let target = |id| ExecutorTarget { id: ProfileId(id), profile: needs.clone(), total: 0 };
+        let targets = ids.map(target).collect();
+        bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets })
+    };
+    let answer = |accepted| {
+        let message = Outbound::Driver(MasterToDriver::ExecutorsRequested { accepted });
+        vec![Effect::Send { peer: DRIVER, message }]
+    };
+    assert_eq!(ask(1..1000), answer(true), "with the default one, as many as there may be");
+    assert_eq!(ask(1000..1001), answer(false));
+    assert_eq!(ask(0..1000), answer(true), "the same ones again are no more");
+}
+
+#[test]
 fn with_a_probation_of_zero_running_resets_the_count_as_in_spark() {
     let mut bench = Bench::new(Config { proven_after: Duration::ZERO, ..Config::default() });
     bench.worker(1, 8);
