@@ -19,6 +19,18 @@ pub enum EndRequest {
     StdinClosed,
 }
 
+impl EndRequest {
+    /// The exit code of a command that ended because of it: as if the signal itself had ended it.
+    #[must_use]
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Self::HangUp => 129,
+            Self::Interrupt | Self::StdinClosed => 130,
+            Self::Terminate => 143,
+        }
+    }
+}
+
 impl fmt::Display for EndRequest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -37,7 +37,7 @@ use crate::local_cluster::LocalClusterError;
 use crate::settings::Properties;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
-use crate::signals::{EndRequest, EndRequests};
+use crate::signals::EndRequests;
 use input::{Input, InputError, Source};
 use items::Cut;
 use outlet::{Outlet, OutletError};
@@ -167,11 +167,7 @@ impl Ending {
             // As if the command itself had been told to end.
             Self::Killed => 143,
             Self::ReaderGone => 141,
-            Self::Asked(request) | Self::Abandoned(request) => match request {
-                EndRequest::HangUp => 129,
-                EndRequest::Interrupt | EndRequest::StdinClosed => 130,
-                EndRequest::Terminate => 143,
-            },
+            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
         }
     }
 }

@@ -39,7 +39,7 @@ use crate::map::progress::Progress;
 use crate::settings::Properties;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
-use crate::signals::{EndRequest, EndRequests};
+use crate::signals::EndRequests;
 use reader::Source;
 use session::{End, Session};
 
@@ -122,11 +122,11 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
     }
     let files = tokio::select! {
         files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
-        request = requests.next() => return Ok(asked(request)),
+        request = requests.next() => return Ok(request.exit_code()),
     };
     let cluster = tokio::select! {
         cluster = job.cluster.start() => cluster?,
-        request = requests.next() => return Ok(asked(request)),
+        request = requests.next() => return Ok(request.exit_code()),
     };
     let masters = cluster.masters().to_vec();
     let listen = Listen::of(&job.properties, &masters)?;
@@ -138,13 +138,4 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
         cluster.end().await;
     }
     Ok(end.exit_code())
-}
-
-/// The exit code of a session that somebody asked to end.
-fn asked(request: EndRequest) -> u8 {
-    match request {
-        EndRequest::HangUp => 129,
-        EndRequest::Interrupt | EndRequest::StdinClosed => 130,
-        EndRequest::Terminate => 143,
-    }
 }

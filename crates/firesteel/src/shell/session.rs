@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use firesteel_core::NoteLevel;
 use firesteel_core::driver::{ExecutorLoss, ExecutorView, ExecutorViewState, Note, Outcome, TaskOutcome};
 use firesteel_core::ids::{AppId, ProfileId, TaskId};
 use firesteel_core::messages::ResourceProfile;
+use firesteel_placement::Shortfall;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
@@ -19,7 +21,7 @@ use super::reader::{Line, Reader};
 use super::request::Request;
 use super::tasks::{Tasks, ending, exit_code};
 use super::words::sentences;
-use super::{Defaults, Job, OnFailure, answers, asked};
+use super::{Defaults, Job, OnFailure, answers};
 use crate::driver_daemon::{Handle, Report};
 use crate::map::progress::Progress;
 use crate::settings::Properties;
@@ -57,7 +59,7 @@ impl End {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Left(code) => *code,
-            Self::Asked(request) | Self::Abandoned(request) => asked(*request),
+            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
             Self::Over(Outcome::NoMaster { .. }) => 69,
             Self::Over(Outcome::Completed | Outcome::Cancelled | Outcome::Removed(_)) => 1,
             Self::ReaderGone => 141,
@@ -222,8 +224,14 @@ impl Session {
         self.refresh_living().await;
         self.reader.want();
         self.is_prompting = self.is_interactive;
+        let (driver, missing_at) = (self.driver.clone(), self.missing_at);
+        let asking = async move {
+            at(missing_at).await;
+            driver.explain().await
+        };
+        // Beside what is typed: a Master may hang.
+        let mut asking = pin!(asking);
         loop {
-            let missing_at = self.missing_at;
             tokio::select! {
                 line = self.reader.next() => {
                     self.is_prompting = false;
@@ -231,9 +239,9 @@ impl Session {
                 }
                 report = self.reports.recv() => self.on_report(report)?,
                 request = self.requests.next() => return Err(End::Asked(request)),
-                () = at(missing_at) => {
+                answer = &mut asking, if self.missing_at.is_some() => {
                     self.missing_at = None;
-                    self.say_missing().await;
+                    self.say_missing(answer.ok().flatten().unwrap_or_default());
                 }
             }
         }
@@ -402,11 +410,9 @@ impl Session {
         self.progress.remark(words);
     }
 
-    async fn say_missing(&mut self) {
-        if let Ok(Some(shortfalls)) = self.driver.explain().await {
-            for (_, shortfall) in shortfalls {
-                self.remark(&shortfall.to_string());
-            }
+    fn say_missing(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {
+        for (_, shortfall) in shortfalls {
+            self.remark(&shortfall.to_string());
         }
     }
 

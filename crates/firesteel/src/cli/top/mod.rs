@@ -122,9 +122,7 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
             Input::State(Err(trouble)) => model.on_trouble(trouble),
             Input::Explained(sentences) => model.on_explained(sentences),
             Input::Killed(line) => model.on_message(line),
-            Input::End(EndRequest::HangUp) => return Ok(129),
-            Input::End(EndRequest::Interrupt | EndRequest::StdinClosed) => return Ok(130),
-            Input::End(EndRequest::Terminate) => return Ok(143),
+            Input::End(request) => return Ok(request.exit_code()),
         }
     }
 }
