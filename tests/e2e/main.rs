@@ -10,6 +10,7 @@ mod cluster;
 mod config;
 mod driver;
 mod dynamic_allocation;
+mod exclusion;
 mod executor;
 mod files;
 mod hosts;

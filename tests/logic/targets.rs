@@ -63,6 +63,7 @@ impl Pair {
             loss_delay: Duration::from_secs(5),
             topology: Topology::default(),
             locality_wait: driver::LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
+            exclusion: driver::ExclusionPolicy::default(),
             seed: 1,
         };
         let mut pair = Self {

@@ -350,6 +350,7 @@ fn config(application: Application, driver: &Address) -> Config {
         starvation_timeout: settings.starvation_timeout,
         loss_delay: settings.loss_delay,
         topology: settings.topology,
+        exclusion: settings.exclusion,
         locality_wait: settings.locality_wait,
         seed: seed(),
     }

@@ -7,10 +7,17 @@ use super::tasks::Place;
 use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
 use crate::ids::{AttemptId, ExecutorId, TaskId};
 use crate::messages::{DriverToExecutor, Stream, TaskEnd, TaskState};
+use crate::time::Timestamp;
 
 impl Driver {
     /// Late words about an attempt that was given up, or on which nobody waits, change nothing.
-    pub(super) fn on_status_update(&mut self, executor: ExecutorId, attempt: AttemptId, state: TaskState) {
+    pub(super) fn on_status_update(
+        &mut self,
+        now: Timestamp,
+        executor: ExecutorId,
+        attempt: AttemptId,
+        state: TaskState,
+    ) {
         if self.tasks.executor_of(attempt) != Some(executor) {
             return;
         }
@@ -22,7 +29,7 @@ impl Driver {
         }
         let host = self.executors.get(executor).map_or_else(String::new, |row| row.host.clone());
         match end {
-            end if end.is_success() => self.finish_task(attempt, executor, &host),
+            end if end.is_success() => self.finish_task(now, attempt, executor, &host),
             TaskEnd::Killed => {
                 self.executors.leave(executor);
                 self.repeat_attempt(attempt);
@@ -91,7 +98,7 @@ impl Driver {
         host: &str,
         cause: FailureCause,
     ) {
-        let failures = self.tasks.count_failure(attempt.task, executor, host);
+        let failures = self.tasks.count_failure(attempt.task, executor, host, &self.config.exclusion);
         let limit = self.tasks.max_failures(attempt.task).unwrap_or(self.config.max_task_failures);
         self.note(Note::TaskFailed {
             attempt,
@@ -118,7 +125,8 @@ impl Driver {
         self.tasks.requeue(attempt.task, self.executors.reach());
     }
 
-    fn finish_task(&mut self, attempt: AttemptId, executor: ExecutorId, host: &str) {
+    fn finish_task(&mut self, now: Timestamp, attempt: AttemptId, executor: ExecutorId, host: &str) {
+        self.record.succeeded(attempt.task, self.tasks.failed_on(attempt.task), executor, now);
         let locality = self.locality(attempt.task, host);
         self.tasks.finish(attempt.task);
         self.tasks.tally_mut().succeeded += 1;

@@ -2,6 +2,7 @@
 
 use firesteel_placement::ExecutorLimit;
 
+use super::executors::Trust;
 use super::{Allocation, Driver, Phase};
 use crate::machine::{Violation, ensure};
 use crate::messages::TaskSpec;
@@ -44,6 +45,16 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     }
     for peer in &driver.closing {
         ensure!("driver", executors.of_peer(*peer).is_none(), "connection {peer} is closing and registered");
+    }
+    let could = || executors.iter().map(|(_, row)| row).filter(|row| row.could_offer());
+    ensure!(
+        "driver",
+        could().count() == 0 || could().any(|row| row.trust == Trust::Trusted),
+        "every executor is excluded"
+    );
+    for (id, row) in executors.iter() {
+        let excluded = driver.record.is_excluded(id, &row.host);
+        ensure!("driver", excluded == (row.trust == Trust::Excluded), "executor {id}: {:?}", row.trust);
     }
     if driver.phase == Phase::Draining {
         ensure!("driver", !tasks.is_empty(), "no task is left, and the application is not done");

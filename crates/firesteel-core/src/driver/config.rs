@@ -31,6 +31,8 @@ pub struct Config {
     pub topology: Topology,
     /// How long cores are kept free for tasks that would like to be near.
     pub locality_wait: LocalityWait,
+    /// When an executor or a host gets no more tasks.
+    pub exclusion: ExclusionPolicy,
     /// Seeds the generator of the jitter.
     pub seed: u64,
 }
@@ -92,5 +94,50 @@ impl Ratio {
     /// So much of it, in millionths.
     pub(super) fn of(self, count: u64) -> u128 {
         u128::from(count) * u128::from(self.0)
+    }
+}
+
+/// When an executor or a host gets no more tasks, because what fails there succeeds elsewhere.
+///
+/// Source: Spark's driver, 4.0.1 (`spark.excludeOnFailure.*`, with its defaults but one: there nobody is excluded
+/// unless asked).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ExclusionPolicy {
+    /// `spark.excludeOnFailure.enabled`: whether any is excluded at all.
+    pub exclusion: Exclusion,
+    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts, and a failure counts.
+    pub timeout: Duration,
+    /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: so many tasks that failed on an executor and
+    /// succeeded elsewhere exclude it.
+    pub max_failed_tasks_per_executor: u32,
+    /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: so many excluded executors exclude their
+    /// host, and so do as many in a row that never came to register.
+    pub max_failed_executors_per_host: u32,
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed so often on an executor does not
+    /// run there again while there is another one.
+    pub max_task_attempts_per_executor: u32,
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerNode`: the same for a host.
+    pub max_task_attempts_per_host: u32,
+}
+
+/// Whether executors and hosts are excluded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exclusion {
+    /// When it is their turn.
+    On,
+    /// Never.
+    Off,
+}
+
+impl Default for ExclusionPolicy {
+    fn default() -> Self {
+        Self {
+            exclusion: Exclusion::On,
+            timeout: Duration::from_secs(3600),
+            max_failed_tasks_per_executor: 2,
+            max_failed_executors_per_host: 2,
+            max_task_attempts_per_executor: 1,
+            max_task_attempts_per_host: 2,
+        }
     }
 }

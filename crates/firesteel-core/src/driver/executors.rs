@@ -46,6 +46,7 @@ pub(super) struct Executor {
     pub(super) cores: Cores,
     pub(super) state: State,
     pub(super) fate: Fate,
+    pub(super) trust: Trust,
     free: Cores,
     running: BTreeSet<TaskId>,
 }
@@ -72,6 +73,14 @@ pub(super) enum Fate {
     Wanted,
     /// The Master was asked to end it, or will be once there is one. It takes no more tasks.
     Killed,
+}
+
+/// Whether an executor is given tasks, by what became of those that it had.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trust {
+    Trusted,
+    /// What failed there succeeded elsewhere, or it is on a host where that is so.
+    Excluded,
 }
 
 /// ```text
@@ -109,7 +118,7 @@ impl Executor {
     fn new(assigned: Assigned, topology: &Topology, state: State, fate: Fate) -> Self {
         let Assigned { profile, worker, host, cores } = assigned;
         let (sites, running) = (topology.sites([host.as_str()]), BTreeSet::new());
-        Self { profile, worker, host, sites, cores, state, fate, free: cores, running }
+        Self { profile, worker, host, sites, cores, state, fate, trust: Trust::Trusted, free: cores, running }
     }
 
     /// Whether it could take tasks and has none.
@@ -118,13 +127,20 @@ impl Executor {
     }
 
     fn is_offering(&self) -> bool {
+        self.could_offer() && self.trust == Trust::Trusted
+    }
+
+    /// Whether it takes tasks, or would if it were trusted.
+    pub(super) fn could_offer(&self) -> bool {
         matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
     }
 
     /// Whether it takes tasks, or is about to.
     fn is_in_reach(&self) -> bool {
         match self.state {
-            State::Announced | State::Offering(_) => self.fate == Fate::Wanted,
+            State::Announced | State::Offering(_) => {
+                (self.fate, self.trust) == (Fate::Wanted, Trust::Trusted)
+            }
             State::Leaving(_) | State::Silent(_) => false,
         }
     }
@@ -187,20 +203,13 @@ impl Executors {
             return false;
         }
         let fate = self.rows.get(&id).map_or(Fate::Wanted, |row| row.fate);
-        let (cores, profile) = (assigned.cores, assigned.profile);
         let row = Executor::new(assigned, topology, State::Offering(peer), fate);
-        let offering = row.is_offering();
         self.leave_reach(id);
         self.rows.insert(id, row);
         self.enter_reach(id);
         self.peers.insert(peer, id);
         self.touched.insert(id);
-        if offering {
-            let offering = self.profiles.entry(profile).or_default();
-            *offering = Offering { count: offering.count + 1, last_cores: cores };
-            *self.sizes.entry(cores).or_default() += 1;
-            self.index_free(id, Cores::ZERO, cores);
-        }
+        self.start_offering(id);
         true
     }
 
@@ -227,6 +236,20 @@ impl Executors {
     /// The executors that came, went, or were given or done with a task since this was asked.
     pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
         std::mem::take(&mut self.touched)
+    }
+
+    /// Gives an executor tasks from now on, or no more.
+    pub(super) fn set_trust(&mut self, id: ExecutorId, trust: Trust) {
+        if self.rows.get(&id).is_none_or(|row| row.trust == trust) {
+            return;
+        }
+        self.stop_offering(id);
+        self.leave_reach(id);
+        if let Some(row) = self.rows.get_mut(&id) {
+            row.trust = trust;
+        }
+        self.start_offering(id);
+        self.enter_reach(id);
     }
 
     /// Executors that are wanted, by profile.
@@ -339,9 +362,11 @@ impl Executors {
         let offers = |id: &&ExecutorId| {
             self.rows.get(*id).is_some_and(|row| row.is_offering() && row.cores >= needs.cores)
         };
-        let spoilt = shuns.not_on.iter().filter(offers).count();
+        let at_hosts = shuns.not_at.iter().flat_map(|host| self.reach.on_host(host));
+        let shunned: BTreeSet<ExecutorId> = shuns.not_on.iter().copied().chain(at_hosts).collect();
+        let spoilt = shunned.iter().filter(offers).count();
         let free = self.free.range(needs.cores..).rev().flat_map(|(_, ids)| ids).copied();
-        let usable = free.filter(|id| spoilt == large || !shuns.not_on.contains(id));
+        let usable = free.filter(|id| spoilt == large || !shunned.contains(id));
         usable.min_by_key(|id| {
             let row = &self.rows[id];
             (shuns.rather_not_at.contains(&row.host), nearness(wanted, &row.sites))
@@ -380,6 +405,16 @@ impl Executors {
         let racks = sites.racks().filter(|rack| self.reach.in_rack(rack).next().is_none());
         let hosts = hosts.map(|host| Name::Host(host.to_owned()));
         self.changed.extend(hosts.chain(racks.map(|rack| Name::Rack(rack.to_owned()))));
+    }
+
+    fn start_offering(&mut self, id: ExecutorId) {
+        let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) else { return };
+        let (profile, cores, free) = (row.profile, row.cores, row.free);
+        self.touched.insert(id);
+        let offering = self.profiles.entry(profile).or_default();
+        *offering = Offering { count: offering.count + 1, last_cores: cores };
+        *self.sizes.entry(cores).or_default() += 1;
+        self.index_free(id, Cores::ZERO, free);
     }
 
     fn stop_offering(&mut self, id: ExecutorId) {

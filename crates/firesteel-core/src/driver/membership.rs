@@ -2,7 +2,7 @@
 
 use firesteel_placement::{Shortfall, shortfall};
 
-use super::executors::{Assigned, Executor};
+use super::executors::{Assigned, Executor, State};
 use super::tasks::Place;
 use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
@@ -39,6 +39,7 @@ impl Driver {
         if self.registration.app() != Some(&app) {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
         } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
+            self.record.started(&host);
             self.note(Note::ExecutorRegistered { executor, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
         } else {
@@ -61,6 +62,9 @@ impl Driver {
     pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
         let Some(executor) = self.executors.remove(id) else { return };
         let (host, tasks) = (executor.host.clone(), executor.running().len());
+        if executor.state == State::Announced && ended_by_itself(&loss) {
+            self.record.start_failed(&host);
+        }
         self.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });
         if let Some(peer) = executor.peer() {
             self.send_executor(peer, DriverToExecutor::StopExecutor);
@@ -76,6 +80,8 @@ impl Driver {
             self.lose_executor(id, ExecutorLoss::ApplicationReplaced);
         }
         self.executors.forget_numbers();
+        self.tasks.forget_executors();
+        self.record.forget_executors();
     }
 
     pub(super) fn request_shortfall(&mut self, why: Asked) {
@@ -159,6 +165,22 @@ impl Driver {
                 (Some(Place::Waiting) | None, _) => {}
             }
         }
+    }
+}
+
+/// Whether its process failed to start, or ended without having been asked to.
+fn ended_by_itself(loss: &ExecutorLoss) -> bool {
+    match loss {
+        ExecutorLoss::Ended(ExecutorState::Exited(_) | ExecutorState::Failed(_)) => true,
+        ExecutorLoss::Ended(
+            ExecutorState::Launching
+            | ExecutorState::Running
+            | ExecutorState::Killed(_)
+            | ExecutorState::Lost(_),
+        )
+        | ExecutorLoss::Disconnected
+        | ExecutorLoss::ApplicationReplaced
+        | ExecutorLoss::Misbehaved => false,
     }
 }
 

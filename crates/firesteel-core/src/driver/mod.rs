@@ -6,9 +6,9 @@
 //!
 //! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
 //! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
-//! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), the output's window (`credit`), and
-//! what the shell asks (`question`). Finding a Master, and asking why no executor comes, are no concern of a driver
-//! alone: they are in `applicant`.
+//! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`exclusion`,
+//! `judge`), the output's window (`credit`), and what the shell asks (`question`). Finding a Master, and asking why no
+//! executor comes, are no concern of a driver alone: they are in `applicant`.
 
 mod allocation;
 mod attempts;
@@ -18,7 +18,9 @@ mod credit;
 mod delay;
 mod effect;
 mod event;
+mod exclusion;
 mod executors;
+mod judge;
 mod membership;
 mod note;
 mod offers;
@@ -37,6 +39,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::delay::Delay;
+use self::exclusion::Record;
 use self::executors::{Assigned, Executors};
 use self::membership::Newcomer;
 use self::question::Questions;
@@ -51,10 +54,11 @@ use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, Master
 use crate::time::Timestamp;
 use crate::wire::MAX_FRAME;
 
-pub use config::{Allocation, Config, DynamicAllocation, LocalityWait, Ratio};
+pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound, Replacement};
-pub use note::{ExecutorLoss, MasterStanding, Note, RefusedProfile, Request};
+pub use exclusion::Culprit;
+pub use note::{ExecutorLoss, MasterStanding, Note, Readmission, RefusedProfile, Request};
 pub use question::{Answer, Question, QuestionId};
 pub use request::TaskRequest;
 pub use view::{ExecutorView, ExecutorViewState, View};
@@ -82,6 +86,7 @@ pub struct Driver {
     targets: Targets,
     delay: Delay,
     scaling: Scaling,
+    record: Record,
     starvation: Starvation,
     questions: Questions,
     /// Tasks of these sizes were said to be too large.
@@ -121,6 +126,8 @@ pub enum Reason {
     Backlog(ProfileId),
     /// An executor has been idle for long enough.
     IdleExecutor(ExecutorId),
+    /// An exclusion is over.
+    ExclusionOver,
 }
 
 impl Driver {
@@ -144,6 +151,7 @@ impl Driver {
             targets: Targets::new(&config.description),
             delay: Delay::new(config.locality_wait),
             scaling: Scaling::new(),
+            record: Record::new(config.exclusion),
             starvation: Starvation::new(config.starvation_timeout),
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
@@ -201,7 +209,7 @@ impl Machine for Driver {
             }
             Event::Received { peer, message } => match message {
                 Inbound::Master(message) => self.on_master_message(now, peer, message),
-                Inbound::Executor(message) => self.on_executor_message(peer, message),
+                Inbound::Executor(message) => self.on_executor_message(now, peer, message),
             },
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Submit { task, request } => self.on_submit(task, request),
@@ -236,6 +244,7 @@ impl Machine for Driver {
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
             self.delay.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
+            self.record.deadline().map(|at| (at, Reason::ExclusionOver)),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -294,7 +303,7 @@ impl Driver {
         }
     }
 
-    fn on_executor_message(&mut self, peer: PeerId, message: ExecutorToDriver) {
+    fn on_executor_message(&mut self, now: Timestamp, peer: PeerId, message: ExecutorToDriver) {
         let known = self.executors.of_peer(peer);
         match (message, known) {
             (ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores }, None)
@@ -304,7 +313,7 @@ impl Driver {
                 self.on_register_executor(peer, Newcomer { app, executor, assigned });
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
-                self.on_status_update(executor, attempt, state);
+                self.on_status_update(now, executor, attempt, state);
             }
             (ExecutorToDriver::TaskOutput { attempt, stream, bytes }, Some(executor)) => {
                 self.on_task_output(executor, attempt, stream, bytes);
@@ -371,6 +380,7 @@ impl Driver {
             }
             Phase::Open | Phase::Draining => {}
         }
+        self.judge(now);
         self.offer(now);
         self.note_too_large();
         self.scale(now);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB, Shortfall};
 
-use super::{FailureCause, Replacement};
+use super::{Culprit, FailureCause, Replacement};
 use crate::address::Address;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::NoteLevel;
@@ -145,6 +145,22 @@ pub enum Note {
         /// How often it may.
         limit: u32,
     },
+    /// An executor or a host gets no more tasks for a while.
+    Excluded {
+        /// Which, and why.
+        culprit: Culprit,
+        /// For how long.
+        timeout: Duration,
+    },
+    /// An excluded executor gets tasks again.
+    Readmitted {
+        /// Which.
+        executor: ExecutorId,
+        /// Its host.
+        host: String,
+        /// Why.
+        why: Readmission,
+    },
     /// A task takes more cores than any executor has. It waits for a larger one.
     TaskTooLarge {
         /// The first such task.
@@ -228,6 +244,15 @@ impl fmt::Display for Request {
     }
 }
 
+/// Why an excluded executor gets tasks again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Readmission {
+    /// Its exclusion is over.
+    TimeIsUp,
+    /// There is no other executor.
+    NoOtherLeft,
+}
+
 /// Why an executor is given up.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecutorLoss {
@@ -291,6 +316,8 @@ impl Note {
             | Self::RequestRefused { .. }
             | Self::WorkerRemoved { .. }
             | Self::TaskFailed { .. }
+            | Self::Excluded { .. }
+            | Self::Readmitted { .. }
             | Self::TaskTooLarge { .. }
             | Self::NeverFits { .. }
             | Self::NoExecutor { .. }
@@ -356,6 +383,15 @@ impl fmt::Display for Note {
                     f,
                     "task {attempt} failed on executor {executor} on {host}: {cause} ({failures} of {limit} failures)"
                 )
+            }
+            Self::Excluded { culprit, timeout } => {
+                write!(f, "{culprit}; no more tasks run there for {} s", timeout.as_secs())
+            }
+            Self::Readmitted { executor, host, why: Readmission::TimeIsUp } => {
+                write!(f, "executor {executor} on {host} gets tasks again: its exclusion is over")
+            }
+            Self::Readmitted { executor, host, why: Readmission::NoOtherLeft } => {
+                write!(f, "executor {executor} on {host} gets tasks again: there is no other one left")
             }
             Self::TaskTooLarge { task, cores, largest } => write!(
                 f,

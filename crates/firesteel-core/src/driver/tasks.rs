@@ -2,9 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use firesteel_placement::Cores;
 use firesteel_placement::locality::{Locality, Located, Sites, Topology};
 
 use super::TaskRequest;
+use super::config::ExclusionPolicy;
 use super::credit::Credit;
 use super::waiting::{Name, Needs, Shuns, Ticket, Waiting};
 use crate::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
@@ -19,6 +21,8 @@ pub(super) struct Tasks {
     /// How many tasks there are of each size.
     sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
+    /// The most cores that a task ever took.
+    largest: Cores,
 }
 
 /// A task that has not ended.
@@ -33,6 +37,8 @@ pub(super) struct Task {
     next_attempt: u32,
     needs: Needs,
     shuns: Shuns,
+    /// Where it failed: the executors with their hosts, and how often.
+    failed_on: BTreeMap<ExecutorId, (String, u32)>,
     /// Where it would like to run.
     sites: Sites,
     /// The nearest level that it can have, while it waits.
@@ -126,8 +132,20 @@ impl Tasks {
         *self.sizes.entry(needs.clone()).or_default() += 1;
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
         let (shuns, best, place) = (Shuns::default(), Locality::Any, Place::Waiting);
-        let task =
-            Task { spec, max_failures, failures: 0, next_attempt: 0, needs, shuns, sites, best, place };
+        self.largest = self.largest.max(needs.cores);
+        let failed_on = BTreeMap::new();
+        let task = Task {
+            spec,
+            max_failures,
+            failures: 0,
+            next_attempt: 0,
+            needs,
+            shuns,
+            failed_on,
+            sites,
+            best,
+            place,
+        };
         self.rows.insert(id, task);
         self.wait(id, reach);
         true
@@ -211,13 +229,43 @@ impl Tasks {
     }
 
     /// An attempt failed there. How often the task has failed now.
-    pub(super) fn count_failure(&mut self, id: TaskId, executor: ExecutorId, host: &str) -> u32 {
+    pub(super) fn count_failure(
+        &mut self,
+        id: TaskId,
+        executor: ExecutorId,
+        host: &str,
+        policy: &ExclusionPolicy,
+    ) -> u32 {
         self.tally.failed_attempts += 1;
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.failures = task.failures.saturating_add(1);
-        task.shuns.not_on.insert(executor);
+        let (_, there) = task.failed_on.entry(executor).or_insert((host.to_owned(), 0));
+        *there = there.saturating_add(1);
+        if *there >= policy.max_task_attempts_per_executor {
+            task.shuns.not_on.insert(executor);
+        }
+        let at_host = task.failed_on.values().filter(|(at, _)| at == host).map(|(_, count)| count);
+        if at_host.sum::<u32>() >= policy.max_task_attempts_per_host {
+            task.shuns.not_at.insert(host.to_owned());
+        }
         task.shuns.rather_not_at.insert(host.to_owned());
         task.failures
+    }
+
+    /// Where a task failed: the executors with their hosts.
+    pub(super) fn failed_on(&self, id: TaskId) -> Vec<(ExecutorId, String)> {
+        let failed_on = self.rows.get(&id).into_iter().flat_map(|task| &task.failed_on);
+        failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
+    }
+
+    /// Executors are numbered anew: nobody remembers who failed.
+    pub(super) fn forget_executors(&mut self) {
+        self.rows.values_mut().for_each(|task| task.failed_on.clear());
+    }
+
+    /// The most cores that a task ever took.
+    pub(super) fn largest(&self) -> Cores {
+        self.largest
     }
 
     /// A task that ran waits again, before all later ones.

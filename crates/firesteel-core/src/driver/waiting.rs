@@ -29,6 +29,8 @@ pub(super) struct Needs {
 pub(super) struct Shuns {
     /// If possible none of these, where it failed.
     pub(super) not_on: BTreeSet<ExecutorId>,
+    /// If possible none of these hosts, where it failed several times.
+    pub(super) not_at: BTreeSet<String>,
     /// Rather none of these hosts, where it failed.
     pub(super) rather_not_at: BTreeSet<String>,
 }
@@ -36,7 +38,7 @@ pub(super) struct Shuns {
 impl Shuns {
     /// Whether the task has failed nowhere yet.
     pub(super) fn is_empty(&self) -> bool {
-        self.not_on.is_empty() && self.rather_not_at.is_empty()
+        self.rather_not_at.is_empty()
     }
 }
 

@@ -120,6 +120,7 @@ impl World {
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
             topology: plan.locality.topology.clone(),
+            exclusion: plan.locality.exclusion,
             locality_wait: self
                 .saboteur
                 .as_ref()

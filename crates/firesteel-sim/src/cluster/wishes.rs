@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_core::driver::{Driver, ExecutorViewState, LocalityWait};
+use firesteel_core::driver::{Driver, Exclusion, ExclusionPolicy, ExecutorViewState, LocalityWait};
 use firesteel_core::ids::AttemptId;
 use firesteel_placement::locality::{Locality, Topology, nearness};
 
@@ -16,6 +16,8 @@ pub struct LocalityPlan {
     pub topology: Topology,
     /// Preferred hosts by task; tasks without any have no entry.
     pub hosts: BTreeMap<u64, Vec<String>>,
+    /// When executors and hosts are excluded.
+    pub exclusion: ExclusionPolicy,
     /// How long tasks wait for their hosts, and for their racks.
     pub waits: [Duration; 2],
 }
@@ -25,8 +27,15 @@ impl LocalityPlan {
     /// wishes.
     pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
         let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
+        let exclusion = ExclusionPolicy {
+            exclusion: if dice.one_in(5) { Exclusion::Off } else { Exclusion::On },
+            timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, 3_600_000])),
+            max_failed_tasks_per_executor: u32::try_from(dice.between(1, 2)).expect("it is small"),
+            max_failed_executors_per_host: u32::try_from(dice.between(1, 2)).expect("it is small"),
+            ..ExclusionPolicy::default()
+        };
         if dice.one_in(2) {
-            return Self { waits, ..Self::default() };
+            return Self { exclusion, waits, ..Self::default() };
         }
         let mut rows = Vec::new();
         let racks = dice.between(1, 3);
@@ -43,7 +52,7 @@ impl LocalityPlan {
                 hosts.insert(task, (0..dice.between(1, 3)).map(|_| host(dice)).collect());
             }
         }
-        Self { topology: rows.into_iter().collect(), hosts, waits }
+        Self { topology: rows.into_iter().collect(), hosts, exclusion, waits }
     }
 
     /// What the driver is told.

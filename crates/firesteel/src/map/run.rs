@@ -384,6 +384,7 @@ impl Run {
                 self.tally.add_executor(*executor, host.clone(), *cores);
             }
             Note::ExecutorLost { executor, loss, .. } => self.tally.lose_executor(*executor, loss),
+            Note::Excluded { culprit, .. } => self.tally.exclude(culprit),
             // Once for each Master and error is enough.
             Note::MasterUnreachable { .. } if !self.unreachable.insert(note.to_string()) => return,
             // Repeated attempts are counted; what failed for good is in the summary.
@@ -402,6 +403,7 @@ impl Run {
             | Note::RequestRefused { .. }
             | Note::WorkerRemoved { .. }
             | Note::TaskTooLarge { .. }
+            | Note::Readmitted { .. }
             | Note::NeverFits { .. }
             | Note::NoExecutor { .. }
             | Note::CreditExceeded { .. }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_core::driver::{FailureCause, TaskOutcome};
+use firesteel_core::driver::{Culprit, FailureCause, TaskOutcome};
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::TaskEnd;
 use firesteel_placement::Cores;
@@ -43,6 +43,8 @@ pub struct Summary {
     pub elapsed: Duration,
     /// How near to their preferred hosts items ended, those that prefer any.
     pub locality: LocalityUse,
+    /// Executors and hosts that got no more items for a while, in words, in the order in which that was decided.
+    pub excluded: Vec<String>,
     /// Why the run ended early, if it did.
     pub error: Option<String>,
     /// The first items that failed.
@@ -159,6 +161,13 @@ impl Tally {
         }
     }
 
+    /// An executor or a host gets no more items for a while.
+    pub fn exclude(&mut self, culprit: &Culprit) {
+        if self.summary.excluded.len() < NAMED {
+            self.summary.excluded.push(culprit.to_string());
+        }
+    }
+
     /// An item is over.
     pub fn add_outcome(&mut self, number: u64, item: &str, outcome: &TaskOutcome) {
         let item = item.to_owned();
@@ -253,6 +262,7 @@ impl fmt::Display for Summary {
                 "\n  of items with preferred hosts: {host} on one, {rack} in its rack, {any} elsewhere"
             )?;
         }
+        self.excluded.iter().try_for_each(|excluded| write!(f, "\n  {excluded}"))?;
         self.write_failures(f)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, LocalityWait};
+use firesteel_core::driver::{Allocation, Exclusion, ExclusionPolicy, LocalityWait};
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
@@ -48,6 +48,8 @@ pub struct ApplicationSettings {
     pub starvation_timeout: Duration,
     /// `spark.locality.wait.node` and `.rack`, each by default `spark.locality.wait`, which is 3 s.
     pub locality_wait: LocalityWait,
+    /// `spark.excludeOnFailure.*`, on by default.
+    pub exclusion: ExclusionPolicy,
     /// The table in the file that `firesteel.topology.table` names; empty if it names none.
     pub topology: Topology,
     /// `firesteel.driver.registrationTimeout`, 60 s by default.
@@ -90,6 +92,7 @@ impl ApplicationSettings {
             loss_delay: seconds(keys::REMOVE_DELAY, 5)?,
             starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
             locality_wait: locality_wait(properties)?,
+            exclusion: exclusion(properties)?,
             topology: topology(properties)?,
             registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
             output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, credit)?.unwrap_or(1 << 20),
@@ -128,6 +131,29 @@ fn locality_wait(properties: &Properties) -> Result<LocalityWait, SettingError> 
     Ok(LocalityWait {
         node: wait(keys::LOCALITY_WAIT_NODE)?.unwrap_or(both),
         rack: wait(keys::LOCALITY_WAIT_RACK)?.unwrap_or(both),
+    })
+}
+
+fn exclusion(properties: &Properties) -> Result<ExclusionPolicy, SettingError> {
+    let default = ExclusionPolicy::default();
+    let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
+    let count = |key, default| {
+        let set = properties.read(key, "a whole number from 1 to 4294967295", positive)?;
+        Ok::<u32, SettingError>(set.unwrap_or(default))
+    };
+    Ok(ExclusionPolicy {
+        exclusion: match properties.boolean(keys::EXCLUDE)? {
+            Some(true) | None => Exclusion::On,
+            Some(false) => Exclusion::Off,
+        },
+        timeout: properties.period(keys::EXCLUDE_TIMEOUT, Unit::Millis)?.unwrap_or(default.timeout),
+        max_failed_tasks_per_executor: count(keys::EXCLUDE_TASKS, default.max_failed_tasks_per_executor)?,
+        max_failed_executors_per_host: count(keys::EXCLUDE_EXECUTORS, default.max_failed_executors_per_host)?,
+        max_task_attempts_per_executor: count(
+            keys::ATTEMPTS_PER_EXECUTOR,
+            default.max_task_attempts_per_executor,
+        )?,
+        max_task_attempts_per_host: count(keys::ATTEMPTS_PER_HOST, default.max_task_attempts_per_host)?,
     })
 }
 
@@ -184,6 +210,7 @@ mod tests {
             loss_delay: Duration::from_secs(5),
             starvation_timeout: Duration::from_secs(15),
             locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
+            exclusion: ExclusionPolicy::default(),
             topology: Topology::default(),
             registration_timeout: Duration::from_secs(60),
             output_credit: 1 << 20,
@@ -224,6 +251,12 @@ mod tests {
             "spark.task.maxFailures=1",
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
             "spark.starvation.timeout=2",
+            "spark.excludeOnFailure.enabled=false",
+            "spark.excludeOnFailure.timeout=1min",
+            "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=3",
+            "spark.excludeOnFailure.application.maxFailedExecutorsPerNode=4",
+            "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor=5",
+            "spark.excludeOnFailure.task.maxTaskAttemptsPerNode=6",
             "spark.locality.wait=2500",
             "spark.locality.wait.node=1s",
             "firesteel.driver.registrationTimeout=3s",
@@ -246,6 +279,14 @@ mod tests {
             loss_delay: Duration::from_secs(1),
             starvation_timeout: Duration::from_secs(2),
             locality_wait: LocalityWait { node: Duration::from_secs(1), rack: Duration::from_millis(2500) },
+            exclusion: ExclusionPolicy {
+                exclusion: Exclusion::Off,
+                timeout: Duration::from_secs(60),
+                max_failed_tasks_per_executor: 3,
+                max_failed_executors_per_host: 4,
+                max_task_attempts_per_executor: 5,
+                max_task_attempts_per_host: 6,
+            },
             topology: Topology::default(),
             registration_timeout: Duration::from_secs(3),
             output_credit: 64 << 10,

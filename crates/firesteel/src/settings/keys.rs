@@ -101,6 +101,18 @@ table! {
     LOCALITY_WAIT_NODE: "spark.locality.wait.node", [Application], Otherwise("spark.locality.wait");
     /// The same until they run anywhere, after that.
     LOCALITY_WAIT_RACK: "spark.locality.wait.rack", [Application], Otherwise("spark.locality.wait");
+    /// Whether an executor or host where tasks fail that succeed elsewhere gets no more of them for a while.
+    EXCLUDE: "spark.excludeOnFailure.enabled", [Application], Value("true");
+    /// How long an executor or host is excluded, and how long a failure counts.
+    EXCLUDE_TIMEOUT: "spark.excludeOnFailure.timeout", [Application], Value("1h");
+    /// So many tasks that failed on an executor and succeeded elsewhere exclude it.
+    EXCLUDE_TASKS: "spark.excludeOnFailure.application.maxFailedTasksPerExecutor", [Application], Value("2");
+    /// So many excluded executors, or executors in a row that do not start, exclude their host.
+    EXCLUDE_EXECUTORS: "spark.excludeOnFailure.application.maxFailedExecutorsPerNode", [Application], Value("2");
+    /// A task that failed so often on an executor does not run there again while there is another one.
+    ATTEMPTS_PER_EXECUTOR: "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor", [Application], Value("1");
+    /// A task that failed so often on a host does not run there again while there is another one.
+    ATTEMPTS_PER_HOST: "spark.excludeOnFailure.task.maxTaskAttemptsPerNode", [Application], Value("2");
     /// A file that says which host is in which rack: a host and its rack on each line, with a blank between.
     TOPOLOGY_TABLE: "firesteel.topology.table", [Application], Otherwise("no host has a rack");
     /// How long to look for a Master.

@@ -9,8 +9,8 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use crate::address::Address;
 use crate::driver::{
-    Allocation, Config, Driver, DynamicAllocation, Effect, Event, FailureCause, Inbound, LocalityWait, Note,
-    Outbound, TaskOutcome,
+    Allocation, Config, Driver, DynamicAllocation, Effect, Event, ExclusionPolicy, FailureCause, Inbound,
+    LocalityWait, Note, Outbound, TaskOutcome,
 };
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
@@ -148,6 +148,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
         loss_delay: Duration::from_secs(5),
         topology: Topology::default(),
         locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
+        exclusion: ExclusionPolicy::default(),
         seed: 7,
     }
 }

@@ -3,6 +3,7 @@
 mod application;
 mod bench;
 mod cancel;
+mod exclusion;
 mod locality;
 mod losses;
 mod output;
