@@ -120,8 +120,15 @@ pub const TABLE: &[Row] = &[
         "Spark's Master does not count it either: see spark.executor.memory",
     ),
     row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
-    row("spark.locality.*", NoEffect, &[], "Firesteel's tasks have no data in executors' memory"),
-    row("spark.excludeOnFailure.*", NoEffect, &["false"], NOT_YET),
+    row("spark.locality.wait.process", NoEffect, &[], "Firesteel's tasks have no data in executors' memory"),
+    row("spark.excludeOnFailure.stage.*", NoEffect, &[], "tasks belong to no stage"),
+    row(
+        "spark.excludeOnFailure.killExcludedExecutors*",
+        NoEffect,
+        &["false"],
+        "an excluded executor is kept for when there is no other one",
+    ),
+    row("spark.excludeOnFailure.application.fetchFailure.enabled", NoEffect, &["false"], "there is no shuffle"),
     row("spark.speculation*", NoEffect, &["false"], NOT_YET),
     row(
         "spark.scheduler.minRegisteredResourcesRatio",
