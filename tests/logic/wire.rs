@@ -1,6 +1,6 @@
 //! The bytes of every message, held to a record: whatever changes them by accident shows here.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use firesteel_core::Timestamp;
@@ -171,6 +171,14 @@ fn drivers(record: &mut Record) {
         DriverToMaster::UnregisterApplication { app: app.clone() },
         DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] },
         DriverToMaster::KillExecutors { app: app.clone(), executors: vec![ExecutorId(1), ExecutorId(2)] },
+        DriverToMaster::PreferHosts {
+            app: app.clone(),
+            wishes: HostWishes {
+                preferred: BTreeMap::from([("node-1".to_owned(), 7)]),
+                racks: BTreeMap::from([("node-1".to_owned(), "/r1".to_owned())]),
+                avoided: BTreeSet::from(["node-9".to_owned()]),
+            },
+        },
         DriverToMaster::RequestShortfall { app: app.clone() },
     ] {
         record.add("driver-to-master", &message);

@@ -43,7 +43,7 @@ pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
 pub use offer::Offer;
 pub use order::{UnknownWorkerOrder, WorkerOrder, order};
-pub use place::{PlacedExecutor, Placement, place};
+pub use place::{PlacedExecutor, Placement, place, place_ranked};
 pub use quantities::{Cores, MiB};
 pub use resources::{ResourceAmounts, Resources};
 pub use shortfall::{Shortfall, shortfall};

@@ -1,6 +1,8 @@
 //! One placement: the offers with room, in order, with what each gives.
 
-use crate::order::first;
+use std::collections::BTreeMap;
+
+use crate::order::{first, order};
 use crate::{Assignment, Cores, Demand, Offer, Strategy, WorkerOrder, assign};
 
 /// Where the executors of one demand go.
@@ -64,6 +66,29 @@ pub fn place<'a>(
         0 => Vec::new(),
         most => first(usize::try_from(most).unwrap_or(usize::MAX), fitting, by),
     };
+    let assignment = assign(demand, &offers, strategy);
+    Placement { offers, assignment }
+}
+
+/// The same with the offers of a lesser rank before all others, those of one rank in the worker order.
+///
+/// With equal ranks for all it is [`place`]. Not in Spark, whose Master knows no preferred hosts.
+pub fn place_ranked<'a, R: Ord>(
+    demand: &Demand,
+    offers: impl IntoIterator<Item = Offer<'a>>,
+    by: WorkerOrder,
+    strategy: Strategy,
+    rank: impl Fn(&Offer<'a>) -> R,
+) -> Placement<'a> {
+    let mut ranks = BTreeMap::<R, Vec<Offer<'a>>>::new();
+    for offer in offers.into_iter().filter(|offer| offer.fits(demand)) {
+        ranks.entry(rank(&offer)).or_default().push(offer);
+    }
+    let ordered = ranks.into_values().flat_map(|mut part| {
+        order(&mut part, by);
+        part
+    });
+    let offers: Vec<_> = ordered.take(usize::try_from(demand.most_workers()).unwrap_or(usize::MAX)).collect();
     let assignment = assign(demand, &offers, strategy);
     Placement { offers, assignment }
 }

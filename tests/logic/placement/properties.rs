@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Placement, Strategy, assign, place};
+use firesteel_placement::{
+    Cores, Demand, ExecutorSize, MiB, Offer, Placement, Strategy, assign, place, place_ranked,
+};
 
 use super::case::{Case, Crowd, Translated};
 use super::reference;
@@ -26,6 +28,22 @@ fn a_placement_equals_filtering_sorting_and_dealing() {
         let expected = reference::place(&case.ask, &case.workers, case.order, case.spread_out);
         let placed = launched(&placed(&case.translate()));
         ensure!(placed == expected, "the rule launches {expected:?}, place {placed:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn ranks_go_before_the_worker_order_and_equal_ones_change_nothing() {
+    hold("ranks_go_before", 50_000, |case: &Case| {
+        let (case, ranked) = (case.translate(), |rank: fn(&Offer<'_>) -> bool| {
+            let case = case.translate();
+            launched(&place_ranked(&case.demand, case.offers(), case.order, case.strategy, rank))
+        });
+        ensure!(ranked(|_| false) == launched(&placed(&case)), "equal ranks change the placement");
+        let even: fn(&Offer<'_>) -> bool = |offer| offer.worker.len() % 2 == 1;
+        let parts = place_ranked(&case.demand, case.offers(), case.order, case.strategy, even);
+        let order: Vec<bool> = parts.workers().map(|(worker, _)| worker.len() % 2 == 1).collect();
+        ensure!(order.is_sorted(), "a greater rank goes first: {order:?}");
         Ok(())
     });
 }

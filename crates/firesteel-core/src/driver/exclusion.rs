@@ -26,6 +26,8 @@ pub(super) struct Record {
     failed_starts: BTreeMap<String, u32>,
     executors: BTreeMap<ExecutorId, Sentence>,
     hosts: BTreeMap<String, Timestamp>,
+    /// How often a host was excluded or taken back.
+    changes: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -95,6 +97,7 @@ impl Record {
             failed_starts: BTreeMap::new(),
             executors: BTreeMap::new(),
             hosts: BTreeMap::new(),
+            changes: 0,
         }
     }
 
@@ -109,6 +112,11 @@ impl Record {
 
     pub(super) fn any_excluded(&self) -> bool {
         !self.executors.is_empty() || !self.hosts.is_empty()
+    }
+
+    /// How often a host was excluded or taken back.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// The excluded hosts, in order.
@@ -188,6 +196,7 @@ impl Record {
 
     /// Excludes what was due.
     pub(super) fn exclude(&mut self, culprit: &Culprit, now: Timestamp) {
+        self.changes += 1;
         let until = now + self.policy.timeout;
         match culprit {
             Culprit::Executor { executor, host, .. } => {
@@ -206,6 +215,7 @@ impl Record {
     pub(super) fn pardon(&mut self, executor: ExecutorId, host: &str) {
         self.executors.remove(&executor);
         if self.hosts.remove(host).is_some() {
+            self.changes += 1;
             self.executors.retain(|_, sentence| sentence.host != host);
         }
     }
@@ -225,7 +235,9 @@ impl Record {
         self.blames.retain(|_, blame| !blame.tasks.is_empty());
         self.executors.retain(|_, sentence| sentence.until > now);
         self.hosts.retain(|_, until| *until > now);
-        self.executors.len() + self.hosts.len() < before
+        let ended = self.executors.len() + self.hosts.len() < before;
+        self.changes += u64::from(ended);
+        ended
     }
 }
 

@@ -7,8 +7,9 @@
 //! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
 //! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
 //! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`exclusion`,
-//! `judge`), the output's window (`credit`), and what the shell asks (`question`). Finding a Master, and asking why no
-//! executor comes, are no concern of a driver alone: they are in `applicant`.
+//! `judge`), what the Master hears of all that (`hints`), the output's window (`credit`), and what the shell asks
+//! (`question`). Finding a Master, and asking why no executor comes, are no concern of a driver alone: they are in
+//! `applicant`.
 
 mod allocation;
 mod attempts;
@@ -20,6 +21,7 @@ mod effect;
 mod event;
 mod exclusion;
 mod executors;
+mod hints;
 mod judge;
 mod membership;
 mod note;
@@ -41,6 +43,7 @@ use firesteel_placement::{Cores, ExecutorLimit};
 use self::delay::Delay;
 use self::exclusion::Record;
 use self::executors::{Assigned, Executors};
+use self::hints::Hints;
 use self::membership::Newcomer;
 use self::question::Questions;
 use self::scaling::Scaling;
@@ -87,6 +90,7 @@ pub struct Driver {
     delay: Delay,
     scaling: Scaling,
     record: Record,
+    hints: Hints,
     starvation: Starvation,
     questions: Questions,
     /// Tasks of these sizes were said to be too large.
@@ -128,6 +132,8 @@ pub enum Reason {
     IdleExecutor(ExecutorId),
     /// An exclusion is over.
     ExclusionOver,
+    /// The Master may have to hear where tasks would like to run.
+    Hints,
 }
 
 impl Driver {
@@ -152,6 +158,7 @@ impl Driver {
             delay: Delay::new(config.locality_wait),
             scaling: Scaling::new(),
             record: Record::new(config.exclusion),
+            hints: Hints::default(),
             starvation: Starvation::new(config.starvation_timeout),
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
@@ -245,6 +252,7 @@ impl Machine for Driver {
             self.delay.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
             self.record.deadline().map(|at| (at, Reason::ExclusionOver)),
+            self.hints_due().map(|at| (at, Reason::Hints)),
         ];
         deadlines.into_iter().flatten().min()
     }
@@ -296,6 +304,7 @@ impl Driver {
             Registered::First | Registered::Resumed => {}
             Registered::Anew => self.lose_all_executors(),
         }
+        self.hints.forget();
         self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
         for (peer, newcomer) in std::mem::take(&mut self.early) {
@@ -382,6 +391,7 @@ impl Driver {
         }
         self.judge(now);
         self.offer(now);
+        self.hint(now);
         self.note_too_large();
         self.scale(now);
         if self.registration.master().is_none() {

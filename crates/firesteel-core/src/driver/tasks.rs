@@ -323,7 +323,7 @@ impl Tasks {
 
     /// Takes out every task; their numbers in order.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = TaskId> + use<> {
-        self.waiting = Waiting::default();
+        self.waiting.clear();
         self.sizes.clear();
         self.tally.waiting = 0;
         self.tally.running = 0;

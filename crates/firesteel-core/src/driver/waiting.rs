@@ -15,6 +15,8 @@ pub(super) struct Waiting {
     /// Those that have failed, by what they need and shun.
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
     count: usize,
+    /// How often one with a preference came or went.
+    changes: u64,
 }
 
 /// What a task needs of an executor.
@@ -119,8 +121,20 @@ impl Waiting {
         fresh.chain(self.failed().map(|(needs, _, first)| (needs, first)))
     }
 
+    /// How often a task with a preference has come or gone.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
+    }
+
+    /// How many waiting tasks that have failed nowhere prefer each host. A host may come several times.
+    pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
+        let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
+        levels.flat_map(Located::hosts)
+    }
+
     pub(super) fn insert(&mut self, id: TaskId, ticket: Ticket<'_>) {
         self.count += 1;
+        self.changes += u64::from(!ticket.sites.is_empty());
         if ticket.shuns.is_empty() {
             let fresh = self.fresh.entry(ticket.needs.clone()).or_default();
             fresh.at_mut(ticket.best).insert(id, ticket.sites);
@@ -132,6 +146,7 @@ impl Waiting {
     /// Takes one out, by the place that it had.
     pub(super) fn remove(&mut self, id: TaskId, ticket: Ticket<'_>) {
         self.count -= 1;
+        self.changes += u64::from(!ticket.sites.is_empty());
         if ticket.shuns.is_empty() {
             if let Some(fresh) = self.fresh.get_mut(ticket.needs) {
                 fresh.at_mut(ticket.best).remove(id, ticket.sites);
@@ -148,6 +163,10 @@ impl Waiting {
                 }
             }
         }
+    }
+
+    pub(super) fn clear(&mut self) {
+        *self = Self { changes: self.changes, ..Self::default() };
     }
 
     /// Those that prefer that host, or one in that rack, and have failed nowhere.

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts};
 
 use super::capacity::Grant;
+use super::wishes::Wishes;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ResourceProfile,
@@ -30,6 +31,7 @@ pub(super) struct Application {
     pub(super) submitted: Timestamp,
     pub(super) state: ApplicationState,
     pub(super) max_cores: Cores,
+    pub(super) wishes: Wishes,
     pub(super) cores_granted: Cores,
     /// Cores of executors that have had their turn and are not replaced; none without a maximum.
     pub(super) cores_spent: Cores,
@@ -126,6 +128,7 @@ impl Application {
             state: ApplicationState::Waiting,
             max_cores: description.max_cores.unwrap_or(default_cores),
             cores_granted: Cores::ZERO,
+            wishes: Wishes::default(),
             cores_spent: Cores::ZERO,
             profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]),
             executors: BTreeMap::new(),

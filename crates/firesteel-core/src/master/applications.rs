@@ -6,11 +6,12 @@ use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
 use super::application::Application;
 use super::application_table::Ended;
+use super::wishes::Wishes;
 use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    MasterToDriver, MasterToWorker, ResourceProfile,
+    HostWishes, MasterToDriver, MasterToWorker, ResourceProfile,
 };
 use crate::time::Timestamp;
 
@@ -110,13 +111,23 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ExecutorsKilled { accepted });
     }
 
+    /// A driver says where executors would be welcome. Those that it has stay where they are.
+    pub(super) fn on_prefer_hosts(&mut self, peer: PeerId, app: &AppId, wishes: HostWishes) {
+        if self.is_own(peer, app)
+            && let Some(application) = self.applications.get_mut(app)
+        {
+            application.wishes = Wishes::new(wishes);
+            self.pass = Pass::Due;
+        }
+    }
+
     /// A driver asks why it has fewer executors than it wants.
     pub(super) fn on_request_shortfall(&mut self, peer: PeerId, app: &AppId) {
         if !self.is_own(peer, app) {
             return;
         }
         let Some(application) = self.applications.get(app) else { return };
-        let free: Vec<Offer<'_>> = self.workers.offers().collect();
+        let free: Vec<Offer<'_>> = self.offers(application).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
         let missing = |(id, profile): (&ProfileId, _)| {
             Some((*id, shortfall(&application.demand(profile), &free, &whole)?))

@@ -23,6 +23,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 mod view;
+mod wishes;
 mod worker_table;
 mod workers;
 
@@ -110,6 +111,7 @@ impl Master {
             DriverToMaster::KillExecutors { app, executors } => {
                 self.on_kill_executors(now, peer, &app, executors)
             }
+            DriverToMaster::PreferHosts { app, wishes } => self.on_prefer_hosts(peer, &app, wishes),
             DriverToMaster::RequestShortfall { app } => self.on_request_shortfall(peer, &app),
         }
     }

@@ -1,7 +1,10 @@
 //! The scheduling pass.
 
-use firesteel_placement::{Cores, place};
+use std::collections::BTreeMap;
 
+use firesteel_placement::{Cores, Offer, place, place_ranked};
+
+use super::application::Application;
 use super::{Master, Pass};
 use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::time::Timestamp;
@@ -30,12 +33,28 @@ impl Master {
         }
     }
 
+    /// What Workers have free for an application: all but those on hosts that it avoids.
+    pub(super) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
+        let rows = self.workers.iter().filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+        rows.map(|(id, row)| row.capacity.offer(id.as_str()))
+    }
+
+    /// Workers near the hosts that it prefers come first; without such wishes the decision is Spark's.
+    ///
     /// Where executors of one profile of one application go now, in the order in which they are launched.
     fn decide(&self, app: &AppId, profile: ProfileId) -> Vec<(WorkerId, Cores)> {
         let Some(application) = self.applications.get(app) else { return Vec::new() };
         let Some(wanted) = application.profiles.get(&profile) else { return Vec::new() };
         let demand = application.demand(wanted);
-        let placement = place(&demand, self.workers.offers(), self.config.worker_order, self.config.strategy);
+        let (by, strategy) = (self.config.worker_order, self.config.strategy);
+        let placement = if application.wishes.is_empty() {
+            place(&demand, self.workers.offers(), by, strategy)
+        } else {
+            let hosts: BTreeMap<&str, &str> =
+                self.workers.iter().map(|(id, row)| (id.as_str(), row.description.host.as_str())).collect();
+            let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
+            place_ranked(&demand, self.offers(application), by, strategy, rank)
+        };
         placement.executors().map(|executor| (WorkerId::new(executor.worker), executor.cores)).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! The Master's tables of tests: an event, and everything that it leads to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
@@ -512,6 +512,32 @@ fn a_driver_that_vanishes_fails_its_application_and_one_that_says_so_finishes_it
         assert_eq!(bench.master.view().completed[0].state, state);
         assert_eq!(bench.master.view().workers[0].cores_used, Cores(0));
     }
+}
+
+#[test]
+fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_avoided_ones() {
+    let mut bench = Bench::new(Config::default());
+    for worker in 1..=5 {
+        bench.worker(worker, 4);
+    }
+    let mut wanted = description(None, Some(4));
+    wanted.initial_limit = ExecutorLimit::AtMost(0);
+    bench.driver_says(DriverToMaster::RegisterApplication(wanted));
+    let wishes = HostWishes {
+        preferred: BTreeMap::from([("host2".to_owned(), 5), ("host4".to_owned(), 9)]),
+        racks: BTreeMap::from(
+            [("host2", "/r1"), ("host1", "/r1")].map(|(h, r)| (h.to_owned(), r.to_owned())),
+        ),
+        avoided: BTreeSet::from(["host5".to_owned()]),
+    };
+    assert_eq!(bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes }), []);
+    let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total: 5 };
+    let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
+    // Without wishes, Workers of as many cores are taken from the highest id down.
+    let expected = [launch(0, 4, 4), launch(1, 2, 4), launch(2, 1, 4), launch(3, 3, 4)].concat();
+    assert_eq!(effects[..8], expected);
+    let none = DriverToMaster::PreferHosts { app: app(), wishes: HostWishes::default() };
+    assert_eq!(bench.driver_says(none), launch(4, 5, 4));
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Driver and Master.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
@@ -34,6 +35,14 @@ pub enum DriverToMaster {
         app: AppId,
         /// Which of its executors.
         executors: Vec<ExecutorId>,
+    },
+    /// Says on which hosts executors would be welcome, and on which none. Replaces what was said before; repeated
+    /// at most once a second.
+    PreferHosts {
+        /// Which application.
+        app: AppId,
+        /// Where.
+        wishes: HostWishes,
     },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall {
@@ -153,6 +162,22 @@ pub enum UnsoundProfile {
     #[error("an executor cannot have {0} of memory")]
     Memory(MiB),
 }
+
+/// Where an application's waiting tasks would like to run. Hosts are the Workers' own words for themselves.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostWishes {
+    /// How many waiting tasks prefer each host; at most [`MOST_PREFERRED`].
+    pub preferred: BTreeMap<String, u64>,
+    /// Hosts that share a rack with one of those, with that rack, and those themselves; at most [`MOST_ROWS`].
+    pub racks: BTreeMap<String, String>,
+    /// Hosts where no executor is to be launched: executors that fail there do not elsewhere.
+    pub avoided: BTreeSet<String>,
+}
+
+/// So many hosts are preferred, or avoided, at most.
+pub const MOST_PREFERRED: usize = 1024;
+/// So many hosts have racks at most.
+pub const MOST_ROWS: usize = 16_384;
 
 /// How many executors of a profile are wanted in all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -23,8 +23,8 @@ pub use driver_executor::{
     DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 pub use driver_master::{
-    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, MasterToDriver, Relaunch,
-    ResourceProfile, UnsoundProfile, limit_after_turn,
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED,
+    MOST_ROWS, MasterToDriver, Relaunch, ResourceProfile, UnsoundProfile, limit_after_turn,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use files::{

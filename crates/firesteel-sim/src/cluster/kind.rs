@@ -44,7 +44,7 @@ kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat ExecutorStateC
 kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker LaunchExecutor
     KillExecutor ApplicationFinished ExecutorEndNoted);
 kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
-    KillExecutors RequestShortfall);
+    KillExecutors PreferHosts RequestShortfall);
 kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated WorkerRemoved
     ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
 kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication);

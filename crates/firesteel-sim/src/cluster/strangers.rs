@@ -5,7 +5,7 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
-    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, LossReason,
+    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes, LossReason,
     MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256, Stream, TaskDirectory, TaskEnd,
     TaskState, WorkerDescription, WorkerToMaster,
 };
@@ -157,6 +157,10 @@ impl World {
         let app = self.odd_app();
         match self.dice.below(6) {
             0 => DriverToMaster::UnregisterApplication { app },
+            1 if self.dice.one_in(2) => {
+                let avoided = (0..6).map(|number| format!("host{number}")).collect();
+                DriverToMaster::PreferHosts { app, wishes: HostWishes { avoided, ..HostWishes::default() } }
+            }
             1 => DriverToMaster::RequestShortfall { app },
             2 => {
                 let executor = self.odd_executor();

@@ -128,7 +128,12 @@ pub const TABLE: &[Row] = &[
         &["false"],
         "an excluded executor is kept for when there is no other one",
     ),
-    row("spark.excludeOnFailure.application.fetchFailure.enabled", NoEffect, &["false"], "there is no shuffle"),
+    row(
+        "spark.excludeOnFailure.application.fetchFailure.enabled",
+        NoEffect,
+        &["false"],
+        "there is no shuffle",
+    ),
     row("spark.speculation*", NoEffect, &["false"], NOT_YET),
     row(
         "spark.scheduler.minRegisteredResourcesRatio",

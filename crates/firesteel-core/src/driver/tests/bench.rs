@@ -15,7 +15,7 @@ use crate::driver::{
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{
-    ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver,
+    ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, HostWishes,
     MasterToDriver, Relaunch, ResourceProfile, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 use crate::process::{Command, ExitStatus};
@@ -28,6 +28,8 @@ pub(super) const WINDOW: u64 = 1000;
 pub(super) struct Bench {
     pub(super) driver: Driver,
     pub(super) now: Timestamp,
+    /// What the Master heard of preferred hosts.
+    pub(super) hints: Vec<HostWishes>,
 }
 
 impl Bench {
@@ -36,7 +38,7 @@ impl Bench {
     }
 
     pub(super) fn of(config: Config) -> Self {
-        Self { driver: Driver::new(config), now: Timestamp::from_millis(1_000_000) }
+        Self { driver: Driver::new(config), now: Timestamp::from_millis(1_000_000), hints: Vec::new() }
     }
 
     /// Registered, with executors of these cores in that topology.
@@ -90,7 +92,17 @@ impl Bench {
     }
 
     pub(super) fn apply(&mut self, event: Event) -> Vec<Effect> {
-        let effects = self.driver.apply(self.now, event);
+        let mut effects = self.driver.apply(self.now, event);
+        // What the Master hears of preferred hosts has its own test.
+        effects.retain(|effect| match effect {
+            Effect::Send {
+                message: Outbound::Master(DriverToMaster::PreferHosts { wishes, .. }), ..
+            } => {
+                self.hints.push(wishes.clone());
+                false
+            }
+            _ => true,
+        });
         self.driver.check().expect("the invariants hold");
         effects
     }

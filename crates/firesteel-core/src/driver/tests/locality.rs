@@ -9,7 +9,7 @@ use super::bench::*;
 use crate::driver::{Effect, Event, Reason, TaskOutcome, TaskRequest};
 use crate::ids::{ExecutorId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
-use crate::messages::{ExecutorState, MasterToDriver};
+use crate::messages::{ExecutorState, HostWishes, MasterToDriver};
 use crate::process::ExitStatus;
 
 const WAIT: Duration = Duration::from_secs(3);
@@ -39,7 +39,7 @@ impl Bench {
     }
 
     fn deadline(&self) -> Option<(Duration, Reason)> {
-        self.driver.next_deadline().map(|(at, reason)| (at.since(self.now), reason))
+        self.driver.delay.deadline().map(|at| (at.since(self.now), Reason::Locality))
     }
 }
 
@@ -138,4 +138,30 @@ fn where_a_task_failed_it_does_not_run_again_however_near_that_is() {
     bench.submit_near(0, &["h0"]);
     let effects = bench.end(0, attempt(0, 0), exit(1));
     assert_eq!(effects[2..], [launch(1, attempt(0, 1))], "in its rack, at once");
+}
+
+#[test]
+fn the_master_hears_which_hosts_are_wanted_when_that_changes_much_and_once_a_second_at_most() {
+    let mut bench = Bench::in_topology(racks(), &[]);
+    bench.submit_near(0, &["h0"]);
+    let wishes = |counts: &[(&str, u64)], racks: &[(&str, &str)]| HostWishes {
+        preferred: counts.iter().map(|(host, count)| ((*host).to_owned(), *count)).collect(),
+        racks: racks.iter().map(|(host, rack)| ((*host).to_owned(), (*rack).to_owned())).collect(),
+        ..HostWishes::default()
+    };
+    let rack_of_both = [("h0", "/r1"), ("h1", "/r1")];
+    assert_eq!(bench.hints, [wishes(&[("h0", 1)], &rack_of_both)]);
+    for task in 1..4 {
+        bench.submit_near(task, &["h0", "h9"]);
+    }
+    assert_eq!(bench.hints.len(), 1, "not again at once");
+    bench.pass(Duration::from_secs(1));
+    assert_eq!(bench.hints[1..], [wishes(&[("h0", 4), ("h9", 3)], &rack_of_both)]);
+    bench.submit_near(4, &["h0"]);
+    bench.pass(Duration::from_secs(1));
+    assert_eq!(bench.hints.len(), 2, "one task more is no news");
+    bench.executor(0, register(0, 8));
+    bench.pass(Duration::from_secs(1));
+    assert_eq!(bench.hints[2..], [HostWishes::default()], "nobody waits any more");
+    assert_eq!(bench.driver.next_deadline(), None);
 }

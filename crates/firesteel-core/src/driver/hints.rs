@@ -1,0 +1,104 @@
+//! Telling the Master where executors would be welcome.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use super::Driver;
+use crate::messages::{DriverToMaster, HostWishes, MOST_PREFERRED, MOST_ROWS};
+use crate::time::Timestamp;
+
+/// The least time between two looks at what tasks prefer.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// What the Master knows of the application's wishes, and when to look whether they have changed.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Hints {
+    sent: HostWishes,
+    looked: Option<Look>,
+}
+
+/// When the waiting tasks were looked at, and how many changes of theirs there had been.
+#[derive(Clone, Copy, Debug)]
+struct Look {
+    at: Timestamp,
+    changes: u64,
+}
+
+impl Hints {
+    /// A Master that knows nothing has the application.
+    pub(super) fn forget(&mut self) {
+        *self = Self::default();
+    }
+
+    /// When to look again, given how many changes there have been.
+    pub(super) fn deadline(&self, changes: u64) -> Option<Timestamp> {
+        self.looked.filter(|look| look.changes != changes).map(|look| look.at + PAUSE)
+    }
+
+    fn is_due(&self, now: Timestamp, changes: u64) -> bool {
+        match self.looked {
+            Some(look) => look.changes != changes && look.at + PAUSE <= now,
+            None => changes > 0,
+        }
+    }
+}
+
+impl Driver {
+    /// Tells the Master on which hosts waiting tasks would like to run and which are excluded, when that has
+    /// changed much and not more often than once a second.
+    pub(super) fn hint(&mut self, now: Timestamp) {
+        let changes = self.hint_changes();
+        if self.registration.master().is_none() || !self.hints.is_due(now, changes) {
+            return;
+        }
+        self.hints.looked = Some(Look { at: now, changes });
+        let wishes = self.wishes();
+        if differs(&self.hints.sent, &wishes)
+            && let Some(app) = self.registration.app().cloned()
+        {
+            self.hints.sent = wishes.clone();
+            self.send_master(DriverToMaster::PreferHosts { app, wishes });
+        }
+    }
+
+    /// When to look at the wishes again, if a Master may hear of them.
+    pub(super) fn hints_due(&self) -> Option<Timestamp> {
+        self.registration.master()?;
+        self.hints.deadline(self.hint_changes())
+    }
+
+    /// Rises whenever the wishes may have changed.
+    fn hint_changes(&self) -> u64 {
+        self.tasks.waiting().changes() + self.record.changes()
+    }
+
+    fn wishes(&self) -> HostWishes {
+        let mut counts = BTreeMap::<&str, u64>::new();
+        for (host, count) in self.tasks.waiting().hosts() {
+            *counts.entry(host).or_default() += count as u64;
+        }
+        let mut most: Vec<(&str, u64)> = counts.into_iter().collect();
+        most.sort_by_key(|(host, count)| (std::cmp::Reverse(*count), *host));
+        most.truncate(MOST_PREFERRED);
+        let topology = &self.config.topology;
+        let racks: BTreeSet<&str> = most.iter().filter_map(|(host, _)| topology.rack(host)).collect();
+        let rows = topology.iter().filter(|(_, rack)| racks.contains(rack)).take(MOST_ROWS);
+        HostWishes {
+            preferred: most.into_iter().map(|(host, count)| (host.to_owned(), count)).collect(),
+            racks: rows.map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect(),
+            avoided: self.record.hosts().map(str::to_owned).collect(),
+        }
+    }
+}
+
+/// Whether other hosts are preferred or avoided, or one of them by twice as many tasks, or half.
+fn differs(sent: &HostWishes, wishes: &HostWishes) -> bool {
+    let rough = |wishes: &HostWishes| -> Vec<(String, u32)> {
+        wishes
+            .preferred
+            .iter()
+            .map(|(host, count)| (host.clone(), count.checked_ilog2().unwrap_or(0)))
+            .collect()
+    };
+    sent.avoided != wishes.avoided || rough(sent) != rough(wishes)
+}

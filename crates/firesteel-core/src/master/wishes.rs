@@ -1,0 +1,47 @@
+//! Where an application would like its executors, as its Master knows it.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::locality::{Locality, Located, Topology};
+
+use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
+
+/// An application's wishes. No more is kept than a sound driver sends.
+#[derive(Debug, Default)]
+pub(super) struct Wishes {
+    topology: Topology,
+    preferred: BTreeMap<String, u64>,
+    located: Located<()>,
+    avoided: BTreeSet<String>,
+}
+
+impl Wishes {
+    pub(super) fn new(wishes: HostWishes) -> Self {
+        let topology: Topology = wishes.racks.into_iter().take(MOST_ROWS).collect();
+        let preferred: BTreeMap<_, _> = wishes.preferred.into_iter().take(MOST_PREFERRED).collect();
+        let mut located = Located::default();
+        for host in preferred.keys() {
+            located.insert((), &topology.sites([host.as_str()]));
+        }
+        let avoided = wishes.avoided.into_iter().take(MOST_PREFERRED).collect();
+        Self { topology, preferred, located, avoided }
+    }
+
+    /// Whether all Workers are alike.
+    pub(super) fn is_empty(&self) -> bool {
+        self.preferred.is_empty() && self.avoided.is_empty()
+    }
+
+    /// Whether no executor is to be launched there.
+    pub(super) fn avoids(&self, host: &str) -> bool {
+        self.avoided.contains(host)
+    }
+
+    /// Where a Worker on that host stands among all: those on preferred hosts first, the most wanted of them first
+    /// of all, then those in their racks, then the rest.
+    pub(super) fn rank(&self, host: &str) -> (Locality, Reverse<u64>) {
+        let wanted = self.preferred.get(host).copied().unwrap_or(0);
+        (self.located.nearest(&self.topology.sites([host])), Reverse(wanted))
+    }
+}
