@@ -535,7 +535,7 @@ fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_
     let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
     // Without wishes, Workers of as many cores are taken from the highest id down.
     let expected = [launch(0, 4, 4), launch(1, 2, 4), launch(2, 1, 4), launch(3, 3, 4)].concat();
-    assert_eq!(effects[..8], expected);
+    assert_eq!(effects[1..], expected);
     let none = DriverToMaster::PreferHosts { app: app(), wishes: HostWishes::default() };
     assert_eq!(bench.driver_says(none), launch(4, 5, 4));
 }
