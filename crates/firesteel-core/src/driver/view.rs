@@ -3,7 +3,7 @@
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use super::Driver;
-use super::executors::{Executor, Fate, State};
+use super::executors::{Executor, Fate, State, Trust};
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ProfileId, TaskId, WorkerId};
 
@@ -58,6 +58,8 @@ pub struct ExecutorView {
 pub enum ExecutorViewState {
     /// Assigned by the Master and not yet heard from.
     Announced,
+    /// It gets no tasks for a while, because what fails there succeeds elsewhere.
+    Excluded,
     /// It takes tasks.
     Offering,
     /// It is to end, or ends by itself, and takes no more tasks.
@@ -88,11 +90,12 @@ impl Driver {
 }
 
 fn view_of(id: ExecutorId, executor: &Executor) -> ExecutorView {
-    let state = match (executor.state, executor.fate) {
-        (State::Silent(_), _) => ExecutorViewState::Silent,
-        (State::Leaving(_), _) | (_, Fate::Killed) => ExecutorViewState::Leaving,
-        (State::Announced, Fate::Wanted) => ExecutorViewState::Announced,
-        (State::Offering(_), Fate::Wanted) => ExecutorViewState::Offering,
+    let state = match (executor.state, executor.fate, executor.trust) {
+        (State::Silent(_), _, _) => ExecutorViewState::Silent,
+        (State::Leaving(_), _, _) | (_, Fate::Killed, _) => ExecutorViewState::Leaving,
+        (State::Announced | State::Offering(_), Fate::Wanted, Trust::Excluded) => ExecutorViewState::Excluded,
+        (State::Announced, Fate::Wanted, Trust::Trusted) => ExecutorViewState::Announced,
+        (State::Offering(_), Fate::Wanted, Trust::Trusted) => ExecutorViewState::Offering,
     };
     ExecutorView {
         id,

@@ -5,9 +5,9 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
-    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes, LossReason,
-    MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256, Stream, TaskDirectory, TaskEnd,
-    TaskState, WorkerDescription, WorkerToMaster,
+    ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes,
+    LossReason, MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256, Stream,
+    TaskDirectory, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};

@@ -74,8 +74,12 @@ impl World {
             driver::Event::CancelTask { task } if body.tasks.goes_on(task.0) => {
                 let view = body.machine.view();
                 let untold = view.executors.iter().find(|executor| {
-                    matches!(executor.state, ExecutorViewState::Offering | ExecutorViewState::Leaving)
-                        && executor.running.contains(task)
+                    matches!(
+                        executor.state,
+                        ExecutorViewState::Offering
+                            | ExecutorViewState::Excluded
+                            | ExecutorViewState::Leaving
+                    ) && executor.running.contains(task)
                 });
                 untold.map(|executor| {
                     format!("task {task} was given up, and executor {} is not told", executor.id)

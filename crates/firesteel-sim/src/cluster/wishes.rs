@@ -112,7 +112,7 @@ impl Waiting {
         };
         let in_reach = view.executors.iter().filter(|executor| match executor.state {
             ExecutorViewState::Announced | ExecutorViewState::Offering => true,
-            ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
+            ExecutorViewState::Excluded | ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
         });
         let best = in_reach.map(|executor| level(&executor.host)).min().unwrap_or(Locality::Any);
         let (taken, [node, rack]) = (level(&place.host), plan.waits);
