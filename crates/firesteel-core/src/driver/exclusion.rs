@@ -309,11 +309,11 @@ mod tests {
                 succeed(&mut record, task, &[executor], 2);
             }
             let culprit = self::executor(executor);
-            assert_eq!(record.due(), [culprit.clone()]);
+            assert_eq!(record.due(), std::slice::from_ref(&culprit));
             record.exclude(&culprit, now());
         }
         let host = Culprit::HostOfExcluded { host: "h0".to_owned(), executors: 2 };
-        assert_eq!(record.due(), [host.clone()]);
+        assert_eq!(record.due(), std::slice::from_ref(&host));
         record.exclude(&host, now());
         assert!(record.is_excluded(ExecutorId(9), "h0"));
         assert_eq!(record.due(), []);
