@@ -76,7 +76,9 @@ impl World {
                 own.retain(|executor| !body.headcount.dismissed.contains(executor));
                 self.none_is_busy(app, &own)
             }
-            DriverToMaster::UnregisterApplication { .. } | DriverToMaster::RequestShortfall { .. } => Ok(()),
+            DriverToMaster::UnregisterApplication { .. }
+            | DriverToMaster::PreferHosts { .. }
+            | DriverToMaster::RequestShortfall { .. } => Ok(()),
         };
         self.hold(result);
     }
