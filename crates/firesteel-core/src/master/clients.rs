@@ -86,7 +86,7 @@ impl Master {
     }
 
     fn standing(&self, app: &Application) -> Standing {
-        let free: Vec<Offer<'_>> = self.workers.offers().collect();
+        let free: Vec<Offer<'_>> = self.offers(app).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
         let profiles = app.profiles.iter().map(|(id, profile)| {
             let stand = ProfileStand { app, profile, free: &free, whole: &whole };
