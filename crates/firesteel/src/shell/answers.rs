@@ -81,6 +81,7 @@ pub(super) fn executors(view: &View) -> String {
         let state = match executor.state {
             ExecutorViewState::Announced => "assigned",
             ExecutorViewState::Offering => "ready",
+            ExecutorViewState::Excluded => "excluded",
             ExecutorViewState::Leaving => "leaving",
             ExecutorViewState::Silent => "silent",
         };
