@@ -25,7 +25,7 @@ pub(super) struct Executors {
     changed: BTreeSet<Name>,
     /// Executors that take tasks: how many have how many cores in all.
     sizes: BTreeMap<Cores, usize>,
-    /// Executors that take tasks, by profile: how many, and the cores of the last that came.
+    /// Executors that take tasks, or would if they were trusted, by profile: how many, and the cores of the last that came.
     profiles: BTreeMap<ProfileId, Offering>,
     /// Executors that came, went, or were given or done with a task since that was last asked.
     touched: BTreeSet<ExecutorId>,
@@ -121,9 +121,9 @@ impl Executor {
         Self { profile, worker, host, sites, cores, state, fate, trust: Trust::Trusted, free: cores, running }
     }
 
-    /// Whether it could take tasks and has none.
+    /// Whether it takes tasks, or would if it were trusted, and has none.
     pub(super) fn is_idle(&self) -> bool {
-        self.is_offering() && self.running.is_empty()
+        self.could_offer() && self.running.is_empty()
     }
 
     fn is_offering(&self) -> bool {
@@ -223,7 +223,7 @@ impl Executors {
         Some(profile)
     }
 
-    /// How many executors of a profile take tasks.
+    /// How many executors of a profile take tasks, or would if they were trusted.
     pub(super) fn offering(&self, profile: ProfileId) -> u64 {
         self.profiles.get(&profile).map_or(0, |offering| offering.count)
     }
@@ -243,12 +243,13 @@ impl Executors {
         if self.rows.get(&id).is_none_or(|row| row.trust == trust) {
             return;
         }
-        self.stop_offering(id);
+        self.withdraw(id);
         self.leave_reach(id);
         if let Some(row) = self.rows.get_mut(&id) {
             row.trust = trust;
         }
-        self.start_offering(id);
+        self.touched.insert(id);
+        self.put_up(id);
         self.enter_reach(id);
     }
 
@@ -407,26 +408,37 @@ impl Executors {
         self.changed.extend(hosts.chain(racks.map(|rack| Name::Rack(rack.to_owned()))));
     }
 
+    /// An executor begins to take tasks, or would if it were trusted.
     fn start_offering(&mut self, id: ExecutorId) {
+        if let Some(row) = self.rows.get(&id).filter(|row| row.could_offer()) {
+            self.touched.insert(id);
+            let (cores, offering) = (row.cores, self.profiles.entry(row.profile).or_default());
+            *offering = Offering { count: offering.count + 1, last_cores: cores };
+        }
+        self.put_up(id);
+    }
+
+    fn stop_offering(&mut self, id: ExecutorId) {
+        if let Some(row) = self.rows.get(&id).filter(|row| row.could_offer()) {
+            self.touched.insert(id);
+            if let Some(offering) = self.profiles.get_mut(&row.profile) {
+                offering.count -= 1;
+            }
+        }
+        self.withdraw(id);
+    }
+
+    /// Enters an executor that takes tasks into the indexes of those.
+    fn put_up(&mut self, id: ExecutorId) {
         let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) else { return };
-        let (profile, cores, free) = (row.profile, row.cores, row.free);
-        self.touched.insert(id);
-        let offering = self.profiles.entry(profile).or_default();
-        *offering = Offering { count: offering.count + 1, last_cores: cores };
+        let (cores, free) = (row.cores, row.free);
         *self.sizes.entry(cores).or_default() += 1;
         self.index_free(id, Cores::ZERO, free);
     }
 
-    fn stop_offering(&mut self, id: ExecutorId) {
-        let Some(row) = self.rows.get(&id) else { return };
-        if !row.is_offering() {
-            return;
-        }
-        let (cores, free, profile) = (row.cores, row.free, row.profile);
-        self.touched.insert(id);
-        if let Some(offering) = self.profiles.get_mut(&profile) {
-            offering.count -= 1;
-        }
+    fn withdraw(&mut self, id: ExecutorId) {
+        let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) else { return };
+        let (cores, free) = (row.cores, row.free);
         self.index_free(id, free, Cores::ZERO);
         if let Some(count) = self.sizes.get_mut(&cores) {
             *count -= 1;
@@ -484,12 +496,14 @@ impl Executors {
                 expected.silent.insert((until, id));
             }
             if row.is_offering() {
-                expected.profiles.entry(row.profile).or_default().count += 1;
                 *expected.sizes.entry(row.cores).or_default() += 1;
                 expected.index_free(id, Cores::ZERO, row.free);
                 if row.free > Cores::ZERO {
                     expected.places.insert(id, &row.sites);
                 }
+            }
+            if row.could_offer() {
+                expected.profiles.entry(row.profile).or_default().count += 1;
             }
             if row.is_in_reach() {
                 expected.reach.insert(id, &row.sites);
