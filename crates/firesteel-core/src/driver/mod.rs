@@ -394,6 +394,11 @@ impl Driver {
         self.hint(now);
         self.note_too_large();
         self.scale(now);
+        if self.record.any_excluded() {
+            // Of those that remain, all may be excluded.
+            self.judge(now);
+            self.offer(now);
+        }
         if self.registration.master().is_none() {
             self.answer_open(&Answer::NoMaster);
         }
