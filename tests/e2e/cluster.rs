@@ -117,6 +117,11 @@ impl Daemon {
         self.stderr.so_far()
     }
 
+    /// Whether it has written anything to standard output.
+    pub(crate) fn has_written(&self) -> bool {
+        !self.stdout.so_far().is_empty()
+    }
+
     /// What it has written to standard output, once it has ended.
     pub(crate) fn output(&self) -> String {
         self.stdout.whole()

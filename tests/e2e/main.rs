@@ -4,6 +4,7 @@
 //! for something that happens, with a deadline after which the test fails and shows the logs.
 
 mod classic;
+mod cleaning;
 mod cli;
 mod client;
 mod cluster;
@@ -17,6 +18,7 @@ mod hosts;
 mod launch;
 mod local_cluster;
 mod locality;
+mod logs;
 mod man;
 mod map;
 mod plan;

@@ -21,15 +21,15 @@ use crate::cluster::{Daemon, firesteel, run, wait_for};
 use crate::driver::{Driver, script};
 
 /// A Master and a Worker with 4 cores, and where the Worker works.
-struct Pair {
+pub(crate) struct Pair {
     // Dropped in this order.
-    worker: Daemon,
-    master: Daemon,
-    work: TempDir,
+    pub(crate) worker: Daemon,
+    pub(crate) master: Daemon,
+    pub(crate) work: TempDir,
 }
 
 impl Pair {
-    fn new(worker_arguments: &[&str]) -> Self {
+    pub(crate) fn new(worker_arguments: &[&str]) -> Self {
         let work = tempfile::tempdir().expect("a temporary directory");
         let master = Daemon::master(&[]);
         let arguments = [&["--cores", "4", "--memory", "4g"], worker_arguments].concat();
@@ -37,22 +37,24 @@ impl Pair {
         Self { worker, master, work }
     }
 
-    fn register(&self, shell_script: &str, executors: u64) -> Driver {
+    pub(crate) fn register(&self, shell_script: &str, executors: u64) -> Driver {
         Driver::register(self.master.address(), script(shell_script, executors))
     }
 
     /// A file of an executor.
-    fn file(&self, driver: &Driver, executor: u32, name: &str) -> PathBuf {
+    pub(crate) fn file(&self, driver: &Driver, executor: u32, name: &str) -> PathBuf {
         self.work.path().join(driver.app.as_str()).join(executor.to_string()).join(name)
     }
 
     /// What the Worker says of itself.
-    fn view(&self) -> WorkerViewOfItself {
+    pub(crate) fn view(&self) -> WorkerViewOfItself {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
         let address = parse_masters(self.worker.url()).expect("it is a URL").remove(0);
         let answer = call(&address, Role::Worker, "a test", &ClientToWorker::RequestWorkerState);
-        let WorkerToClient::WorkerStateResponse(view) = runtime.block_on(answer).expect("the Worker answers");
-        view
+        match runtime.block_on(answer).expect("the Worker answers") {
+            WorkerToClient::WorkerStateResponse(view) => view,
+            other => panic!("{other:?}"),
+        }
     }
 
     fn reaper(&self) -> Option<u32> {

@@ -310,6 +310,7 @@ fn clients(record: &mut Record) {
     let order = ClientToMaster::KillApplication { app: "app-1".to_owned(), by: "ann@host".to_owned() };
     record.add("client-to-master", &order);
     record.add("client-to-worker", &ClientToWorker::RequestWorkerState);
+    logs(record);
     let executor = ExecutorView {
         id: ExecutorId(3),
         worker: WorkerId::new("worker-1"),
@@ -377,6 +378,7 @@ fn clients(record: &mut Record) {
         cores: Cores(8),
         memory: MiB(1024),
         executors: vec![running],
+        ended: vec![ExecutorReport { executor: key(), state: ExecutorState::Killed(None) }],
     };
     record.add("worker-to-client", &WorkerToClient::WorkerStateResponse(view));
 }
@@ -447,6 +449,28 @@ fn answers(record: &mut Record, application: &ApplicationView) {
     }
 }
 
+fn logs(record: &mut Record) {
+    let (executor, start) = (key(), 1_048_576);
+    for (stream, from) in [
+        (Stream::Stdout, LogStart::Offset(start)),
+        (Stream::Stderr, LogStart::LastBytes(4096)),
+        (Stream::Stderr, LogStart::LastLines(10)),
+    ] {
+        let request = LogRequest { executor: executor.clone(), stream, from };
+        record.add("client-to-worker", &ClientToWorker::RequestLog(request));
+    }
+    let piece = LogPiece { start, bytes: Bytes::from_static(b"a line\n"), length: start + 7, is_over: true };
+    record.add("worker-to-client", &WorkerToClient::LogResponse(piece));
+    for refusal in [
+        RefusedLog::UnsoundId,
+        RefusedLog::OneAtATime,
+        RefusedLog::NoLog { directory: "/srv/app-1/3".to_owned() },
+        RefusedLog::Unreadable { error: "stdout: permission denied".to_owned() },
+    ] {
+        record.add("worker-to-client", &WorkerToClient::RequestLogFailed(refusal));
+    }
+}
+
 #[test]
 fn the_bytes_of_every_message_are_as_recorded() {
     let lines = record().lines;
@@ -480,6 +504,7 @@ fn damaged_frames_never_panic() {
         let _ = wire::decode::<WorkerToDriver>(&body);
         let _ = wire::decode::<DriverToWorker>(&body);
         let _ = wire::decode::<MasterToClient>(&body);
+        let _ = wire::decode::<ClientToWorker>(&body);
         let _ = wire::decode::<WorkerToClient>(&body);
         Ok(())
     });

@@ -25,6 +25,9 @@ pub const MAX_FRAME: usize = 16 << 20;
 /// The largest piece of a task's output, and the unit in which output is read.
 pub const MAX_OUTPUT: usize = 64 << 10;
 
+/// The largest piece of a log that a Worker answers with.
+pub const MAX_LOG_PIECE: usize = 1 << 20;
+
 /// The largest standard input of a task; it travels in one frame with the task.
 pub const MAX_STDIN: usize = 8 << 20;
 

@@ -5,7 +5,7 @@ use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
-const BUGS: [(Sabotage, u64, &str); 44] = [
+const BUGS: [(Sabotage, u64, &str); 47] = [
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
@@ -27,6 +27,9 @@ const BUGS: [(Sabotage, u64, &str); 44] = [
     (Sabotage::TrustFetch, 200, "is started before its files are there"),
     (Sabotage::FetchTwice, 10, "are fetched twice by one Worker"),
     (Sabotage::KeepFiles, 20, "still keeps the files of"),
+    (Sabotage::EndLog, 1_000, "is said to be over while executor"),
+    (Sabotage::KeepNothing, 20, "is not kept though an executor of it lives"),
+    (Sabotage::RemoveTheLiving, 5, "is removed though an executor of it lives"),
     (Sabotage::ForgetUnregister, 40, "an application lost its driver"),
     (Sabotage::DoubleLaunchTask, 3, "is launched twice"),
     (Sabotage::DropOutputCredit, 5, "is not over an hour after the last fault"),

@@ -3,7 +3,7 @@
 use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationAnswer, ExecutorState, KillAnswer};
+use super::{ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, RefusedLog};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
@@ -45,6 +45,8 @@ pub enum MasterToClient {
 pub enum ClientToWorker {
     /// Everything that a status page shows.
     RequestWorkerState,
+    /// A piece of an executor's log.
+    RequestLog(LogRequest),
 }
 
 /// What a Worker answers a status client.
@@ -52,6 +54,10 @@ pub enum ClientToWorker {
 pub enum WorkerToClient {
     /// The state when the request was handled.
     WorkerStateResponse(WorkerViewOfItself),
+    /// A piece of a log.
+    LogResponse(LogPiece),
+    /// There is no such piece.
+    RequestLogFailed(RefusedLog),
 }
 
 /// A Master's tables.
@@ -215,6 +221,8 @@ pub struct WorkerViewOfItself {
     pub memory: MiB,
     /// Executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
+    /// The latest that ended, as many as it remembers, the last of them last.
+    pub ended: Vec<ExecutorReport>,
 }
 
 /// An executor, as its Worker sees it.

@@ -9,6 +9,7 @@ mod driver_executor;
 mod driver_master;
 mod executor;
 mod files;
+mod logs;
 mod worker_master;
 
 pub use application::{
@@ -31,6 +32,7 @@ pub use files::{
     ApplicationFiles, ArchiveFormat, DriverToWorker, FileDescription, FileKind, MAX_CHUNK, MOST_FILES,
     Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
 };
+pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
 pub use worker_master::{
     ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, RefusedRegistration, WorkerDescription,
     WorkerToMaster,

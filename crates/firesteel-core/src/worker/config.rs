@@ -17,6 +17,21 @@ pub struct Config {
     pub max_registration_retries: u32,
     /// How long an executor may take to end when asked, before it is killed. Spark's is 10 s.
     pub kill_grace: Duration,
+    /// `spark.worker.cleanup.*`: when directories of ended applications are removed; `None`: never.
+    pub cleanup: Option<Cleanup>,
+    /// `spark.worker.ui.retainedExecutors`: how many ended executors are remembered, at least one. Spark's default
+    /// is 1000.
+    pub retained_executors: usize,
     /// Seeds the generator of the jitter.
     pub seed: u64,
+}
+
+/// When directories of applications that have ended are removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cleanup {
+    /// `spark.worker.cleanup.interval`: how often they are looked for. Spark's default is half an hour.
+    pub interval: Duration,
+    /// `spark.worker.cleanup.appDataTtl`: for how long after the last writing they are kept. Spark's default is
+    /// seven days.
+    pub keep: Duration,
 }

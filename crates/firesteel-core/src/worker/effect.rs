@@ -1,12 +1,15 @@
 //! What a Worker has its shell do.
 
+use std::collections::BTreeSet;
+
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::Note;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, FetchId, PeerId, ProfileId};
-use crate::messages::{ApplicationFiles, TaskDirectory, WorkerToClient, WorkerToMaster};
+use crate::messages::{ApplicationFiles, LogRequest, TaskDirectory, WorkerToClient, WorkerToMaster};
 use crate::process::{Command, Signal};
+use crate::time::Timestamp;
 
 /// What a Worker has its shell do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +55,31 @@ pub enum Effect {
         /// How hard.
         signal: Signal,
     },
-    /// An application ended and none of its executors is left here.
+    /// An application ended and none of its executors is left here. Their directories stay, for people to read:
+    /// see [`Effect::RemoveDirectory`].
     CleanApplication {
         /// Which.
         app: AppId,
+    },
+    /// Look for directories of applications that are not written any more: `StaleFound` comes back.
+    FindStale {
+        /// Applications that live here: no need to look.
+        keep: BTreeSet<AppId>,
+        /// A directory is stale if nothing in it was written since.
+        unwritten_since: Timestamp,
+    },
+    /// Remove an application's directory with all that is in it. An executor of the application that is started
+    /// later has a new one.
+    RemoveDirectory {
+        /// Whose.
+        app: AppId,
+    },
+    /// Read a piece of an executor's log: `LogRead` comes back.
+    ReadLog {
+        /// Who wants it.
+        peer: PeerId,
+        /// What. The application's id is sound.
+        request: LogRequest,
     },
     /// End the daemon.
     Exit(Exit),

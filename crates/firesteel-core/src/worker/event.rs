@@ -1,5 +1,7 @@
 //! What happens to a Worker.
 
+use bytes::Bytes;
+
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
 use crate::messages::{ClientToWorker, MasterToWorker};
@@ -73,10 +75,46 @@ pub enum Event {
         /// How.
         status: ExitStatus,
     },
+    /// Directories of applications were looked for.
+    StaleFound {
+        /// Those that are stale.
+        apps: Vec<AppId>,
+    },
+    /// A piece of a log that was asked for was read, or was not.
+    LogRead {
+        /// Who wanted it.
+        peer: PeerId,
+        /// What came of it.
+        outcome: LogRead,
+    },
     /// The daemon is asked to end (SIGTERM, ctrl-c). Asked again, it ends at once.
     Shutdown,
     /// The time of the next deadline has come.
     Deadline,
+}
+
+/// What came of reading a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LogRead {
+    /// A piece of it.
+    Piece {
+        /// Where it begins, in bytes since the log's first.
+        start: u64,
+        /// At most [`crate::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
+        bytes: Bytes,
+        /// Where the log ended when it was read.
+        length: u64,
+    },
+    /// There is no such directory or no such file in it.
+    Missing {
+        /// The executor's directory.
+        directory: String,
+    },
+    /// It cannot be read.
+    Failed {
+        /// The operating system's words, with the path.
+        error: String,
+    },
 }
 
 /// A message to the Worker. Which kind a connection may send was settled by its hello.

@@ -19,8 +19,6 @@ use crate::time::Timestamp;
 /// Ends that are kept for a Master to confirm. Past it the first of them is forgotten; the Master finds that the
 /// executor is not listed when the Worker registers the next time, and takes it for lost.
 const MOST_UNCONFIRMED: usize = 10_000;
-/// Ended executors that are remembered, so that a late second order to launch one does nothing.
-const MOST_ENDED: usize = 1_000;
 
 /// The tables of executors.
 #[derive(Debug, Default)]
@@ -92,19 +90,21 @@ impl Stage {
     }
 }
 
-/// The latest executors that ended, at most [`MOST_ENDED`].
+/// The latest executors that ended, for status pages, and so that a late second order to launch one does nothing.
 #[derive(Debug, Default)]
 struct Ended {
-    known: BTreeSet<ExecutorKey>,
+    known: BTreeMap<ExecutorKey, ExecutorState>,
     oldest_first: VecDeque<ExecutorKey>,
+    /// How many are remembered.
+    most: usize,
 }
 
 impl Ended {
-    fn remember(&mut self, executor: ExecutorKey) {
-        if self.known.insert(executor.clone()) {
+    fn remember(&mut self, executor: ExecutorKey, state: ExecutorState) {
+        if self.known.insert(executor.clone(), state).is_none() {
             self.oldest_first.push_back(executor);
         }
-        if self.oldest_first.len() > MOST_ENDED
+        if self.oldest_first.len() > self.most
             && let Some(oldest) = self.oldest_first.pop_front()
         {
             self.known.remove(&oldest);
@@ -113,9 +113,33 @@ impl Ended {
 }
 
 impl Executors {
+    /// No executors yet. At least one that ended is always remembered.
+    pub(super) fn remembering(retained: usize) -> Self {
+        Self { ended: Ended { most: retained.max(1), ..Ended::default() }, ..Self::default() }
+    }
+
+    /// The latest that ended, the last of them last.
+    pub(super) fn ended(&self) -> Vec<ExecutorReport> {
+        let report = |executor: &ExecutorKey| {
+            let state = self.ended.known.get(executor)?.clone();
+            Some(ExecutorReport { executor: executor.clone(), state })
+        };
+        self.ended.oldest_first.iter().filter_map(report).collect()
+    }
+
+    /// Applications with an executor here that has not ended.
+    pub(super) fn apps(&self) -> impl Iterator<Item = &AppId> {
+        self.live.keys().map(|executor| &executor.app)
+    }
+
     /// How many have not ended.
     pub(super) fn live(&self) -> usize {
         self.live.len()
+    }
+
+    /// Whether an executor has not ended.
+    pub(super) fn lives(&self, executor: &ExecutorKey) -> bool {
+        self.live.contains_key(executor)
     }
 
     pub(super) fn cores_used(&self) -> Cores {
@@ -171,7 +195,7 @@ impl Executors {
             ensure!("worker", is_sound(executor.app.as_str()), "{executor:?} cannot be a directory");
             ensure!(
                 "worker",
-                !self.unconfirmed.contains_key(executor) && !self.ended.known.contains(executor),
+                !self.unconfirmed.contains_key(executor) && !self.ended.known.contains_key(executor),
                 "{executor} lives and has ended"
             );
             ensure!(
@@ -188,7 +212,7 @@ impl Executors {
         }
         ensure!(
             "worker",
-            self.unconfirmed.len() <= MOST_UNCONFIRMED && self.ended.known.len() <= MOST_ENDED,
+            self.unconfirmed.len() <= MOST_UNCONFIRMED && self.ended.known.len() <= self.ended.most,
             "{} unconfirmed and {} remembered ends",
             self.unconfirmed.len(),
             self.ended.known.len()
@@ -223,7 +247,7 @@ impl Executors {
 impl Worker {
     pub(super) fn on_launch_executor(&mut self, mut launch: ExecutorLaunch, effects: &mut Vec<Effect>) {
         let executor = launch.executor.clone();
-        if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains(&executor) {
+        if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains_key(&executor) {
             effects.push(Effect::Note(Note::LaunchRepeated { executor }));
             return;
         }
@@ -398,7 +422,7 @@ impl Worker {
     fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState, effects: &mut Vec<Effect>) {
         effects.push(Effect::Note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() }));
         self.tell_master(executor.clone(), state.clone(), effects);
-        self.executors.ended.remember(executor.clone());
+        self.executors.ended.remember(executor.clone(), state.clone());
         self.executors.unconfirmed.insert(executor.clone(), state);
         if self.executors.unconfirmed.len() > MOST_UNCONFIRMED
             && let Some((executor, _)) = self.executors.unconfirmed.pop_first()

@@ -80,6 +80,11 @@ impl Files {
         None
     }
 
+    /// Applications whose files are kept here, or fetched.
+    pub(super) fn apps(&self) -> impl Iterator<Item = &AppId> {
+        self.apps.keys()
+    }
+
     /// An executor does not wait any more.
     pub(super) fn forgo(&mut self, executor: &ExecutorKey) {
         if let Some(Kept { stage: Stage::Fetching { waiting, .. }, .. }) = self.apps.get_mut(&executor.app) {

@@ -4,8 +4,10 @@ use firesteel_placement::{Cores, MiB};
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 
+use super::cleaning::Cleaning;
 use super::executors::Executors;
 use super::files::Files;
+use super::logs::Logs;
 use super::registration::Registration;
 use super::shutdown::Life;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
@@ -23,6 +25,8 @@ pub struct Worker {
     pub(super) registration: Registration,
     pub(super) executors: Executors,
     pub(super) files: Files,
+    pub(super) cleaning: Cleaning,
+    pub(super) logs: Logs,
     pub(super) life: Life,
 }
 
@@ -37,6 +41,8 @@ pub enum Reason {
     RegistrationTimeout,
     /// An executor had its time to end by itself.
     KillGrace(ExecutorKey),
+    /// Directories of ended applications are to be looked for.
+    Cleaning,
     /// All executors had their time to be dead, and the daemon ends without the rest.
     ShutdownTimeout,
 }
@@ -48,8 +54,10 @@ impl Worker {
         Self {
             chance: ChaCha8Rng::seed_from_u64(config.seed),
             registration: Registration::default(),
-            executors: Executors::default(),
             files: Files::default(),
+            executors: Executors::remembering(config.retained_executors),
+            cleaning: Cleaning::default(),
+            logs: Logs::default(),
             life: Life::Serving,
             config,
         }
@@ -64,6 +72,7 @@ impl Worker {
             cores: self.config.description.cores,
             memory: self.config.description.memory,
             executors: self.executors.view(),
+            ended: self.executors.ended(),
         }
     }
 
@@ -83,6 +92,7 @@ impl Worker {
         self.send_due_heartbeat(now, effects);
         self.turn_due_round(now, effects);
         self.kill_overdue(now, effects);
+        self.clean_if_due(now, effects);
         self.give_up_if_overdue(now, effects);
     }
 
@@ -120,12 +130,13 @@ impl Worker {
         }
     }
 
-    fn on_client_message(&self, peer: PeerId, message: &ClientToWorker, effects: &mut Vec<Effect>) {
+    fn on_client_message(&mut self, peer: PeerId, message: ClientToWorker, effects: &mut Vec<Effect>) {
         match message {
             ClientToWorker::RequestWorkerState => effects.push(Effect::Send {
                 peer,
                 message: Outbound::Client(WorkerToClient::WorkerStateResponse(self.view())),
             }),
+            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request, effects),
         }
     }
 }
@@ -141,7 +152,10 @@ impl Machine for Worker {
             return effects;
         }
         match event {
-            Event::Start => self.start_round(now, &mut effects),
+            Event::Start => {
+                self.start_round(now, &mut effects);
+                self.plan_cleaning(now);
+            }
             Event::Connected { peer, master } => self.on_connected(peer, master, &mut effects),
             Event::ConnectFailed { master, error } => {
                 self.on_connect_failed(now, master, error, &mut effects);
@@ -150,9 +164,12 @@ impl Machine for Worker {
                 self.on_master_message(now, peer, message, &mut effects);
             }
             Event::Received { peer, message: Inbound::Client(message) } => {
-                self.on_client_message(peer, &message, &mut effects);
+                self.on_client_message(peer, message, &mut effects);
             }
-            Event::Disconnected { peer } => self.on_disconnected(now, peer, &mut effects),
+            Event::Disconnected { peer } => {
+                self.logs.forget(peer);
+                self.on_disconnected(now, peer, &mut effects);
+            }
             Event::FilesFetched { app, fetch } => self.on_files_fetched(app, fetch, &mut effects),
             Event::FilesFailed { app, fetch, error } => {
                 self.on_files_failed(app, fetch, error, &mut effects);
@@ -166,6 +183,8 @@ impl Machine for Worker {
             Event::RunnerExited { executor, status } => {
                 self.on_runner_exited(executor, status, &mut effects);
             }
+            Event::StaleFound { apps } => self.on_stale_found(now, apps, &mut effects),
+            Event::LogRead { peer, outcome } => self.on_log_read(peer, outcome, &mut effects),
             Event::Shutdown => self.on_shutdown(now, &mut effects),
             Event::Deadline => self.on_deadline(now, &mut effects),
         }
@@ -179,7 +198,8 @@ impl Machine for Worker {
             Life::Serving => None,
             Life::Ending { give_up } | Life::Killing { give_up } => Some((give_up, Reason::ShutdownTimeout)),
         };
-        [self.registration.next_deadline(), self.executors.next_deadline(), give_up]
+        let cleaning = self.cleaning.next_deadline();
+        [self.registration.next_deadline(), self.executors.next_deadline(), cleaning, give_up]
             .into_iter()
             .flatten()
             .min()

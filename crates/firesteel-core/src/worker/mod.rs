@@ -7,11 +7,13 @@
 //! A Worker does not hold what it is told to launch against its own free cores and memory: the Master counts,
 //! and two counts would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
 
+mod cleaning;
 mod config;
 mod effect;
 mod event;
 mod executors;
 mod files;
+mod logs;
 mod machine;
 mod note;
 mod registration;
@@ -19,8 +21,8 @@ mod shutdown;
 #[cfg(test)]
 mod tests;
 
-pub use config::Config;
+pub use config::{Cleanup, Config};
 pub use effect::{Effect, ExecutorPlan, Exit, Outbound};
-pub use event::{Event, Inbound};
+pub use event::{Event, Inbound, LogRead};
 pub use machine::{Reason, Worker};
 pub use note::Note;

@@ -140,6 +140,13 @@ pub enum Note {
         /// Whose.
         executor: ExecutorKey,
     },
+    /// Directories of applications that ended are removed.
+    DirectoriesRemoved {
+        /// How many.
+        directories: usize,
+        /// Nothing in them was written for so long.
+        unwritten_for: Duration,
+    },
     /// The daemon ends, its executors first.
     ShuttingDown {
         /// How many live.
@@ -183,6 +190,7 @@ impl Note {
             | Self::FilesFetched { .. }
             | Self::FilesFailed { .. }
             | Self::StrayFetch { .. }
+            | Self::DirectoriesRemoved { .. }
             | Self::ShuttingDown { .. }
             | Self::ShutdownForced { .. }
             | Self::LeftBehind { .. } => None,
@@ -223,6 +231,7 @@ impl Note {
             | Self::ExecutorStarted { .. }
             | Self::KillAsked { .. }
             | Self::KillUnknown { .. }
+            | Self::DirectoriesRemoved { .. }
             | Self::ShuttingDown { .. } => NoteLevel::Info,
         }
     }
@@ -276,6 +285,13 @@ impl fmt::Display for Note {
             Self::UnknownRunner { executor } => write!(f, "a runner without a row: executor {executor}"),
             Self::EndForgotten { executor } => {
                 write!(f, "too many unconfirmed ends: forgot that of executor {executor}")
+            }
+            Self::DirectoriesRemoved { directories, unwritten_for } => {
+                let seconds = unwritten_for.as_secs();
+                write!(
+                    f,
+                    "removing directories of ended applications, unwritten for {seconds} s: {directories}"
+                )
             }
             Self::ShuttingDown { executors } => write!(f, "shutting down; executors to end: {executors}"),
             Self::ShutdownForced { executors } => {

@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use firesteel_core::messages::{
     ApplicationEnd, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorState,
     ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
-    RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
+    RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, master, worker};
 
@@ -141,6 +141,7 @@ coverage! {
     "task" task_end: TaskEnd,
     "refused" refused_worker: RefusedRegistration,
     "refused" refused_executor: RefusedExecutor,
+    "refused" refused_log: RefusedLog,
     "exit" worker_exit: worker::Exit,
     "exit" executor_exit: executor::Exit,
     "fault" fault: Fault,
@@ -175,7 +176,12 @@ impl Coverage {
             Message::ClientToMaster(message) => self.sent_client_to_master.count(message),
             Message::MasterToClient(message) => self.sent_master_to_client.count(message),
             Message::ClientToWorker(message) => self.sent_client_to_worker.count(message),
-            Message::WorkerToClient(message) => self.sent_worker_to_client.count(message),
+            Message::WorkerToClient(message) => {
+                self.sent_worker_to_client.count(message);
+                if let WorkerToClient::RequestLogFailed(reason) = message {
+                    self.refused_log.count(reason);
+                }
+            }
             Message::ExecutorToDriver(message) => {
                 self.sent_executor_to_driver.count(message);
                 if let ExecutorToDriver::StatusUpdate { state, .. } = message {

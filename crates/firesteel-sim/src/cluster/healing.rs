@@ -1,8 +1,9 @@
 //! After the faults: everything must come right by itself, within a bounded time.
 
-use firesteel_core::driver::{self, Allocation, ExecutorViewState, Question, Replacement};
+use firesteel_core::driver::{Allocation, ExecutorViewState, Question, Replacement};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
 use firesteel_core::messages::WorkerToMaster;
+use firesteel_core::{driver, worker};
 use firesteel_placement::Cores;
 
 use super::happening::{Doom, Happening};
@@ -200,13 +201,15 @@ impl World {
         }
     }
 
-    /// What should not be to come any more once all is over: anything but heartbeats, alarms and audits.
+    /// What should not be to come any more once all is over: anything but heartbeats, alarms, audits and
+    /// the Workers' looks for old directories.
     fn left_over(&self, happening: &Happening) -> Option<String> {
         let is_for_the_living = match happening {
             Happening::Wake { .. } | Happening::Mend { .. } | Happening::Audit => false,
             Happening::Deliver {
                 message: Message::WorkerToMaster(WorkerToMaster::Heartbeat { .. }), ..
             } => false,
+            Happening::Tell { event: NodeEvent::Worker(worker::Event::StaleFound { .. }), .. } => false,
             Happening::ExecutorEnd { node, .. }
             | Happening::DoomCheck { node, .. }
             | Happening::ExecutorUp { node }

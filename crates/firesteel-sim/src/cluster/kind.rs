@@ -3,7 +3,7 @@
 use firesteel_core::messages::{
     ApplicationEnd, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorState,
     ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
-    RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
+    RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, master, worker};
 
@@ -50,8 +50,8 @@ kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded Exe
 kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication);
 kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
     KillApplicationResponse);
-kinds!("ClientToWorker", ClientToWorker: RequestWorkerState);
-kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse);
+kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
+kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);
 kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput);
 kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask KillTask
     OutputCredit StopExecutor);
@@ -61,15 +61,16 @@ kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost);
 kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed Refused);
 kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
 kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken Stopping);
+kinds!("RefusedLog", RefusedLog: UnsoundId OneAtATime NoLog Unreadable);
 kinds!("TaskState", TaskState: Running Ended);
 kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);
 
 kinds!("master event", master::Event: Received Disconnected Deadline);
 kinds!("master effect", master::Effect: Send Close Note);
 kinds!("worker event", worker::Event: Start Connected ConnectFailed Received Disconnected FilesFetched FilesFailed
-    RunnerStarted RunnerFailed RunnerExited Shutdown Deadline);
+    RunnerStarted RunnerFailed RunnerExited StaleFound LogRead Shutdown Deadline);
 kinds!("worker effect", worker::Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
-    CleanApplication Exit Note);
+    CleanApplication FindStale RemoveDirectory ReadLog Exit Note);
 kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
     AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask Cancel Deadline);

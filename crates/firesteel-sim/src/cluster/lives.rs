@@ -1,5 +1,6 @@
 //! How processes start and end: Masters, Workers, drivers, executors and tasks.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -73,9 +74,14 @@ impl World {
             masters: vec![master_address()],
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,
+            cleanup: Some(worker::Cleanup {
+                interval: Duration::from_millis(self.dice.between(1_000, 60_000)),
+                keep: Duration::from_secs(60),
+            }),
+            retained_executors: 1_000,
             seed: self.dice.number(),
         };
-        let body = WorkerBody { machine: Worker::new(config), id, plan };
+        let body = WorkerBody { machine: Worker::new(config), id, plan, readings: BTreeMap::new() };
         let node = self.add_node(Body::Worker(Box::new(body)));
         self.workers[plan] = Some(node);
         self.tell(node, NodeEvent::Worker(worker::Event::Start));

@@ -6,6 +6,7 @@
 //! what is really so (`truth`), and the Master against a second set of books (`ledger`). Then all
 //! faults stop and the cluster must come right by itself (`healing`).
 
+mod cleaning;
 mod coverage;
 mod dice;
 mod faults;
@@ -17,6 +18,7 @@ mod kind;
 mod ledger;
 mod links;
 mod lives;
+mod logs;
 mod message;
 mod network;
 mod node;

@@ -1,8 +1,10 @@
 //! One process of a simulated cluster, with the state machine that it runs.
 
+use std::collections::BTreeMap;
+
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
-use firesteel_core::ids::{AppId, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{self, Master};
 use firesteel_core::worker::{self, Worker};
 use firesteel_core::{Machine, Timestamp, Violation};
@@ -54,6 +56,8 @@ pub(crate) struct WorkerBody {
     pub(crate) id: WorkerId,
     /// The machine that it runs on: an index into the scenario's.
     pub(crate) plan: usize,
+    /// Logs that are being read for clients; the executor where it lived when the reading began.
+    pub(crate) readings: BTreeMap<PeerId, Option<ExecutorKey>>,
 }
 
 #[derive(Debug)]

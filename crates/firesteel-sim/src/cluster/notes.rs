@@ -9,7 +9,7 @@ kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerRef
     UnknownExecutor Ignored);
 kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch ExecutorStarted ExecutorEnded KillAsked KillUnknown
-    GraceOver UnknownRunner EndForgotten ShuttingDown ShutdownForced LeftBehind);
+    GraceOver UnknownRunner EndForgotten DirectoriesRemoved ShuttingDown ShutdownForced LeftBehind);
 kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
     ExecutorRefused ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused
     RequestRefused WorkerRemoved TaskFailed Excluded Readmitted TaskTooLarge NeverFits NoExecutor CreditExceeded

@@ -97,6 +97,9 @@ impl World {
                     let result = self.executors.report(message);
                     self.hold(result);
                 }
+                if let worker::Outbound::Client(message) = &message {
+                    self.answer_client(node, peer, message);
+                }
                 self.send(node, peer, message.into());
             }
             worker::Effect::Close { peer } => self.close(node, peer),
@@ -117,6 +120,9 @@ impl World {
                     self.violate(format!("application {app} is cleaned away while executor {key} lives"));
                 }
             }
+            worker::Effect::FindStale { keep, .. } => self.find_stale(node, &keep),
+            worker::Effect::RemoveDirectory { app } => self.remove_directory(node, &app),
+            worker::Effect::ReadLog { peer, request } => self.read_log(node, peer, &request),
             worker::Effect::Exit(exit) => {
                 self.coverage.worker_exit.count(&exit);
                 self.end_worker(node, Goes::Orderly);

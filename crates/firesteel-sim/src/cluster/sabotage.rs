@@ -7,7 +7,7 @@ use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorToDriver, MasterToDriver,
-    MasterToWorker, TaskState, WorkerToMaster,
+    MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, master, worker};
 
@@ -61,6 +61,12 @@ pub enum Sabotage {
     FetchTwice,
     /// The Worker keeps files for ever.
     KeepFiles,
+    /// The Worker says that a log is over.
+    EndLog,
+    /// The Worker looks for old directories among those of living applications.
+    KeepNothing,
+    /// The Worker removes the directory of the application that it starts an executor of.
+    RemoveTheLiving,
     /// The driver never unregisters its application.
     ForgetUnregister,
     /// The driver launches an attempt twice.
@@ -111,14 +117,14 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles ForgetUnregister DoubleLaunchTask
+    DropKilled RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient AskForMore AskForNone KillNeighbours DropKills
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 44] = [
+    pub const ALL: [Self; 47] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
@@ -140,6 +146,9 @@ impl Sabotage {
         Self::TrustFetch,
         Self::FetchTwice,
         Self::KeepFiles,
+        Self::EndLog,
+        Self::KeepNothing,
+        Self::RemoveTheLiving,
         Self::ForgetUnregister,
         Self::DoubleLaunchTask,
         Self::DropOutputCredit,
@@ -234,6 +243,7 @@ impl Saboteur {
             }
             NodeEffects::Worker(effects) => {
                 self.bend_worker(effects);
+                self.remove_the_living(effects);
                 tamper(effects, dice, |effect| self.of_worker(effect));
             }
             NodeEffects::Driver(effects) => {
@@ -290,8 +300,28 @@ impl Saboteur {
                         ..
                     },
                 ) => executors.retain(|report| !report.state.is_finished()),
+                (Sabotage::KeepNothing, worker::Effect::FindStale { keep, .. }) => keep.clear(),
+                (
+                    Sabotage::EndLog,
+                    worker::Effect::Send {
+                        message: worker::Outbound::Client(WorkerToClient::LogResponse(piece)),
+                        ..
+                    },
+                ) => piece.is_over = true,
                 _ => {}
             }
+        }
+    }
+
+    fn remove_the_living(&self, effects: &mut Vec<worker::Effect>) {
+        let started = |effect: &worker::Effect| match effect {
+            worker::Effect::StartExecutor(plan) => Some(plan.executor.app.clone()),
+            _ => None,
+        };
+        if self.sabotage == Sabotage::RemoveTheLiving
+            && let Some(app) = effects.iter().find_map(started)
+        {
+            effects.push(worker::Effect::RemoveDirectory { app });
         }
     }
 

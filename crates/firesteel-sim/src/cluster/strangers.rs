@@ -6,8 +6,8 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, Pro
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
     ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes,
-    LossReason, MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256, Stream,
-    TaskDirectory, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
+    LogRequest, LogStart, LossReason, MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256,
+    Stream, TaskDirectory, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -37,7 +37,7 @@ impl World {
                 None => return self.bury(node, Goes::Abruptly),
             },
             StrangerRole::Client => match self.listener(node) {
-                Some(Body::Worker(_)) => Message::ClientToWorker(ClientToWorker::RequestWorkerState),
+                Some(Body::Worker(_)) => Message::ClientToWorker(self.odd_request()),
                 _ => Message::ClientToMaster(self.odd_question()),
             },
         };
@@ -130,6 +130,21 @@ impl World {
                 files: None,
             }),
         }
+    }
+
+    fn odd_request(&mut self) -> ClientToWorker {
+        if self.dice.one_in(4) {
+            return ClientToWorker::RequestWorkerState;
+        }
+        ClientToWorker::RequestLog(LogRequest {
+            executor: self.odd_key(),
+            stream: Stream::Stdout,
+            from: *self.dice.pick(&[
+                LogStart::Offset(0),
+                LogStart::LastBytes(9),
+                LogStart::LastLines(u64::MAX),
+            ]),
+        })
     }
 
     /// Names an executor that its driver was told of and that has not come yet.
@@ -231,11 +246,7 @@ impl World {
     }
 
     fn odd_report(&mut self) -> ExecutorReport {
-        let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
-        let executor = match self.dice.index(keys.len() + 1) {
-            Some(index) if index < keys.len() => keys[index].clone(),
-            _ => ExecutorKey { app: self.odd_app(), executor: self.odd_executor() },
-        };
+        let executor = self.odd_key();
         let failure = StartFailure { step: StartStep::Directory, error: String::new() };
         let states = [
             ExecutorState::Launching,
@@ -246,6 +257,15 @@ impl World {
             ExecutorState::Exited(ExitStatus::SUCCESS),
         ];
         ExecutorReport { executor, state: self.dice.pick(&states).clone() }
+    }
+
+    /// An executor that lives, or one that nobody started.
+    fn odd_key(&mut self) -> ExecutorKey {
+        let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
+        match self.dice.index(keys.len() + 1) {
+            Some(index) if index < keys.len() => keys[index].clone(),
+            _ => ExecutorKey { app: self.odd_app(), executor: self.odd_executor() },
+        }
     }
 
     fn odd_executor(&mut self) -> ExecutorId {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
 use firesteel_core::driver::{Question, QuestionId, TaskOutcome};
-use firesteel_core::ids::{AttemptId, ExecutorKey};
+use firesteel_core::ids::{AppId, AttemptId, ExecutorKey};
 use firesteel_core::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
 
 use super::processes::Program;
@@ -25,6 +25,16 @@ impl Executors {
             Some(first) if first == worker => Err(format!("executor {key} is started twice by one Worker")),
             Some(_) => Err(format!("executor {key} is started by two Workers")),
         }
+    }
+
+    /// The Worker that started it.
+    pub(crate) fn started_by(&self, key: &ExecutorKey) -> Option<NodeIndex> {
+        self.started.get(key).copied()
+    }
+
+    /// Applications of which the Worker ever started an executor.
+    pub(crate) fn apps_of(&self, worker: NodeIndex) -> BTreeSet<AppId> {
+        self.started.iter().filter(|(_, by)| **by == worker).map(|(key, _)| key.app.clone()).collect()
     }
 
     /// A Worker signals an executor.

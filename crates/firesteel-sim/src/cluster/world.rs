@@ -260,6 +260,10 @@ impl World {
                 None
             }
         };
+        let log_read = match &event {
+            NodeEvent::Worker(worker::Event::LogRead { peer, .. }) => Some(*peer),
+            _ => None,
+        };
         let seen = match &event {
             NodeEvent::Master(event) => Some(event.clone()),
             NodeEvent::Worker(_) | NodeEvent::Driver(_) | NodeEvent::Executor(_) => None,
@@ -290,6 +294,9 @@ impl World {
         self.perform(node, effects);
         if let Some(event) = heard {
             self.check_heard(node, &event);
+        }
+        if let Some(peer) = log_read {
+            self.log_was_read(node, peer);
         }
         self.check(node);
         self.set_alarm(node);

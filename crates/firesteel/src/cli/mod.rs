@@ -14,6 +14,7 @@ mod explain;
 mod kill;
 mod launch;
 mod log;
+mod logs;
 mod man;
 mod map;
 mod master;
@@ -66,6 +67,8 @@ enum Command {
     Shell(shell::Args),
     /// Run a command on every executor of an application, in the foreground
     Launch(launch::Args),
+    /// Show what an executor wrote
+    Logs(logs::Args),
     /// Say where executors would go, without starting anything
     Plan(plan::Args),
     /// Check and show settings: files, variables and flags
@@ -102,6 +105,7 @@ pub(crate) fn main() -> ExitCode {
         | Command::Explain(_)
         | Command::Kill(_)
         | Command::Top(_)
+        | Command::Logs(_)
         | Command::Map(_)
         | Command::Shell(_)
         | Command::Launch(_)
@@ -118,6 +122,7 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
+        Command::Logs(args) => logs::run(&args),
         Command::Map(args) => match map::run(args, talk.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),

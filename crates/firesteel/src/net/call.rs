@@ -1,4 +1,4 @@
-//! One question and its answer, for commands that are no daemons.
+//! Questions and their answers, for commands that are no daemons.
 
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use tokio_util::codec::Encoder;
 use super::connection::next_frame;
 use super::dial::{self, DialError};
 use super::frame::{FrameError, Frames};
+use super::handshake::Introduced;
 
 /// An answer must be there after this.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
@@ -72,20 +73,47 @@ pub async fn call<Q: Serialize, A: DeserializeOwned>(
     name: &str,
     question: &Q,
 ) -> Result<A, CallError> {
-    let ours = Hello { role: Role::Client, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
-    let broken = |error| CallError::Frame { address: address.clone(), error };
-    let (mut introduced, _) = dial::open(address, &ours, role).await?;
-    let mut bytes = BytesMut::new();
-    let body = wire::encode(question, wire::MAX_FRAME)?;
-    Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
-    let exchange = async {
-        introduced.writer.write_all(&bytes).await.map_err(FrameError::Io)?;
-        next_frame(&mut introduced.reader).await
-    };
-    let body = timeout(ANSWER_TIMEOUT, exchange)
-        .await
-        .map_err(|_| CallError::TimedOut { address: address.clone() })?
-        .map_err(broken)?
-        .ok_or_else(|| CallError::NoAnswer { address: address.clone() })?;
-    wire::decode(&body).map_err(|error| CallError::Decode { address: address.clone(), error })
+    Inquiry::open(address, role, name).await?.ask(question).await
+}
+
+/// A connection for one question after the other.
+#[derive(Debug)]
+pub struct Inquiry {
+    address: Address,
+    introduced: Introduced,
+}
+
+impl Inquiry {
+    /// Dials the address as a client named `name`.
+    ///
+    /// # Errors
+    /// There is no connection.
+    pub async fn open(address: &Address, role: Role, name: &str) -> Result<Self, CallError> {
+        let ours =
+            Hello { role: Role::Client, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
+        let (introduced, _) = dial::open(address, &ours, role).await?;
+        Ok(Self { address: address.clone(), introduced })
+    }
+
+    /// Asks a question and waits for its answer. After an error the connection is of no more use.
+    ///
+    /// # Errors
+    /// See [`CallError`].
+    pub async fn ask<Q: Serialize, A: DeserializeOwned>(&mut self, question: &Q) -> Result<A, CallError> {
+        let Self { address, introduced } = self;
+        let broken = |error| CallError::Frame { address: address.clone(), error };
+        let mut bytes = BytesMut::new();
+        let body = wire::encode(question, wire::MAX_FRAME)?;
+        Frames::of_hello().encode(body, &mut bytes).expect("a body that fits was just made");
+        let exchange = async {
+            introduced.writer.write_all(&bytes).await.map_err(FrameError::Io)?;
+            next_frame(&mut introduced.reader).await
+        };
+        let body = timeout(ANSWER_TIMEOUT, exchange)
+            .await
+            .map_err(|_| CallError::TimedOut { address: address.clone() })?
+            .map_err(broken)?
+            .ok_or_else(|| CallError::NoAnswer { address: address.clone() })?;
+        wire::decode(&body).map_err(|error| CallError::Decode { address: address.clone(), error })
+    }
 }

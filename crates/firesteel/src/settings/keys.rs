@@ -51,6 +51,25 @@ table! {
     /// How long an executor may take to end when it is asked to, before it is killed.
     KILL_GRACE: "firesteel.worker.killGrace", [Worker], Value("10s");
 
+    /// Whether directories of applications that ended are removed, and when: see the next two.
+    CLEANUP_ENABLED: "spark.worker.cleanup.enabled", [Worker], Value("true");
+    /// How often a Worker looks for directories to remove.
+    CLEANUP_INTERVAL: "spark.worker.cleanup.interval", [Worker], Value("1800s");
+    /// A directory in which nothing was written for so long is removed.
+    CLEANUP_TTL: "spark.worker.cleanup.appDataTtl", [Worker], Value("604800s");
+    /// How many executors that ended a Worker remembers.
+    RETAINED_EXECUTORS: "spark.worker.ui.retainedExecutors", [Worker], Value("1000");
+    /// When an executor's log goes on in another file: by time or by size.
+    ROLLING_STRATEGY: "spark.executor.logs.rolling.strategy", [Worker], Otherwise("never");
+    /// By time: daily, hourly, minutely, or a number of seconds, at least 60.
+    ROLLING_INTERVAL: "spark.executor.logs.rolling.time.interval", [Worker], Value("daily");
+    /// By size: the most that one file has, at least 80 KiB.
+    ROLLING_SIZE: "spark.executor.logs.rolling.maxSize", [Worker], Value("1048576");
+    /// How many rolled files of a log are kept; -1 is all.
+    ROLLING_RETAINED: "spark.executor.logs.rolling.maxRetainedFiles", [Worker], Value("-1");
+    /// Whether rolled files are compressed.
+    ROLLING_COMPRESSION: "spark.executor.logs.rolling.enableCompression", [Worker], Value("false");
+
     /// The application's name (--name).
     APP_NAME: "spark.app.name", [Application], Otherwise("the command's name");
     /// Where it runs (--master): spark://HOST:PORT[,HOST:PORT..] or local-cluster[WORKERS,CORES,MEMORY-IN-MIB].

@@ -16,6 +16,7 @@ pub mod properties;
 pub mod properties_file;
 pub mod reference;
 pub mod resources;
+pub mod rolling;
 pub mod secrets;
 pub mod size;
 pub mod sources;

@@ -88,7 +88,6 @@ pub const TABLE: &[Row] = &[
         &[],
         "a Worker always uses the address that it was given",
     ),
-    row("spark.worker.cleanup.*", NoEffect, &["false"], NOT_YET),
     row("spark.worker.driverTerminateTimeout", NoEffect, &[], NO_DRIVERS),
     row(
         "spark.worker.executorStateSync.maxAttempts",
@@ -105,7 +104,6 @@ pub const TABLE: &[Row] = &[
     ),
     row("spark.worker.resource.*", NoEffect, &[], "give a Worker's resources as flags: --resource gpu=0,1"),
     row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
-    row("spark.executor.logs.rolling.*", NoEffect, &["", "none"], NOT_YET),
     row("spark.decommission.*", NoEffect, &["false"], NOT_YET),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
     // An application's.

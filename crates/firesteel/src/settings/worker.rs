@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use firesteel_core::worker::Cleanup;
+
 use super::duration::Unit;
+use super::rolling::{self, NotRolled};
 use super::{Properties, SettingError, keys};
+use crate::worker::log::Rolling;
 
 /// What of a Worker's settings comes from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -12,6 +16,14 @@ pub struct WorkerSettings {
     pub max_registration_retries: u32,
     /// `firesteel.worker.killGrace`.
     pub kill_grace: Duration,
+    /// `spark.worker.cleanup.*`: when directories of ended applications are removed; `None`: never.
+    pub cleanup: Option<Cleanup>,
+    /// `spark.worker.ui.retainedExecutors`.
+    pub retained_executors: usize,
+    /// `spark.executor.logs.rolling.*`: how executors' logs are rolled; `None`: they are not.
+    pub rolling: Option<Rolling>,
+    /// Why they are not, though they were to be: for the log.
+    pub not_rolled: Option<NotRolled>,
 }
 
 impl WorkerSettings {
@@ -20,28 +32,76 @@ impl WorkerSettings {
     /// # Errors
     /// The first value that cannot be used.
     pub fn of(properties: &Properties) -> Result<Self, SettingError> {
+        let (rolling, not_rolled) = rolling::of(properties)?;
         Ok(Self {
             max_registration_retries: properties.count(keys::MAX_REGISTRATION_RETRIES)?.unwrap_or(16),
             kill_grace: properties
                 .duration(keys::KILL_GRACE, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(10)),
+            cleanup: cleanup(properties)?,
+            retained_executors: properties
+                .count(keys::RETAINED_EXECUTORS)?
+                .map_or(1_000, |count| count as usize),
+            rolling,
+            not_rolled,
         })
     }
+}
+
+fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
+    let cleanup = Cleanup {
+        interval: properties
+            .period(keys::CLEANUP_INTERVAL, Unit::Seconds)?
+            .unwrap_or(Duration::from_secs(1_800)),
+        keep: properties.duration(keys::CLEANUP_TTL, Unit::Seconds)?.unwrap_or(Duration::from_secs(604_800)),
+    };
+    Ok(properties.boolean(keys::CLEANUP_ENABLED)?.unwrap_or(true).then_some(cleanup))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::worker::log::rolling::{Compression, Policy};
 
     #[test]
     fn every_key_reaches_its_field() {
         let parsed = |pairs: &[&str]| {
             WorkerSettings::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
         };
-        let defaults = WorkerSettings { max_registration_retries: 16, kill_grace: Duration::from_secs(10) };
-        assert_eq!(parsed(&[]), Ok(defaults));
-        let set = WorkerSettings { max_registration_retries: 2, kill_grace: Duration::from_millis(5) };
-        let pairs = ["spark.worker.maxRegistrationRetries=2", "firesteel.worker.killGrace=5ms"];
+        let defaults = WorkerSettings {
+            max_registration_retries: 16,
+            kill_grace: Duration::from_secs(10),
+            cleanup: Some(Cleanup {
+                interval: Duration::from_secs(1_800),
+                keep: Duration::from_secs(7 * 86_400),
+            }),
+            retained_executors: 1_000,
+            rolling: None,
+            not_rolled: None,
+        };
+        assert_eq!(parsed(&[]), Ok(defaults.clone()));
+        let set = WorkerSettings {
+            max_registration_retries: 2,
+            kill_grace: Duration::from_millis(5),
+            cleanup: Some(Cleanup { interval: Duration::from_secs(60), keep: Duration::from_secs(3_600) }),
+            retained_executors: 7,
+            rolling: Some(Rolling {
+                policy: Policy::BySize(1 << 20),
+                retained: None,
+                compression: Compression::Off,
+            }),
+            not_rolled: None,
+        };
+        let pairs = [
+            "spark.worker.maxRegistrationRetries=2",
+            "firesteel.worker.killGrace=5ms",
+            "spark.worker.cleanup.interval=60",
+            "spark.worker.cleanup.appDataTtl=1h",
+            "spark.worker.ui.retainedExecutors=7",
+            "spark.executor.logs.rolling.strategy=size",
+        ];
         assert_eq!(parsed(&pairs), Ok(set));
+        let never = WorkerSettings { cleanup: None, ..defaults };
+        assert_eq!(parsed(&["spark.worker.cleanup.enabled=false"]), Ok(never));
     }
 }

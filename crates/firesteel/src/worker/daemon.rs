@@ -10,14 +10,16 @@ use std::sync::Arc;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId, is_sound};
-use firesteel_core::messages::{RefusedRegistration, WorkerDescription};
+use firesteel_core::messages::{LogRequest, RefusedRegistration, WorkerDescription};
 use firesteel_core::process::Signal;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker};
 use firesteel_placement::{Cores, MiB, Resources};
 
+use super::cleaner::Cleaner;
 use super::executor_runner::{ExecutorRunner, Site};
 use super::files::{self, FileStore};
+use super::log::{Books, LogReader};
 use super::reaper::{Reaper, ReaperError};
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
@@ -104,6 +106,9 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let listener = Listener::bind(address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
+    if let Some(warning) = &options.settings.not_rolled {
+        tracing::warn!("{warning}");
+    }
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
     let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
@@ -121,10 +126,24 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     announcement.ready(&reached);
     context.raise(Event::Start);
     let config = config(&options, &id, reached, &work);
-    let site = Arc::new(Site { worker: id, work, firesteel, sweeper: Sweeper::start() });
+    let books = Arc::<Books>::default();
+    let site = Arc::new(Site {
+        worker: id,
+        work: work.clone(),
+        firesteel,
+        sweeper: Sweeper::start(),
+        rolling: options.settings.rolling,
+        books: Arc::clone(&books),
+        clock,
+    });
     let files = FileStore::new(Arc::clone(&site));
     let file_tasks = files.tasks();
-    let shell = WorkerShell { runners: Runners::new(site), files };
+    let shell = WorkerShell {
+        runners: Runners::new(site),
+        files,
+        cleaner: Cleaner::new(work.clone()),
+        logs: Arc::new(LogReader::new(work, books)),
+    };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
     reaper.let_go().await;
@@ -157,6 +176,8 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
         masters: options.masters.clone(),
         max_registration_retries: options.settings.max_registration_retries,
         kill_grace: options.settings.kill_grace,
+        cleanup: options.settings.cleanup,
+        retained_executors: options.settings.retained_executors,
         // The standard library's randomness: no two Workers have the same.
         seed: RandomState::new().hash_one(id),
     }
@@ -164,6 +185,8 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
 
 /// Performs what the machine decided.
 struct WorkerShell {
+    cleaner: Cleaner,
+    logs: Arc<LogReader>,
     runners: Runners,
     files: FileStore,
 }
@@ -200,6 +223,16 @@ impl Shell for WorkerShell {
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
             // What its executors wrote stays: people read it after the end.
             Effect::CleanApplication { app } => tracing::info!("application {app} ended"),
+            Effect::FindStale { keep, unwritten_since } => {
+                let (cleaner, inbox) = (self.cleaner.clone(), context.inbox());
+                tokio::task::spawn_blocking(move || {
+                    let apps = cleaner.find_stale(&keep, unwritten_since);
+                    // The owner may have ended meanwhile.
+                    let _ = inbox.send_blocking(Event::StaleFound { apps });
+                });
+            }
+            Effect::RemoveDirectory { app } => self.cleaner.remove_application(&app, context.now()),
+            Effect::ReadLog { peer, request } => self.read_log(peer, request, context.inbox()),
             Effect::Exit(exit) => return ControlFlow::Break(exit),
             Effect::Note(note) => {
                 let about = note.executor();
@@ -214,6 +247,18 @@ impl Shell for WorkerShell {
 
     fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<Exit, Event> {
         ControlFlow::Continue(Event::Shutdown)
+    }
+}
+
+impl WorkerShell {
+    /// Reading may take its time on a slow disk; nobody waits for it here.
+    fn read_log(&self, peer: PeerId, request: LogRequest, inbox: Inbox<Event>) {
+        let logs = Arc::clone(&self.logs);
+        tokio::task::spawn_blocking(move || {
+            let outcome = logs.read(&request);
+            // The owner may have ended meanwhile.
+            let _ = inbox.send_blocking(Event::LogRead { peer, outcome });
+        });
     }
 }
 

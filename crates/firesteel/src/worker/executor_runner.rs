@@ -1,22 +1,26 @@
 //! The ExecutorRunner: one task for one executor's process, from its start until nothing of it is left.
 
+use std::io::PipeReader;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Stdio;
 use std::sync::Arc;
 
-use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::TaskDirectory;
-use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure};
+use firesteel_core::ids::{ExecutorKey, WorkerId};
+use firesteel_core::messages::{Stream, TaskDirectory};
+use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{Event, ExecutorPlan};
 use tokio::process::Child;
 use tokio::sync::mpsc;
 
 use super::environment;
 use super::header::header;
+use super::log::segments::active_name;
+use super::log::{Appender, Books, Roller, Rolling};
 use super::strays::Marker;
 use super::sweeper::Sweeper;
-use super::work_directory::{Outputs, WorkDirectory};
+use super::work_directory::{Outputs, WorkDirectory, failure};
+use crate::clock::Clock;
 use crate::inbox::Inbox;
 use crate::process_group::{ProcessGroup, exit_status};
 use crate::start_failure::{enter, not_started};
@@ -35,6 +39,12 @@ pub struct Site {
     pub firesteel: PathBuf,
     /// Ends what executors leave behind.
     pub sweeper: Sweeper,
+    /// How their logs are rolled, if they are.
+    pub rolling: Option<Rolling>,
+    /// What is known of logs that are rolled.
+    pub books: Arc<Books>,
+    /// The time, for the names of rolled files.
+    pub clock: Clock,
 }
 
 /// The handle of a runner. Dropping it does not end the executor.
@@ -73,12 +83,15 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
     let (executor, files) = (plan.executor.clone(), plan.files.clone());
     let marker = Marker::of_executor(&site.worker, &executor);
     let last = match start(plan, &site).await {
-        Ok((child, group)) => {
+        Ok(Started { child, group, appenders }) => {
             let pid = group.leader();
             // If the owner has ended, the reaper sees to the process.
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
             let status = wait(child, group, signals).await;
             kill_the_rest(group, marker, &site.sweeper).await;
+            for appender in appenders {
+                appender.finish().await;
+            }
             Event::RunnerExited { executor: executor.clone(), status }
         }
         Err(failure) => Event::RunnerFailed { executor: executor.clone(), failure },
@@ -90,8 +103,16 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
     let _ = inbox.send(last).await;
 }
 
-/// The process and the group that it leads.
-async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, ProcessGroup), StartFailure> {
+/// An executor's process.
+struct Started {
+    child: Child,
+    /// The group that it leads.
+    group: ProcessGroup,
+    /// What copies its outputs, if they are rolled.
+    appenders: Vec<Appender>,
+}
+
+async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, StartFailure> {
     fill_in_own_binary(&mut plan.command, site);
     let directory = site.work.of_executor(&plan.executor);
     let variables = environment::of(&plan, &site.worker, &directory);
@@ -104,7 +125,8 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Proce
         Ok(outputs)
     })
     .await;
-    let Outputs { stdout, stderr } = prepared.expect("preparing a directory does not panic")?;
+    let outputs = prepared.expect("preparing a directory does not panic")?;
+    let Connected { stdout, stderr, pipes } = connect(outputs, &plan.executor, site)?;
 
     let Command { program, arguments, environment: _ } = plan.command;
     let mut command = std::process::Command::new(&program);
@@ -114,7 +136,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Proce
     command
         .args(arguments)
         .envs(variables)
-        .current_dir(directory)
+        .current_dir(&directory)
         .stdin(Stdio::null())
         .stdout(stdout)
         .stderr(stderr)
@@ -126,7 +148,43 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<(Child, Proce
     let child =
         tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
     let group = ProcessGroup::of(&child);
-    Ok((child, group))
+    let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, site.clock, name) {
+        Ok(appender) => Some(appender),
+        Err(error) => {
+            tracing::error!("an executor's output cannot be read: {error}");
+            None
+        }
+    };
+    Ok(Started { child, group, appenders: pipes.into_iter().filter_map(appender).collect() })
+}
+
+/// Where an executor's outputs go.
+struct Connected {
+    stdout: Stdio,
+    stderr: Stdio,
+    /// Our ends of pipes, the logs behind them, and what those are called.
+    pipes: Vec<(PipeReader, Roller, String)>,
+}
+
+/// Straight into the files, or, where logs are rolled, into pipes.
+fn connect(outputs: Outputs, executor: &ExecutorKey, site: &Site) -> Result<Connected, StartFailure> {
+    let Outputs { stdout, stderr } = outputs;
+    let Some(rolling) = site.rolling else {
+        return Ok(Connected { stdout: stdout.into(), stderr: stderr.into(), pipes: Vec::new() });
+    };
+    let directory = site.work.of_executor(executor);
+    let mut pipes = Vec::new();
+    let mut through_pipe = |stream, file| -> std::io::Result<Stdio> {
+        let book = site.books.open(executor.clone(), stream);
+        let roller = Roller::open(&directory, stream, file, rolling, book, site.clock.now())?;
+        let (ours, theirs) = std::io::pipe()?;
+        pipes.push((ours, roller, format!("{executor} {}", active_name(stream))));
+        Ok(theirs.into())
+    };
+    let failure = |error| failure(StartStep::Output, &directory, &error);
+    let stdout = through_pipe(Stream::Stdout, stdout).map_err(failure)?;
+    let stderr = through_pipe(Stream::Stderr, stderr).map_err(failure)?;
+    Ok(Connected { stdout, stderr, pipes })
 }
 
 fn fill_in_own_binary(command: &mut Command, site: &Site) {

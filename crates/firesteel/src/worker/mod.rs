@@ -15,11 +15,13 @@
 //! `env -i setsid` do. Holding those takes control groups.
 
 pub mod capacity;
+pub mod cleaner;
 pub mod daemon;
 pub mod environment;
 pub mod executor_runner;
 pub mod files;
 pub mod header;
+pub mod log;
 pub mod reaper;
 pub mod strays;
 pub mod sweeper;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::fs;
 use std::time::{Duration, Instant};
 
-use firesteel_core::ids::{ExecutorKey, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 
@@ -18,7 +18,7 @@ pub(super) const PAUSE: Duration = Duration::from_millis(10);
 ///
 /// A process inherits them from the executor through any number of forks, and keeps them when it leaves the
 /// process group or is adopted by another parent. Worker ids are unique for each process of a Worker, so a marker
-/// never means a stranger.
+/// with one never means a stranger.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     entries: Vec<Vec<u8>>,
@@ -38,6 +38,12 @@ impl Marker {
         marker.entries.push(format!("{APP_ID}={}", executor.app).into_bytes());
         marker.entries.push(format!("{EXECUTOR_ID}={}", executor.executor).into_bytes());
         marker
+    }
+
+    /// Everything that belongs to an application, whichever Worker started it.
+    #[must_use]
+    pub fn of_application(app: &AppId) -> Self {
+        Self { entries: vec![format!("{APP_ID}={app}").into_bytes()] }
     }
 
     /// Only those that carry this variable too.

@@ -17,8 +17,8 @@ use firesteel_core::process::{StartFailure, StartStep};
 ///                               files-<Worker>/NAME
 /// ```
 ///
-/// What an executor left there stays when its application ends, so that it can be read. Source: Spark Worker,
-/// 4.0.1, which removes it after `spark.worker.cleanup.appDataTtl`, seven days; Firesteel does not yet.
+/// What an executor left there stays when its application ends, so that it can be read, until the
+/// [cleaner](super::cleaner) removes it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDirectory(PathBuf);
 

@@ -200,6 +200,21 @@ fn ends_that_nobody_confirms_are_kept_up_to_a_bound() {
 }
 
 #[test]
+fn the_latest_that_ended_are_remembered_up_to_the_setting() {
+    let config = Config { retained_executors: 2, ..Bench::new(&["m"]).worker.config };
+    let mut bench = Bench::of(config);
+    bench.apply(Event::Start);
+    bench.connect(1, "m");
+    bench.master(1, registered("m"));
+    for executor in 0..4 {
+        bench.master(1, launch(executor));
+        bench.apply(exits(executor, ExitStatus::SUCCESS));
+    }
+    let exited = ExecutorState::Exited(ExitStatus::SUCCESS);
+    assert_eq!(bench.worker.view().ended, [report(2, exited.clone()), report(3, exited)]);
+}
+
+#[test]
 fn a_finished_application_is_cleaned_once_none_of_its_executors_is_left() {
     let app = AppId::new("app-1");
     let clean = Effect::CleanApplication { app: app.clone() };

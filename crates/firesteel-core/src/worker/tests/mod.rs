@@ -1,7 +1,9 @@
 //! Tables: what each event makes the Worker do, as whole vectors of effects.
 
+mod cleaning;
 mod executors;
 mod files;
+mod logs;
 mod registration;
 mod shutdown;
 mod storm;
@@ -39,7 +41,19 @@ impl Bench {
     fn with_retries(masters: &[&str], max_registration_retries: u32) -> Self {
         let masters = masters.iter().map(|host| Address::new(*host, 7077)).collect();
         let description = description();
-        let config = Config { description, masters, max_registration_retries, kill_grace: GRACE, seed: 7 };
+        let config = Config {
+            description,
+            masters,
+            max_registration_retries,
+            kill_grace: GRACE,
+            cleanup: None,
+            retained_executors: 1_000,
+            seed: 7,
+        };
+        Self::of(config)
+    }
+
+    fn of(config: Config) -> Self {
         Self { worker: Worker::new(config), now: Timestamp::from_millis(1_000_000) }
     }
 

@@ -49,6 +49,7 @@ fn any_event(chance: &mut ChaCha8Rng) -> Event {
         35 => Event::Received { peer, message: Inbound::Client(ClientToWorker::RequestWorkerState) },
         36 => Event::Disconnected { peer },
         37..=45 => Event::RunnerStarted { executor, pid: chance.random_range(2..99) },
+        46 if chance.random_range(0..3) == 0 => Event::StaleFound { apps: vec![executor.app] },
         46 => Event::RunnerFailed { executor, failure: failure() },
         47..=51 => Event::RunnerExited { executor, status: ExitStatus::Signal(9) },
         52 | 53 => {
@@ -95,6 +96,9 @@ fn whatever_comes_the_invariants_hold_and_nothing_is_done_twice() {
                     | Effect::FetchFiles { .. }
                     | Effect::RemoveFiles { .. }
                     | Effect::CleanApplication { .. }
+                    | Effect::FindStale { .. }
+                    | Effect::RemoveDirectory { .. }
+                    | Effect::ReadLog { .. }
                     | Effect::Note(_) => true,
                 };
                 assert!(once, "seed {seed}: {seen:?}");

@@ -13,6 +13,10 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::inbox::{Arrival, Arrivals, inbox};
+use crate::worker::log::LogReader;
+use crate::worker::log::rolling::{Compression, LEAST_SIZE, Policy};
+use firesteel_core::messages::{LogRequest, LogStart};
+use firesteel_core::worker::LogRead;
 
 /// Executor `app-1/3` with 2 cores and 512 MiB.
 pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
@@ -43,14 +47,25 @@ struct Rig {
 
 impl Rig {
     fn new() -> Self {
+        Self::with(None)
+    }
+
+    fn with(rolling: Option<Rolling>) -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let work = WorkDirectory::open(scratch.path()).expect("it can be used");
         // Unique on the machine, as a Worker's id is.
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let (inbox, arrivals) = inbox();
-        let site =
-            Arc::new(Site { worker, work, firesteel: "/opt/firesteel".into(), sweeper: Sweeper::start() });
+        let site = Arc::new(Site {
+            worker,
+            work,
+            firesteel: "/opt/firesteel".into(),
+            sweeper: Sweeper::start(),
+            rolling,
+            books: Arc::default(),
+            clock: Clock::start(),
+        });
         Self { scratch, site, inbox, arrivals }
     }
 
@@ -272,4 +287,56 @@ async fn a_command_runs_where_its_application_says() {
     rig.start(ExecutorPlan { directory: TaskDirectory::Path("/nowhere".into()), ..plan("pwd", &[]) });
     let said = "cannot use the working directory: /nowhere: not found";
     assert_eq!(rig.failed().await.to_string(), said);
+}
+
+const BY_SIZE: Rolling =
+    Rolling { policy: Policy::BySize(LEAST_SIZE), retained: None, compression: Compression::Gzip };
+
+fn read_log(rig: &Rig, stream: Stream) -> Vec<u8> {
+    let reader = LogReader::new(rig.site.work.clone(), Arc::clone(&rig.site.books));
+    let executor = plan("sh", &[]).executor;
+    let mut all = Vec::new();
+    loop {
+        let from = LogStart::Offset(all.len() as u64);
+        match reader.read(&LogRequest { executor: executor.clone(), stream, from }) {
+            LogRead::Piece { bytes, .. } if bytes.is_empty() => return all,
+            LogRead::Piece { bytes, .. } => all.extend(bytes),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rolled_logs_are_whole_when_the_end_is_told() {
+    let mut rig = Rig::with(Some(BY_SIZE));
+    let _runner = rig.shell("seq 100000; seq 100000 >&2; exit 7");
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::Code(7));
+    let numbers: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+    assert!(read_log(&rig, Stream::Stdout) == numbers.as_bytes());
+    let stderr = String::from_utf8(read_log(&rig, Stream::Stderr)).expect("it is text");
+    let (header, rest) = stderr.split_once(&format!("{}\n\n", "=".repeat(40))).expect("a header");
+    assert!(header.starts_with("Firesteel Executor Command: ") && rest == numbers);
+    let directory = rig.site.work.of_executor(&plan("sh", &[]).executor);
+    let names = fs::read_dir(directory).expect("it is there");
+    let names: Vec<String> =
+        names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.iter().filter(|name| name.ends_with(".gz")).count() > 10, "{names:?}");
+    assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_was_not_found_and_holds_the_output_open_does_not_hold_up_the_end() {
+    let mut rig = Rig::with(Some(BY_SIZE));
+    // It wears no marker and has left the group. What it writes later is nobody's.
+    let script = "echo before; env -i setsid sh -c 'echo $$ >stray; exec sleep 1000' & \
+        until [ -s stray ]; do :; done; echo after";
+    let _runner = rig.shell(script);
+    rig.started().await;
+    let directory = rig.site.work.of_executor(&plan("sh", &[]).executor);
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert_eq!(read_log(&rig, Stream::Stdout), b"before\nafter\n");
+    let stray = fs::read_to_string(directory.join("stray")).expect("it was written");
+    let stray = nix::unistd::Pid::from_raw(stray.trim().parse().expect("a process id"));
+    nix::sys::signal::kill(stray, nix::sys::signal::Signal::SIGKILL).expect("it is there");
 }

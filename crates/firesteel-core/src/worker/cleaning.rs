@@ -1,0 +1,79 @@
+//! Directories of applications that have ended are removed when nothing was written in them for long enough.
+//!
+//! The shell looks for such directories, which takes its time, and the Worker decides: an executor may have been
+//! launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory that it finds in its work
+//! directory, whoever made it.
+
+use std::collections::BTreeSet;
+
+use super::machine::{Reason, Worker};
+use super::shutdown::Life;
+use super::{Effect, Note};
+use crate::ids::AppId;
+use crate::time::Timestamp;
+
+/// ```text
+///          Start, if so set            deadline
+///  NEVER -------------------> PLANNED ----------> LOOKING
+///                                ^                   |
+///                                +---- StaleFound ---+
+/// ```
+#[derive(Debug, Default)]
+pub(super) enum Cleaning {
+    /// Not started, or not wanted.
+    #[default]
+    Never,
+    /// The next look is then.
+    Planned { at: Timestamp },
+    /// The shell looks.
+    Looking,
+}
+
+impl Cleaning {
+    pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match self {
+            Self::Planned { at } => Some((*at, Reason::Cleaning)),
+            Self::Never | Self::Looking => None,
+        }
+    }
+}
+
+impl Worker {
+    pub(super) fn plan_cleaning(&mut self, now: Timestamp) {
+        self.cleaning = match self.config.cleanup {
+            Some(cleanup) => Cleaning::Planned { at: now + cleanup.interval },
+            None => Cleaning::Never,
+        };
+    }
+
+    pub(super) fn clean_if_due(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+        let Some(cleanup) = self.config.cleanup else { return };
+        if !matches!(self.cleaning, Cleaning::Planned { at } if at <= now) {
+            return;
+        }
+        if self.life == Life::Serving {
+            let unwritten_since = now - cleanup.keep;
+            self.cleaning = Cleaning::Looking;
+            effects.push(Effect::FindStale { keep: self.living_apps(), unwritten_since });
+        } else {
+            self.cleaning = Cleaning::Never;
+        }
+    }
+
+    /// Applications that have an executor here which has not ended, or files for the next one.
+    fn living_apps(&self) -> BTreeSet<AppId> {
+        self.executors.apps().chain(self.files.apps()).cloned().collect()
+    }
+
+    pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>, effects: &mut Vec<Effect>) {
+        let (Cleaning::Looking, Some(cleanup)) = (&self.cleaning, self.config.cleanup) else { return };
+        self.plan_cleaning(now);
+        let living = self.living_apps();
+        let over: BTreeSet<AppId> = apps.into_iter().filter(|app| !living.contains(app)).collect();
+        if !over.is_empty() {
+            let note = Note::DirectoriesRemoved { directories: over.len(), unwritten_for: cleanup.keep };
+            effects.push(Effect::Note(note));
+            effects.extend(over.into_iter().map(|app| Effect::RemoveDirectory { app }));
+        }
+    }
+}

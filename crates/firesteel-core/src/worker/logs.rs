@@ -1,0 +1,73 @@
+//! Executors' logs, asked for by clients.
+
+use std::collections::BTreeMap;
+
+use bytes::Bytes;
+
+use super::event::LogRead;
+use super::machine::Worker;
+use super::{Effect, Outbound};
+use crate::ids::{PeerId, is_sound};
+use crate::messages::{LogPiece, LogRequest, RefusedLog, WorkerToClient};
+
+/// The questions that are being answered, one for each client: what a client can make the shell read and keep in
+/// memory is bounded by its connections.
+#[derive(Debug, Default)]
+pub(super) struct Logs {
+    asked: BTreeMap<PeerId, Writer>,
+}
+
+/// Whether more can come into a log, as of before it is read: what the executor writes last must not be missed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Writer {
+    /// The executor has not ended.
+    Lives,
+    /// It has, or it is not known here: a Worker before this one ran it.
+    Over,
+}
+
+impl Logs {
+    /// A client's connection has ended.
+    pub(super) fn forget(&mut self, peer: PeerId) {
+        self.asked.remove(&peer);
+    }
+}
+
+impl Worker {
+    pub(super) fn on_request_log(&mut self, peer: PeerId, request: LogRequest, effects: &mut Vec<Effect>) {
+        if !is_sound(request.executor.app.as_str()) {
+            return effects.push(refuse(peer, RefusedLog::UnsoundId));
+        }
+        if self.logs.asked.contains_key(&peer) {
+            return effects.push(refuse(peer, RefusedLog::OneAtATime));
+        }
+        let writer = if self.executors.lives(&request.executor) { Writer::Lives } else { Writer::Over };
+        self.logs.asked.insert(peer, writer);
+        effects.push(Effect::ReadLog { peer, request });
+    }
+
+    pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead, effects: &mut Vec<Effect>) {
+        // A client that has gone away needs no answer.
+        let Some(writer) = self.logs.asked.remove(&peer) else { return };
+        let is_over = writer == Writer::Over;
+        effects.push(match (outcome, writer) {
+            (LogRead::Piece { start, bytes, length }, _) => {
+                answer(peer, LogPiece { start, bytes, length, is_over })
+            }
+            // It is about to be started.
+            (LogRead::Missing { .. }, Writer::Lives) => {
+                answer(peer, LogPiece { start: 0, bytes: Bytes::new(), length: 0, is_over })
+            }
+            (LogRead::Missing { directory }, Writer::Over) => refuse(peer, RefusedLog::NoLog { directory }),
+            (LogRead::Failed { error }, _) => refuse(peer, RefusedLog::Unreadable { error }),
+        });
+    }
+}
+
+fn answer(peer: PeerId, piece: LogPiece) -> Effect {
+    Effect::Send { peer, message: Outbound::Client(WorkerToClient::LogResponse(piece)) }
+}
+
+fn refuse(peer: PeerId, refusal: RefusedLog) -> Effect {
+    Effect::Send { peer, message: Outbound::Client(WorkerToClient::RequestLogFailed(refusal)) }
+}

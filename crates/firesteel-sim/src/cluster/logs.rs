@@ -1,0 +1,65 @@
+//! Logs, which here have no content: only whether they are over is held against what is so.
+
+use bytes::Bytes;
+use firesteel_core::ids::{PeerId, is_sound};
+use firesteel_core::messages::{LogRequest, WorkerToClient};
+use firesteel_core::worker::{Event, LogRead};
+
+use super::node::{Body, WorkerBody};
+use super::world::{NodeIndex, World};
+
+impl World {
+    /// A Worker reads a log for a client.
+    pub(crate) fn read_log(&mut self, node: NodeIndex, peer: PeerId, request: &LogRequest) {
+        let executor = &request.executor;
+        if !is_sound(executor.app.as_str()) {
+            return self.violate(format!("a log is read in the directory {:?}", executor.app.as_str()));
+        }
+        let process = self.processes.get(executor).and_then(|process| self.process(*process));
+        let lives = process.is_some_and(|process| process.worker == node);
+        let was_here = self.executors.started_by(executor) == Some(node);
+        let Some(body) = self.worker_mut(node) else { return };
+        if body.readings.insert(peer, lives.then(|| executor.clone())).is_some() {
+            return self.violate("a Worker reads two logs for one client at the same time");
+        }
+        let outcome = match self.dice.below(10) {
+            0 => LogRead::Failed { error: "input/output error".to_owned() },
+            _ if was_here => LogRead::Piece { start: 0, bytes: Bytes::from_static(b"up\n"), length: 3 },
+            _ => LogRead::Missing { directory: "nowhere".to_owned() },
+        };
+        let millis = self.dice.between(1, 200);
+        self.tell_worker(millis, node, Event::LogRead { peer, outcome });
+    }
+
+    /// A Worker answers a client.
+    pub(crate) fn answer_client(&mut self, node: NodeIndex, peer: PeerId, message: &WorkerToClient) {
+        match message {
+            WorkerToClient::LogResponse(piece) => {
+                let Some(body) = self.worker_mut(node) else { return };
+                match body.readings.get(&peer) {
+                    Some(Some(executor)) if piece.is_over => {
+                        let executor = executor.clone();
+                        self.violate(format!("a log is said to be over while executor {executor} lives"));
+                    }
+                    Some(_) => {}
+                    None => self.violate("a client is answered with a log that was not read for it"),
+                }
+            }
+            WorkerToClient::WorkerStateResponse(_) | WorkerToClient::RequestLogFailed(_) => {}
+        }
+    }
+
+    /// A Worker hears that a log was read; its answer has been given when this is called.
+    pub(crate) fn log_was_read(&mut self, node: NodeIndex, peer: PeerId) {
+        if let Some(body) = self.worker_mut(node) {
+            body.readings.remove(&peer);
+        }
+    }
+
+    fn worker_mut(&mut self, node: NodeIndex) -> Option<&mut WorkerBody> {
+        match &mut self.node_mut(node).body {
+            Body::Worker(body) => Some(body),
+            Body::Master(_) | Body::Driver(_) | Body::Executor(_) | Body::Stranger | Body::Gone => None,
+        }
+    }
+}

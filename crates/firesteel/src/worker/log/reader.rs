@@ -1,0 +1,180 @@
+//! Pieces of logs.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use firesteel_core::messages::{LogRequest, LogStart};
+use firesteel_core::wire::MAX_LOG_PIECE;
+use firesteel_core::worker::LogRead;
+use flate2::read::MultiGzDecoder;
+
+use super::books::Books;
+use super::segments::{self, Form, Segment, in_words};
+use super::tail;
+use crate::worker::work_directory::WorkDirectory;
+
+/// Compressed files that are kept open where they were read to, for those who go on reading there.
+const KEPT: usize = 8;
+
+/// How often files may move under a reader before it gives up.
+const ATTEMPTS: u32 = 20;
+
+/// Reads pieces of logs. Blocks: to be called where that is allowed.
+#[derive(Debug)]
+pub struct LogReader {
+    work: WorkDirectory,
+    books: Arc<Books>,
+    kept: Mutex<Vec<Inflater>>,
+}
+
+/// A compressed file, read up to a position.
+#[derive(Debug)]
+struct Inflater {
+    path: PathBuf,
+    inode: u64,
+    position: u64,
+    inflated: MultiGzDecoder<File>,
+}
+
+/// A piece of a log.
+struct Piece {
+    start: u64,
+    bytes: Vec<u8>,
+    length: u64,
+}
+
+impl LogReader {
+    /// Reads logs below that directory; `books` are those of whom writes them.
+    #[must_use]
+    pub fn new(work: WorkDirectory, books: Arc<Books>) -> Self {
+        Self { work, books, kept: Mutex::default() }
+    }
+
+    /// The piece that is asked for. The application's id is known to be sound.
+    #[must_use]
+    pub fn read(&self, request: &LogRequest) -> LogRead {
+        let directory = self.work.of_executor(&request.executor);
+        let missing = || LogRead::Missing { directory: directory.display().to_string() };
+        let failed = |error: io::Error| LogRead::Failed { error: error.to_string() };
+        // A link on the way would lead out of the work directory.
+        match directory.canonicalize() {
+            Ok(real) if real == directory => {}
+            Ok(_) => return missing(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return missing(),
+            Err(error) => return failed(in_words(&directory, &error)),
+        }
+        for _ in 0..ATTEMPTS {
+            match self.attempt(&directory, request) {
+                Ok(Attempt::Read(Piece { start, bytes, length })) => {
+                    return LogRead::Piece { start, bytes: bytes.into(), length };
+                }
+                Ok(Attempt::NoLog) => return missing(),
+                Ok(Attempt::Moved) => {}
+                Err(error) => return failed(error),
+            }
+        }
+        failed(io::Error::other(format!(
+            "{}: its files are rolled faster than they can be read",
+            directory.display()
+        )))
+    }
+
+    fn attempt(&self, directory: &Path, request: &LogRequest) -> io::Result<Attempt> {
+        let (gone, segments) = self.look(directory, request)?;
+        if segments.is_empty() {
+            return Ok(Attempt::NoLog);
+        }
+        let length = gone + segments.iter().map(|segment| segment.length).sum::<u64>();
+        let start = match request.from {
+            LogStart::Offset(offset) => offset.clamp(gone, length),
+            LogStart::LastBytes(bytes) => length.saturating_sub(bytes).max(gone),
+            LogStart::LastLines(lines) => match tail::start_of_last(&segments, lines)? {
+                Some(offset) => gone + offset,
+                None => return Ok(Attempt::Moved),
+            },
+        };
+        let mut begin = gone;
+        for segment in &segments {
+            if start < begin + segment.length {
+                let bytes = self.read_segment(segment, start - begin)?;
+                return Ok(
+                    bytes.map_or(Attempt::Moved, |bytes| Attempt::Read(Piece { start, bytes, length }))
+                );
+            }
+            begin += segment.length;
+        }
+        Ok(Attempt::Read(Piece { start, bytes: Vec::new(), length }))
+    }
+
+    /// How much of the log is no more, and the files of the rest. Nothing is rolled meanwhile.
+    fn look(&self, directory: &Path, request: &LogRequest) -> io::Result<(u64, Vec<Segment>)> {
+        match self.books.find(&request.executor, request.stream) {
+            Some(book) => {
+                let gone = book.gone();
+                Ok((*gone, segments::list(directory, request.stream)?))
+            }
+            None => Ok((0, segments::list(directory, request.stream)?)),
+        }
+    }
+
+    /// What a file has from that offset on, at most a piece. `None`: it has moved.
+    fn read_segment(&self, segment: &Segment, offset: u64) -> io::Result<Option<Vec<u8>>> {
+        let length = (segment.length - offset).min(MAX_LOG_PIECE as u64);
+        let mut bytes = vec![0; usize::try_from(length).expect("a piece is small")];
+        let read = match segment.form {
+            Form::Plain => match segment.open()? {
+                Some(file) => file.read_exact_at(&mut bytes, offset),
+                None => return Ok(None),
+            },
+            Form::Gzip => match self.inflater(segment, offset)? {
+                Some(mut inflater) => {
+                    let read = inflater.inflated.read_exact(&mut bytes);
+                    inflater.position += length;
+                    self.keep(inflater);
+                    read
+                }
+                None => return Ok(None),
+            },
+        };
+        read.map_err(|error| in_words(&segment.path, &error))?;
+        Ok(Some(bytes))
+    }
+
+    /// The file, read up to the offset.
+    fn inflater(&self, segment: &Segment, offset: u64) -> io::Result<Option<Inflater>> {
+        let mut kept = self.kept.lock().expect("nobody panics with it");
+        let there = |inflater: &Inflater| {
+            inflater.inode == segment.inode && inflater.position == offset && inflater.path == segment.path
+        };
+        if let Some(index) = kept.iter().position(there) {
+            return Ok(Some(kept.remove(index)));
+        }
+        drop(kept);
+        let Some(file) = segment.open()? else { return Ok(None) };
+        let mut inflated = MultiGzDecoder::new(file);
+        io::copy(&mut inflated.by_ref().take(offset), &mut io::sink())
+            .map_err(|error| in_words(&segment.path, &error))?;
+        let Segment { path, inode, .. } = segment.clone();
+        Ok(Some(Inflater { path, inode, position: offset, inflated }))
+    }
+
+    fn keep(&self, inflater: Inflater) {
+        let mut kept = self.kept.lock().expect("nobody panics with it");
+        if kept.len() == KEPT {
+            kept.remove(0);
+        }
+        kept.push(inflater);
+    }
+}
+
+/// What came of one attempt to read.
+enum Attempt {
+    Read(Piece),
+    /// There is no file.
+    NoLog,
+    /// Files were rolled meanwhile.
+    Moved,
+}

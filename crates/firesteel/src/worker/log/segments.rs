@@ -1,0 +1,202 @@
+//! The files that a log is kept in: those that were rolled, in the order in which they were written, and the one
+//! that is written now.
+//!
+//! ```text
+//! stdout--2026-11-21--09.gz   stdout--2026-11-21--10   stdout
+//! ```
+
+use std::cmp::Ordering;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use firesteel_core::messages::Stream;
+use nix::fcntl::OFlag;
+
+/// What a compressed file's name ends in.
+pub const COMPRESSED: &str = ".gz";
+
+/// One file of a log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Segment {
+    /// Where it is.
+    pub path: PathBuf,
+    /// Which file it is: one that is opened later under the same path may be another.
+    pub inode: u64,
+    /// How it is written.
+    pub form: Form,
+    /// Bytes of the log in it.
+    pub length: u64,
+}
+
+/// How a file of a log is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// As it came.
+    Plain,
+    /// Compressed.
+    Gzip,
+}
+
+/// The name of the file that is written now.
+#[must_use]
+pub fn active_name(stream: Stream) -> &'static str {
+    match stream {
+        Stream::Stdout => "stdout",
+        Stream::Stderr => "stderr",
+    }
+}
+
+/// The files of a log, the first bytes first. Only regular files of the right name count; there may be none.
+///
+/// # Errors
+/// The directory or one of the files cannot be read.
+pub fn list(directory: &Path, stream: Stream) -> io::Result<Vec<Segment>> {
+    let active = active_name(stream);
+    let mut rolled: Vec<(String, Form)> = Vec::new();
+    for entry in fs::read_dir(directory)? {
+        let name = entry?.file_name();
+        let Some(name) = name.to_str() else { continue };
+        let (plain, form) = match name.strip_suffix(COMPRESSED) {
+            Some(plain) => (plain, Form::Gzip),
+            None => (name, Form::Plain),
+        };
+        if is_rolled(plain, active) {
+            rolled.push((plain.to_owned(), form));
+        }
+    }
+    // A file that is there in both forms was being compressed when its Worker ended: the first one is whole.
+    rolled.sort_by(|a, b| in_order(&a.0, &b.0).then_with(|| (a.1 == Form::Gzip).cmp(&(b.1 == Form::Gzip))));
+    rolled.dedup_by(|later, first| later.0 == first.0);
+    rolled.push((active.to_owned(), Form::Plain));
+
+    let segment = |(name, form): (String, Form)| {
+        let name = if form == Form::Gzip { name + COMPRESSED } else { name };
+        segment(directory.join(name), form).transpose()
+    };
+    rolled.into_iter().filter_map(segment).collect()
+}
+
+/// Whether a file of that name, without the end of a compressed one, was rolled.
+fn is_rolled(name: &str, active: &str) -> bool {
+    let suffix = name.strip_prefix(active).and_then(|rest| rest.strip_prefix("--"));
+    suffix.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
+}
+
+/// The order of rolled files' names: numbers by their value, and a name before those that it begins, which were
+/// made because it was taken.
+#[must_use]
+pub fn in_order(a: &str, b: &str) -> Ordering {
+    let parts = |name: &str| -> Vec<Result<u64, String>> {
+        name.split('-').map(|part| part.parse().map_err(|_| part.to_owned())).collect()
+    };
+    parts(a).cmp(&parts(b))
+}
+
+fn segment(path: PathBuf, form: Form) -> io::Result<Option<Segment>> {
+    let about = match fs::symlink_metadata(&path) {
+        Ok(about) => about,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        Err(error) => return Err(in_words(&path, &error)),
+    };
+    if !about.is_file() {
+        return Ok(None);
+    }
+    let inode = about.ino();
+    let length = match form {
+        Form::Plain => about.len(),
+        Form::Gzip => {
+            let file = open_file(&path).map_err(|error| in_words(&path, &error))?;
+            inflated_length(file).map_err(|error| in_words(&path, &error))?
+        }
+    };
+    Ok(Some(Segment { path, inode, form, length }))
+}
+
+/// What was compressed into a file, modulo 4 GiB; longer files are not compressed.
+fn inflated_length(mut file: File) -> io::Result<u64> {
+    let mut length = [0; 4];
+    file.seek(SeekFrom::End(-4))?;
+    file.read_exact(&mut length)?;
+    Ok(u32::from_le_bytes(length).into())
+}
+
+impl Segment {
+    /// Opens it. `None`: another file has taken its name, or it has gone.
+    ///
+    /// # Errors
+    /// It cannot be opened.
+    pub fn open(&self) -> io::Result<Option<File>> {
+        match open_file(&self.path).and_then(|file| Ok((file.metadata()?.ino(), file))) {
+            Ok((inode, file)) => Ok((inode == self.inode).then_some(file)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(in_words(&self.path, &error)),
+        }
+    }
+}
+
+/// Never through a link, which an executor may have put there, and never waiting for a pipe's other end.
+fn open_file(path: &Path) -> io::Result<File> {
+    let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
+    OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
+}
+
+/// An error with the path in front of the operating system's words.
+#[must_use]
+pub fn in_words(path: &Path, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{}: {error}", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rolled_files_come_in_the_order_in_which_they_were_written() {
+        let written = [
+            "stdout--2026-11-21--09-05-59--0999",
+            "stdout--2026-11-21--10-00-00--0001",
+            "stdout--2026-11-21--10-00-00--0001--0",
+            "stdout--2026-11-21--10-00-00--0001--2",
+            "stdout--2026-11-21--10-00-00--0001--10",
+            "stdout--2026-11-21--10-00-00--0020",
+        ];
+        let mut sorted = written;
+        sorted.reverse();
+        sorted.sort_by(|a, b| in_order(a, b));
+        assert_eq!(sorted, written);
+    }
+
+    #[test]
+    fn only_regular_files_of_the_right_name_are_part_of_a_log() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let at = |name: &str| scratch.path().join(name);
+        for name in
+            ["stdout", "stdout--2026-11-21", "stdout--old", "stdout.1", "stderr--2026-11-21", "stdout--"]
+        {
+            fs::write(at(name), name).expect("it can be written");
+        }
+        fs::create_dir(at("stdout--2026-11-22")).expect("it can be made");
+        std::os::unix::fs::symlink("/etc/passwd", at("stdout--2026-11-23")).expect("it can be made");
+        let names = |stream| -> Vec<String> {
+            let segments = list(scratch.path(), stream).expect("it can be read");
+            segments.iter().map(|s| s.path.file_name().expect("a file").to_string_lossy().into()).collect()
+        };
+        assert_eq!(names(Stream::Stdout), ["stdout--2026-11-21", "stdout"]);
+        assert_eq!(names(Stream::Stderr), ["stderr--2026-11-21"]);
+    }
+
+    #[test]
+    fn a_file_that_was_replaced_is_not_opened_for_another() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("stdout");
+        fs::write(&path, "first").expect("it can be written");
+        let segments = list(scratch.path(), Stream::Stdout).expect("it can be read");
+        assert!(segments[0].open().expect("it can be opened").is_some());
+        fs::rename(&path, scratch.path().join("stdout--1")).expect("it can be renamed");
+        assert!(segments[0].open().expect("nothing is there").is_none());
+        fs::write(&path, "second").expect("it can be written");
+        assert!(segments[0].open().expect("it can be opened").is_none());
+    }
+}
