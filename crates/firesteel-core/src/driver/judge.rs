@@ -61,7 +61,10 @@ impl Driver {
     }
 
     /// An excluded executor that is the best there is of its profile.
-    fn last_resort(&self) -> Option<(ExecutorId, String)> {
+    pub(super) fn last_resort(&self) -> Option<(ExecutorId, String)> {
+        if !self.record.any_excluded() {
+            return None;
+        }
         let could = || self.executors.iter().filter(|(_, row)| row.could_offer());
         let mut excluded = could().filter(|(_, row)| row.trust == Trust::Excluded);
         let alone = excluded.find(|(_, row)| {

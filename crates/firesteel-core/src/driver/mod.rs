@@ -389,16 +389,17 @@ impl Driver {
             }
             Phase::Open | Phase::Draining => {}
         }
-        self.judge(now);
-        self.offer(now);
-        self.hint(now);
-        self.note_too_large();
-        self.scale(now);
-        if self.record.any_excluded() {
-            // Of those that remain, all may be excluded.
+        loop {
             self.judge(now);
             self.offer(now);
+            self.scale(now);
+            // Of those that scaling left, all may be excluded. Each round takes one back.
+            if self.last_resort().is_none() {
+                break;
+            }
         }
+        self.hint(now);
+        self.note_too_large();
         if self.registration.master().is_none() {
             self.answer_open(&Answer::NoMaster);
         }
