@@ -75,7 +75,7 @@ impl Master {
             let ids = targets.iter().map(|target| &target.id).chain(application.profiles.keys());
             ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES
         });
-        let accepted = sound && fits && self.is_own(peer, app);
+        let accepted = self.is_own(peer, app) && sound && fits;
         if accepted && let Some(application) = self.applications.get_mut(app) {
             for ExecutorTarget { id, profile, total } in targets {
                 application.set_target(id, &profile, ExecutorLimit::AtMost(total));
