@@ -99,7 +99,9 @@ impl World {
             let process = self.process(node)?;
             let ProcessPhase::Running { since } = process.phase else { return None };
             let is_old = now - since > RECENT && !self.ledger.holds(&process.key);
-            (is_old && !self.app_ended_recently(process.app)).then(|| process.key.clone())
+            // One that was taken back may not have heard of it yet, or not be done with ending.
+            let is_ending = process.asked_at.is_some() || self.kill_is_pending(&process.key);
+            (is_old && !is_ending && !self.app_ended_recently(process.app)).then(|| process.key.clone())
         });
         if let Some(key) = unknown {
             self.violate(format!("executor {key} runs, and the Master does not know it"));
@@ -123,6 +125,16 @@ impl World {
             Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
                 matches!(message, firesteel_core::messages::MasterToWorker::LaunchExecutor(launch)
                     if launch.executor == *key)
+            }
+            _ => false,
+        })
+    }
+
+    fn kill_is_pending(&self, key: &ExecutorKey) -> bool {
+        self.pending().any(|happening| match happening {
+            Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
+                matches!(message, firesteel_core::messages::MasterToWorker::KillExecutor { executor }
+                    if executor == key)
             }
             _ => false,
         })
