@@ -26,7 +26,6 @@ const HELP: &str = "\
 The log is read by the Worker that runs or ran the executor, for as long as it keeps the executor's directory, also
 after the end of executor and application. Rolled files, compressed or not, are shown as one log.
 
-Examples:
   firesteel logs app-20261121003159-0000 3            what executor 3 wrote to standard output
   firesteel logs app-20261121003159-0000/3 --stderr   its standard error
   firesteel logs app-20261121003159-0000 3 -f         from the beginning, and on until the executor ends
