@@ -119,6 +119,18 @@ impl Record {
         self.changes
     }
 
+    pub(super) fn any_host(&self) -> bool {
+        !self.hosts.is_empty()
+    }
+
+    /// Ends what excludes hosts; which they were.
+    pub(super) fn pardon_hosts(&mut self) -> Vec<String> {
+        self.changes += 1;
+        let hosts: Vec<String> = std::mem::take(&mut self.hosts).into_keys().collect();
+        self.executors.retain(|_, sentence| !hosts.contains(&sentence.host));
+        hosts
+    }
+
     /// The excluded hosts, in order.
     pub(super) fn hosts(&self) -> impl Iterator<Item = &str> {
         self.hosts.keys().map(String::as_str)

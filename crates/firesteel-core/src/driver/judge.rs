@@ -18,6 +18,12 @@ impl Driver {
                 self.apply_record(Readmission::TimeIsUp);
             }
         }
+        if self.record.any_host() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
+            // The Master launches none there, and elsewhere there may be no room.
+            let hosts = self.record.pardon_hosts();
+            self.apply_record(Readmission::NoOtherLeft);
+            self.note(Note::HostsReadmitted { hosts });
+        }
         if over || self.record.any_excluded() {
             self.apply_record(Readmission::TimeIsUp);
             while let Some((executor, host)) = self.last_resort() {

@@ -161,6 +161,11 @@ pub enum Note {
         /// Why.
         why: Readmission,
     },
+    /// Excluded hosts may have executors again, because there is no executor at all.
+    HostsReadmitted {
+        /// Which.
+        hosts: Vec<String>,
+    },
     /// A task takes more cores than any executor has. It waits for a larger one.
     TaskTooLarge {
         /// The first such task.
@@ -318,6 +323,7 @@ impl Note {
             | Self::TaskFailed { .. }
             | Self::Excluded { .. }
             | Self::Readmitted { .. }
+            | Self::HostsReadmitted { .. }
             | Self::TaskTooLarge { .. }
             | Self::NeverFits { .. }
             | Self::NoExecutor { .. }
@@ -392,6 +398,9 @@ impl fmt::Display for Note {
             }
             Self::Readmitted { executor, host, why: Readmission::NoOtherLeft } => {
                 write!(f, "executor {executor} on {host} gets tasks again: there is no other one left")
+            }
+            Self::HostsReadmitted { hosts } => {
+                write!(f, "{} may have executors again: there is no other one left", hosts.join(", "))
             }
             Self::TaskTooLarge { task, cores, largest } => write!(
                 f,

@@ -12,6 +12,6 @@ kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable Mast
     GraceOver UnknownRunner EndForgotten DirectoriesRemoved ShuttingDown ShutdownForced LeftBehind);
 kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
     ExecutorRefused ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused
-    RequestRefused WorkerRemoved TaskFailed Excluded Readmitted TaskTooLarge NeverFits NoExecutor CreditExceeded
+    RequestRefused WorkerRemoved TaskFailed Excluded Readmitted HostsReadmitted TaskTooLarge NeverFits NoExecutor CreditExceeded
     UnexpectedMessage UnexpectedTask);
 kinds!("executor note", executor::Note: Registered RepeatedLaunch TooFewCores GraceOver);

@@ -404,6 +404,7 @@ impl Run {
             | Note::WorkerRemoved { .. }
             | Note::TaskTooLarge { .. }
             | Note::Readmitted { .. }
+            | Note::HostsReadmitted { .. }
             | Note::NeverFits { .. }
             | Note::NoExecutor { .. }
             | Note::CreditExceeded { .. }

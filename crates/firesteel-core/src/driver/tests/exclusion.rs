@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, MiB};
 
 use super::bench::*;
-use crate::driver::{Culprit, Effect, Event, Note, Readmission, Reason};
+use crate::driver::{Culprit, Effect, Note, Readmission, Reason};
 use crate::ids::{ExecutorId, ProfileId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{ExecutorState, MasterToDriver};
@@ -91,5 +91,9 @@ fn a_host_where_executors_do_not_start_is_excluded() {
     let culprit = Culprit::HostOfFailedStarts { host: "bad".to_owned(), starts: 2 };
     let second = fail_to_start(&mut bench, 8);
     assert!(second.contains(&Effect::Note(Note::Excluded { culprit, timeout: HOUR })), "{second:?}");
-    assert_eq!(bench.apply(Event::InputEnded).len(), 3, "the application ends as ever");
+    let avoided = |bench: &Bench| bench.hints.last().map(|hints| hints.avoided.len());
+    assert_eq!(avoided(&bench), Some(1), "the Master launches none there");
+    bench.pass(Duration::from_secs(1));
+    bench.updated(0, ExecutorState::Exited(ExitStatus::Code(1)));
+    assert_eq!(avoided(&bench), Some(0), "better there than nowhere");
 }
