@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("outputs_that_do_not_fit_the_disk_end_the_run_with_the_reason", outputs_that_do_not_fit),
         ("outputs_that_fit_memory_need_no_disk", outputs_that_fit_memory),
         ("executors_that_cannot_write_end_the_application_with_the_reason", executors_that_cannot_write),
+        ("rolled_logs_that_do_not_fit_hold_nobody_up", rolled_logs_that_do_not_fit),
         ("files_that_do_not_fit_a_workers_disk_fail_its_executors_and_leave_nothing", files_that_do_not_fit),
         ("a_local_cluster_without_room_says_so", local_cluster_without_room),
     ])
@@ -82,6 +83,47 @@ fn executors_that_cannot_write() {
     assert_eq!(done.code(), 1, "{done}");
     assert!(done.stderr.contains("10 executors failed in a row"), "{done}");
     assert!(done.stderr.contains("No space left on device"), "{done}");
+}
+
+/// An executor writes far more than the disk has room for, through a Worker that rolls its log: it is not held up,
+/// the Worker says it once and serves the log, and without a bound on the number of files the disk stays full.
+fn rolled_logs_that_do_not_fit() {
+    let script = "
+        firesteel master --port 0 --announce >\"$DISK/master\" 2>/dev/null & master=$!
+        until [ -s \"$DISK/master\" ]; do :; done
+        url=$(sed 's/.*\"\\(spark:[^\"]*\\)\".*/\\1/' \"$DISK/master\")
+        firesteel worker -c 2 -m 1g -d \"$DISK/work\" --announce --conf spark.executor.logs.rolling.strategy=size \
+            --conf spark.executor.logs.rolling.maxSize=100k $ROLLING \"$url\" >\"$DISK/worker\" & worker=$!
+        until [ -s \"$DISK/worker\" ]; do :; done
+        firesteel launch --master \"$url\" --num-executors 1 --executor-memory 512m --until all -q -- \
+            sh -c 'head -c 20000000 /dev/zero; echo the end'
+        code=$?
+        app=$(firesteel status --master \"$url\" --json | grep -o '\"app-[0-9-]*\"' | tr -d '\"' | head -n 1)
+        firesteel logs --master \"$url\" $app 0 | wc -c
+        firesteel logs --master \"$url\" $app 0 -n 1 | tail -c 8
+        kill $worker $master
+        wait
+        exit $code";
+    let bytes = |done: &Finished| -> u64 {
+        let first = done.stdout.lines().next().unwrap_or_default();
+        first.trim().parse().unwrap_or_else(|_| panic!("no number of bytes: {done}"))
+    };
+    let dropped = "output is dropped until it can be written again";
+
+    let all = on_disk("4m", &format!("ROLLING=; {script}"));
+    assert_eq!(all.code(), 0, "{all}");
+    assert_eq!(all.stderr.matches(dropped).count(), 1, "{all}");
+    assert!(all.stderr.contains("No space left on device"), "{all}");
+    assert!(all.stderr.contains("bytes of output were dropped"), "{all}");
+    assert!((1_000_000..5_000_000).contains(&bytes(&all)), "{all}");
+
+    // With a bound it has room again and again, and the last that was written is there.
+    let few =
+        on_disk("4m", &format!("ROLLING='--conf spark.executor.logs.rolling.maxRetainedFiles=3'; {script}"));
+    assert_eq!(few.code(), 0, "{few}");
+    assert!(!few.stderr.contains(dropped), "{few}");
+    assert!((300_000..410_000).contains(&bytes(&few)), "{few}");
+    assert!(few.stdout.ends_with("the end\n"), "{few}");
 }
 
 /// The disk has room for the Worker, and not for what the application brings.

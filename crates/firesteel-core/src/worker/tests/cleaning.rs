@@ -1,4 +1,6 @@
 use super::*;
+use crate::ids::FetchId;
+use crate::messages::{ApplicationFiles, FileDescription, FileKind, Sha256};
 use crate::process::ExitStatus;
 use crate::worker::Cleanup;
 
@@ -74,6 +76,21 @@ fn a_living_application_is_neither_looked_at_nor_removed() {
     bench.apply(Event::RunnerExited { executor: key(0), status: ExitStatus::SUCCESS });
     look(&mut bench);
     assert_eq!(bench.apply(found(&["app-1", "app-2"])), removed(&["app-1"]));
+}
+
+#[test]
+fn an_application_of_which_files_are_kept_for_its_next_executor_is_not_removed() {
+    let mut bench = cleaning();
+    let file =
+        FileDescription { name: "tool".into(), kind: FileKind::Plain, length: 1, sha256: Sha256([1; 32]) };
+    let files = Some(ApplicationFiles { source: Address::new("driver", 7100), files: vec![file] });
+    bench.master(1, MasterToWorker::LaunchExecutor(ExecutorLaunch { files, ..launch_of(key(0)) }));
+    bench.apply(Event::FilesFetched { app: AppId::new("app-1"), fetch: FetchId(1) });
+    bench.apply(Event::RunnerExited { executor: key(0), status: ExitStatus::SUCCESS });
+    assert!(bench.worker.view().executors.is_empty());
+    let looked = look(&mut bench);
+    assert_eq!(looked, [find(&bench, &["app-1"])]);
+    assert_eq!(bench.apply(found(&["app-1"])), []);
 }
 
 #[test]

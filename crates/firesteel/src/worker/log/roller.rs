@@ -17,6 +17,9 @@ use super::segments::{self, COMPRESSED, active_name, in_words};
 /// A longer file is not compressed: how much is in it could not be told from its end.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
 
+/// What is put into one file together: no file is rolled with more room than this. Source: Spark, 4.0.1.
+const SLICE: usize = 8 << 10;
+
 /// A log that is rolled. Blocks: to be used where that is allowed.
 #[derive(Debug)]
 pub struct Roller {
@@ -76,6 +79,20 @@ impl Roller {
     /// Puts output at the log's end.
     #[must_use]
     pub fn write(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
+        let mut all = Written::default();
+        for slice in bytes.chunks(SLICE) {
+            let Written { dropped, trouble } = self.write_slice(now, slice);
+            all.trouble = all.trouble.or(trouble);
+            all.dropped = match (all.dropped, dropped) {
+                (Some((before, error)), Some((more, _))) => Some((before + more, error)),
+                (before, None) => before,
+                (None, more) => more,
+            };
+        }
+        all
+    }
+
+    fn write_slice(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
         let mut written = Written::default();
         if self.is_due(now, bytes.len()) {
             written.trouble = self.roll(now).err();
