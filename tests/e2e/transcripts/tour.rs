@@ -43,8 +43,29 @@ pub(super) fn page() -> String {
     blocks.collect::<Vec<_>>().concat()
 }
 
+/// Ports that nobody else has stand in for those that the README names. They have as many digits and the same order: the
+/// Workers in the tables are in the order of their ids, which end in the port.
+struct Ports([(&'static str, String); 3]);
+
+impl Ports {
+    fn free() -> Self {
+        let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
+        let somewhere = 2000 + (std::process::id() % 5000) as u16;
+        let mut free = (somewhere..10_000).filter(is_free).map(|port| port.to_string());
+        Self(["7077", "7078", "7079"].map(|named| (named, free.next().expect("there are free ports"))))
+    }
+
+    fn put_in(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (named, free)| text.replace(named, free))
+    }
+
+    fn take_out(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (named, free)| text.replace(free, named))
+    }
+}
+
 /// A block, with the answers of now.
-fn play(block: &str, session: &mut Session, port: &str) -> String {
+fn play(block: &str, session: &mut Session, ports: &Ports) -> String {
     let mut played = String::new();
     let mut lines = block.lines().peekable();
     while let Some(line) = lines.next() {
@@ -56,9 +77,8 @@ fn play(block: &str, session: &mut Session, port: &str) -> String {
             command = command + "\n" + next;
         }
         played += &format!("$ {command}\n");
-        // A port that nobody else has stands in for the usual one.
-        let (said, _) = session.run(&command.replace("7077", port));
-        played += &said.replace(port, "7077");
+        let (said, _) = session.run(&ports.put_in(&command));
+        played += &ports.take_out(&said);
         if !played.ends_with('\n') {
             played.push('\n');
         }
@@ -69,13 +89,11 @@ fn play(block: &str, session: &mut Session, port: &str) -> String {
 #[test]
 fn the_tour_in_the_readme_is_what_happens() {
     let text = read(&path());
-    let port = {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-        free.local_addr().expect("it is bound").port().to_string()
-    };
+    let ports = Ports::free();
     let repository =
         path().canonicalize().expect("it is there").parent().expect("it is in one").display().to_string();
-    let mut session = Session::start(&[("SPARK_MASTER_PORT", &port), ("FIRESTEEL", &repository)]);
+    let mut session =
+        Session::start(&[("SPARK_MASTER_PORT", &ports.put_in("7077")), ("FIRESTEEL", &repository)]);
     session.run("ln -s \"$FIRESTEEL\"/fixtures fixtures");
     let (mut old, mut new) = (Normal::default(), Normal::default());
     let (mut recorded, mut found, mut written) = (String::new(), String::new(), String::new());
@@ -85,11 +103,11 @@ fn the_tour_in_the_readme_is_what_happens() {
                 written += words;
                 for line in words.lines().filter_map(|line| line.strip_prefix(UNTIL)) {
                     let command = line.strip_suffix("-->").expect("a comment is closed");
-                    session.wait_until(&command.replace("7077", &port));
+                    session.wait_until(&ports.put_in(command));
                 }
             }
             Part::Block(block) => {
-                let played = play(block, &mut session, &port);
+                let played = play(block, &mut session, &ports);
                 recorded += &old.form(block, session.directory());
                 found += &new.form(&played, session.directory());
                 written += &format!("{OPEN}{played}{CLOSE}");
