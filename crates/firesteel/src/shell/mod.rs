@@ -8,18 +8,26 @@
 //!                               `--in the background--> keeper (thread) --> files
 //! ```
 //!
-//! The [`session`] owns the driver's handle and its reports, and serves one request at a time. [`words`] cuts a line,
-//! [`request`] understands it, [`commands`] says what there is, [`serve`] does it, [`tasks`] remembers what was run,
+//! The [`session`] owns the driver's handle and its reports ([`reports`]), serves one request at a time, and has an
+//! [`end`]. [`words`] cuts a line, [`grammar`] makes a [`request`] of its [`arguments`], [`commands`] says what there
+//! is. [`serve`] does it, with [`run`](mod@run), [`map`] and [`executors`]; [`tasks`] remembers what was run,
 //! [`answers`] words what was found; [`reader`] and [`complete`] are the prompt, [`console`] and [`keeper`] the ways
 //! of output.
 
 pub mod answers;
+pub mod arguments;
 pub mod commands;
 pub mod complete;
 pub mod console;
+pub mod end;
+pub mod executors;
+pub mod grammar;
 pub mod keeper;
+pub mod map;
 pub mod reader;
+pub mod reports;
 pub mod request;
+pub mod run;
 pub mod serve;
 pub mod session;
 pub mod tasks;
@@ -40,8 +48,9 @@ use crate::settings::Properties;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::EndRequests;
+use end::End;
 use reader::Source;
-use session::{End, Session};
+use session::Session;
 
 /// A session that has not begun.
 #[derive(Clone, Debug)]

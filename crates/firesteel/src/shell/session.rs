@@ -6,26 +6,26 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use firesteel_core::NoteLevel;
-use firesteel_core::driver::{ExecutorLoss, ExecutorView, ExecutorViewState, Note, Outcome, TaskOutcome};
+use firesteel_core::driver::{ExecutorView, ExecutorViewState};
 use firesteel_core::ids::{AppId, ProfileId, TaskId};
 use firesteel_core::messages::ResourceProfile;
-use firesteel_placement::Shortfall;
 use tokio::sync::mpsc;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use super::complete::Living;
 use super::console::Console;
+use super::end::End;
 use super::keeper::Keeper;
 use super::reader::{Line, Reader};
+use super::reports::at;
 use super::request::Request;
-use super::tasks::{Tasks, ending, exit_code};
+use super::tasks::{Tasks, exit_code};
 use super::words::sentences;
 use super::{Defaults, Job, OnFailure, answers};
 use crate::driver_daemon::{Handle, Report};
 use crate::map::progress::Progress;
 use crate::settings::Properties;
-use crate::signals::{EndRequest, EndRequests};
+use crate::signals::EndRequests;
 
 /// How long the first executors are waited for before the first prompt.
 const FIRST_EXECUTORS: Duration = Duration::from_millis(1500);
@@ -33,39 +33,8 @@ const FIRST_EXECUTORS: Duration = Duration::from_millis(1500);
 const MISSING: Duration = Duration::from_secs(3);
 /// How often a closed standard output is looked for, and a record that is watched.
 pub(super) const TICK: Duration = Duration::from_millis(50);
-/// How long the driver may take to say good-bye.
-const GOODBYE: Duration = Duration::from_secs(5);
 /// Lines of history that the session knows.
 const LINES: usize = 1000;
-
-/// How a session ended.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum End {
-    /// The user left, or the script is at its end.
-    Left(u8),
-    /// Somebody asked for it.
-    Asked(EndRequest),
-    /// Somebody asked again, and nothing was waited for.
-    Abandoned(EndRequest),
-    /// The application is over.
-    Over(Outcome),
-    /// Nobody reads standard output any more.
-    ReaderGone,
-}
-
-impl End {
-    /// The exit code of the command.
-    #[must_use]
-    pub fn exit_code(&self) -> u8 {
-        match self {
-            Self::Left(code) => *code,
-            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
-            Self::Over(Outcome::NoMaster { .. }) => 69,
-            Self::Over(Outcome::Completed | Outcome::Cancelled | Outcome::Removed(_)) => 1,
-            Self::ReaderGone => 141,
-        }
-    }
-}
 
 /// What became of a request: an exit code, or the session's end.
 pub(super) type Served = Result<u8, End>;
@@ -73,9 +42,9 @@ pub(super) type Served = Result<u8, End>;
 /// A session.
 pub struct Session {
     pub(super) driver: Handle,
-    reports: mpsc::UnboundedReceiver<Report>,
-    requests: EndRequests,
-    reader: Reader,
+    pub(super) reports: mpsc::UnboundedReceiver<Report>,
+    pub(super) requests: EndRequests,
+    pub(super) reader: Reader,
     pub(super) console: Console,
     pub(super) keeper: Keeper,
     pub(super) progress: Progress,
@@ -90,7 +59,7 @@ pub struct Session {
     pub(super) profiles: Vec<(ProfileId, ResourceProfile)>,
     pub(super) history: VecDeque<String>,
     pub(super) app: Option<AppId>,
-    living: Arc<Mutex<Living>>,
+    pub(super) living: Arc<Mutex<Living>>,
     pub(super) is_interactive: bool,
     pub(super) on_failure: OnFailure,
     /// Where the command that is served stands, for what is said of it: `line 3: `.
@@ -98,11 +67,11 @@ pub struct Session {
     /// Files that are read within each other.
     pub(super) depth: usize,
     /// A line is being typed.
-    is_prompting: bool,
+    pub(super) is_prompting: bool,
     /// When it is said why executors are missing.
-    missing_at: Option<Instant>,
+    pub(super) missing_at: Option<Instant>,
     /// Errors of Masters that were said.
-    said: BTreeSet<String>,
+    pub(super) said: BTreeSet<String>,
     /// Leaving was refused once, because tasks run.
     pub(super) was_warned: bool,
     pub(super) last_failure: u8,
@@ -293,129 +262,6 @@ impl Session {
         Ok(code)
     }
 
-    /// Waits for the next thing that happens, or until then. A request to end ends the session, but for a ctrl-c
-    /// where a person is.
-    pub(super) async fn step(&mut self, until: Option<Instant>) -> Result<Step, End> {
-        if self.console.is_closed() {
-            return Err(End::ReaderGone);
-        }
-        tokio::select! {
-            report = self.reports.recv() => self.on_report(report).map(|()| Step::Report),
-            request = self.requests.next() => match request {
-                EndRequest::Interrupt if self.app.is_some() => {
-                    self.was_interrupted = true;
-                    Ok(Step::Interrupted)
-                }
-                request => Err(End::Asked(request)),
-            },
-            () = at(until) => match crate::map::run::stdout_is_closed() || self.console.is_closed() {
-                true => Err(End::ReaderGone),
-                false => Ok(Step::Time),
-            },
-        }
-    }
-
-    fn on_report(&mut self, report: Option<Report>) -> Result<(), End> {
-        // The driver is gone without a last word: it has panicked, and has said so.
-        let Some(report) = report else { return Err(End::Left(1)) };
-        if let Some((first, map)) = &self.map {
-            let is_maps = match &report {
-                Report::Output { attempt, .. } | Report::DiscardOutput { attempt } => attempt.task >= *first,
-                Report::TaskEnded { task, .. } => task >= first,
-                Report::Done(_) => {
-                    // It ends with the application, and so does the session.
-                    let _ = map.send(report.clone());
-                    false
-                }
-                Report::Note(note) => {
-                    let _ = map.send(report.clone());
-                    return match note {
-                        Note::Registered { app, .. } => {
-                            self.app = Some(app.clone());
-                            Ok(())
-                        }
-                        _ => Ok(()),
-                    };
-                }
-                Report::AskedToEnd(_) | Report::Abandoned(_) => false,
-            };
-            if is_maps {
-                // It has ended only when none of its tasks is left.
-                let _ = map.send(report);
-                return Ok(());
-            }
-        }
-        match report {
-            Report::Output { attempt, stream, bytes } => {
-                let record = self.tasks.get(attempt.task).and_then(|task| task.record.clone());
-                match record {
-                    Some(record) => self.keeper.keep(&record, attempt, bytes),
-                    None => self.console.output(&self.driver, attempt, stream, bytes),
-                }
-            }
-            Report::DiscardOutput { attempt } => {
-                if let Some(record) = self.tasks.get(attempt.task).and_then(|task| task.record.clone()) {
-                    self.keeper.begin_anew(&record);
-                } else if self.in_hand == Some(attempt.task) {
-                    self.remark(&format!("task {} runs again: its output begins anew", attempt.task));
-                }
-            }
-            Report::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
-            Report::Note(note) => self.on_note(&note),
-            Report::Done(outcome) => return Err(End::Over(outcome)),
-            Report::AskedToEnd(_) | Report::Abandoned(_) => {}
-        }
-        Ok(())
-    }
-
-    fn on_task_ended(&mut self, id: TaskId, outcome: TaskOutcome) {
-        if self.in_hand != Some(id) && self.is_interactive {
-            let words = format!("task {id} {} (watch {id} shows its output)", ending(&outcome));
-            self.remark(&words);
-        }
-        self.tasks.end(id, outcome);
-    }
-
-    fn on_note(&mut self, note: &Note) {
-        let is_worth_it = match note {
-            Note::Registered { app, .. } => {
-                let is_first = self.app.is_none();
-                self.app = Some(app.clone());
-                !is_first
-            }
-            Note::ExecutorRegistered { .. } => self.is_interactive && self.missing_at.is_some(),
-            Note::MasterUnreachable { .. } => self.said.insert(note.to_string()),
-            // What failed for good is said when the task ends.
-            Note::TaskFailed { failures, limit, .. } => failures < limit,
-            // Whoever ended one knows it.
-            Note::ExecutorLost { loss: ExecutorLoss::Ended(state), tasks: 0, .. } => {
-                self.is_interactive || !matches!(state, firesteel_core::messages::ExecutorState::Killed(_))
-            }
-            Note::TargetSet { .. } | Note::ExecutorsKilled { .. } | Note::ExecutorAdded { .. } => false,
-            _ => note.level() == NoteLevel::Warn,
-        };
-        if is_worth_it {
-            self.remark(&note.to_string());
-        }
-    }
-
-    /// Says something that was not asked for: above the line that is being typed.
-    pub(super) fn remark(&mut self, words: &str) {
-        if self.is_prompting
-            && (self.progress.is_quiet() || self.reader.say_above(&format!("firesteel: {words}")))
-        {
-            return;
-        }
-        self.console.end_line();
-        self.progress.remark(words);
-    }
-
-    fn say_missing(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {
-        for (_, shortfall) in shortfalls {
-            self.remark(&shortfall.to_string());
-        }
-    }
-
     /// The number of executors that are ready.
     pub(super) async fn ready(&self) -> usize {
         let is_ready = |executor: &&ExecutorView| executor.state == ExecutorViewState::Offering;
@@ -443,74 +289,8 @@ impl Session {
         }
     }
 
-    /// The user wants to leave. Refused once if tasks run; a script waits for them.
-    pub(super) async fn leave(&mut self, code: Option<u8>) -> Result<(), End> {
-        let open = self.tasks.open().len();
-        if open > 0 && self.is_interactive && !self.was_warned {
-            self.was_warned = true;
-            let (tasks, them) =
-                if open == 1 { ("1 task still runs", "it") } else { ("tasks still run", "them") };
-            let count = if open == 1 { String::new() } else { format!("{open} ") };
-            self.console.say(format_args!("{count}{tasks}: leave again to end {them}, or wait"));
-            return Ok(());
-        }
-        if open > 0 && !self.is_interactive && code.is_none() {
-            let code = self.wait_for_tasks(Vec::new()).await?;
-            if code != 0 {
-                self.last_failure = code;
-            }
-        }
-        let script = if self.is_interactive { 0 } else { self.last_failure };
-        Err(End::Left(code.unwrap_or(script)))
-    }
-
-    /// Ends the application in order, and says why the session ends where that is news.
-    async fn conclude(mut self, end: End) -> End {
-        match &end {
-            End::Over(outcome) => {
-                self.console.end_line();
-                self.progress.error(answers::outcome(outcome));
-                return end;
-            }
-            End::Asked(_) => self.console.mute(),
-            End::Left(_) => self.console.settled().await,
-            End::Abandoned(_) | End::ReaderGone => {}
-        }
-        // Refused if it is over already.
-        let _ = self.driver.cancel().await;
-        let until = Instant::now() + GOODBYE;
-        loop {
-            tokio::select! {
-                report = self.reports.recv() => match report {
-                    None | Some(Report::Done(_)) => return end,
-                    Some(_) => {}
-                },
-                request = self.requests.next() => return End::Abandoned(request),
-                () = sleep_until(until) => return end,
-            }
-        }
-    }
-
     /// The exit code of a task that has ended.
     pub(super) fn code_of(&self, id: TaskId) -> Option<u8> {
         self.tasks.get(id)?.end.as_ref().map(|(outcome, _)| exit_code(outcome))
-    }
-}
-
-/// What [`Session::step`] saw.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Step {
-    /// The driver said something.
-    Report,
-    /// ctrl-c.
-    Interrupted,
-    /// The time has come.
-    Time,
-}
-
-async fn at(time: Option<Instant>) {
-    match time {
-        Some(time) => sleep_until(time).await,
-        None => std::future::pending().await,
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::shell::commands::Command;
 use crate::shell::words::sentences;
 
 fn parse(line: &str) -> Result<Request, RequestError> {

@@ -1,0 +1,109 @@
+//! The words after a command's name, taken one after the other.
+
+use firesteel_placement::Cores;
+
+use super::commands::Command;
+use super::request::RequestError;
+use super::words::quote;
+
+/// The words after a command's name, the next one last.
+pub(super) struct Arguments {
+    pub(super) command: &'static Command,
+    pub(super) words: Vec<String>,
+    /// Whether a word may still be an option: none is after `--`.
+    pub(super) options: bool,
+}
+
+impl Arguments {
+    pub(super) fn wrong(&self, wrong: impl Into<String>) -> RequestError {
+        RequestError::Usage { wrong: wrong.into(), command: self.command }
+    }
+
+    pub(super) fn required(&mut self, what: &str) -> Result<String, RequestError> {
+        self.words.pop().ok_or_else(|| self.wrong(format!("{what} is missing")))
+    }
+
+    pub(super) fn parsed<T: std::str::FromStr>(&mut self, what: &str) -> Result<T, RequestError> {
+        let word = self.required(what)?;
+        word.parse().map_err(|_| self.wrong(format!("{} is not {what}", quote(&word))))
+    }
+
+    pub(super) fn optional<T: std::str::FromStr>(&mut self, what: &str) -> Result<Option<T>, RequestError> {
+        if self.words.is_empty() { Ok(None) } else { self.parsed(what).map(Some) }
+    }
+
+    pub(super) fn all<T: std::str::FromStr>(&mut self, what: &str) -> Result<Vec<T>, RequestError> {
+        let mut all = Vec::new();
+        while !self.words.is_empty() {
+            all.push(self.parsed(what)?);
+        }
+        Ok(all)
+    }
+
+    /// Takes a flag away, wherever it stands.
+    pub(super) fn flag(&mut self, flag: &str) -> Result<bool, RequestError> {
+        let before = self.words.len();
+        self.words.retain(|word| word != flag);
+        match before - self.words.len() {
+            0 => Ok(false),
+            1 => Ok(true),
+            _ => Err(self.wrong(format!("{flag} is there twice"))),
+        }
+    }
+
+    /// Takes an option and its value away, wherever they stand.
+    pub(super) fn option(&mut self, option: &str) -> Result<Option<String>, RequestError> {
+        let Some(at) = self.words.iter().rposition(|word| word == option) else { return Ok(None) };
+        if at == 0 {
+            return Err(self.wrong(format!("{option} has no value")));
+        }
+        let value = self.words.remove(at - 1);
+        self.words.remove(at - 1);
+        Ok(Some(value))
+    }
+
+    pub(super) fn option_parsed<T: std::str::FromStr>(
+        &mut self,
+        option: &str,
+        what: &str,
+    ) -> Result<Option<T>, RequestError> {
+        let Some(word) = self.option(option)? else { return Ok(None) };
+        let parsed = word.parse().map_err(|_| self.wrong(format!("{option} {} is not {what}", quote(&word))));
+        parsed.map(Some)
+    }
+
+    /// The next option before the command itself begins.
+    pub(super) fn leading_option(&mut self) -> Option<String> {
+        let is_option = |word: &String| word.starts_with('-') && word.len() > 1;
+        if !self.options || !self.words.last().is_some_and(is_option) {
+            return None;
+        }
+        let option = self.words.pop()?;
+        self.options = option != "--";
+        self.options.then_some(option)
+    }
+
+    pub(super) fn cores(&mut self) -> Result<Cores, RequestError> {
+        let cores: i64 = self.parsed("a number of cores")?;
+        match cores {
+            1.. => Ok(Cores(cores)),
+            _ => Err(self.wrong("a task has at least 1 core")),
+        }
+    }
+
+    pub(super) fn command_words(&mut self) -> Result<Vec<String>, RequestError> {
+        let mut words = std::mem::take(&mut self.words);
+        words.reverse();
+        match words.is_empty() {
+            true => Err(self.wrong("there is no command to run")),
+            false => Ok(words),
+        }
+    }
+
+    pub(super) fn end(&mut self) -> Result<(), RequestError> {
+        match self.words.pop() {
+            None => Ok(()),
+            Some(word) => Err(self.wrong(format!("{} has no meaning here", quote(&word)))),
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! How a session ends.
+
+use std::time::Duration;
+
+use firesteel_core::driver::Outcome;
+use tokio::time::{Instant, sleep_until};
+
+use super::answers;
+use super::session::Session;
+use crate::driver_daemon::Report;
+use crate::signals::EndRequest;
+
+/// How long the driver may take to say good-bye.
+const GOODBYE: Duration = Duration::from_secs(5);
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The user left, or the script is at its end.
+    Left(u8),
+    /// Somebody asked for it.
+    Asked(EndRequest),
+    /// Somebody asked again, and nothing was waited for.
+    Abandoned(EndRequest),
+    /// The application is over.
+    Over(Outcome),
+    /// Nobody reads standard output any more.
+    ReaderGone,
+}
+
+impl End {
+    /// The exit code of the command.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Left(code) => *code,
+            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
+            Self::Over(Outcome::NoMaster { .. }) => 69,
+            Self::Over(Outcome::Completed | Outcome::Cancelled | Outcome::Removed(_)) => 1,
+            Self::ReaderGone => 141,
+        }
+    }
+}
+
+impl Session {
+    /// The user wants to leave. Refused once if tasks run; a script waits for them.
+    pub(super) async fn leave(&mut self, code: Option<u8>) -> Result<(), End> {
+        let open = self.tasks.open().len();
+        if open > 0 && self.is_interactive && !self.was_warned {
+            self.was_warned = true;
+            let (tasks, them) =
+                if open == 1 { ("1 task still runs", "it") } else { ("tasks still run", "them") };
+            let count = if open == 1 { String::new() } else { format!("{open} ") };
+            self.console.say(format_args!("{count}{tasks}: leave again to end {them}, or wait"));
+            return Ok(());
+        }
+        if open > 0 && !self.is_interactive && code.is_none() {
+            let code = self.wait_for_tasks(Vec::new()).await?;
+            if code != 0 {
+                self.last_failure = code;
+            }
+        }
+        let script = if self.is_interactive { 0 } else { self.last_failure };
+        Err(End::Left(code.unwrap_or(script)))
+    }
+
+    /// Ends the application in order, and says why the session ends where that is news.
+    pub(super) async fn conclude(mut self, end: End) -> End {
+        match &end {
+            End::Over(outcome) => {
+                self.console.end_line();
+                self.progress.error(answers::outcome(outcome));
+                return end;
+            }
+            End::Asked(_) => self.console.mute(),
+            End::Left(_) => self.console.settled().await,
+            End::Abandoned(_) | End::ReaderGone => {}
+        }
+        // Refused if it is over already.
+        let _ = self.driver.cancel().await;
+        let until = Instant::now() + GOODBYE;
+        loop {
+            tokio::select! {
+                report = self.reports.recv() => match report {
+                    None | Some(Report::Done(_)) => return end,
+                    Some(_) => {}
+                },
+                request = self.requests.next() => return End::Abandoned(request),
+                () = sleep_until(until) => return end,
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Executors, as a session asks for them, waits for them and ends them.
+
+use std::time::Duration;
+
+use firesteel_core::driver::{ExecutorView, Replacement, View};
+use firesteel_core::ids::{ExecutorId, ProfileId};
+use firesteel_core::messages::ResourceProfile;
+use tokio::time::{Instant, timeout};
+
+use super::answers::{self, are, counted};
+use super::reports::Step;
+use super::request::Surplus;
+use super::session::{Served, Session, TICK};
+
+/// How long the Master's answer is waited for.
+const ANSWER: Duration = Duration::from_secs(10);
+/// How long executors are waited for that were asked for, or to end.
+const COME: Duration = Duration::from_secs(2);
+const GO: Duration = Duration::from_secs(15);
+
+impl Session {
+    pub(super) async fn wait_for_executors(&mut self, count: usize, limit: Duration) -> Served {
+        let until = Instant::now() + limit;
+        loop {
+            let ready = self.ready().await;
+            if ready >= count {
+                return Ok(0);
+            }
+            let now = Instant::now();
+            if now >= until {
+                let words = format!(
+                    "{ready} of {} ready after {}",
+                    are(count as u64, "executor"),
+                    counted(limit.as_secs(), "second")
+                );
+                let code = self.complain(1, words)?;
+                self.why().await?;
+                return Ok(code);
+            }
+            if self.step(Some(until.min(now + TICK))).await? == Step::Interrupted {
+                return self.interrupted();
+            }
+        }
+    }
+
+    pub(super) async fn request(&mut self, total: u64, profile: ProfileId, surplus: Surplus) -> Served {
+        let view = self.view().await?;
+        if !view.targets.iter().any(|(known, _)| *known == profile) {
+            return self.complain(1, format_args!("there is no profile {profile}: profile list lists them"));
+        }
+        let _ = self.driver.request_executors(profile, total).await;
+        let of = |view: &View| {
+            let mine = |executor: &&ExecutorView| executor.profile == profile;
+            view.executors.iter().filter(mine).cloned().collect::<Vec<_>>()
+        };
+        let mut here = of(&view);
+        let wanted = usize::try_from(total).unwrap_or(usize::MAX);
+        if here.len() > wanted && surplus == Surplus::Ends {
+            // Idle ones first, and of these the youngest.
+            here.sort_by_key(|executor| (executor.running.len(), std::cmp::Reverse(executor.id)));
+            let surplus = here[..here.len() - wanted].iter().map(|executor| executor.id).collect();
+            // So many are wanted already: no others come in their place.
+            return self.end_executors(surplus, Replacement::Wanted).await;
+        }
+        let until = Instant::now() + COME;
+        while of(&self.view().await?).len() < wanted && Instant::now() < until {
+            if self.step(Some(Instant::now() + TICK)).await? == Step::Interrupted {
+                return self.interrupted();
+            }
+        }
+        let here = of(&self.view().await?).len();
+        if here > wanted {
+            let stay = here - wanted;
+            let words = format!(
+                "{} wanted in all, and {here} are here: {stay} more than that, until killed (request {total} --kill)\n",
+                are(total, "executor")
+            );
+            self.console.print(&words);
+        } else {
+            self.console.print(&format!(
+                "{} wanted in all, and {here} {} here\n",
+                are(total, "executor"),
+                if here == 1 { "is" } else { "are" }
+            ));
+            if here < wanted {
+                return self.why().await;
+            }
+        }
+        Ok(0)
+    }
+
+    pub(super) async fn kill(&mut self, executors: Vec<ExecutorId>, replacement: Replacement) -> Served {
+        let view = self.view().await?;
+        let unknown = executors.iter().find(|id| !view.executors.iter().any(|executor| executor.id == **id));
+        if let Some(id) = unknown {
+            return self.complain(1, format_args!("there is no executor {id}: executors lists them"));
+        }
+        self.end_executors(executors, replacement).await
+    }
+
+    /// Ends executors, and waits until they have.
+    async fn end_executors(&mut self, executors: Vec<ExecutorId>, replacement: Replacement) -> Served {
+        let _ = self.driver.kill_executors(executors.clone(), replacement).await;
+        let until = Instant::now() + GO;
+        loop {
+            let view = self.view().await?;
+            let left = view.executors.iter().filter(|executor| executors.contains(&executor.id)).count();
+            if left == 0 {
+                break;
+            }
+            let now = Instant::now();
+            if now >= until {
+                let words = format!("{} not ended after {} s", are(left as u64, "executor"), GO.as_secs());
+                return self.complain(1, words);
+            }
+            if self.step(Some(now + TICK)).await? == Step::Interrupted {
+                return self.interrupted();
+            }
+        }
+        let numbers: Vec<String> = executors.iter().map(ToString::to_string).collect();
+        let (noun, verb) = if numbers.len() == 1 { ("executor", "has") } else { ("executors", "have") };
+        self.console.print(&format!("{noun} {} {verb} ended\n", numbers.join(", ")));
+        Ok(0)
+    }
+
+    pub(super) async fn why(&mut self) -> Served {
+        let driver = self.driver.clone();
+        let mut asking = Box::pin(timeout(ANSWER, async move { driver.explain().await }));
+        let answer = loop {
+            tokio::select! {
+                answer = &mut asking => break answer,
+                step = self.step(None) => if step? == Step::Interrupted {
+                    return self.interrupted();
+                },
+            }
+        };
+        let view = self.view().await?;
+        match answer {
+            Ok(Ok(Some(shortfalls))) => {
+                self.console.print(&answers::why(&shortfalls, &view));
+                Ok(0)
+            }
+            Ok(Ok(None) | Err(_)) => {
+                let words = "no Master is connected, and only it knows why: it is dialled again";
+                self.complain(1, words)
+            }
+            Err(_) => {
+                self.complain(1, format_args!("the Master has not answered for {} s", ANSWER.as_secs()))
+            }
+        }
+    }
+
+    pub(super) async fn add_profile(&mut self, needs: ResourceProfile, total: u64) -> Served {
+        let view = self.view().await?;
+        let last = view.targets.iter().map(|(profile, _)| profile.0).max().unwrap_or(0);
+        let profile = ProfileId(last.saturating_add(1));
+        let _ = self.driver.add_profile(profile, needs.clone(), total).await;
+        self.console.print(&format!(
+            "profile {profile}: {} wanted, each with {}\n",
+            are(total, "executor"),
+            answers::words(&needs)
+        ));
+        self.profiles.push((profile, needs));
+        Ok(0)
+    }
+}
