@@ -2,7 +2,8 @@
 //!
 //! A law is a function from a case to what is wrong with it. Case `n` is made from seed `s + n`, where `s` is
 //! `FIRESTEEL_SEED`, or else a fixed number, so that a red run is red again. A broken law shows its smallest
-//! case and the command that comes straight back to it.
+//! case and the command that comes straight back to it. `FIRESTEEL_CASES` is how many cases each law is tried on,
+//! for a long run.
 
 use std::fmt::Debug;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,7 +18,8 @@ pub type Verdict = Result<(), String>;
 
 /// Tries a law on so many cases. `test` is the path of the test that calls, for the command that repeats it.
 pub fn hold<C: Arbitrary + Debug>(test: &str, cases: u64, law: impl Fn(&C) -> Verdict) {
-    let first = seed();
+    let first = number("FIRESTEEL_SEED").unwrap_or(SEED);
+    let cases = number("FIRESTEEL_CASES").unwrap_or(cases);
     for seed in first..first.wrapping_add(cases) {
         let case = C::arbitrary(&mut Gen::from_size_and_seed(SIZE, seed));
         if let Err(wrong) = judge(&law, &case) {
@@ -40,12 +42,13 @@ macro_rules! ensure {
 }
 pub(crate) use ensure;
 
-#[expect(clippy::disallowed_methods, reason = "whoever repeats a failure gives the seed in the environment")]
-fn seed() -> u64 {
-    match std::env::var("FIRESTEEL_SEED") {
-        Ok(seed) => seed.parse().unwrap_or_else(|_| panic!("FIRESTEEL_SEED is no number: {seed}")),
-        Err(_) => SEED,
-    }
+#[expect(
+    clippy::disallowed_methods,
+    reason = "whoever repeats a failure, or wants a long run, says so there"
+)]
+fn number(variable: &str) -> Option<u64> {
+    let text = std::env::var(variable).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{variable} is no number: {text}")))
 }
 
 /// A panic in what is tested is a verdict too.

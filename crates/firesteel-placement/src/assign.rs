@@ -77,34 +77,28 @@ pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assi
     let cores = free.clamp(0, i128::from(demand.cores_left.0));
     let affordable = (cores / i128::from(step.0)) as u64;
     let (caps, budget) = match demand.size {
-        ExecutorSize::Fixed(_) => {
-            (executors_that_fit(demand, offers), affordable.min(demand.executors_allowed()))
-        }
+        ExecutorSize::Fixed(_) => (room_on_each(demand, offers), affordable.min(demand.executors_allowed())),
         ExecutorSize::OnePerWorker => (cores_of_first_workers(demand, offers), affordable),
     };
-    let units = match strategy {
-        Strategy::SpreadOut => spread_out(caps, budget),
-        Strategy::Consolidate => consolidate(caps, budget),
-    };
+    let units = deal(strategy, caps, budget);
     let cores = units.into_iter().map(|units| Cores(units as i64 * step.0)).collect();
     Assignment { size: demand.size, cores }
 }
 
+/// How many units each offer gives, in the same order, if it could give as many as `caps` says, and all of them
+/// `budget` together.
+pub(crate) fn deal(strategy: Strategy, caps: Vec<u64>, budget: u64) -> Vec<u64> {
+    match strategy {
+        Strategy::SpreadOut => spread_out(caps, budget),
+        Strategy::Consolidate => consolidate(caps, budget),
+    }
+}
+
 /// For executors of fixed size: how many each offer has room for.
-fn executors_that_fit(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
-    let step = demand.size.step().0;
+fn room_on_each(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
     let room = |offer: &Offer<'_>| {
-        if !offer.fits(demand) {
-            return 0;
-        }
-        let by_cores = (offer.cores.0 / step) as u64;
-        let by_memory = match demand.memory.0 {
-            ..=0 => u64::MAX,
-            each => (offer.memory.0 / each) as u64,
-        };
-        let by_resource = |(name, &each): (&String, &u64)| offer.resources.count(name).checked_div(each);
-        let by_resources = demand.resources.iter().filter_map(by_resource).min().unwrap_or(u64::MAX);
-        by_cores.min(by_memory).min(by_resources)
+        let room = || demand.room(offer.cores, offer.memory, |name| offer.resources.count(name));
+        if offer.fits(demand) { room() } else { 0 }
     };
     offers.iter().map(room).collect()
 }

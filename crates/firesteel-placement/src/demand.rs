@@ -62,6 +62,31 @@ impl Demand {
         self.most_workers() > 0
     }
 
+    /// How many units one placement may give in all, a unit being one executor of fixed size or one core.
+    pub(crate) fn most_units(&self) -> u64 {
+        match self.size {
+            ExecutorSize::Fixed(_) => self.most_workers(),
+            ExecutorSize::OnePerWorker => self.cores_left.0.max(0) as u64,
+        }
+    }
+
+    /// How many units a worker with so much free gives, if it has room for one executor. `count` says how many
+    /// addresses it has of a resource.
+    pub(crate) fn room(&self, cores: Cores, memory: MiB, count: impl Fn(&str) -> u64) -> u64 {
+        let each = match self.size {
+            ExecutorSize::Fixed(each) => each,
+            ExecutorSize::OnePerWorker => return cores.0 as u64,
+        };
+        let by_cores = (cores.0 / each.0) as u64;
+        let by_memory = match self.memory.0 {
+            ..=0 => u64::MAX,
+            each => (memory.0 / each) as u64,
+        };
+        let by_resource = |(name, &each): (&String, &u64)| count(name).checked_div(each);
+        let by_resources = self.resources.iter().filter_map(by_resource).min().unwrap_or(u64::MAX);
+        by_cores.min(by_memory).min(by_resources)
+    }
+
     /// On how many workers, at most, one placement launches something: as many as it may launch executors.
     pub(crate) fn most_workers(&self) -> u64 {
         let Cores(step @ 1..) = self.size.step() else { return 0 };

@@ -31,6 +31,7 @@
 pub mod advice;
 mod assign;
 mod demand;
+pub mod index;
 pub mod locality;
 mod offer;
 mod order;

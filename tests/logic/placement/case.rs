@@ -30,13 +30,7 @@ impl Case {
     pub fn translate(&self) -> Translated {
         Translated {
             demand: demand(&self.ask),
-            order: match self.order {
-                Order::MostCores => WorkerOrder::CoresFreeDesc,
-                Order::FewestCores => WorkerOrder::CoresFreeAsc,
-                Order::MostMemory => WorkerOrder::MemoryFreeDesc,
-                Order::LeastMemory => WorkerOrder::MemoryFreeAsc,
-                Order::Id => WorkerOrder::WorkerId,
-            },
+            order: worker_order(self.order),
             strategy: if self.spread_out { Strategy::SpreadOut } else { Strategy::Consolidate },
             workers: self.workers.iter().map(|worker| (worker.clone(), addresses(worker))).collect(),
         }
@@ -54,7 +48,17 @@ impl Translated {
     }
 }
 
-fn demand(ask: &Ask) -> Demand {
+pub fn worker_order(order: Order) -> WorkerOrder {
+    match order {
+        Order::MostCores => WorkerOrder::CoresFreeDesc,
+        Order::FewestCores => WorkerOrder::CoresFreeAsc,
+        Order::MostMemory => WorkerOrder::MemoryFreeDesc,
+        Order::LeastMemory => WorkerOrder::MemoryFreeAsc,
+        Order::Id => WorkerOrder::WorkerId,
+    }
+}
+
+pub fn demand(ask: &Ask) -> Demand {
     Demand {
         size: ask.cores.map_or(ExecutorSize::OnePerWorker, |cores| ExecutorSize::Fixed(Cores(cores))),
         memory: MiB(ask.memory),
@@ -65,7 +69,7 @@ fn demand(ask: &Ask) -> Demand {
     }
 }
 
-fn addresses(worker: &Worker) -> Resources {
+pub fn addresses(worker: &Worker) -> Resources {
     let addresses = |count: u64| (0..count).map(|address| address.to_string());
     worker.resources.iter().map(|(name, &count)| (name.clone(), addresses(count))).collect()
 }
@@ -77,7 +81,7 @@ pub struct Crowd(pub Case);
 impl Case {
     /// Few different amounts, so that ties abound; ids of different lengths, not in order; now and then
     /// amounts below zero, and resources.
-    fn with_workers(g: &mut Gen, count: usize) -> Self {
+    pub fn with_workers(g: &mut Gen, count: usize) -> Self {
         let most_cores = pick(g, &[2, 4, 10, 16]);
         let odd = pick(g, &[false, false, false, true]);
         let with_resources = bool::arbitrary(g);
@@ -175,10 +179,10 @@ fn smaller(number: i64) -> i64 {
     if number < i64::from(i32::MAX) { number * 3 / 4 } else { number }
 }
 
-fn below(g: &mut Gen, end: i64) -> i64 {
+pub fn below(g: &mut Gen, end: i64) -> i64 {
     i64::from(u16::arbitrary(g)) % end
 }
 
-fn pick<T: Clone>(g: &mut Gen, choices: &[T]) -> T {
+pub fn pick<T: Clone>(g: &mut Gen, choices: &[T]) -> T {
     g.choose(choices).expect("there is something to choose").clone()
 }

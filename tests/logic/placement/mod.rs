@@ -3,6 +3,8 @@
 mod advice;
 mod case;
 mod golden;
+mod history;
+mod index;
 mod locality;
 mod plan;
 mod properties;

@@ -1,0 +1,307 @@
+//! A cluster that is kept in order, so that a placement costs what it gives and not what there is.
+//!
+//! [`place`](crate::place()) looks at every worker. An [`Index`] has the workers in the worker order already, and is
+//! told of every change. Placing walks them from the first on, passes over parts in which nobody has room, and stops
+//! when enough is found. How much is enough is what makes the rule of Spark's Master one that can be indexed:
+//!
+//! - *Consolidate* fills one worker after the other, so it stops where the demand is met.
+//! - *Spread out* deals one executor to each worker in turn. If as many workers have room as executors are wanted,
+//!   each of the first so many gets one, and nobody behind them matters. If fewer have, all of them get some, and
+//!   looking at all of them is looking at those that receive something.
+//!
+//! So a placement looks at as many workers with room as receive something, and takes a logarithm of the number of
+//! workers to find them and to put each into its new place. The parts that are passed over are judged by the most
+//! cores, the most memory and the kinds of resources that one of their workers has. A part of which one worker has
+//! the memory and another one the resources is looked into in vain: a cluster that is made so costs more, at most
+//! what looking at everything costs.
+//!
+//! ```text
+//!  root      | 0..7: best 7 cores, 9 GiB | 7..16: best 16 cores, 64 GiB |
+//!                                           /                \
+//!  branch                | 7..12: best 12 cores, 8 GiB | 12..16: best 16 cores, 64 GiB |
+//!                                                          /
+//!  leaf      | w3: 12 cores, 8 GiB | w9: 12 cores, 2 GiB | w1: 16 cores, 64 GiB | w2: 16 cores, 32 GiB |
+//! ```
+
+mod entry;
+mod ranks;
+mod stock;
+mod tree;
+mod wants;
+
+use std::ops::ControlFlow;
+
+use entry::{Direction, Entry, Sorting};
+use ranks::Ranks;
+use stock::Stock;
+use tree::Tree;
+use wants::Wants;
+
+use crate::assign::deal;
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder};
+
+/// From so many of all workers on that change at once, one in so many, the tree is made anew.
+const REBUILD: usize = 4;
+
+/// A worker's number in an [`Index`]: small, and another one's after the worker was removed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Slot(u32);
+
+/// Workers with what they have free, in one worker order. `I` is what workers are called; ties are broken by its
+/// order, which has to be that of text for the decisions to be Spark's.
+///
+/// ```
+/// use firesteel_placement::index::Index;
+/// use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Resources, Strategy, WorkerOrder};
+///
+/// let mut index = Index::new(WorkerOrder::CoresFreeDesc);
+/// for worker in ["w1", "w2", "w3", "w4"] {
+///     index.insert(worker, Cores(16), MiB(65_536), Resources::NONE);
+/// }
+/// let demand =
+///     Demand { size: ExecutorSize::Fixed(Cores(16)), cores_left: Cores(48), ..Demand::default() };
+///
+/// let shares = index.place(&demand, Strategy::SpreadOut);
+/// let expected = ["w4", "w3", "w2"].map(|worker| index.slot(&worker));
+/// assert_eq!(shares.iter().map(|share| Some(share.slot)).collect::<Vec<_>>(), expected);
+///
+/// index.take(&demand, &shares);
+/// assert_eq!(index.place(&demand, Strategy::SpreadOut).len(), 1, "w1 has room for one more");
+/// ```
+#[derive(Debug)]
+pub struct Index<I> {
+    order: WorkerOrder,
+    direction: Direction,
+    ranks: Ranks<I>,
+    tree: Tree,
+    stock: Stock,
+    vacant: Vec<Slot>,
+}
+
+/// What one worker gives in a placement: so many executors of so many cores each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The worker.
+    pub slot: Slot,
+    /// How many executors it is to run, at least one.
+    pub executors: u64,
+    /// The cores of each, at least one.
+    pub cores: Cores,
+}
+
+impl Share {
+    fn of(demand: &Demand, slot: Slot, units: u64) -> Self {
+        match demand.size {
+            ExecutorSize::Fixed(cores) => Self { slot, executors: units, cores },
+            ExecutorSize::OnePerWorker => Self { slot, executors: 1, cores: Cores(units as i64) },
+        }
+    }
+}
+
+impl Slot {
+    /// The number: below the greatest number of workers that the index ever had.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl<I: Ord> Index<I> {
+    /// An index without workers.
+    #[must_use]
+    pub fn new(order: WorkerOrder) -> Self {
+        let (sorting, direction) = Sorting::of(order);
+        let (ranks, tree) = (Ranks::new(), Tree::new(sorting));
+        Self { order, direction, ranks, tree, stock: Stock::default(), vacant: Vec::new() }
+    }
+
+    /// The order in which workers are taken.
+    #[must_use]
+    pub fn order(&self) -> WorkerOrder {
+        self.order
+    }
+
+    /// How many workers there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.tree.len()
+    }
+
+    /// Whether there is no worker.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// A worker's number.
+    #[must_use]
+    pub fn slot(&self, worker: &I) -> Option<Slot> {
+        self.ranks.slot(worker)
+    }
+
+    /// The workers in the order of their ids.
+    pub fn iter(&self) -> impl Iterator<Item = (&I, Slot)> {
+        self.ranks.iter()
+    }
+
+    /// Free cores and free memory of a worker.
+    #[must_use]
+    pub fn free(&self, slot: Slot) -> Option<(Cores, MiB)> {
+        self.tree.get(slot).map(|entry| (entry.cores, entry.memory))
+    }
+
+    /// Adds a worker with what it has free. One that is known already has that free from now on.
+    pub fn insert(&mut self, worker: I, cores: Cores, memory: MiB, resources: &Resources) -> Slot {
+        if let Some(slot) = self.slot(&worker) {
+            self.set(slot, cores, memory, resources);
+            return slot;
+        }
+        let slot = self.vacant.pop().unwrap_or_else(|| {
+            Slot(u32::try_from(self.ranks.len()).expect("there are fewer workers than a u32 can count"))
+        });
+        self.rank(worker, slot);
+        let kinds = self.stock.set(slot, resources);
+        self.tree.insert(Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds });
+        slot
+    }
+
+    /// Takes a worker out. Its number is free for another one.
+    pub fn remove(&mut self, worker: &I) -> Option<Slot> {
+        let slot = self.ranks.remove(worker)?;
+        self.tree.remove(slot);
+        self.stock.set(slot, Resources::NONE);
+        self.vacant.push(slot);
+        Some(slot)
+    }
+
+    /// Sets what a worker has free. Without effect on a number that no worker has.
+    pub fn set(&mut self, slot: Slot, cores: Cores, memory: MiB, resources: &Resources) {
+        if self.tree.get(slot).is_none() {
+            return;
+        }
+        let kinds = self.stock.set(slot, resources);
+        self.tree.replace(Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds });
+    }
+
+    /// Whether one more executor has room on that worker. The demand's own bounds are not looked at.
+    #[must_use]
+    pub fn fits(&self, slot: Slot, demand: &Demand) -> bool {
+        let entry = self.tree.get(slot);
+        entry.zip(Wants::of(demand)).is_some_and(|(entry, wants)| wants.fit(entry, &self.stock))
+    }
+
+    /// Whether one more executor has room anywhere. The demand's own bounds are not looked at.
+    #[must_use]
+    pub fn fits_anywhere(&self, demand: &Demand) -> bool {
+        let Some(wants) = Wants::of(demand) else { return false };
+        self.tree.walk(&wants, &self.stock, self.direction, |_| ControlFlow::Break(())).is_break()
+    }
+
+    /// Places as many executors as the demand asks for and the workers have room for: what each worker gives, in the
+    /// order in which executors are launched. Exactly the executors of [`place`](crate::place()) over offers of
+    /// the same amounts.
+    ///
+    /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
+    #[must_use]
+    pub fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
+        let (most, units) = (demand.most_workers(), demand.most_units());
+        let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return Vec::new() };
+        let mut found: Vec<Entry> = Vec::new();
+        let mut room = 0_u64;
+        let enough = self.tree.walk(&wants, &self.stock, self.direction, |entry| {
+            found.push(*entry);
+            let filled = match strategy {
+                Strategy::SpreadOut => false,
+                Strategy::Consolidate => {
+                    room = room.saturating_add(self.room(demand, entry));
+                    room >= units
+                }
+            };
+            if filled || found.len() as u64 == most {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        let share = |(entry, units): (&Entry, u64)| Share::of(demand, entry.slot, units);
+        if strategy == Strategy::SpreadOut && enough.is_break() && most == units {
+            // As many workers as units: each gives one.
+            return found.iter().zip(std::iter::repeat(1)).map(share).collect();
+        }
+        let caps = found.iter().map(|entry| self.room(demand, entry)).collect();
+        let given = found.iter().zip(deal(strategy, caps, units));
+        given.filter(|(_, units)| *units > 0).map(share).collect()
+    }
+
+    /// Takes what was placed off what the workers have free.
+    pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
+        let mut shares = shares.iter().peekable();
+        if shares.len() * REBUILD > self.len() {
+            // Both are in the worker order.
+            let mut entries = self.tree.drain();
+            for entry in self.direction.over(0..entries.len()) {
+                let entry = &mut entries[entry];
+                if let Some(share) = shares.next_if(|share| share.slot == entry.slot) {
+                    *entry = self.stock.without(*entry, demand, share);
+                }
+            }
+            self.tree.fill(entries);
+        }
+        for share in shares {
+            if let Some(entry) = self.tree.get(share.slot).copied() {
+                self.tree.replace(self.stock.without(entry, demand, share));
+            }
+        }
+    }
+
+    /// What is wrong with the index, if something is: with itself, or with what the workers have free according to
+    /// `offers`, which has one offer for each, in the order of their ids.
+    ///
+    /// # Errors
+    /// One sentence.
+    pub fn check<'a>(&self, offers: impl IntoIterator<Item = Offer<'a>>) -> Result<(), String> {
+        self.tree.check()?;
+        let mut known = self.ranks.iter();
+        let mut last = None;
+        for offer in offers {
+            let Some((_, slot)) = known.next() else {
+                return Err(format!("{} is not indexed", offer.worker));
+            };
+            let Some(entry) = self.tree.get(slot) else {
+                return Err(format!("{} is in no leaf", offer.worker));
+            };
+            if (entry.cores, entry.memory) != (offer.cores, offer.memory) {
+                return Err(format!(
+                    "{} is indexed with {} cores and {}",
+                    offer.worker, entry.cores, entry.memory
+                ));
+            }
+            if !self.stock.is(slot, offer.resources) || entry.kinds != self.stock.kinds(slot) {
+                return Err(format!("{} is indexed with other resources", offer.worker));
+            }
+            if last.is_some_and(|last| last >= entry.rank) || entry.rank != self.ranks.rank(slot) {
+                return Err(format!("{} has a rank that is not its id's", offer.worker));
+            }
+            last = Some(entry.rank);
+        }
+        match known.next() {
+            Some((_, slot)) => Err(format!("the index has another worker, number {}", slot.0)),
+            None if self.tree.len() == self.ranks.len() => Ok(()),
+            None => Err(format!("{} ids, {} workers in leaves", self.ranks.len(), self.tree.len())),
+        }
+    }
+
+    /// How many units the worker has room for, who has room for one.
+    fn room(&self, demand: &Demand, entry: &Entry) -> u64 {
+        demand.room(entry.cores, entry.memory, |name| self.stock.count(entry.slot, name))
+    }
+
+    fn rank(&mut self, worker: I, slot: Slot) {
+        let moved = self.ranks.insert(worker, slot);
+        let entries: Vec<_> = moved.iter().filter_map(|(slot, _)| self.tree.remove(*slot)).collect();
+        for (entry, (slot, rank)) in entries.into_iter().zip(moved) {
+            self.ranks.set(slot, rank);
+            self.tree.insert(Entry { rank, ..entry });
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! The index over a cluster decides what looking at every worker decides, whatever happened to the cluster.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::index::{Index, Share};
+use firesteel_placement::{Cores, MiB, Strategy, place};
+
+use super::case;
+use super::history::{History, Model, Step};
+use super::reference::{self, Ask};
+use crate::laws::{Verdict, ensure, hold};
+
+/// Up to so many workers the slow reference is asked, too.
+const FEW: usize = 40;
+
+/// A million cases in a release build: `FIRESTEEL_CASES=1000000 cargo test --release -p firesteel-sim --test logic
+/// placement::index`.
+#[test]
+fn an_index_decides_what_looking_at_every_worker_decides() {
+    hold("placement::index", 20_000, |history: &History| {
+        let mut cluster = Cluster::of(history);
+        for step in &history.steps {
+            cluster.step(step)?;
+            cluster.check()?;
+        }
+        Ok(())
+    });
+}
+
+/// A cluster with its index, and without.
+struct Cluster {
+    order: reference::Order,
+    index: Index<String>,
+    model: Model,
+    placements: Vec<Placed>,
+}
+
+/// Executors that run.
+struct Placed {
+    ask: Ask,
+    /// Worker, executors and cores.
+    shares: Vec<(String, i64, i64)>,
+}
+
+impl Cluster {
+    fn of(history: &History) -> Self {
+        let index = Index::new(case::worker_order(history.order));
+        let (model, placements) = (Model::default(), Vec::new());
+        let mut cluster = Self { order: history.order, index, model, placements };
+        for worker in &history.workers {
+            cluster.comes(worker.clone());
+        }
+        cluster
+    }
+
+    fn step(&mut self, step: &Step) -> Verdict {
+        match step {
+            Step::Comes(worker) => self.comes(worker.clone()),
+            Step::Goes(n) => {
+                if let Some(id) = self.model.nth(*n) {
+                    let known = self.index.slot(&id);
+                    ensure!(self.index.remove(&id) == known && known.is_some(), "{id} cannot be removed");
+                    self.model.remove(&id);
+                }
+            }
+            Step::Changes(n, worker) => {
+                if let Some(id) = self.model.nth(*n) {
+                    self.comes(reference::Worker { id, ..worker.clone() });
+                }
+            }
+            Step::Places { ask, spread_out, kept } => self.places(ask, *spread_out, *kept)?,
+            Step::Ends(n) => {
+                if let Some(n) = n.checked_rem(self.placements.len()) {
+                    let Placed { ask, shares } = self.placements.swap_remove(n);
+                    for (id, executors, cores) in shares {
+                        self.model.hold(&id, &ask, -executors, -cores);
+                        self.sync(&id);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn comes(&mut self, worker: reference::Worker) {
+        let id = worker.id.clone();
+        self.model.set(worker);
+        self.sync(&id);
+    }
+
+    /// Tells the index what a worker has free.
+    fn sync(&mut self, id: &str) {
+        if let Some(worker) = self.model.get(id) {
+            let (cores, memory) = (Cores(worker.cores), MiB(worker.memory));
+            self.index.insert(id.to_owned(), cores, memory, self.model.resources(id));
+        }
+    }
+
+    fn places(&mut self, ask: &Ask, spread_out: bool, kept: bool) -> Verdict {
+        let strategy = if spread_out { Strategy::SpreadOut } else { Strategy::Consolidate };
+        let (demand, order) = (case::demand(ask), case::worker_order(self.order));
+        let shares = self.index.place(&demand, strategy);
+        let names: BTreeMap<_, _> = self.index.iter().map(|(id, slot)| (slot, id.clone())).collect();
+        let one_each = |share: &Share| {
+            std::iter::repeat_n((names[&share.slot].clone(), share.cores.0), share.executors as usize)
+        };
+        let indexed: Vec<_> = shares.iter().flat_map(one_each).collect();
+
+        let flat = place(&demand, self.model.offers(), order, strategy);
+        let flat: Vec<_> =
+            flat.executors().map(|placed| (placed.worker.to_owned(), placed.cores.0)).collect();
+        ensure!(indexed == flat, "every worker: {flat:?}, the index: {indexed:?}, asked {ask:?}");
+        let workers = self.model.workers();
+        if workers.len() <= FEW {
+            let slow = reference::place(ask, &workers, self.order, spread_out);
+            ensure!(indexed == slow, "the rule: {slow:?}, the index: {indexed:?}, asked {ask:?}");
+        }
+        let anywhere = self.model.offers().any(|offer| offer.fits(&demand));
+        ensure!(self.index.fits_anywhere(&demand) == anywhere, "is there room for {ask:?}?");
+        for (offer, (_, slot)) in self.model.offers().zip(self.index.iter()).take(FEW) {
+            ensure!(self.index.fits(slot, &demand) == offer.fits(&demand), "{offer:?} for {ask:?}");
+        }
+        if kept {
+            self.index.take(&demand, &shares);
+            let held = |share: &Share| {
+                let executors = share.executors as i64;
+                (names[&share.slot].clone(), executors, share.cores.0 * executors)
+            };
+            let shares: Vec<_> = shares.iter().map(held).collect();
+            for (id, executors, cores) in &shares {
+                self.model.hold(id, ask, *executors, *cores);
+            }
+            self.placements.push(Placed { ask: ask.clone(), shares });
+        }
+        Ok(())
+    }
+
+    fn check(&self) -> Verdict {
+        self.index.check(self.model.offers())
+    }
+}
