@@ -96,6 +96,17 @@ impl Share {
             ExecutorSize::OnePerWorker => Self { slot, executors: 1, cores: Cores(units as i64) },
         }
     }
+
+    /// The cores and the memory of all its executors.
+    fn amounts(&self, demand: &Demand) -> (Cores, MiB) {
+        let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
+        (Cores(self.cores.0.saturating_mul(executors)), MiB(demand.memory.0.saturating_mul(executors)))
+    }
+
+    /// How many addresses of a resource all its executors have.
+    fn count(&self, demand: &Demand, name: &str) -> u64 {
+        demand.resources.get(name).map_or(0, |each| each.saturating_mul(self.executors))
+    }
 }
 
 impl Slot {
@@ -235,21 +246,30 @@ impl<I: Ord> Index<I> {
 
     /// Takes what was placed off what the workers have free.
     pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
+        self.change(shares, |stock, entry, share| stock.without(entry, demand, share));
+    }
+
+    /// Gives it back.
+    pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
+        self.change(shares, |stock, entry, share| stock.with(entry, demand, share));
+    }
+
+    fn change(&mut self, shares: &[Share], change: impl Fn(&mut Stock, Entry, &Share) -> Entry) {
         let mut shares = shares.iter().peekable();
         if shares.len() * REBUILD > self.len() {
-            // Both are in the worker order.
+            // Shares come in the worker order; where they do not any more, the rest follows below.
             let mut entries = self.tree.drain();
             for entry in self.direction.over(0..entries.len()) {
                 let entry = &mut entries[entry];
                 if let Some(share) = shares.next_if(|share| share.slot == entry.slot) {
-                    *entry = self.stock.without(*entry, demand, share);
+                    *entry = change(&mut self.stock, *entry, share);
                 }
             }
             self.tree.fill(entries);
         }
         for share in shares {
             if let Some(entry) = self.tree.get(share.slot).copied() {
-                self.tree.replace(self.stock.without(entry, demand, share));
+                self.tree.replace(change(&mut self.stock, entry, share));
             }
         }
     }

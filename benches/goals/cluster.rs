@@ -1,0 +1,112 @@
+//! The same cluster twice: indexed, and as plain numbers.
+
+use firesteel_placement::index::{Index, Share};
+use firesteel_placement::{
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Resources, Strategy, WorkerOrder,
+};
+
+use super::plain::{self, Ask, Placed, Worker};
+
+/// Cores of a machine.
+const CORES: i64 = 64;
+/// Memory of a machine.
+const MEMORY: i64 = 256 * 1024;
+
+/// Chance from a seed (SplitMix64).
+pub struct Dice(pub u64);
+
+impl Dice {
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        (z ^ (z >> 31)) % end
+    }
+}
+
+/// Workers of 64 cores and 256 GiB, in use to sixteen different degrees.
+pub fn mixed(workers: usize) -> Vec<Worker> {
+    let mut dice = Dice(workers as u64);
+    let worker = |_| {
+        let degree = dice.below(16) as i64;
+        Worker { cores: 4 * degree, memory: 16_384 * degree }
+    };
+    (0..workers).map(worker).collect()
+}
+
+/// Workers of 64 cores and 256 GiB with nothing on them.
+pub fn idle(workers: usize) -> Vec<Worker> {
+    vec![Worker { cores: CORES, memory: MEMORY }; workers]
+}
+
+/// Applications of many shapes, a few of one executor and a few of dozens.
+pub fn shape(dice: &mut Dice) -> Ask {
+    const SHAPES: [(i64, i64, u64); 10] = [
+        (1, 2048, 16),
+        (2, 4096, 16),
+        (2, 16_384, 16),
+        (4, 8192, 8),
+        (4, 16_384, 32),
+        (8, 16_384, 4),
+        (8, 65_536, 2),
+        (16, 32_768, 8),
+        (1, 1024, 64),
+        (2, 8192, 1),
+    ];
+    let (cores, memory, executors) = SHAPES[dice.below(SHAPES.len() as u64) as usize];
+    Ask { cores, memory, executors }
+}
+
+pub fn demand(ask: &Ask) -> Demand {
+    Demand {
+        size: ExecutorSize::Fixed(Cores(ask.cores)),
+        memory: MiB(ask.memory),
+        limit: ExecutorLimit::AtMost(ask.executors),
+        ..Demand::default()
+    }
+}
+
+/// The index of a cluster, in Spark's own worker order. Workers are numbers, in order, so that a slot is one, too.
+pub fn index(workers: &[Worker]) -> Index<u32> {
+    let mut index = Index::new(WorkerOrder::CoresFreeDesc);
+    for (n, worker) in (0..).zip(workers) {
+        index.insert(n, Cores(worker.cores), MiB(worker.memory), Resources::NONE);
+    }
+    index
+}
+
+/// Decides and commits.
+pub fn place(index: &mut Index<u32>, ask: &Ask) -> Vec<Share> {
+    let demand = demand(ask);
+    let shares = index.place(&demand, Strategy::SpreadOut);
+    index.take(&demand, &shares);
+    shares
+}
+
+pub fn placed(shares: &[Share]) -> Placed {
+    shares.iter().map(|share| (share.slot.index(), share.executors)).collect()
+}
+
+/// Places applications until so much of the cores is in use. Returns them.
+pub fn fill(workers: &mut [Worker], index: &mut Index<u32>, percent: i64) -> Vec<(Ask, Vec<Share>)> {
+    let mut dice = Dice(7);
+    let mut used = 0;
+    let mut apps = Vec::new();
+    while used * 100 < percent * CORES * workers.len() as i64 {
+        let ask = shape(&mut dice);
+        let shares = place(index, &ask);
+        plain::commit(workers, &ask, &placed(&shares));
+        used += cores(&ask, &shares);
+        apps.push((ask, shares));
+    }
+    apps
+}
+
+pub fn cores(ask: &Ask, shares: &[Share]) -> i64 {
+    ask.cores * executors(shares) as i64
+}
+
+pub fn executors(shares: &[Share]) -> u64 {
+    shares.iter().map(|share| share.executors).sum()
+}

@@ -1,0 +1,329 @@
+//! The rows about the index itself.
+
+use std::hint::black_box;
+use std::time::{Duration, Instant};
+
+use firesteel_placement::index::{Index, Share};
+use firesteel_placement::{Cores, MiB, Offer, Resources, Strategy, WorkerOrder};
+
+use super::cluster::{self, Dice};
+use super::plain::{self, Ask, Worker};
+use super::table::{Scale, Sheet};
+
+pub fn rows(scale: Scale, sheet: &mut Sheet) {
+    against_plain(scale, sheet);
+    over_sizes(scale, sheet);
+    every_worker(scale, sheet);
+    churn(scale, sheet);
+    adversarial(scale, sheet);
+    memory(scale, sheet);
+}
+
+fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
+    let start = Instant::now();
+    let result = work();
+    (result, start.elapsed())
+}
+
+fn median(mut times: Vec<f64>) -> f64 {
+    times.sort_by(f64::total_cmp);
+    times[times.len() / 2]
+}
+
+/// 16 executors of 2 cores and 4 GiB.
+const SIXTEEN: Ask = Ask { cores: 2, memory: 4096, executors: 16 };
+
+/// Nanoseconds to decide and commit 16 executors: A, B and the index by turns on the same cluster.
+fn against_plain(scale: Scale, sheet: &mut Sheet) {
+    const BATCH: usize = 32;
+    for (workers, with_a) in [(scale.of(10_000), true), (scale.of(100_000), false)] {
+        let mut plain = cluster::mixed(workers);
+        let mut index = cluster::index(&plain);
+        let (mut a, mut b, mut c) = (Vec::new(), Vec::new(), Vec::new());
+        for round in 0..scale.rounds(9) {
+            if with_a {
+                let (placed, time) = timed(|| {
+                    let placed = plain::as_spark(&plain, &SIXTEEN);
+                    plain::commit(&mut plain, &SIXTEEN, &placed);
+                    placed
+                });
+                a.push(time.as_nanos() as f64);
+                let (shares, _) = timed(|| cluster::place(&mut index, &SIXTEEN));
+                assert_eq!(placed, cluster::placed(&shares), "A, round {round}");
+            }
+            let (placed, time) = timed(|| {
+                let placed = plain::round_robin(&plain, &SIXTEEN);
+                plain::commit(&mut plain, &SIXTEEN, &placed);
+                placed
+            });
+            b.push(time.as_nanos() as f64);
+            let shares = cluster::place(&mut index, &SIXTEEN);
+            assert_eq!(placed, cluster::placed(&shares), "B, round {round}");
+            // Too short for one look at the clock each.
+            let (batch, time) =
+                timed(|| (0..BATCH).map(|_| cluster::place(&mut index, &SIXTEEN)).collect::<Vec<_>>());
+            c.push(time.as_nanos() as f64 / BATCH as f64);
+            for shares in &batch {
+                assert_eq!(plain::round_robin(&plain, &SIXTEEN), cluster::placed(shares));
+                plain::commit(&mut plain, &SIXTEEN, &cluster::placed(shares));
+            }
+        }
+        let ours = median(c);
+        if with_a {
+            sheet.put("A", median(a) / ours);
+        }
+        sheet.put(if with_a { "B at 10,000" } else { "B at 100,000" }, median(b) / ours);
+        sheet.say(&format!("16 executors on {workers} workers, decided and committed"), ours, "ns");
+    }
+}
+
+/// A cluster 85 % full under churn.
+struct Churn {
+    index: Index<u32>,
+    workers: Vec<Worker>,
+    apps: std::collections::VecDeque<(Ask, Vec<Share>)>,
+    dice: Dice,
+    free: i64,
+    reserve: i64,
+}
+
+impl Churn {
+    fn new(workers: usize) -> Self {
+        let mut plain = cluster::idle(workers);
+        let mut index = cluster::index(&plain);
+        let apps: std::collections::VecDeque<_> = cluster::fill(&mut plain, &mut index, 85).into();
+        let free = plain.iter().map(|worker| worker.cores).sum();
+        let mut churn = Self {
+            index,
+            workers: plain,
+            apps,
+            dice: Dice(11),
+            free,
+            reserve: workers as i64 * 64 * 15 / 100,
+        };
+        // Applications that came first lie in order; what lives longest should not.
+        for _ in 0..churn.apps.len() {
+            churn.turn();
+        }
+        churn
+    }
+
+    /// One application comes; the oldest go while too much is in use. The executors placed.
+    fn turn(&mut self) -> u64 {
+        let ask = cluster::shape(&mut self.dice);
+        let shares = cluster::place(&mut self.index, &ask);
+        let executors = self.keep(ask, shares);
+        self.make_room();
+        executors
+    }
+
+    fn keep(&mut self, ask: Ask, shares: Vec<Share>) -> u64 {
+        let executors = cluster::executors(&shares);
+        self.free -= cluster::cores(&ask, &shares);
+        self.apps.push_back((ask, shares));
+        executors
+    }
+
+    fn make_room(&mut self) {
+        while self.free < self.reserve {
+            let (ask, shares) = self.apps.pop_front().expect("something is in use");
+            self.index.give_back(&cluster::demand(&ask), &shares);
+            self.free += cluster::cores(&ask, &shares);
+        }
+    }
+
+    /// The plain numbers are brought to what the index has.
+    fn settle(&mut self) {
+        for (n, slot) in self.index.iter() {
+            let (cores, memory) = self.index.free(slot).expect("it is there");
+            self.workers[*n as usize] = Worker { cores: cores.0, memory: memory.0 };
+        }
+    }
+}
+
+/// The median of one application's placement, decided and committed, under churn: a million workers against a
+/// thousand.
+fn over_sizes(scale: Scale, sheet: &mut Sheet) {
+    let mut small = Churn::new(scale.of(1_000));
+    let mut large = Churn::new(scale.of(1_000_000));
+    let (mut of_small, mut of_large) = (Vec::new(), Vec::new());
+    for _ in 0..scale.rounds(20_000) {
+        for (churn, times) in [(&mut small, &mut of_small), (&mut large, &mut of_large)] {
+            let ask = cluster::shape(&mut churn.dice);
+            let (shares, time) = timed(|| cluster::place(&mut churn.index, &ask));
+            times.push(time.as_nanos() as f64);
+            churn.keep(ask, shares);
+            churn.make_room();
+        }
+    }
+    let (small, large) = (median(of_small), median(of_large));
+    sheet.put("p50 at 1,000,000", large / small);
+    sheet.say("p50 of one application at 1,000 workers, 85 % full", small, "ns");
+    sheet.say("p50 of one application at 1,000,000 workers, 85 % full", large, "ns");
+}
+
+/// One executor on every worker, against a loop over the same workers in the same order that only counts down.
+fn every_worker(scale: Scale, sheet: &mut Sheet) {
+    let workers = scale.of(100_000);
+    let (mut ours, mut floor) = (Vec::new(), Vec::new());
+    let ask = Ask { cores: 2, memory: 4096, executors: workers as u64 };
+    let start: Vec<Worker> = cluster::mixed(workers)
+        .into_iter()
+        .map(|worker| Worker { cores: worker.cores + 2, memory: worker.memory + 4096 })
+        .collect();
+    for _ in 0..scale.rounds(9) {
+        let mut plain = start.clone();
+        let mut index = cluster::index(&plain);
+        let (shares, time) = timed(|| cluster::place(&mut index, &ask));
+        assert_eq!(cluster::placed(&shares), plain::round_robin(&plain, &ask));
+        assert_eq!(shares.len(), workers);
+        ours.push(time.as_nanos() as f64);
+        let (_, time) = timed(|| {
+            for share in &shares {
+                let worker = &mut plain[share.slot.index()];
+                worker.cores -= share.executors as i64 * ask.cores;
+                worker.memory -= share.executors as i64 * ask.memory;
+            }
+            black_box(&mut plain);
+        });
+        floor.push(time.as_nanos() as f64);
+    }
+    let (ours, floor) = (median(ours), median(floor));
+    sheet.put("every worker", ours / floor);
+    sheet.say("one executor on every worker, per worker", ours / workers as f64, "ns");
+    sheet.say("the loop that only counts, per worker", floor / workers as f64, "ns");
+}
+
+/// Executors a second, placed, committed and given back, mixed shapes at 85 %, against B.
+fn churn(scale: Scale, sheet: &mut Sheet) {
+    for (workers, name) in [(scale.of(10_000), "churn at 10,000"), (scale.of(100_000), "churn at 100,000")] {
+        let mut churn = Churn::new(workers);
+        let (mut ours, mut of_b) = (Vec::new(), Vec::new());
+        for _ in 0..scale.rounds(9) {
+            let (executors, time) = timed(|| (0..2_000).map(|_| churn.turn()).sum::<u64>());
+            ours.push(executors as f64 / time.as_secs_f64());
+            churn.settle();
+            let (mut executors, mut time) = (0, Duration::ZERO);
+            for _ in 0..scale.rounds(4) {
+                let ask = cluster::shape(&mut churn.dice);
+                let (placed, spent) = timed(|| {
+                    let placed = plain::round_robin(&churn.workers, &ask);
+                    plain::commit(&mut churn.workers, &ask, &placed);
+                    placed
+                });
+                time += spent;
+                let shares = cluster::place(&mut churn.index, &ask);
+                assert_eq!(placed, cluster::placed(&shares));
+                let (_, spent) = timed(|| plain::release(&mut churn.workers, &ask, &placed));
+                time += spent;
+                churn.index.give_back(&cluster::demand(&ask), &shares);
+                executors += cluster::executors(&shares);
+            }
+            of_b.push(executors as f64 / time.as_secs_f64());
+        }
+        let (ours, of_b) = (median(ours), median(of_b));
+        sheet.put(name, ours / of_b);
+        sheet.put(&format!("{name}, a second"), ours / 1e6);
+    }
+}
+
+/// Clusters and demands that are hard on an index, against looking at every worker.
+fn adversarial(scale: Scale, sheet: &mut Sheet) {
+    let many = scale.of(100_000);
+    let million = scale.of(1_000_000);
+    let mut dice = Dice(3);
+    let bound = (0..many).map(|n| Worker { cores: 64, memory: if n % 1000 == 0 { 8192 } else { 1024 } });
+    let distinct = (0..many).map(|n| Worker { cores: 1 + n as i64, memory: 1 + dice.below(1 << 20) as i64 });
+    let crossed = (0..many).map(|n| {
+        let one = n == many / 2;
+        Worker { cores: 64, memory: if one || n % 2 == 0 { 8192 } else { 1024 } }
+    });
+    let clusters: [(&str, Vec<Worker>, Ask); 6] = [
+        ("memory-bound", bound.collect(), Ask { cores: 2, memory: 4096, executors: 50 }),
+        ("all distinct", distinct.collect(), Ask { cores: 2, memory: 4096, executors: 16 }),
+        ("all equal", cluster::idle(many), Ask { cores: 2, memory: 4096, executors: 16 }),
+        ("every other worker", crossed.collect(), Ask { cores: 2, memory: 4096, executors: many as u64 }),
+        ("one free among a million", one_free(million), Ask { cores: 1, memory: 1024, executors: 16 }),
+        ("limit 1", cluster::mixed(many), Ask { cores: 2, memory: 4096, executors: 1 }),
+    ];
+    let mut worst: f64 = 0.0;
+    for (name, workers, ask) in clusters {
+        let ratio = against_flat(scale, &workers, &ask);
+        sheet.say(&format!("adversarial, {name}: times the flat form"), ratio, "x");
+        worst = worst.max(ratio);
+    }
+    for workers in [4, 16, 64, 256] {
+        let ratio = against_flat(scale, &cluster::mixed(workers), &SIXTEEN);
+        sheet.say(&format!("16 executors on {workers} workers: times the flat form"), ratio, "x");
+        worst = worst.max(ratio);
+    }
+    sheet.put("adversarial", worst);
+}
+
+fn one_free(workers: usize) -> Vec<Worker> {
+    let mut full = vec![Worker { cores: 0, memory: 1024 }; workers];
+    full[workers / 3] = Worker { cores: 4, memory: 8192 };
+    full
+}
+
+/// Decides and commits in both ways: how many times as long the index takes.
+fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask) -> f64 {
+    let demand = cluster::demand(ask);
+    let ids: Vec<String> = (0..workers.len()).map(|n| format!("{n:08}")).collect();
+    let (mut ours, mut flat) = (Vec::new(), Vec::new());
+    let rounds = if workers.len() < 1000 { 2_000 } else { 9 };
+    for _ in 0..scale.rounds(rounds) {
+        let mut offers: Vec<Offer<'_>> = ids
+            .iter()
+            .zip(workers)
+            .map(|(id, worker)| Offer {
+                worker: id,
+                cores: Cores(worker.cores),
+                memory: MiB(worker.memory),
+                resources: Resources::NONE,
+            })
+            .collect();
+        let mut index = cluster::index(workers);
+        let (placed, time) = timed(|| {
+            let placement = firesteel_placement::place(
+                &demand,
+                offers.iter().copied(),
+                WorkerOrder::CoresFreeDesc,
+                Strategy::SpreadOut,
+            );
+            placement
+                .workers()
+                .map(|(worker, cores)| (worker.parse().expect("a number"), cores))
+                .collect::<Vec<(usize, Cores)>>()
+        });
+        for (n, cores) in &placed {
+            offers[*n].cores -= *cores;
+        }
+        flat.push(time.as_nanos() as f64);
+        let (shares, time) = timed(|| cluster::place(&mut index, ask));
+        ours.push(time.as_nanos() as f64);
+        let given: Vec<_> = shares
+            .iter()
+            .map(|share| (share.slot.index(), Cores(share.cores.0 * share.executors as i64)))
+            .collect();
+        assert_eq!(given, placed);
+        black_box(&offers);
+    }
+    median(ours) / median(flat)
+}
+
+/// Bytes of the index for each of a million workers, its map of ids among them (but no text of an id).
+fn memory(scale: Scale, sheet: &mut Sheet) {
+    let workers = cluster::mixed(scale.of(1_000_000));
+    let before = resident();
+    let index = cluster::index(&workers);
+    let after = resident();
+    assert_eq!(index.len(), workers.len());
+    sheet.put("memory", after.saturating_sub(before) as f64 / workers.len() as f64);
+}
+
+/// Bytes of this process in memory.
+fn resident() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    status.split_whitespace().nth(1).and_then(|pages| pages.parse::<u64>().ok()).unwrap_or(0) * 4096
+}
