@@ -1,4 +1,4 @@
-//! Requests are served: those about what runs in [`run`](super::run), [`map`](super::map) and
+//! Requests are served: those about what runs in [`run`](mod@super::run), [`map`](super::map) and
 //! [`executors`](super::executors), the others here.
 
 use std::collections::BTreeMap;
