@@ -24,6 +24,7 @@ mod map;
 mod plan;
 mod settings;
 mod shell;
+mod stuck;
 mod terminal;
 mod top;
 mod transcripts;

@@ -11,43 +11,43 @@ use tempfile::TempDir;
 use crate::cluster::{Daemon, firesteel, processes, run, wait_for};
 use crate::terminal::Terminal;
 
-const CTRL_C: &str = "\x03";
-const CTRL_D: &str = "\x04";
+pub(crate) const CTRL_C: &str = "\x03";
+pub(crate) const CTRL_D: &str = "\x04";
 const ENTER: &str = "\r";
 const TAB: &str = "\t";
 const UP: &str = "\x1b[A";
 
 /// A cluster of one Worker that this command starts.
-const LOCAL: [&str; 6] =
+pub(crate) const LOCAL: [&str; 6] =
     ["shell", "--master", "local-cluster[1,2,512]", "--executor-memory", "256m", "--executor-cores=2"];
 
-fn home() -> TempDir {
+pub(crate) fn home() -> TempDir {
     tempfile::tempdir().expect("a temporary directory")
 }
 
 /// A shell at a terminal.
-struct Session(Terminal);
+pub(crate) struct Session(pub(crate) Terminal);
 
 impl Session {
     /// With these arguments, in that directory, which is its home too.
-    fn start(home: &Path, arguments: &[&str]) -> Self {
+    pub(crate) fn start(home: &Path, arguments: &[&str]) -> Self {
         let mut command = firesteel();
         command.args(arguments).current_dir(home).env("HOME", home).env_remove("XDG_STATE_HOME");
         Self(Terminal::start(command, 40, 120))
     }
 
     /// Waits for the prompt, types a line, and presses enter.
-    fn line(&self, line: &str) {
+    pub(crate) fn line(&self, line: &str) {
         self.wait_for_prompt();
         self.keys(line);
         self.keys(ENTER);
     }
 
-    fn keys(&self, keys: &str) {
+    pub(crate) fn keys(&self, keys: &str) {
         self.0.type_keys(keys);
     }
 
-    fn wait_for(&self, words: &str) -> String {
+    pub(crate) fn wait_for(&self, words: &str) -> String {
         self.0.wait_for(&[words])
     }
 
@@ -56,13 +56,13 @@ impl Session {
     }
 
     /// Waits until the last line is an empty prompt.
-    fn wait_for_prompt(&self) -> String {
+    pub(crate) fn wait_for_prompt(&self) -> String {
         self.0.wait_until("the prompt", |screen| {
             screen.trim_end().lines().last().is_some_and(|line| line.trim_end() == "firesteel>")
         })
     }
 
-    fn end(&mut self) -> i32 {
+    pub(crate) fn end(&mut self) -> i32 {
         self.0.wait().expect("it ends with a code")
     }
 }
@@ -83,7 +83,7 @@ fn pid_in(file: &Path) -> u32 {
     wait_for("the task's process number", || fs::read_to_string(file).ok()?.trim().parse().ok())
 }
 
-fn applications(master: &Daemon) -> usize {
+pub(crate) fn applications(master: &Daemon) -> usize {
     master.status()["applications"].as_array().map_or(0, Vec::len)
 }
 
@@ -337,7 +337,7 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
 }
 
 /// A script through standard input: what it answers.
-fn script(home: &Path, arguments: &[&str], script: &str) -> (i32, String, String) {
+pub(crate) fn script(home: &Path, arguments: &[&str], script: &str) -> (i32, String, String) {
     let mut child = firesteel()
         .args(arguments)
         .current_dir(home)

@@ -56,6 +56,8 @@ pub struct ApplicationSettings {
     pub registration_timeout: Duration,
     /// `firesteel.task.outputCredit`, 1 MiB by default, in bytes.
     pub output_credit: u64,
+    /// `firesteel.shell.keptOutput`, 1 GiB by default, in bytes.
+    pub kept_output: u64,
 }
 
 impl ApplicationSettings {
@@ -68,7 +70,7 @@ impl ApplicationSettings {
             properties.duration(key, Unit::Seconds).map(|set| set.unwrap_or(Duration::from_secs(default)))
         };
         let text = |key| properties.get(key).map(str::to_owned);
-        let credit = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
+        let bytes = |text: &str| size::bytes(text, size::Unit::Bytes).ok().filter(|bytes| *bytes > 0);
         let failures = |text: &str| text.parse().ok().filter(|failures| *failures > 0);
         let executors = properties
             .count(keys::EXECUTOR_INSTANCES)?
@@ -95,7 +97,8 @@ impl ApplicationSettings {
             exclusion: exclusion(properties)?,
             topology: topology(properties)?,
             registration_timeout: seconds(keys::REGISTRATION_TIMEOUT, 60)?,
-            output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, credit)?.unwrap_or(1 << 20),
+            output_credit: properties.read(keys::OUTPUT_CREDIT, size::EXPECTED, bytes)?.unwrap_or(1 << 20),
+            kept_output: properties.read(keys::KEPT_OUTPUT, size::EXPECTED, bytes)?.unwrap_or(1 << 30),
         };
         settings.check(properties)?;
         Ok(settings)
@@ -214,6 +217,7 @@ mod tests {
             topology: Topology::default(),
             registration_timeout: Duration::from_secs(60),
             output_credit: 1 << 20,
+            kept_output: 1 << 30,
         }
     }
 
@@ -261,6 +265,7 @@ mod tests {
             "spark.locality.wait.node=1s",
             "firesteel.driver.registrationTimeout=3s",
             "firesteel.task.outputCredit=64k",
+            "firesteel.shell.keptOutput=1m",
         ];
         let expected = ApplicationSettings {
             name: Some("sums".to_owned()),
@@ -290,6 +295,7 @@ mod tests {
             topology: Topology::default(),
             registration_timeout: Duration::from_secs(3),
             output_credit: 64 << 10,
+            kept_output: 1 << 20,
         };
         assert_eq!(parsed(&pairs), Ok(expected));
     }

@@ -138,6 +138,8 @@ table! {
     REGISTRATION_TIMEOUT: "firesteel.driver.registrationTimeout", [Application], Value("60s");
     /// How many bytes of a task's output may be under way.
     OUTPUT_CREDIT: "firesteel.task.outputCredit", [Application], Value("1m");
+    /// How many bytes a shell keeps of the outputs of tasks in the background; those that ended first are forgotten.
+    KEPT_OUTPUT: "firesteel.shell.keptOutput", [Application], Value("1g");
     /// The host by which executors reach the driver.
     DRIVER_HOST: "spark.driver.host", [Application], Otherwise("the address from which this machine reaches the Master");
     /// The address that the driver listens on.

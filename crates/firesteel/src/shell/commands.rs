@@ -59,7 +59,8 @@ times in all. The exit code is 1 if an item failed. ctrl-c ends all of its tasks
         usage: "watch [TASK]",
         brief: "show the output of a task in the background, and go on with it",
         details: "\
-Without TASK it is the last one. The exit code is the task's. ctrl-c ends the watching, not the task.",
+Without TASK it is the last one. The exit code is the task's. ctrl-c ends the watching, not the task. Outputs are kept
+on this machine's disk; past firesteel.shell.keptOutput in all, those of the tasks that ended first are forgotten.",
     },
     Command {
         name: "wait",
@@ -141,7 +142,9 @@ variable of tasks; without =VALUE it is taken away.",
         name: "source",
         usage: "source FILE",
         brief: "run the commands of a file, until one fails",
-        details: "",
+        details: "\
+The exit code is that of the last one that failed: with --keep-going the others run all the same. FILE is a regular
+file of 4 MiB at most, on the machine of the shell.",
     },
     Command { name: "help", usage: "help [COMMAND]", brief: "say what there is", details: "" },
     Command {

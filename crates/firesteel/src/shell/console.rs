@@ -1,36 +1,58 @@
-//! What the user sees: outputs of the task in hand as they come, tables, and remarks.
+//! What the user sees: outputs of the task in hand as they come, answers, and remarks.
 //!
-//! Outputs are printed by a thread, so that a terminal that was stopped, or a slow reader, keeps the session from
-//! nothing. An output that ends without a line feed does not eat the prompt: the line is ended first.
+//! Everything is written by one thread, in the order in which it came, so that a terminal that was stopped, or a
+//! reader that does not read, keeps the session from nothing: it hears signals, and its application. An output that
+//! ends without a line feed does not eat the prompt: the line is ended first.
 
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
 use std::{fmt, thread};
 
 use bytes::Bytes;
 use firesteel_core::ids::AttemptId;
 use firesteel_core::messages::Stream;
+use rustyline::ExternalPrinter;
 use tokio::sync::oneshot;
 
 use crate::driver_daemon::Handle;
 use crate::map::printer::{Sink, Sinks};
 
+/// Remarks that may wait for a reader. More are lost, and their number is said.
+const REMARKS: usize = 256;
+
+/// How to write above the line that is being typed.
+pub type Above = Box<dyn ExternalPrinter + Send>;
+
 /// One of the ways out, which knows whether a line is open and can be told to print no more.
 #[derive(Clone, Debug)]
 struct Way {
     to: Stream,
+    what: What,
     state: Arc<State>,
+}
+
+/// What is written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// What tasks write: nothing while the console is muted.
+    Output,
+    /// What the session says.
+    Words,
 }
 
 #[derive(Debug, Default)]
 struct State {
     /// Something without a line feed at its end is on the terminal.
     open_line: AtomicBool,
-    /// What is under way is not wanted any more.
+    /// Outputs that are under way are not wanted any more.
     muted: AtomicBool,
     /// Nobody reads standard output any more.
     closed: AtomicBool,
+    /// Remarks that wait.
+    remarks: AtomicUsize,
+    /// Remarks that were lost.
+    lost: AtomicUsize,
 }
 
 impl Way {
@@ -43,11 +65,16 @@ impl Way {
         }
         written
     }
+
+    /// Writes it all at once. A reader that has gone is seen by the session; there is nobody to tell of another error.
+    fn put(&mut self, bytes: &[u8]) {
+        let _ = self.write_all(bytes).and_then(|()| self.flush());
+    }
 }
 
 impl Write for Way {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if self.state.muted.load(Ordering::Acquire) {
+        if self.what == What::Output && self.state.muted.load(Ordering::Acquire) {
             return Ok(bytes.len());
         }
         let written = match self.to {
@@ -74,7 +101,8 @@ impl Write for Way {
     }
 }
 
-/// Everything that is printed goes through here.
+/// Everything that is printed goes through here. Its queue is bounded by the credit of the tasks, by the session,
+/// which waits for what it has said before it says more, and for remarks by a number.
 #[derive(Debug)]
 pub struct Console {
     state: Arc<State>,
@@ -84,44 +112,46 @@ pub struct Console {
 #[derive(Debug)]
 enum Piece {
     Output { credit: Option<(Handle, AttemptId)>, stream: Stream, bytes: Bytes },
+    Words { to: Stream, text: String },
+    Remark(String),
+    RemarkAbove(String),
+    EndLine,
     Mark(oneshot::Sender<()>),
 }
 
 impl Console {
-    /// Starts the thread that prints.
+    /// Starts the thread that prints. At a prompt there is a way to write above it.
     ///
     /// # Errors
     /// There is no thread.
-    pub fn start() -> io::Result<Self> {
+    pub fn start(above: Option<Above>) -> io::Result<Self> {
         let state = Arc::new(State::default());
         let (pieces, incoming) = mpsc::channel();
-        let ways = [Stream::Stdout, Stream::Stderr].map(|to| Way { to, state: state.clone() });
-        thread::Builder::new().name("console".into()).spawn(move || print(&incoming, ways))?;
+        let printer = Printer { above, state: Arc::clone(&state) };
+        thread::Builder::new().name("console".into()).spawn(move || printer.print(&incoming))?;
         Ok(Self { state, pieces })
+    }
+
+    fn put(&self, piece: Piece) {
+        // The thread ends only with this.
+        let _ = self.pieces.send(piece);
     }
 
     /// Prints a piece of an attempt's output. The driver is told when that is done.
     pub fn output(&self, driver: &Handle, attempt: AttemptId, stream: Stream, bytes: Bytes) {
         let credit = Some((driver.clone(), attempt));
-        // The thread ends only with this.
-        let _ = self.pieces.send(Piece::Output { credit, stream, bytes });
+        self.put(Piece::Output { credit, stream, bytes });
     }
 
     /// Prints bytes on standard output, for nobody's credit.
     pub fn replay(&self, bytes: Vec<u8>) {
-        let (stream, bytes) = (Stream::Stdout, Bytes::from(bytes));
-        let _ = self.pieces.send(Piece::Output { credit: None, stream, bytes });
+        self.put(Piece::Output { credit: None, stream: Stream::Stdout, bytes: Bytes::from(bytes) });
     }
 
-    /// Waits until everything that came before is printed.
-    pub async fn settled(&self) {
-        self.settled_later().await;
-    }
-
-    /// The same, without holding on to this meanwhile.
-    pub fn settled_later(&self) -> impl Future<Output = ()> + use<> {
+    /// Waits until everything that came before is printed, without holding on to this meanwhile.
+    pub fn settled(&self) -> impl Future<Output = ()> + use<> {
         let (sender, printed) = oneshot::channel();
-        let _ = self.pieces.send(Piece::Mark(sender));
+        self.put(Piece::Mark(sender));
         async {
             let _ = printed.await;
         }
@@ -130,7 +160,7 @@ impl Console {
     /// Where a map prints.
     #[must_use]
     pub fn sinks(&self) -> Sinks {
-        let way = |to| Box::new(Way { to, state: self.state.clone() });
+        let way = |to| Box::new(Way { to, what: What::Output, state: self.state.clone() });
         let stdout = io::BufWriter::with_capacity(64 << 10, way(Stream::Stdout));
         Sinks {
             stdout: Sink::new("standard output", Box::new(stdout), io::stdout().is_terminal()),
@@ -138,7 +168,7 @@ impl Console {
         }
     }
 
-    /// What is under way is not printed any more, until [`unmute`](Self::unmute).
+    /// Outputs that are under way are not printed any more, until [`unmute`](Self::unmute).
     pub fn mute(&self) {
         self.state.muted.store(true, Ordering::Release);
     }
@@ -155,18 +185,32 @@ impl Console {
     }
 
     /// Data for standard output.
-    pub fn print(&self, text: &str) {
-        self.end_line();
-        let mut way = Way { to: Stream::Stdout, state: self.state.clone() };
-        // A reader that has gone is seen by the session; there is nobody to tell of another error.
-        let _ = way.write_all(text.as_bytes()).and_then(|()| way.flush());
+    pub fn print(&self, text: impl Into<String>) {
+        self.put(Piece::Words { to: Stream::Stdout, text: text.into() });
     }
 
     /// A line for standard error.
     pub fn say(&self, line: impl fmt::Display) {
-        self.end_line();
-        let line = format!("{line}\n");
-        let _ = io::stderr().write_all(line.as_bytes());
+        self.put(Piece::Words { to: Stream::Stderr, text: format!("{line}\n") });
+    }
+
+    /// A line for standard error that nobody waits for: lost if too many wait already.
+    pub fn remark(&self, line: impl fmt::Display) {
+        self.put_remark(|| Piece::Remark(format!("{line}\n")));
+    }
+
+    /// The same above the line that is being typed.
+    pub fn remark_above(&self, line: impl fmt::Display) {
+        self.put_remark(|| Piece::RemarkAbove(format!("{line}\n")));
+    }
+
+    fn put_remark(&self, piece: impl FnOnce() -> Piece) {
+        if self.state.remarks.fetch_add(1, Ordering::AcqRel) < REMARKS {
+            self.put(piece());
+        } else {
+            self.state.remarks.fetch_sub(1, Ordering::AcqRel);
+            self.state.lost.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     /// The terminal has shown a ctrl-c.
@@ -176,28 +220,69 @@ impl Console {
 
     /// Ends a line that an output left open on the terminal.
     pub fn end_line(&self) {
-        if self.state.open_line.swap(false, Ordering::AcqRel) {
-            let _ = io::stderr().write_all(b"\n");
-        }
+        self.put(Piece::EndLine);
     }
 }
 
-fn print(pieces: &mpsc::Receiver<Piece>, [mut stdout, mut stderr]: [Way; 2]) {
-    for piece in pieces {
-        match piece {
-            Piece::Output { credit, stream, bytes } => {
-                let way = match stream {
-                    Stream::Stdout => &mut stdout,
-                    Stream::Stderr => &mut stderr,
-                };
-                // A reader that has gone is seen by the session.
-                let _ = way.write_all(&bytes).and_then(|()| way.flush());
-                if let Some((driver, attempt)) = credit {
-                    // The application may be over by now.
-                    let _ = driver.consumed(attempt, bytes.len() as u64);
+/// The thread that writes.
+struct Printer {
+    above: Option<Above>,
+    state: Arc<State>,
+}
+
+impl Printer {
+    fn print(mut self, pieces: &mpsc::Receiver<Piece>) {
+        for piece in pieces {
+            match piece {
+                Piece::Output { credit, stream, bytes } => {
+                    self.way(stream, What::Output).put(&bytes);
+                    if let Some((driver, attempt)) = credit {
+                        // The application may be over by now.
+                        let _ = driver.consumed(attempt, bytes.len() as u64);
+                    }
                 }
+                Piece::Words { to, text } => self.say(to, &text),
+                Piece::Remark(text) => self.remark(&text),
+                Piece::RemarkAbove(text) => {
+                    let is_above = match &mut self.above {
+                        Some(above) => above.print(text.clone()).is_ok(),
+                        None => false,
+                    };
+                    match is_above {
+                        true => drop(self.state.remarks.fetch_sub(1, Ordering::AcqRel)),
+                        false => self.remark(&text),
+                    }
+                }
+                Piece::EndLine => self.end_line(),
+                Piece::Mark(printed) => drop(printed.send(())),
             }
-            Piece::Mark(printed) => drop(printed.send(())),
+        }
+    }
+
+    fn way(&self, to: Stream, what: What) -> Way {
+        Way { to, what, state: Arc::clone(&self.state) }
+    }
+
+    fn say(&self, to: Stream, text: &str) {
+        self.end_line();
+        self.way(to, What::Words).put(text.as_bytes());
+    }
+
+    fn remark(&self, text: &str) {
+        self.say(Stream::Stderr, text);
+        self.state.remarks.fetch_sub(1, Ordering::AcqRel);
+        match self.state.lost.swap(0, Ordering::AcqRel) {
+            0 => {}
+            lost => self.say(
+                Stream::Stderr,
+                &format!("firesteel: {lost} more remarks were lost: nobody read them\n"),
+            ),
+        }
+    }
+
+    fn end_line(&self) {
+        if self.state.open_line.swap(false, Ordering::AcqRel) {
+            self.way(Stream::Stderr, What::Words).put(b"\n");
         }
     }
 }

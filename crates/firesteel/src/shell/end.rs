@@ -6,12 +6,15 @@ use firesteel_core::driver::Outcome;
 use tokio::time::{Instant, sleep_until};
 
 use super::answers;
+use super::reports::at;
 use super::session::Session;
 use crate::driver_daemon::Report;
 use crate::signals::EndRequest;
 
 /// How long the driver may take to say good-bye.
 const GOODBYE: Duration = Duration::from_secs(5);
+/// How long somebody who asked for the end waits for a reader that does not read.
+pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,13 +71,11 @@ impl Session {
     pub(super) async fn conclude(mut self, end: End) -> End {
         match &end {
             End::Over(outcome) => {
-                self.console.end_line();
-                self.progress.error(answers::outcome(outcome));
-                return end;
+                self.console.say(format_args!("firesteel: {}", answers::outcome(outcome)));
+                return self.last_words(end).await;
             }
             End::Asked(_) => self.console.mute(),
-            End::Left(_) => self.console.settled().await,
-            End::Abandoned(_) | End::ReaderGone => {}
+            End::Left(_) | End::Abandoned(_) | End::ReaderGone => {}
         }
         // Refused if it is over already.
         let _ = self.driver.cancel().await;
@@ -82,12 +83,26 @@ impl Session {
         loop {
             tokio::select! {
                 report = self.reports.recv() => match report {
-                    None | Some(Report::Done(_)) => return end,
+                    None | Some(Report::Done(_)) => break,
                     Some(_) => {}
                 },
                 request = self.requests.next() => return End::Abandoned(request),
-                () = sleep_until(until) => return end,
+                () = sleep_until(until) => break,
             }
+        }
+        self.last_words(end).await
+    }
+
+    /// Waits until all is printed: for ever if somebody may still want to read it, unless somebody asks for the end.
+    async fn last_words(mut self, end: End) -> End {
+        let patience = match end {
+            End::Left(_) | End::Over(_) => None,
+            End::Asked(_) | End::Abandoned(_) | End::ReaderGone => Some(Instant::now() + FAREWELL),
+        };
+        tokio::select! {
+            () = self.console.settled() => end,
+            () = at(patience) => end,
+            request = self.requests.next() => End::Asked(request),
         }
     }
 }

@@ -5,10 +5,12 @@ use std::time::Duration;
 use firesteel_core::driver::{ExecutorView, Replacement, View};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::messages::ResourceProfile;
+use firesteel_placement::Shortfall;
 use tokio::time::{Instant, timeout};
 
 use super::answers::{self, are, counted};
-use super::reports::Step;
+use super::end::End;
+use super::reports::{Refusal, Step};
 use super::request::Surplus;
 use super::session::{Served, Session, TICK};
 
@@ -18,11 +20,23 @@ const ANSWER: Duration = Duration::from_secs(10);
 const COME: Duration = Duration::from_secs(2);
 const GO: Duration = Duration::from_secs(15);
 
+/// What came of a question to the Master.
+enum MastersAnswer {
+    /// What is missing, by profile.
+    Shortfalls(Vec<(ProfileId, Shortfall)>),
+    /// None has the application at the moment.
+    NoMaster,
+    /// It did not answer in time.
+    Silent,
+    /// ctrl-c.
+    Interrupted,
+}
+
 impl Session {
     pub(super) async fn wait_for_executors(&mut self, count: usize, limit: Duration) -> Served {
         let until = Instant::now() + limit;
         loop {
-            let ready = self.ready().await;
+            let ready = self.ready().await?;
             if ready >= count {
                 return Ok(0);
             }
@@ -75,9 +89,9 @@ impl Session {
                 "{} wanted in all, and {here} are here: {stay} more than that, until killed (request {total} --kill)\n",
                 are(total, "executor")
             );
-            self.console.print(&words);
+            self.console.print(words);
         } else {
-            self.console.print(&format!(
+            self.console.print(format!(
                 "{} wanted in all, and {here} {} here\n",
                 are(total, "executor"),
                 if here == 1 { "is" } else { "are" }
@@ -119,33 +133,43 @@ impl Session {
         }
         let numbers: Vec<String> = executors.iter().map(ToString::to_string).collect();
         let (noun, verb) = if numbers.len() == 1 { ("executor", "has") } else { ("executors", "have") };
-        self.console.print(&format!("{noun} {} {verb} ended\n", numbers.join(", ")));
+        self.console.print(format!("{noun} {} {verb} ended\n", numbers.join(", ")));
         Ok(0)
     }
 
     pub(super) async fn why(&mut self) -> Served {
-        let driver = self.driver.clone();
-        let mut asking = Box::pin(timeout(ANSWER, async move { driver.explain().await }));
-        let answer = loop {
-            tokio::select! {
-                answer = &mut asking => break answer,
-                step = self.step(None) => if step? == Step::Interrupted {
-                    return self.interrupted();
-                },
-            }
-        };
+        let answer = self.ask_master().await?;
         let view = self.view().await?;
         match answer {
-            Ok(Ok(Some(shortfalls))) => {
-                self.console.print(&answers::why(&shortfalls, &view));
+            MastersAnswer::Shortfalls(shortfalls) => {
+                self.console.print(answers::why(&shortfalls, &view));
                 Ok(0)
             }
-            Ok(Ok(None) | Err(_)) => {
+            MastersAnswer::NoMaster => {
                 let words = "no Master is connected, and only it knows why: it is dialled again";
                 self.complain(1, words)
             }
-            Err(_) => {
+            MastersAnswer::Silent => {
                 self.complain(1, format_args!("the Master has not answered for {} s", ANSWER.as_secs()))
+            }
+            MastersAnswer::Interrupted => self.interrupted(),
+        }
+    }
+
+    /// Asks the Master what is missing. Whatever it was asked before has been answered then, too.
+    async fn ask_master(&mut self) -> Result<MastersAnswer, End> {
+        let driver = self.driver.clone();
+        let mut asking = Box::pin(timeout(ANSWER, async move { driver.explain().await }));
+        loop {
+            tokio::select! {
+                answer = &mut asking => return Ok(match answer {
+                    Ok(Ok(Some(shortfalls))) => MastersAnswer::Shortfalls(shortfalls),
+                    Ok(Ok(None) | Err(_)) => MastersAnswer::NoMaster,
+                    Err(_) => MastersAnswer::Silent,
+                }),
+                step = self.step(None) => if step? == Step::Interrupted {
+                    return Ok(MastersAnswer::Interrupted);
+                },
             }
         }
     }
@@ -154,13 +178,31 @@ impl Session {
         let view = self.view().await?;
         let last = view.targets.iter().map(|(profile, _)| profile.0).max().unwrap_or(0);
         let profile = ProfileId(last.saturating_add(1));
+        self.refusal = Refusal::Awaited;
         let _ = self.driver.add_profile(profile, needs.clone(), total).await;
-        self.console.print(&format!(
-            "profile {profile}: {} wanted, each with {}\n",
-            are(total, "executor"),
-            answers::words(&needs)
-        ));
+        let answer = self.ask_master().await?;
+        // It comes before the answer.
+        self.hear()?;
+        if std::mem::take(&mut self.refusal) == Refusal::Came {
+            return self.complain(
+                1,
+                format_args!("the Master refused profile {profile}: it keeps no more of one application"),
+            );
+        }
+        let (wanted, each) = (are(total, "executor"), answers::words(&needs));
         self.profiles.push((profile, needs));
-        Ok(0)
+        match answer {
+            MastersAnswer::Shortfalls(_) => {
+                self.console.print(format!("profile {profile}: {wanted} wanted, each with {each}\n"));
+                Ok(0)
+            }
+            MastersAnswer::NoMaster | MastersAnswer::Silent => {
+                self.console.print(format!(
+                    "profile {profile}: {wanted} asked for, each with {each}: no Master has answered yet\n"
+                ));
+                Ok(0)
+            }
+            MastersAnswer::Interrupted => self.interrupted(),
+        }
     }
 }

@@ -74,7 +74,8 @@ impl Session {
                                 let _ = map.send(Report::AskedToEnd(EndRequest::Interrupt));
                             }
                             // What has ended is not printed any more.
-                            _ => self.console.mute(),
+                            _ if self.is_interactive => self.console.mute(),
+                            _ => return Err(End::Asked(EndRequest::Interrupt)),
                         }
                     }
                     None
@@ -93,10 +94,8 @@ impl Session {
         self.next = TaskId(first.0 + summary.items);
         let code = ending.exit_code(&summary);
         self.console.end_line();
-        match (self.progress.is_quiet(), summary.failed) {
-            (false, _) => self.progress.remark(&summary),
-            (true, 1..) => self.progress.error(&summary),
-            (true, 0) => {}
+        if !self.progress.is_quiet() || summary.failed > 0 {
+            self.console.say(format_args!("firesteel: {summary}"));
         }
         if matches!(ending, Ending::ReaderGone) {
             return Err(End::ReaderGone);

@@ -10,9 +10,9 @@
 //!
 //! The [`session`] owns the driver's handle and its reports ([`reports`]), serves one request at a time, and has an
 //! [`end`]. [`words`] cuts a line, [`grammar`] makes a [`request`] of its [`arguments`], [`commands`] says what there
-//! is. [`serve`] does it, with [`run`](mod@run), [`map`] and [`executors`]; [`tasks`] remembers what was run,
-//! [`answers`] words what was found; [`reader`] and [`complete`] are the prompt, [`console`] and [`keeper`] the ways
-//! of output.
+//! is. [`serve`] does it, with [`run`](mod@run), [`map`], [`executors`] and [`script`]; [`tasks`] remembers what was
+//! run, [`answers`] words what was found; [`reader`] and [`complete`] are the prompt, [`console`] and [`keeper`] the
+//! ways of output.
 
 pub mod answers;
 pub mod arguments;
@@ -28,6 +28,7 @@ pub mod reader;
 pub mod reports;
 pub mod request;
 pub mod run;
+pub mod script;
 pub mod serve;
 pub mod session;
 pub mod tasks;
@@ -35,6 +36,7 @@ pub mod words;
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::ControlFlow;
 
 use firesteel_core::messages::TaskDirectory;
 use firesteel_placement::Cores;
@@ -76,6 +78,16 @@ pub enum OnFailure {
     Stops,
     /// It goes on, and ends with the exit code of the last one that failed.
     GoesOn,
+}
+
+impl OnFailure {
+    /// What comes after a command that failed with that code.
+    fn of(self, code: u8) -> ControlFlow<u8, u8> {
+        match self {
+            Self::Stops => ControlFlow::Break(code),
+            Self::GoesOn => ControlFlow::Continue(code),
+        }
+    }
 }
 
 /// What tasks run with.
@@ -139,9 +151,10 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
     };
     let masters = cluster.masters().to_vec();
     let listen = Listen::of(&job.properties, &masters)?;
+    let kept = settings.kept_output;
     let application = Application { name: job.name.clone(), masters, settings, files };
     let (driver, reports) = driver_daemon::start(application, listen, EndRequests::nobody()).await?;
-    let session = Session::new(&job, driver, reports, requests, progress.clone());
+    let session = Session::new(&job, kept, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;
     if !matches!(end, End::Abandoned(_)) {
         cluster.end().await;

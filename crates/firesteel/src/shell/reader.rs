@@ -2,7 +2,7 @@
 //! the session asks for it: while a task runs, what is typed waits.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader};
 use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, mpsc as std_mpsc};
@@ -11,10 +11,11 @@ use std::{fs, thread};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use rustyline::error::ReadlineError;
 use rustyline::history::{FileHistory, History, SearchDirection};
-use rustyline::{Behavior, CompletionType, Config, Editor, ExternalPrinter};
+use rustyline::{Behavior, CompletionType, Config, Editor};
 use tokio::sync::mpsc;
 
 use super::complete::{Completion, Living};
+use super::console::Above;
 
 /// Where lines come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,11 +59,12 @@ pub enum Line {
     Failed(String),
 }
 
-/// How lines are asked for, and how to write above the line that is being typed.
+/// How lines are asked for.
 pub struct Reader {
     wanted: std_mpsc::Sender<()>,
     lines: mpsc::Receiver<Line>,
-    printer: Option<Box<dyn ExternalPrinter + Send>>,
+    /// How to write above the line that is being typed.
+    pub above: Option<Above>,
     restores: Option<Termios>,
     /// Lines of earlier sessions.
     pub remembered: Vec<String>,
@@ -81,13 +83,13 @@ impl Reader {
     pub fn open(source: &Source, living: Arc<Mutex<Living>>) -> io::Result<Self> {
         let (wanted, asked) = std_mpsc::channel();
         let (sender, lines) = mpsc::channel(1);
-        let mut reader = Self { wanted, lines, printer: None, restores: None, remembered: Vec::new() };
+        let mut reader = Self { wanted, lines, above: None, restores: None, remembered: Vec::new() };
         let thread = thread::Builder::new().name("reader".into());
         match source {
             Source::Terminal { history } => {
                 reader.restores = tcgetattr(io::stdin().as_fd()).ok();
                 let mut editor = editor(history.as_deref(), living).map_err(io::Error::other)?;
-                reader.printer = editor.create_external_printer().ok().map(|printer| Box::new(printer) as _);
+                reader.above = editor.create_external_printer().ok().map(|printer| Box::new(printer) as _);
                 reader.remembered = entries(editor.history());
                 let history = history.clone();
                 thread.spawn(move || read_terminal(editor, history.as_deref(), &asked, &sender))?;
@@ -118,18 +120,13 @@ impl Reader {
         self.lines.recv().await.unwrap_or(Line::End)
     }
 
-    /// Writes a line above the one that is being typed, if one is. Whether that was possible.
-    pub fn say_above(&mut self, line: &str) -> bool {
-        self.printer.as_mut().is_some_and(|printer| printer.print(format!("{line}\n")).is_ok())
-    }
-
-    /// Leaves the terminal as it was, though a line is being typed.
-    pub fn leave(&self) {
-        if let Some(termios) = &self.restores {
-            let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSADRAIN, termios);
-            // Pasted text is not bracketed any more.
-            let _ = io::stderr().write_all(b"\x1b[?2004l\r\n");
-        }
+    /// Leaves the terminal as it was, though a line is being typed, whether or not it shows anything at the time. What
+    /// is to be written to it for that.
+    pub fn leave(&self) -> Option<&'static str> {
+        let termios = self.restores.as_ref()?;
+        let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSANOW, termios);
+        // Pasted text is not bracketed any more.
+        Some("\x1b[?2004l\r")
     }
 }
 

@@ -1,12 +1,14 @@
 //! What a session hears while it waits: the driver's reports, and requests to end.
 
+use std::pin::pin;
+
 use firesteel_core::NoteLevel;
 use firesteel_core::driver::{ExecutorLoss, Note, TaskOutcome};
 use firesteel_core::ids::{ProfileId, TaskId};
 use firesteel_placement::Shortfall;
 use tokio::time::{Instant, sleep_until};
 
-use super::end::End;
+use super::end::{End, FAREWELL};
 use super::session::Session;
 use super::tasks::ending;
 use crate::driver_daemon::Report;
@@ -21,6 +23,27 @@ pub(super) enum Step {
     Interrupted,
     /// The time has come.
     Time,
+}
+
+/// What is done with a Master's refusal.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// It is remarked.
+    #[default]
+    Remarked,
+    /// Whoever asked for something awaits it.
+    Awaited,
+    /// It came.
+    Came,
+}
+
+/// What [`Session::settle`] came to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Settled {
+    /// Everything is printed.
+    Printed,
+    /// ctrl-c: some outputs are not.
+    GivenUp,
 }
 
 impl Session {
@@ -44,6 +67,38 @@ impl Session {
                 false => Ok(Step::Time),
             },
         }
+    }
+
+    /// Waits until what is to be printed is printed; ctrl-c gives outputs up. A script that was interrupted waits for
+    /// nobody who does not read.
+    pub(super) async fn settle(&mut self) -> Result<Settled, End> {
+        let mut settled = Settled::Printed;
+        let until = (!self.is_interactive && self.was_interrupted).then(|| Instant::now() + FAREWELL);
+        let mut printed = pin!(self.console.settled());
+        loop {
+            tokio::select! {
+                () = &mut printed => {
+                    self.console.unmute();
+                    return Ok(settled);
+                }
+                step = self.step(until) => match (step?, self.is_interactive) {
+                    (Step::Report, _) => {}
+                    (Step::Interrupted, true) => {
+                        self.console.mute();
+                        settled = Settled::GivenUp;
+                    }
+                    (Step::Interrupted | Step::Time, _) => return Err(End::Asked(EndRequest::Interrupt)),
+                },
+            }
+        }
+    }
+
+    /// Hears what the driver has said until now.
+    pub(super) fn hear(&mut self) -> Result<(), End> {
+        while let Ok(report) = self.reports.try_recv() {
+            self.on_report(Some(report))?;
+        }
+        Ok(())
     }
 
     pub(super) fn on_report(&mut self, report: Option<Report>) -> Result<(), End> {
@@ -104,6 +159,9 @@ impl Session {
             let words = format!("task {id} {} (watch {id} shows its output)", ending(&outcome));
             self.remark(&words);
         }
+        if let Some(record) = self.tasks.get(id).and_then(|task| task.record.as_ref()) {
+            self.keeper.end(record);
+        }
         self.tasks.end(id, outcome);
     }
 
@@ -115,6 +173,10 @@ impl Session {
                 !is_first
             }
             Note::ExecutorRegistered { .. } => self.is_interactive && self.missing_at.is_some(),
+            Note::RequestRefused { .. } if self.refusal == Refusal::Awaited => {
+                self.refusal = Refusal::Came;
+                false
+            }
             Note::MasterUnreachable { .. } => self.said.insert(note.to_string()),
             // What failed for good is said when the task ends.
             Note::TaskFailed { failures, limit, .. } => failures < limit,
@@ -132,13 +194,12 @@ impl Session {
 
     /// Says something that was not asked for: above the line that is being typed.
     pub(super) fn remark(&mut self, words: &str) {
-        if self.is_prompting
-            && (self.progress.is_quiet() || self.reader.say_above(&format!("firesteel: {words}")))
-        {
-            return;
+        let line = format_args!("firesteel: {words}");
+        match (self.progress.is_quiet(), self.is_prompting) {
+            (true, _) => {}
+            (false, true) => self.console.remark_above(line),
+            (false, false) => self.console.remark(line),
         }
-        self.console.end_line();
-        self.progress.remark(words);
     }
 
     pub(super) fn say_missing(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {

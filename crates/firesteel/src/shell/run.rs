@@ -9,7 +9,7 @@ use tokio::time::Instant;
 use super::answers::shortened;
 use super::end::End;
 use super::keeper::Record;
-use super::reports::Step;
+use super::reports::{Settled, Step};
 use super::request::Run;
 use super::session::{Served, Session, TICK};
 use super::tasks::{Task, ending};
@@ -76,29 +76,13 @@ impl Session {
         }
     }
 
-    /// Waits until what is to be printed is printed; ctrl-c gives that up.
-    async fn settle(&mut self) -> Result<(), End> {
-        loop {
-            let console = self.console.settled_later();
-            tokio::select! {
-                () = console => {
-                    self.console.unmute();
-                    return Ok(());
-                }
-                step = self.step(None) => if step? == Step::Interrupted {
-                    self.console.mute();
-                },
-            }
-        }
-    }
-
     pub(super) async fn watch(&mut self, task: Option<TaskId>) -> Served {
         let Some(id) = task.or_else(|| self.tasks.last_in_background()) else {
             return self
                 .complain(1, "there is no task in the background: & at the end of run puts one there");
         };
         let Some(task) = self.tasks.get(id) else {
-            return self.complain(1, format_args!("there is no task {id}: tasks lists them"));
+            return self.unknown(id);
         };
         let Some(record) = task.record.clone() else {
             return self
@@ -108,8 +92,8 @@ impl Session {
         let code = self.follow(id, &record).await;
         self.in_hand = None;
         self.console.unmute();
-        if let Some(error) = record.error() {
-            return self.complain(1, error);
+        if let Some(loss) = record.loss() {
+            return self.complain(1, format_args!("the output of task {id} {loss}"));
         }
         let Some(code) = code? else { return self.interrupted() };
         if code != 0
@@ -145,7 +129,9 @@ impl Session {
                 };
                 at += bytes.len() as u64;
                 self.console.replay(bytes);
-                self.settle().await?;
+                if self.settle().await? == Settled::GivenUp {
+                    return Ok(None);
+                }
             }
             if code.is_some() {
                 return Ok(code);
@@ -159,7 +145,7 @@ impl Session {
     pub(super) async fn wait_for_tasks(&mut self, tasks: Vec<TaskId>) -> Served {
         let tasks = if tasks.is_empty() { self.tasks.open() } else { tasks };
         if let Some(id) = tasks.iter().find(|id| self.tasks.get(**id).is_none()) {
-            return self.complain(1, format_args!("there is no task {id}: tasks lists them"));
+            return self.unknown(*id);
         }
         let mut last = 0;
         for id in tasks {
@@ -185,11 +171,22 @@ impl Session {
         Ok(last)
     }
 
+    /// Says that there is no such task.
+    fn unknown(&mut self, id: TaskId) -> Served {
+        match id < self.next {
+            true => self.complain(
+                1,
+                format_args!("task {id} is forgotten, or was an item of a map: tasks --all lists the others"),
+            ),
+            false => self.complain(1, format_args!("there is no task {id}: tasks lists them")),
+        }
+    }
+
     pub(super) async fn cancel(&mut self, tasks: Vec<TaskId>) -> Served {
         let tasks = if tasks.is_empty() { self.tasks.open() } else { tasks };
         for id in &tasks {
             match self.tasks.get(*id) {
-                None => return self.complain(1, format_args!("there is no task {id}: tasks lists them")),
+                None => return self.unknown(*id),
                 Some(task) if task.end.is_some() => {
                     return self.complain(1, format_args!("task {id} has ended"));
                 }

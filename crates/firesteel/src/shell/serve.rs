@@ -2,15 +2,21 @@
 //! [`executors`](super::executors), the others here.
 
 use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::pin::pin;
 
 use firesteel_core::driver::View;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_placement::Cores;
+use tokio::task::spawn_blocking;
 
 use super::answers;
 use super::commands;
 use super::end::End;
+use super::reports::Step;
 use super::request::{Assignment, Request, Which};
+use super::script;
 use super::session::{Served, Session};
 use crate::signals::EndRequest;
 
@@ -26,7 +32,7 @@ impl Session {
             Request::Executors => self.show(answers::executors).await,
             Request::Tasks(which) => {
                 let view = self.view().await?;
-                self.console.print(&answers::tasks(&self.tasks, &view, which == Which::All));
+                self.console.print(answers::tasks(&self.tasks, &view, which == Which::All));
                 Ok(0)
             }
             Request::Watch(task) => self.watch(task).await,
@@ -39,12 +45,12 @@ impl Session {
             Request::AddProfile { needs, total } => self.add_profile(needs, total).await,
             Request::ListProfiles => {
                 let view = self.view().await?;
-                self.console.print(&answers::profiles(&view, &self.profiles));
+                self.console.print(answers::profiles(&view, &self.profiles));
                 Ok(0)
             }
             Request::Status => self.show(answers::status).await,
             Request::ShowDefaults => {
-                self.console.print(&answers::defaults(&self.defaults));
+                self.console.print(answers::defaults(&self.defaults));
                 Ok(0)
             }
             Request::Set(assignment) => {
@@ -52,19 +58,19 @@ impl Session {
                 Ok(0)
             }
             Request::Settings => {
-                self.console.print(&answers::settings(&self.properties));
+                self.console.print(answers::settings(&self.properties));
                 Ok(0)
             }
             Request::History(last) => {
                 let skipped = self.history.len().saturating_sub(last.unwrap_or(usize::MAX));
                 let lines = self.history.iter().skip(skipped).map(|line| format!("{line}\n"));
-                self.console.print(&lines.collect::<String>());
+                self.console.print(lines.collect::<String>());
                 Ok(0)
             }
-            Request::Source(path) => self.source(&path).await,
+            Request::Source(path) => self.source(path).await,
             Request::Help(command) => {
                 let text = command.map_or_else(commands::overview, commands::help);
-                self.console.print(&text);
+                self.console.print(text);
                 Ok(0)
             }
             Request::Quit(code) => self.leave(code).await.map(|()| 0),
@@ -73,17 +79,24 @@ impl Session {
 
     /// The driver's tables; without a driver, its last word is waited for.
     pub(super) async fn view(&mut self) -> Result<View, End> {
-        match self.driver.view().await {
-            Ok(view) => Ok(view),
-            Err(_) => loop {
-                self.step(None).await?;
-            },
+        let driver = self.driver.clone();
+        let mut asking = pin!(async move { driver.view().await });
+        let mut is_gone = false;
+        loop {
+            tokio::select! {
+                answer = &mut asking, if !is_gone => match answer {
+                    Ok(view) => return Ok(view),
+                    Err(_) => is_gone = true,
+                },
+                // It answers at once: a ctrl-c is for what comes next.
+                step = self.step(None) => drop(step?),
+            }
         }
     }
 
     async fn show(&mut self, answer: impl Fn(&View) -> String) -> Served {
         let view = self.view().await?;
-        self.console.print(&answer(&view));
+        self.console.print(answer(&view));
         Ok(0)
     }
 
@@ -112,28 +125,43 @@ impl Session {
         }
     }
 
-    async fn source(&mut self, path: &std::path::Path) -> Served {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) => return self.complain(1, format_args!("cannot read {}: {error}", path.display())),
-        };
+    async fn source(&mut self, path: PathBuf) -> Served {
         if self.depth >= DEPTH {
             return self.complain(1, format_args!("{} is read within itself", path.display()));
         }
+        let at = path.clone();
+        // The disk may be another machine's, which hangs.
+        let mut reading = spawn_blocking(move || script::read(&at));
+        let text = loop {
+            tokio::select! {
+                text = &mut reading => break text.expect("reading a file does not panic"),
+                step = self.step(None) => if step? == Step::Interrupted {
+                    return self.interrupted();
+                },
+            }
+        };
+        let text = match text {
+            Ok(text) => text,
+            Err(error) => return self.complain(1, format_args!("cannot read {}: {error}", path.display())),
+        };
         let outer = std::mem::take(&mut self.place);
         self.depth += 1;
         let on_failure = self.on_failure;
-        let mut code = 0;
+        let mut last_failure = 0;
         for (number, line) in (1..).zip(text.lines()) {
             let place = format!("{}, line {number}: ", path.display());
-            if let Some(failed) = self.serve_line(place, line, on_failure).await? {
-                code = failed;
-                break;
+            match self.serve_line(place, line, on_failure).await? {
+                ControlFlow::Continue(0) => {}
+                ControlFlow::Continue(code) => last_failure = code,
+                ControlFlow::Break(code) => {
+                    last_failure = code;
+                    break;
+                }
             }
         }
         self.depth -= 1;
         self.place = outer;
-        Ok(code)
+        Ok(last_failure)
     }
 
     /// ctrl-c while something was waited for.

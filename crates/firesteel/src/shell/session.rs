@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
+use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -17,7 +18,7 @@ use super::console::Console;
 use super::end::End;
 use super::keeper::Keeper;
 use super::reader::{Line, Reader};
-use super::reports::at;
+use super::reports::{Refusal, at};
 use super::request::Request;
 use super::tasks::{Tasks, exit_code};
 use super::words::sentences;
@@ -72,20 +73,24 @@ pub struct Session {
     pub(super) missing_at: Option<Instant>,
     /// Errors of Masters that were said.
     pub(super) said: BTreeSet<String>,
+    /// What is done with a Master's refusal.
+    pub(super) refusal: Refusal,
     /// Leaving was refused once, because tasks run.
     pub(super) was_warned: bool,
+    /// The exit code of the last command that failed.
     pub(super) last_failure: u8,
     /// ctrl-c came while something was done.
     pub(super) was_interrupted: bool,
 }
 
 impl Session {
-    /// A session of an application that has just started.
+    /// A session of an application that has just started, which keeps so many bytes of background tasks' outputs.
     ///
     /// # Errors
     /// The script cannot be opened, or there are no threads.
     pub fn new(
         job: &Job,
+        kept: u64,
         driver: Handle,
         reports: mpsc::UnboundedReceiver<Report>,
         requests: EndRequests,
@@ -95,8 +100,8 @@ impl Session {
         let mut reader = Reader::open(&job.source, Arc::clone(&living))?;
         let history = std::mem::take(&mut reader.remembered).into();
         Ok(Self {
-            keeper: Keeper::start(driver.clone())?,
-            console: Console::start()?,
+            keeper: Keeper::start(driver.clone(), kept)?,
+            console: Console::start(reader.above.take())?,
             driver,
             reports,
             requests,
@@ -119,6 +124,7 @@ impl Session {
             is_prompting: false,
             missing_at: None,
             said: BTreeSet::new(),
+            refusal: Refusal::default(),
             was_warned: false,
             last_failure: 0,
             was_interrupted: false,
@@ -132,7 +138,9 @@ impl Session {
             Err(end) => end,
         };
         if self.is_prompting {
-            self.reader.leave();
+            if let Some(words) = self.reader.leave() {
+                self.console.say(words);
+            }
             self.is_prompting = false;
         }
         self.conclude(end).await
@@ -147,11 +155,12 @@ impl Session {
             return Ok(());
         }
         let until = Instant::now() + FIRST_EXECUTORS;
-        while self.ready().await == 0 && Instant::now() < until {
+        while self.ready().await? == 0 && Instant::now() < until {
             self.step(Some(until)).await?;
         }
         self.missing_at = Some(Instant::now() + MISSING);
-        if let (Ok(view), false) = (self.driver.view().await, self.progress.is_quiet()) {
+        if !self.progress.is_quiet() {
+            let view = self.view().await?;
             self.console.say(answers::banner(&view));
         }
         Ok(())
@@ -163,7 +172,7 @@ impl Session {
                 Err(end) => return end,
                 Ok(Line::Interrupted) => {}
                 Ok(Line::Failed(error)) => {
-                    self.progress.error(error);
+                    self.console.say(format_args!("firesteel: {error}"));
                     return End::Left(1);
                 }
                 Ok(Line::End) => {
@@ -178,8 +187,8 @@ impl Session {
                         false => (format!("line {number}: "), self.on_failure),
                     };
                     match self.serve_line(place, &text, on_failure).await {
-                        Ok(None) => {}
-                        Ok(Some(code)) => return End::Left(code),
+                        Ok(ControlFlow::Continue(_)) => {}
+                        Ok(ControlFlow::Break(code)) => return End::Left(code),
                         Err(end) => return end,
                     }
                 }
@@ -188,9 +197,9 @@ impl Session {
     }
 
     async fn next_line(&mut self) -> Result<Line, End> {
-        self.console.settled().await;
         self.console.end_line();
-        self.refresh_living().await;
+        self.settle().await?;
+        self.refresh_living().await?;
         self.reader.want();
         self.is_prompting = self.is_interactive;
         let (driver, missing_at) = (self.driver.clone(), self.missing_at);
@@ -216,22 +225,23 @@ impl Session {
         }
     }
 
-    /// Serves the commands of a line, and says of a failure in which place it is. Stops after the first one that
-    /// fails, if that is wanted; its exit code.
+    /// Serves the commands of a line, and says of a failure in which place it is. Breaks off after the first one that
+    /// fails, if that is wanted. The exit code of the last one that failed, or 0.
     pub(super) async fn serve_line(
         &mut self,
         place: String,
         text: &str,
         on_failure: OnFailure,
-    ) -> Result<Option<u8>, End> {
+    ) -> Result<ControlFlow<u8, u8>, End> {
         self.place = place;
         let sentences = match sentences(text) {
             Ok(sentences) => sentences,
             Err(error) => {
-                let code = self.complain(2, error)?;
-                return Ok((on_failure == OnFailure::Stops).then_some(code));
+                self.last_failure = self.complain(2, error)?;
+                return Ok(on_failure.of(self.last_failure));
             }
         };
+        let mut last_failure = 0;
         for sentence in sentences {
             let code = match Request::of(sentence) {
                 Err(error) => self.complain(2, error)?,
@@ -242,41 +252,41 @@ impl Session {
                     code
                 }
             };
+            self.settle().await?;
             if self.console.is_closed() {
                 return Err(End::ReaderGone);
             }
             if code != 0 {
-                self.last_failure = code;
-                if on_failure == OnFailure::Stops {
-                    return Ok(Some(code));
+                (last_failure, self.last_failure) = (code, code);
+                if let ControlFlow::Break(code) = on_failure.of(code) {
+                    return Ok(ControlFlow::Break(code));
                 }
             }
         }
-        Ok(None)
+        Ok(ControlFlow::Continue(last_failure))
     }
 
     /// Says why a command failed; its exit code.
     pub(super) fn complain(&mut self, code: u8, words: impl std::fmt::Display) -> Served {
-        self.console.end_line();
-        self.progress.error(format_args!("{}{words}", self.place));
+        self.console.say(format_args!("firesteel: {}{words}", self.place));
         Ok(code)
     }
 
     /// The number of executors that are ready.
-    pub(super) async fn ready(&self) -> usize {
+    pub(super) async fn ready(&mut self) -> Result<usize, End> {
         let is_ready = |executor: &&ExecutorView| executor.state == ExecutorViewState::Offering;
-        let view = self.driver.view().await;
-        view.map_or(0, |view| view.executors.iter().filter(is_ready).count())
+        Ok(self.view().await?.executors.iter().filter(is_ready).count())
     }
 
-    async fn refresh_living(&self) {
+    async fn refresh_living(&mut self) -> Result<(), End> {
         if !self.is_interactive {
-            return;
+            return Ok(());
         }
-        let Ok(view) = self.driver.view().await else { return };
+        let view = self.view().await?;
         let executors = view.executors.iter().map(|executor| executor.id.to_string()).collect();
         let tasks = self.tasks.iter().map(|(id, _)| id.to_string()).collect();
         *self.living.lock().expect("nobody panics with it in hand") = Living { executors, tasks };
+        Ok(())
     }
 
     fn remember(&mut self, line: &str) {

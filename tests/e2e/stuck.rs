@@ -1,0 +1,181 @@
+//! A shell beside which something does not move: the reader of its output, its Master, a file, a full shelf.
+
+use std::fs::{self, File};
+use std::io::{ErrorKind, Write};
+use std::os::fd::OwnedFd;
+use std::path::Path;
+use std::process::{Child, Stdio};
+
+use nix::fcntl::{FcntlArg, OFlag, fcntl};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::stat::Mode;
+use nix::unistd::{Pid, mkfifo, pipe};
+
+use crate::cluster::{Daemon, firesteel, wait_for};
+use crate::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
+
+/// What stops a terminal's output.
+const CTRL_S: &str = "\x13";
+
+/// A pipe into which nothing more fits.
+fn full_pipe() -> (OwnedFd, File) {
+    let (reader, writer) = pipe().expect("there are pipes");
+    let mut writer = File::from(writer);
+    fcntl(&writer, FcntlArg::F_SETFL(OFlag::O_NONBLOCK)).expect("it is ours");
+    let error = loop {
+        if let Err(error) = writer.write_all(&[b'x'; 4096]) {
+            break error;
+        }
+    };
+    assert_eq!(error.kind(), ErrorKind::WouldBlock);
+    fcntl(&writer, FcntlArg::F_SETFL(OFlag::empty())).expect("it is ours");
+    (reader, writer)
+}
+
+fn send(child: &Child, signal: Signal) {
+    let pid = i32::try_from(child.id()).expect("a process id is a positive i32");
+    kill(Pid::from_raw(pid), signal).expect("it runs");
+}
+
+fn wait_for_file(path: &Path) {
+    wait_for(&format!("{}", path.display()), || path.exists().then_some(()));
+}
+
+#[test]
+fn signals_end_a_script_whose_output_nobody_reads() {
+    for (signal, code) in [(Signal::SIGTERM, 143), (Signal::SIGINT, 130), (Signal::SIGHUP, 129)] {
+        for commands in ["run sh -c 'touch there; exec yes'", "run touch there; help; run touch never"] {
+            let home = home();
+            let (_reader, writer) = full_pipe();
+            let mut command = firesteel();
+            command.args(LOCAL).args(["--command", commands]).current_dir(home.path()).stdin(Stdio::null());
+            command.stderr(writer.try_clone().expect("it can be shared")).stdout(writer);
+            let mut child = command.spawn().expect("the binary can be started");
+            wait_for_file(&home.path().join("there"));
+            send(&child, signal);
+            let status = wait_for("the script to end", || child.try_wait().expect("it is our child"));
+            assert_eq!(status.code(), Some(code), "{signal}: {commands}");
+            assert!(!home.path().join("never").exists());
+        }
+    }
+}
+
+#[test]
+fn a_terminal_that_was_stopped_keeps_no_session_from_its_end() {
+    let (home, work) = (home(), home());
+    let master = Daemon::master(&[]);
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", "2", "--memory", "512m"]);
+    let arguments = ["shell", "--master", master.url(), "--executor-memory", "256m"];
+    let mut terminal = Session::start(home.path(), &arguments);
+    terminal.line("run sh -c 'touch there; until [ -e go ]; do sleep 0.05; done; echo out; touch said; exec sleep 1000'");
+    wait_for_file(&home.path().join("there"));
+    terminal.keys(CTRL_S);
+    fs::write(home.path().join("go"), "").expect("written");
+    wait_for_file(&home.path().join("said"));
+    terminal.0.signal(Signal::SIGTERM);
+    assert_eq!(terminal.end(), 143);
+    wait_for("the application to end", || (applications(&master) == 0).then_some(()));
+}
+
+#[test]
+fn the_prompt_answers_while_the_master_hangs() {
+    let (home, work) = (home(), home());
+    let master = Daemon::master(&[]);
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", "2", "--memory", "512m"]);
+    let arguments = ["shell", "--master", master.url(), "--executor-memory", "256m"];
+    let mut terminal = Session::start(home.path(), &arguments);
+    terminal.wait_for("1 executor with 2 cores is ready");
+    terminal.wait_for_prompt();
+    master.signal(Signal::SIGSTOP);
+    terminal.line("run echo as before");
+    terminal.wait_for("\nas before\n");
+    terminal.line("executors");
+    terminal.wait_for("WORKER");
+    terminal.line("run touch there; why");
+    wait_for_file(&home.path().join("there"));
+    terminal.keys(CTRL_C);
+    terminal.line("map echo item {} ::: 1 2");
+    terminal.wait_for("item 1\nitem 2\n");
+    terminal.wait_for_prompt();
+    terminal.keys(CTRL_D);
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
+fn a_quiet_session_says_nothing_but_answers_and_errors() {
+    let home = home();
+    let arguments = [&["-q"], &LOCAL[..]].concat();
+    let mut terminal = Session::start(home.path(), &arguments);
+    let screen = terminal.wait_for_prompt();
+    assert_eq!(screen.trim(), "firesteel>");
+    terminal.line("run true &");
+    terminal.line("map true ::: 1 2");
+    terminal.line("wait; run sh -c 'kill -9 $$'");
+    let screen = terminal.wait_for("failed: signal 9 (SIGKILL)");
+    assert!(!screen.contains("background") && !screen.contains("items in"), "{screen}");
+    terminal.wait_for_prompt();
+    terminal.keys(CTRL_D);
+    assert_eq!(terminal.end(), 0);
+
+    let text = "run true & wait\nmap true ::: 1\nmap false ::: 1\n";
+    let (code, stdout, stderr) = script(home.path(), &arguments, text);
+    assert_eq!((code, stdout.as_str()), (1, ""), "{stderr}");
+    assert!(stderr.starts_with("firesteel: 1 item in "), "{stderr}");
+}
+
+#[test]
+fn what_is_sourced_is_a_file_with_an_end_and_its_failures_count() {
+    let home = home();
+    let at = |name: &str| home.path().join(name);
+    mkfifo(&at("pipe"), Mode::S_IRWXU).expect("a pipe");
+    fs::write(at("bad"), "run false\nnonsense\nrun echo on\n").expect("written");
+    fs::write(at("itself"), "source itself\n").expect("written");
+    fs::write(at("outer"), "source bad\n").expect("written");
+    let sourced = |options: &[&str], text: &str| script(home.path(), &[&LOCAL[..], options].concat(), text);
+    for (name, said) in [
+        ("pipe", "it is no regular file"),
+        ("/dev/zero", "it is no regular file"),
+        (".", "it is no regular file"),
+        ("none", "No such file"),
+    ] {
+        let (code, _, stderr) = sourced(&[], &format!("source {name}\n"));
+        assert_eq!(code, 1, "{stderr}");
+        assert!(stderr.starts_with(&format!("firesteel: line 1: cannot read {name}: {said}")), "{stderr}");
+    }
+    let (code, stdout, stderr) = sourced(&[], "source outer\nrun echo no\n");
+    assert_eq!((code, stdout.as_str()), (1, ""), "{stderr}");
+    assert_eq!(stderr, "firesteel: bad, line 1: task 0 (false) failed: exit code 1\n");
+    let (code, stdout, stderr) = sourced(&["--keep-going"], "source outer\nrun echo after\n");
+    assert_eq!((code, stdout.as_str()), (2, "on\nafter\n"), "{stderr}");
+    let (code, stdout, stderr) = sourced(&["--keep-going"], "run sh -c 'exit 9'; quit\n");
+    assert_eq!((code, stdout.as_str()), (9, ""), "{stderr}");
+    let (code, _, stderr) = sourced(&[], "source itself\n");
+    assert_eq!((code, stderr.as_str()), (1, "firesteel: itself, line 1: itself is read within itself\n"));
+}
+
+#[test]
+fn the_outputs_of_background_tasks_that_ended_first_make_room_for_others() {
+    let home = home();
+    let arguments = [&LOCAL[..], &["--conf", "firesteel.shell.keptOutput=1m", "--keep-going"]].concat();
+    let text = "run head -c 600000 /dev/zero & wait\nrun head -c 700000 /dev/zero & wait\nwatch 0\nwatch 1\nwatch 9\n";
+    let (code, stdout, stderr) = script(home.path(), &arguments, text);
+    assert_eq!((code, stdout.len()), (1, 700_000), "{stderr}");
+    let said = "firesteel: line 3: the output of task 0 is forgotten: firesteel.shell.keptOutput has room for 1048576 \
+                bytes of all tasks together\n";
+    assert!(stderr.contains(said), "{stderr}");
+    assert!(stderr.ends_with("line 5: there is no task 9: tasks lists them\n"), "{stderr}");
+}
+
+#[test]
+fn a_profile_is_wanted_only_when_the_master_has_taken_it() {
+    let (home, work) = (home(), home());
+    let master = Daemon::master(&[]);
+    let _worker = Daemon::worker(&master, work.path(), &["--cores", "1", "--memory", "1g"]);
+    let arguments = ["shell", "--master", master.url(), "--executor-memory", "256m"];
+    let (code, stdout, stderr) = script(home.path(), &arguments, &"profile add 0 --cores 1\n".repeat(1000));
+    assert_eq!((code, stdout.lines().count()), (1, 999), "{stderr}");
+    assert_eq!(
+        stderr,
+        "firesteel: line 1000: the Master refused profile 1000: it keeps no more of one application\n"
+    );
+}
