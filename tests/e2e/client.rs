@@ -113,6 +113,25 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
 }
 
 #[test]
+fn a_launch_and_a_script_that_are_killed_end_as_a_map_does() {
+    let cluster = Cluster::start();
+    for (words, name) in [
+        (&["launch", "--name", "doors", "--", "sleep", "1000"][..], "doors"),
+        (&["shell", "--name", "steps", "--command", "map sleep ::: 1000 1000"], "steps"),
+    ] {
+        let mut command = firesteel();
+        command.arg(words[0]).args(["--master", cluster.master.url()]).args(&words[1..]);
+        let mut application = Daemon::spawn(&mut command);
+        wait_for("the application to register", || cluster.id(name));
+        cluster.wait_for_executors(1);
+        assert_eq!(cluster.ask(&["kill", name]).code(), 0);
+        assert_eq!(application.wait(), 143, "{}", application.log());
+        let log = application.log();
+        assert_eq!(log.matches("the application was killed by ").count(), 1, "{log}");
+    }
+}
+
+#[test]
 fn several_applications_are_killed_at_once_and_every_failure_is_named() {
     let cluster = Cluster::start();
     let _one = cluster.application("one", "2");

@@ -307,8 +307,8 @@ fn an_application_that_is_killed_ends_its_session_and_says_so() {
     let app = greeting.split(&[' ', '\n'][..]).find(|word| word.starts_with("app-")).expect("it has an id");
     let killed = run(firesteel().args(["kill", "--master", master.url(), app]));
     assert_eq!(killed.code(), 0, "{killed}");
-    assert_eq!(terminal.end(), 1);
-    terminal.wait_for("the Master ended the application: ");
+    assert_eq!(terminal.end(), 143);
+    terminal.wait_for("the application was killed by ");
 }
 
 #[test]

@@ -10,6 +10,8 @@ pub const FAILURE: u8 = 1;
 pub const USAGE: u8 = 2;
 /// No Master could be reached.
 pub const UNREACHABLE: u8 = 69;
+/// Whoever read standard output has closed it.
+pub const READER_GONE: u8 = 141;
 /// A file or a variable with settings is wrong.
 pub const CONFIGURATION: u8 = 78;
 
@@ -27,8 +29,11 @@ pub const TABLE: &[(u8, &str)] = &[
     (127, "A command of launch could not be started."),
     (129, "Ended by SIGHUP (commands that are not daemons)."),
     (130, "Ended by ctrl-c, or SIGINT (commands that are not daemons)."),
-    (141, "Whoever read the output of map, or the events of launch, has closed it."),
-    (143, "Ended by SIGTERM (commands that are not daemons)."),
+    (READER_GONE, "Whoever read the output of map, or the events of launch, has closed it."),
+    (
+        143,
+        "Ended by SIGTERM (commands that are not daemons), or its application was ended by firesteel kill.",
+    ),
 ];
 
 /// What a code means. `None`: no command ends so by itself.

@@ -1,5 +1,6 @@
 //! The daemons of Firesteel: the shell around the state machines of `firesteel-core`.
 
+pub mod beginning;
 pub mod clock;
 pub mod cluster;
 pub mod daemon;
@@ -16,6 +17,7 @@ pub mod map;
 pub mod master;
 pub mod master_url;
 pub mod net;
+pub mod over;
 pub mod owner;
 mod process_group;
 pub mod settings;

@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use firesteel::beginning::StartError;
 use firesteel::exit_code;
 use firesteel::settings::SettingError;
 use firesteel::settings::sources::SourceError;
@@ -126,6 +127,18 @@ impl Failure {
     /// A setting that cannot be used: wrong usage if it stands on the command line.
     pub(super) fn setting(error: &SettingError) -> Self {
         Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
+    }
+
+    /// An application that could not begin.
+    pub(super) fn start(error: &StartError) -> Self {
+        match error {
+            StartError::Setting(error) => Self::setting(error),
+            StartError::Files(_) => Self::with(Exit::Usage, error),
+            StartError::Cluster(_)
+            | StartError::Driver(_)
+            | StartError::Offer(_)
+            | StartError::Signals(_) => Self::with(Exit::Failure, error),
+        }
     }
 
     /// A property with which nothing starts.

@@ -2,7 +2,7 @@
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel::launch::occurrence::{Form, Lines};
-use firesteel::launch::{self, Launch, StartError};
+use firesteel::launch::{self, Launch};
 use firesteel::map::progress::{Progress, Show};
 use firesteel::settings::Reader;
 use firesteel_core::launcher;
@@ -72,7 +72,7 @@ Exit codes: --until all: 0 if every executor returned 0, else the greatest of th
 first that ended; 128 + N for one that signal N ended, 127 for one that could not be started; 1 the Master ended the \
 application (with --until never, when its executors keep failing), or something went wrong; 2 wrong usage; 69 no Master \
 could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
-141 standard output was closed.";
+143 also if the application was killed by firesteel kill; 141 standard output was closed.";
 
 /// Launches, and stays until it is over.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
@@ -84,17 +84,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     };
     let launch = args.launch(&progress)?;
     let ending = block_on(launch::run(launch, Lines::new(form), &progress))?;
-    Ok(ending.map_err(|error| failure(&error))?.exit_code())
-}
-
-fn failure(error: &StartError) -> Failure {
-    match error {
-        StartError::Setting(error) => Failure::setting(error),
-        StartError::Files(_) => Failure::with(Exit::Usage, error),
-        StartError::Listen(_) | StartError::Cluster(_) | StartError::Signals(_) => {
-            Failure::with(Exit::Failure, error)
-        }
-    }
+    Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }
 
 impl Args {

@@ -149,11 +149,9 @@ fn say(progress: &Progress, show: Show, summary: &Summary) {
 
 fn failure(error: &StartError) -> Failure {
     let exit = match error {
-        StartError::Setting(error) => return Failure::setting(error),
-        StartError::Input(_) | StartError::Files(_) => Exit::Usage,
-        StartError::Cluster(_) | StartError::Driver(_) | StartError::Outlet(_) | StartError::Signals(_) => {
-            Exit::Failure
-        }
+        StartError::Begin(error) => return Failure::start(error),
+        StartError::Input(_) => Exit::Usage,
+        StartError::Outlet(_) => Exit::Failure,
     };
     Failure::with(exit, error)
 }

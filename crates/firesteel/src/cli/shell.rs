@@ -66,7 +66,8 @@ a local cluster sized to this machine is started and ended.
 
 Exit codes: 0, or that of the last command of a script that failed; 1 a command failed, or the application was ended by \
 the Master; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 \
-ended by SIGHUP, ctrl-c in a script, and SIGTERM; 141 standard output was closed. A task that cannot be started has \
+ended by SIGHUP, ctrl-c in a script, and SIGTERM; 143 also if the application was killed by firesteel kill; \
+141 standard output was closed. A task that cannot be started has \
 127, one that a signal ended 128 and its number.";
 
 /// Runs a session.
@@ -78,9 +79,9 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
 
 fn failure(error: &StartError) -> Failure {
     let exit = match error {
-        StartError::Setting(error) => return Failure::setting(error),
-        StartError::Script { .. } | StartError::Files(_) => Exit::Usage,
-        StartError::Cluster(_) | StartError::Driver(_) | StartError::System(_) => Exit::Failure,
+        StartError::Begin(error) => return Failure::start(error),
+        StartError::Script { .. } => Exit::Usage,
+        StartError::System(_) => Exit::Failure,
     };
     Failure::with(exit, error)
 }

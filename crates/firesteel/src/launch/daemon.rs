@@ -10,8 +10,9 @@ use firesteel_core::messages::{ApplicationDescription, ApplicationFiles};
 use firesteel_core::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
 
+use super::Launch;
 use super::occurrence::Occurrence;
-use super::{Launch, StartError};
+use crate::beginning::StartError;
 use crate::clock::Clock;
 use crate::daemon;
 use crate::description::describe;

@@ -12,6 +12,7 @@ pub mod daemon;
 pub mod occurrence;
 
 use std::io;
+use std::ops::ControlFlow;
 use std::pin::pin;
 
 use firesteel_core::NoteLevel;
@@ -21,14 +22,14 @@ use firesteel_core::process::Command;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
+use crate::beginning::{self, Ground, StartError};
 use crate::cluster::Cluster;
-use crate::files::{OfferError, OfferedFiles};
-use crate::local_cluster::LocalClusterError;
+use crate::exit_code;
 use crate::map::progress::Progress;
-use crate::net::ListenError;
+use crate::over::Over;
+use crate::settings::Properties;
 use crate::settings::application::ApplicationSettings;
-use crate::settings::{Properties, SettingError};
-use crate::signals::{EndRequest, EndRequests};
+use crate::signals::EndRequest;
 use daemon::{Handle, Last};
 use occurrence::{Lines, Occurrence};
 
@@ -62,10 +63,8 @@ pub enum Ending {
     Abandoned(EndRequest),
     /// Nobody reads the events any more.
     ReaderGone,
-    /// The Master ended the application, and why.
-    Removed(String),
-    /// No Master took the application, and why.
-    NoMaster(String),
+    /// The application is over, and nobody here ended it.
+    Over(Over),
 }
 
 impl Ending {
@@ -74,36 +73,11 @@ impl Ending {
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Met(code) => u8::try_from(*code).unwrap_or(u8::MAX),
-            Self::Removed(_) => 1,
-            Self::NoMaster(_) => 69,
-            Self::ReaderGone => 141,
-            Self::Asked(request) | Self::Abandoned(request) => match request {
-                EndRequest::HangUp => 129,
-                EndRequest::Interrupt | EndRequest::StdinClosed => 130,
-                EndRequest::Terminate => 143,
-            },
+            Self::Over(over) => over.exit_code(),
+            Self::ReaderGone => exit_code::READER_GONE,
+            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
         }
     }
-}
-
-/// Why nothing was launched.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// A setting cannot be used.
-    #[error(transparent)]
-    Setting(#[from] SettingError),
-    /// What is to be brought along cannot be.
-    #[error(transparent)]
-    Files(#[from] OfferError),
-    /// Workers cannot fetch what is brought along.
-    #[error("cannot offer files: {0}")]
-    Listen(#[from] ListenError),
-    /// There is no local cluster.
-    #[error(transparent)]
-    Cluster(#[from] LocalClusterError),
-    /// Signals cannot be caught.
-    #[error("cannot catch signals: {0}")]
-    Signals(io::Error),
 }
 
 /// Launches, and stays until it is over.
@@ -111,16 +85,12 @@ pub enum StartError {
 /// # Errors
 /// It could not begin.
 pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
-    let mut requests = EndRequests::install().map_err(StartError::Signals)?;
-    let files = tokio::select! {
-        files = OfferedFiles::open(&launch.settings.files, &launch.settings.archives) => files?,
-        request = requests.next() => return Ok(Ending::Asked(request)),
-    };
-    let cluster = tokio::select! {
-        cluster = launch.cluster.start() => cluster?,
-        request = requests.next() => return Ok(Ending::Asked(request)),
-    };
-    let masters = cluster.masters().to_vec();
+    let mut requests = beginning::end_requests()?;
+    let Ground { files, cluster, masters } =
+        match beginning::begin(&launch.cluster, &launch.settings, &mut requests).await? {
+            ControlFlow::Continue(ground) => ground,
+            ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
+        };
     let (handle, occurrences) = daemon::start(launch, masters, files, requests).await?;
     let ending = follow(handle, occurrences, lines, progress).await;
     // Whoever asked twice does not wait.
@@ -180,20 +150,15 @@ fn ending(last: Last, reader: Reader) -> Ending {
         (Last::Done { outcome, asked: None }, Reader::There) => match outcome {
             Outcome::Met { code } => Ending::Met(code),
             Outcome::Asked => Ending::Asked(EndRequest::Terminate),
-            Outcome::Removed(end) => Ending::Removed(end.to_string()),
-            Outcome::NoMaster { errors } => {
-                let list: Vec<String> =
-                    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
-                Ending::NoMaster(list.join("; "))
-            }
+            Outcome::Removed(end) => Ending::Over(Over::Removed(end)),
+            Outcome::NoMaster { errors } => Ending::Over(Over::NoMaster(errors)),
         },
     }
 }
 
 fn say(ending: Ending, progress: &Progress) -> Ending {
     match &ending {
-        Ending::Removed(why) => progress.error(format_args!("the Master ended the application: {why}")),
-        Ending::NoMaster(why) => progress.error(format_args!("no Master took the application: {why}")),
+        Ending::Over(over) => progress.error(over),
         Ending::Met(_) | Ending::Asked(_) | Ending::Abandoned(_) | Ending::ReaderGone => {}
     }
     ending

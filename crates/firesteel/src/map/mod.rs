@@ -22,7 +22,7 @@ pub mod spool;
 pub mod summary;
 pub mod template;
 
-use std::io;
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use firesteel_core::ids::TaskId;
@@ -30,12 +30,11 @@ use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use tokio::task::spawn_blocking;
 
+use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
-use crate::driver_daemon::{self, Application, DriverError, Listen};
-use crate::files::{OfferError, OfferedFiles};
-use crate::local_cluster::LocalClusterError;
+use crate::driver_daemon::{self, Application, Listen};
+use crate::exit_code;
 use crate::settings::Properties;
-use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::EndRequests;
 use input::{Input, InputError, Source};
@@ -77,27 +76,15 @@ pub struct Job {
 /// Why nothing was done.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A setting cannot be used.
+    /// It could not begin.
     #[error(transparent)]
-    Setting(#[from] SettingError),
+    Begin(#[from] beginning::StartError),
     /// The input cannot be read, or its first item is none.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// A file cannot be brought along.
-    #[error(transparent)]
-    Files(#[from] OfferError),
-    /// There is no local cluster.
-    #[error(transparent)]
-    Cluster(#[from] LocalClusterError),
-    /// There is no driver.
-    #[error(transparent)]
-    Driver(#[from] DriverError),
     /// Nothing can be printed.
     #[error(transparent)]
     Outlet(#[from] OutletError),
-    /// Signals cannot be caught.
-    #[error("cannot catch signals: {0}")]
-    Signals(io::Error),
 }
 
 /// Does a job. Nothing is started for an input without items.
@@ -105,8 +92,8 @@ pub enum StartError {
 /// # Errors
 /// It could not begin.
 pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
-    let settings = ApplicationSettings::of(&job.properties)?;
-    let mut requests = EndRequests::install().map_err(StartError::Signals)?;
+    let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
+    let mut requests = beginning::end_requests()?;
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
     // A named pipe is open only when somebody writes to it.
     let opening = spawn_blocking(move || Input::open(source, cut, preference));
@@ -118,15 +105,11 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     }
-    let files = tokio::select! {
-        files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
-        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
-    };
-    let cluster = tokio::select! {
-        cluster = job.cluster.start() => cluster?,
-        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
-    };
-    let masters = cluster.masters().to_vec();
+    let Ground { files, cluster, masters } =
+        match beginning::begin(&job.cluster, &settings, &mut requests).await? {
+            ControlFlow::Continue(ground) => ground,
+            ControlFlow::Break(request) => return Ok((Ending::Asked(request), nothing())),
+        };
     let application = Application { name: job.name.clone(), masters, settings, files };
     let done = drive(job, application, input, sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
@@ -145,9 +128,10 @@ async fn drive(
     progress: &Progress,
     requests: EndRequests,
 ) -> Result<(Ending, Summary), StartError> {
-    let listen = Listen::of(&job.properties, &application.masters)?;
+    let listen = Listen::of(&job.properties, &application.masters).map_err(beginning::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_cores);
-    let (driver, reports) = driver_daemon::start(application, listen, requests).await?;
+    let started = driver_daemon::start(application, listen, requests).await;
+    let (driver, reports) = started.map_err(beginning::StartError::from)?;
     let outlet = Outlet::start(TaskId(0), job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     Ok(Run::new(input, template, driver, outlet, progress.clone(), Stake::Application).finish(reports).await)
 }
@@ -161,12 +145,10 @@ impl Ending {
     #[must_use]
     pub fn exit_code(&self, summary: &Summary) -> u8 {
         match self {
-            Self::Completed if summary.failed == 0 => 0,
-            Self::Completed | Self::BadInput | Self::OutputLost | Self::Removed => 1,
-            Self::NoMaster => 69,
-            // As if the command itself had been told to end.
-            Self::Killed => 143,
-            Self::ReaderGone => 141,
+            Self::Completed if summary.failed == 0 => exit_code::DONE,
+            Self::Completed | Self::BadInput | Self::OutputLost => exit_code::FAILURE,
+            Self::Over(over) => over.exit_code(),
+            Self::ReaderGone => exit_code::READER_GONE,
             Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
         }
     }

@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use firesteel_core::NoteLevel;
 use firesteel_core::driver::{Note, Outcome, TaskOutcome, TaskRequest};
 use firesteel_core::ids::{ExecutorId, TaskId};
-use firesteel_core::messages::ApplicationEnd;
 use firesteel_placement::Cores;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::{Semaphore, mpsc};
@@ -23,6 +22,7 @@ use super::progress::{Progress, Standing};
 use super::summary::{Summary, Tally, shown};
 use super::template::Template;
 use crate::driver_daemon::{Handle, Report};
+use crate::over::Over;
 use crate::signals::{EndRequest, EndRequests};
 
 /// How many items may be begun and not printed: those that wait for an earlier one.
@@ -52,12 +52,8 @@ pub enum Ending {
     Asked(EndRequest),
     /// Somebody asked again, and nothing was waited for.
     Abandoned(EndRequest),
-    /// Somebody else ended the application.
-    Killed,
-    /// The Master ended the application.
-    Removed,
-    /// No Master took the application.
-    NoMaster,
+    /// The application is over, and nobody here ended it.
+    Over(Over),
 }
 
 /// What of an application is a run's.
@@ -418,29 +414,11 @@ impl Run {
     }
 
     fn on_done(&mut self, outcome: Outcome) {
-        match outcome {
-            // A user who gave up was heard before.
-            Outcome::Completed | Outcome::Cancelled => {}
-            Outcome::Removed(ApplicationEnd::Killed { by }) => {
-                let error = format!("the application was killed by {by}");
-                self.progress.error(&error);
-                self.tally.summary.error = Some(error);
-                self.end_with(Ending::Killed);
-            }
-            Outcome::Removed(end) => {
-                let error = format!("the Master ended the application: {end}");
-                self.progress.error(&error);
-                self.tally.summary.error = Some(error);
-                self.end_with(Ending::Removed);
-            }
-            Outcome::NoMaster { errors } => {
-                let list: Vec<String> =
-                    errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
-                let error = format!("no Master took the application: {}", list.join("; "));
-                self.progress.error(&error);
-                self.tally.summary.error = Some(error);
-                self.end_with(Ending::NoMaster);
-            }
+        // A user who gave up was heard before.
+        if let Some(over) = Over::of_driver(outcome) {
+            self.progress.error(&over);
+            self.tally.summary.error = Some(over.to_string());
+            self.end_with(Ending::Over(over));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use firesteel_core::driver::{ExecutorView, ExecutorViewState, Outcome, View};
+use firesteel_core::driver::{ExecutorView, ExecutorViewState, View};
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::{ResourceProfile, TaskDirectory};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
@@ -255,17 +255,4 @@ pub(super) fn words(needs: &ResourceProfile) -> String {
     parts.extend(needs.memory.map(|memory| memory.to_string()));
     parts.extend(needs.resources.iter().map(|(name, count)| format!("{count} {name}")));
     if parts.is_empty() { "the same as the others".to_owned() } else { parts.join(", ") }
-}
-
-/// Why an application is over.
-pub(super) fn outcome(outcome: &Outcome) -> String {
-    match outcome {
-        Outcome::Completed | Outcome::Cancelled => "the application is over".to_owned(),
-        Outcome::Removed(end) => format!("the Master ended the application: {end}"),
-        Outcome::NoMaster { errors } => {
-            let list: Vec<String> =
-                errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
-            format!("no Master took the application: {}", list.join("; "))
-        }
-    }
 }

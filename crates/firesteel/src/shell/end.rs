@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use firesteel_core::driver::Outcome;
 use tokio::time::{Instant, sleep_until};
 
-use super::answers;
 use super::reports::at;
 use super::session::Session;
 use crate::driver_daemon::Report;
+use crate::exit_code;
+use crate::over::Over;
 use crate::signals::EndRequest;
 
 /// How long the driver may take to say good-bye.
@@ -25,8 +25,8 @@ pub enum End {
     Asked(EndRequest),
     /// Somebody asked again, and nothing was waited for.
     Abandoned(EndRequest),
-    /// The application is over.
-    Over(Outcome),
+    /// The application is over, and the session did not end it.
+    Over(Over),
     /// Nobody reads standard output any more.
     ReaderGone,
 }
@@ -38,9 +38,8 @@ impl End {
         match self {
             Self::Left(code) => *code,
             Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
-            Self::Over(Outcome::NoMaster { .. }) => 69,
-            Self::Over(Outcome::Completed | Outcome::Cancelled | Outcome::Removed(_)) => 1,
-            Self::ReaderGone => 141,
+            Self::Over(over) => over.exit_code(),
+            Self::ReaderGone => exit_code::READER_GONE,
         }
     }
 }
@@ -70,8 +69,8 @@ impl Session {
     /// Ends the application in order, and says why the session ends where that is news.
     pub(super) async fn conclude(mut self, end: End) -> End {
         match &end {
-            End::Over(outcome) => {
-                self.console.say(format_args!("firesteel: {}", answers::outcome(outcome)));
+            End::Over(over) => {
+                self.console.say(format_args!("firesteel: {over}"));
                 return self.last_words(end).await;
             }
             End::Asked(_) => self.console.mute(),

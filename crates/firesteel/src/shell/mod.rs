@@ -41,13 +41,11 @@ use std::ops::ControlFlow;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_placement::Cores;
 
+use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
-use crate::driver_daemon::{self, Application, DriverError, Listen};
-use crate::files::{OfferError, OfferedFiles};
-use crate::local_cluster::LocalClusterError;
+use crate::driver_daemon::{self, Application, Listen};
 use crate::map::progress::Progress;
 use crate::settings::Properties;
-use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::EndRequests;
 use end::End;
@@ -104,9 +102,9 @@ pub struct Defaults {
 /// Why there is no session.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// A setting cannot be used.
+    /// It could not begin.
     #[error(transparent)]
-    Setting(#[from] SettingError),
+    Begin(#[from] beginning::StartError),
     /// The script cannot be read.
     #[error("cannot open {path}: {error}")]
     Script {
@@ -115,16 +113,7 @@ pub enum StartError {
         /// Why.
         error: io::Error,
     },
-    /// A file cannot be brought along.
-    #[error(transparent)]
-    Files(#[from] OfferError),
-    /// There is no local cluster.
-    #[error(transparent)]
-    Cluster(#[from] LocalClusterError),
-    /// There is no driver.
-    #[error(transparent)]
-    Driver(#[from] DriverError),
-    /// The system does not give what a session needs: signals, threads, files.
+    /// The system does not give what a session needs: threads, files.
     #[error("the shell cannot start: {0}")]
     System(io::Error),
 }
@@ -134,26 +123,23 @@ pub enum StartError {
 /// # Errors
 /// It could not begin.
 pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
-    let settings = ApplicationSettings::of(&job.properties)?;
-    let mut requests = EndRequests::install().map_err(StartError::System)?;
+    let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
+    let mut requests = beginning::end_requests()?;
     if let Source::File(path) = &job.source {
         // Before a cluster is started for it.
         std::fs::File::open(path)
             .map_err(|error| StartError::Script { path: path.display().to_string(), error })?;
     }
-    let files = tokio::select! {
-        files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
-        request = requests.next() => return Ok(request.exit_code()),
-    };
-    let cluster = tokio::select! {
-        cluster = job.cluster.start() => cluster?,
-        request = requests.next() => return Ok(request.exit_code()),
-    };
-    let masters = cluster.masters().to_vec();
-    let listen = Listen::of(&job.properties, &masters)?;
+    let Ground { files, cluster, masters } =
+        match beginning::begin(&job.cluster, &settings, &mut requests).await? {
+            ControlFlow::Continue(ground) => ground,
+            ControlFlow::Break(request) => return Ok(request.exit_code()),
+        };
+    let listen = Listen::of(&job.properties, &masters).map_err(beginning::StartError::from)?;
     let kept = settings.kept_output;
     let application = Application { name: job.name.clone(), masters, settings, files };
-    let (driver, reports) = driver_daemon::start(application, listen, EndRequests::nobody()).await?;
+    let started = driver_daemon::start(application, listen, EndRequests::nobody()).await;
+    let (driver, reports) = started.map_err(beginning::StartError::from)?;
     let session = Session::new(&job, kept, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;
     if !matches!(end, End::Abandoned(_)) {

@@ -12,6 +12,8 @@ use super::end::{End, FAREWELL};
 use super::session::Session;
 use super::tasks::ending;
 use crate::driver_daemon::Report;
+use crate::exit_code;
+use crate::over::Over;
 use crate::signals::EndRequest;
 
 /// What [`Session::step`] saw.
@@ -108,11 +110,6 @@ impl Session {
             let is_maps = match &report {
                 Report::Output { attempt, .. } | Report::DiscardOutput { attempt } => attempt.task >= *first,
                 Report::TaskEnded { task, .. } => task >= first,
-                Report::Done(_) => {
-                    // It ends with the application, and so does the session.
-                    let _ = map.send(report.clone());
-                    false
-                }
                 Report::Note(note) => {
                     let _ = map.send(report.clone());
                     return match note {
@@ -123,7 +120,8 @@ impl Session {
                         _ => Ok(()),
                     };
                 }
-                Report::AskedToEnd(_) | Report::Abandoned(_) => false,
+                // It ends with the session.
+                Report::Done(_) | Report::AskedToEnd(_) | Report::Abandoned(_) => false,
             };
             if is_maps {
                 // It has ended only when none of its tasks is left.
@@ -148,7 +146,10 @@ impl Session {
             }
             Report::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
             Report::Note(note) => self.on_note(&note),
-            Report::Done(outcome) => return Err(End::Over(outcome)),
+            Report::Done(outcome) => {
+                // The session ends it only when it hears no more.
+                return Err(Over::of_driver(outcome).map_or(End::Left(exit_code::FAILURE), End::Over));
+            }
             Report::AskedToEnd(_) | Report::Abandoned(_) => {}
         }
         Ok(())

@@ -1,0 +1,79 @@
+//! How an application begins: what it brings is opened, and the cluster that it runs on is there.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use firesteel_core::address::Address;
+
+use crate::cluster::{Cluster, StartedCluster};
+use crate::driver_daemon::DriverError;
+use crate::files::{OfferError, OfferedFiles};
+use crate::local_cluster::LocalClusterError;
+use crate::net::ListenError;
+use crate::settings::SettingError;
+use crate::settings::application::ApplicationSettings;
+use crate::signals::{EndRequest, EndRequests};
+
+/// Why an application did not begin.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// A file cannot be brought along.
+    #[error(transparent)]
+    Files(#[from] OfferError),
+    /// There is no local cluster.
+    #[error(transparent)]
+    Cluster(#[from] LocalClusterError),
+    /// There is no driver.
+    #[error(transparent)]
+    Driver(#[from] DriverError),
+    /// Workers cannot fetch what it brings.
+    #[error("cannot offer files: {0}")]
+    Offer(#[from] ListenError),
+    /// Signals cannot be caught.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// Catches what ends an application from now on.
+///
+/// # Errors
+/// The system does not let signals be caught.
+pub fn end_requests() -> Result<EndRequests, StartError> {
+    EndRequests::install().map_err(StartError::Signals)
+}
+
+/// What an application stands on.
+#[derive(Debug)]
+pub struct Ground {
+    /// What its executors find in their directories.
+    pub files: OfferedFiles,
+    /// Where they come from.
+    pub cluster: StartedCluster,
+    /// The Masters to try.
+    pub masters: Vec<Address>,
+}
+
+/// Opens what the application brings, and starts its cluster if that does not run. Breaks off when somebody asks for
+/// the end.
+///
+/// # Errors
+/// A file cannot be brought along, or there is no cluster.
+pub async fn begin(
+    cluster: &Cluster,
+    settings: &ApplicationSettings,
+    requests: &mut EndRequests,
+) -> Result<ControlFlow<EndRequest, Ground>, StartError> {
+    let files = tokio::select! {
+        files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
+        request = requests.next() => return Ok(ControlFlow::Break(request)),
+    };
+    let cluster = tokio::select! {
+        cluster = cluster.start() => cluster?,
+        request = requests.next() => return Ok(ControlFlow::Break(request)),
+    };
+    let masters = cluster.masters().to_vec();
+    Ok(ControlFlow::Continue(Ground { files, cluster, masters }))
+}
