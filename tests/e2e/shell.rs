@@ -246,8 +246,9 @@ fn what_happens_is_said_above_the_line_that_is_being_typed() {
     terminal.line("run sh -c 'kill -9 $PPID; sleep 9' &");
     terminal.wait_for("in the background");
     terminal.keys("run echo a");
-    let screen = terminal.wait_for("is lost");
-    assert!(screen.trim_end().ends_with("firesteel> run echo a"), "{screen}");
+    terminal.wait_until("what happened above what was typed", |screen| {
+        screen.contains("is lost") && screen.trim_end().ends_with("firesteel> run echo a")
+    });
     terminal.keys("live");
     terminal.keys(ENTER);
     terminal.wait_for("\nalive\n");
