@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts};
 
 use super::capacity::Grant;
@@ -61,6 +62,8 @@ pub(super) struct Profile {
 #[derive(Debug)]
 pub(super) struct Executor {
     pub(super) worker: WorkerId,
+    /// Its Worker's number, which lives at least as long.
+    pub(super) slot: Slot,
     pub(super) profile: ProfileId,
     pub(super) grant: Grant,
     pub(super) life: Life,
@@ -169,7 +172,7 @@ impl Application {
         &mut self,
         now: Timestamp,
         id: ExecutorId,
-        worker: WorkerId,
+        (worker, slot): (WorkerId, Slot),
         profile: ProfileId,
         grant: Grant,
     ) {
@@ -182,7 +185,7 @@ impl Application {
         self.state = ApplicationState::Running;
         let (launched, started) = (now, None);
         self.executors
-            .insert(id, Executor { worker, profile, grant, life: Life::Launching, launched, started });
+            .insert(id, Executor { worker, slot, profile, grant, life: Life::Launching, launched, started });
     }
 
     /// Takes an executor out.

@@ -16,15 +16,12 @@ impl Master {
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
     /// - what a Worker has free and what its executors hold is what it has;
     /// - what an application was granted is what its executors hold;
-    /// - the indexes name the rows.
+    /// - the indexes name the rows, and the index over the Workers has free what their rows have.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
         ensure!("master", self.effects.is_empty(), "{} effects were not handed out", self.effects.len());
-        ensure!(
-            "master",
-            self.workers.is_consistent(),
-            "the indexes of the Workers disagree with their rows"
-        );
+        let workers = self.workers.check();
+        ensure!("master", workers.is_ok(), "{}", workers.err().unwrap_or_default());
         ensure!(
             "master",
             self.applications.is_consistent(),
@@ -39,7 +36,8 @@ impl Master {
             }
         }
         let nothing = Held::default();
-        for (id, row) in self.workers.iter() {
+        for row in self.workers.iter() {
+            let id = &row.description.id;
             check_worker(id, row, held.get(id).unwrap_or(&nothing))?;
         }
         Ok(())
@@ -111,7 +109,7 @@ impl Held {
 }
 
 fn check_worker(id: &WorkerId, row: &WorkerRow, held: &Held) -> Result<(), Violation> {
-    let (total, free) = (row.capacity.total(), row.capacity.free());
+    let (total, free) = (row.capacity().total(), row.capacity().free());
     let listed = row.executors.len();
     ensure!(
         "master",

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
-use firesteel_placement::Cores;
+use firesteel_placement::index::Slot;
+use firesteel_placement::{Cores, Demand};
 
 use super::application::Life;
 use super::worker_table::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Retries};
-use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use crate::messages::{
     ApplicationEnd, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorView, MasterToDriver,
     MasterToWorker,
@@ -21,7 +22,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
-    /// Assigns an executor to a Worker that has room for it.
+    /// Assigns an executor to a Worker where room for it was reserved.
     ///
     /// Source: Spark Master, 4.0.1: the order goes to the Worker before the news goes to the driver.
     pub(super) fn launch_executor(
@@ -29,14 +30,14 @@ impl Master {
         now: Timestamp,
         app: &AppId,
         profile: ProfileId,
-        worker: &WorkerId,
+        each: &Demand,
+        slot: Slot,
         cores: Cores,
     ) {
         let Some(application) = self.applications.get_mut(app) else { return };
-        let Some(row) = self.workers.get_mut(worker) else { return };
-        let Some(wanted) = application.profiles.get(&profile) else { return };
-        let memory = wanted.memory;
-        let Some(grant) = row.capacity.take(cores, memory, &wanted.resources) else { return };
+        let Some(grant) = self.workers.grant(slot, each, cores) else { return };
+        let Some(row) = self.workers.at_mut(slot) else { return };
+        let memory = each.memory;
 
         let id = ExecutorId(application.next_executor);
         let executor = ExecutorKey { app: app.clone(), executor: id };
@@ -52,9 +53,9 @@ impl Master {
             files: application.description.files.clone(),
         };
         let (worker_peer, driver_peer) = (row.peer, application.peer);
-        let (worker, host) = (worker.clone(), row.description.host.clone());
+        let (worker, host) = (row.description.id.clone(), row.description.host.clone());
         row.executors.insert(executor.clone());
-        application.add_executor(now, id, worker.clone(), profile, grant);
+        application.add_executor(now, id, (worker.clone(), slot), profile, grant);
 
         self.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
@@ -66,7 +67,7 @@ impl Master {
 
     /// A Worker reports on an executor.
     pub(super) fn on_executor_state_changed(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
-        let Some(row) = self.workers.of_peer(peer).and_then(|id| self.workers.get(id)) else {
+        let Some(row) = self.workers.of_peer(peer) else {
             self.ignore(peer, Ignored::NotRegistered);
             return self.tell_worker(peer, MasterToWorker::ReconnectWorker);
         };
@@ -146,12 +147,12 @@ impl Master {
         let application = self.applications.get_mut(&executor.app)?;
         let ended = application.remove_executor(executor.executor)?;
         application.take_turn(&ended, &end);
-        let row = self.workers.get_mut(&ended.worker).expect("a live executor's Worker is alive");
+        let row = self.workers.at_mut(ended.slot).expect("a live executor's Worker is alive");
         let view = ended.view(executor, &row.description);
         application.remember(ExecutorView { state: end, ended: Some(now), ..view });
         row.executors.remove(executor);
-        row.capacity.give_back(ended.grant);
-        Some(row)
+        self.workers.give_back(ended.slot, ended.grant);
+        self.workers.at(ended.slot)
     }
 
     /// Counts an end that the Worker reported by itself. An exit code other than 0, a signal, and a process that

@@ -79,8 +79,8 @@ impl Master {
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {
+            workers: WorkerTable::new(config.worker_order),
             config,
-            workers: WorkerTable::default(),
             applications: ApplicationTable::default(),
             leavers: Leavers::default(),
             pass: Pass::NotDue,

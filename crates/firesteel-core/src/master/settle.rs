@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, Offer, place, place_ranked};
+use firesteel_placement::index::Share;
+use firesteel_placement::{Demand, Offer, PlacedExecutor, place_ranked};
 
 use super::application::Application;
+use super::worker_table::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::time::Timestamp;
@@ -27,34 +29,48 @@ impl Master {
             .flat_map(|app| app.profiles.keys().map(|profile| (app.id.clone(), *profile)))
             .collect();
         for (app, profile) in waiting {
-            for (worker, cores) in self.decide(&app, profile) {
-                self.launch_executor(now, &app, profile, &worker, cores);
+            self.place(now, &app, profile);
+        }
+    }
+
+    /// Launches the executors of one profile of one application that there is room for.
+    fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
+        let Some(application) = self.applications.get(app) else { return };
+        let Some(wanted) = application.profiles.get(&profile) else { return };
+        let demand = application.demand(wanted);
+        let shares = self.decide(application, &demand);
+        self.workers.reserve(&demand, &shares);
+        for Share { slot, executors, cores } in shares {
+            for _ in 0..executors {
+                self.launch_executor(now, app, profile, &demand, slot, cores);
             }
         }
     }
 
-    /// What Workers have free for an application: all but those on hosts that it avoids.
-    pub(super) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
-        let rows = self.workers.iter().filter(|(_, row)| !application.wishes.avoids(&row.description.host));
-        rows.map(|(id, row)| row.capacity.offer(id.as_str()))
+    /// Where executors go, in the order in which they are launched. Workers near the hosts that the application
+    /// prefers come first; without such wishes the decision is Spark's.
+    fn decide(&self, application: &Application, demand: &Demand) -> Vec<Share> {
+        let (by, strategy) = (self.config.worker_order, self.config.strategy);
+        if application.wishes.is_empty() {
+            return self.workers.place(demand, strategy);
+        }
+        let hosts: BTreeMap<&str, &str> = self
+            .workers
+            .iter()
+            .map(|row| (row.description.id.as_str(), row.description.host.as_str()))
+            .collect();
+        let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
+        let placement = place_ranked(demand, self.offers(application), by, strategy, rank);
+        let one = |executor: PlacedExecutor<'_>| {
+            let slot = self.workers.slot(&WorkerId::new(executor.worker))?;
+            Some(Share { slot, executors: 1, cores: executor.cores })
+        };
+        placement.executors().filter_map(one).collect()
     }
 
-    /// Workers near the hosts that it prefers come first; without such wishes the decision is Spark's.
-    ///
-    /// Where executors of one profile of one application go now, in the order in which they are launched.
-    fn decide(&self, app: &AppId, profile: ProfileId) -> Vec<(WorkerId, Cores)> {
-        let Some(application) = self.applications.get(app) else { return Vec::new() };
-        let Some(wanted) = application.profiles.get(&profile) else { return Vec::new() };
-        let demand = application.demand(wanted);
-        let (by, strategy) = (self.config.worker_order, self.config.strategy);
-        let placement = if application.wishes.is_empty() {
-            place(&demand, self.workers.offers(), by, strategy)
-        } else {
-            let hosts: BTreeMap<&str, &str> =
-                self.workers.iter().map(|(id, row)| (id.as_str(), row.description.host.as_str())).collect();
-            let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
-            place_ranked(&demand, self.offers(application), by, strategy, rank)
-        };
-        placement.executors().map(|executor| (WorkerId::new(executor.worker), executor.cores)).collect()
+    /// What Workers have free for an application: all but those on hosts that it avoids.
+    pub(super) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
+        let rows = self.workers.iter().filter(|row| !application.wishes.avoids(&row.description.host));
+        rows.map(WorkerRow::offer)
     }
 }

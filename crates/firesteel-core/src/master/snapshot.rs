@@ -1,6 +1,6 @@
 //! A Master's tables as data: made by hand, from a file, or some day from a journal.
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use super::application::Application;
 use super::worker_table::WorkerRow;
@@ -156,10 +156,11 @@ impl Master {
         if row.executors.contains_key(&id) || !row.profiles.contains_key(&profile) {
             return Err(wrong());
         }
-        let on = self.workers.get_mut(&worker).ok_or_else(wrong)?;
-        let grant = on.capacity.take(cores, memory, &ResourceAmounts::new()).ok_or_else(wrong)?;
-        on.executors.insert(key);
-        row.add_executor(now, id, worker, profile, grant);
+        let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
+        let grant = self.workers.grant_at_once(slot, cores, memory).ok_or_else(wrong)?;
+        let on = self.workers.at_mut(slot).ok_or_else(wrong)?;
+        on.executors.insert(key.clone());
+        row.add_executor(now, id, (worker, slot), profile, grant);
         Ok(())
     }
 }

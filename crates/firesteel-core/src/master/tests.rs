@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_placement::index::{Share, Slot};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
 use super::*;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
@@ -581,18 +582,23 @@ fn histories_are_bounded() {
 #[test]
 fn the_invariants_bite() {
     type Spoil = fn(&mut Master);
-    let rows: [(&str, Spoil); 7] = [
+    let rows: [(&str, Spoil); 9] = [
         ("a pass that was forgotten", |m| m.pass = Pass::Due),
         ("an executor that its Worker forgot", |m| {
             m.workers.get_mut(&WorkerId::new("w1")).expect("w1").executors.clear();
         }),
         ("cores that were not given back", |m| {
-            let row = m.workers.get_mut(&WorkerId::new("w1")).expect("w1");
-            let _lost = row.capacity.take(Cores(1), MiB(0), &ResourceAmounts::new());
+            let _lost = m.workers.grant_at_once(w1(m), Cores(1), MiB(0));
         }),
         ("memory that was not given back", |m| {
-            let row = m.workers.get_mut(&WorkerId::new("w1")).expect("w1");
-            let _lost = row.capacity.take(Cores(0), MiB(1), &ResourceAmounts::new());
+            let _lost = m.workers.grant_at_once(w1(m), Cores(0), MiB(1));
+        }),
+        ("cores that the index has free and the Worker has not", |m| {
+            let _lost = m.workers.grant(w1(m), &Demand::default(), Cores(1));
+        }),
+        ("cores that the Worker has free and the index has not", |m| {
+            let share = Share { slot: w1(m), executors: 1, cores: Cores(1) };
+            m.workers.reserve(&Demand::default(), &[share]);
         }),
         ("a number that will be given twice", |m| {
             m.applications.get_mut(&app()).expect("app").next_executor = 0
@@ -602,10 +608,13 @@ fn the_invariants_bite() {
             m.workers.remove(&WorkerId::new("w1"));
         }),
     ];
+    fn w1(master: &Master) -> Slot {
+        master.workers.slot(&WorkerId::new("w1")).expect("w1")
+    }
     for (what, spoil) in rows {
         let mut bench = Bench::new(Config::default());
         bench.worker(1, 8);
-        bench.application(Some(8), 4);
+        bench.application(Some(4), 4);
         spoil(&mut bench.master);
         assert!(bench.master.check().is_err(), "{what} was not seen");
     }

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
-use firesteel_placement::Offer;
+use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Strategy, WorkerOrder};
 
-use super::capacity::{Amounts, Capacity};
+use super::capacity::{Amounts, Capacity, Grant};
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId, WorkerId};
 use crate::messages::{WorkerDescription, WorkerState, WorkerView};
@@ -15,10 +16,16 @@ use crate::time::Timestamp;
 const DEAD_LIMIT: usize = 1000;
 
 /// The Workers, living and dead.
-#[derive(Debug, Default)]
+///
+/// What a living one has free stands in its row, with its addresses, and in the index, which finds out who has room.
+/// The two are changed together, here.
+#[derive(Debug)]
 pub(super) struct WorkerTable {
-    rows: BTreeMap<WorkerId, WorkerRow>,
-    by_peer: BTreeMap<PeerId, WorkerId>,
+    /// The living, in the worker order, and by id.
+    index: Index<WorkerId>,
+    /// The living, by their numbers in the index.
+    rows: Vec<Option<WorkerRow>>,
+    by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
     /// When to look at a Worker's heartbeat next: one entry each, never later than its time-out. A heartbeat
     /// does not touch it, so that it costs nothing here; the look moves the entry on.
@@ -31,7 +38,7 @@ pub(super) struct WorkerTable {
 pub(super) struct WorkerRow {
     pub(super) description: WorkerDescription,
     pub(super) peer: PeerId,
-    pub(super) capacity: Capacity,
+    capacity: Capacity,
     pub(super) executors: BTreeSet<ExecutorKey>,
     pub(super) last_heartbeat: Timestamp,
     /// Its entry among the looks.
@@ -61,8 +68,18 @@ impl WorkerRow {
         }
     }
 
+    /// What it has, and what is free of it.
+    pub(super) fn capacity(&self) -> &Capacity {
+        &self.capacity
+    }
+
     pub(super) fn address(&self) -> Address {
         Address::new(self.description.host.clone(), self.description.port)
+    }
+
+    /// What it has free.
+    pub(super) fn offer(&self) -> Offer<'_> {
+        self.capacity.offer(self.description.id.as_str())
     }
 
     pub(super) fn view(&self, state: WorkerState) -> WorkerView {
@@ -84,24 +101,79 @@ impl WorkerRow {
 }
 
 impl WorkerTable {
+    pub(super) fn new(order: WorkerOrder) -> Self {
+        Self {
+            index: Index::new(order),
+            rows: Vec::new(),
+            by_peer: BTreeMap::new(),
+            by_address: BTreeMap::new(),
+            looks: BTreeSet::new(),
+            dead: VecDeque::new(),
+        }
+    }
+
     /// Adds a Worker whose id, connection and address are new. One that died at the same address is forgotten.
     pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) {
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.last_heartbeat + timeout;
         self.dead.retain(|dead| (&dead.view.host, dead.view.port) != (&address.host, address.port));
-        self.by_peer.insert(row.peer, id.clone());
+        let Amounts { cores, memory, resources } = row.capacity.free();
+        let slot = self.index.insert(id.clone(), *cores, *memory, resources);
+        self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
-        self.looks.insert((row.look, id.clone()));
-        self.rows.insert(id, row);
+        self.looks.insert((row.look, id));
+        if self.rows.len() <= slot.index() {
+            self.rows.resize_with(slot.index() + 1, || None);
+        }
+        self.rows[slot.index()] = Some(row);
     }
 
     /// Takes a Worker out.
     pub(super) fn remove(&mut self, id: &WorkerId) -> Option<WorkerRow> {
-        let (id, row) = self.rows.remove_entry(id)?;
+        let slot = self.index.remove(id)?;
+        let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
-        self.looks.remove(&(row.look, id));
+        self.looks.remove(&(row.look, id.clone()));
         Some(row)
+    }
+
+    /// Where executors of a demand go, if all Workers are alike to it.
+    pub(super) fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
+        self.index.place(demand, strategy)
+    }
+
+    /// Takes what was placed off what the index has free. What executors take of the rows is theirs to take, each by
+    /// itself, by [`grant`](Self::grant).
+    pub(super) fn reserve(&mut self, demand: &Demand, shares: &[Share]) {
+        self.index.take(demand, shares);
+    }
+
+    /// Takes an executor's share, for which room was reserved, off a Worker.
+    pub(super) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
+        self.at_mut(slot)?.capacity.take(cores, each.memory, &each.resources)
+    }
+
+    /// Takes an executor's share off a Worker, for which no room was reserved.
+    pub(super) fn grant_at_once(&mut self, slot: Slot, cores: Cores, memory: MiB) -> Option<Grant> {
+        let grant = self.at_mut(slot)?.capacity.take(cores, memory, &ResourceAmounts::new());
+        self.index_anew(slot);
+        grant
+    }
+
+    /// Gives a Worker an executor's share back.
+    pub(super) fn give_back(&mut self, slot: Slot, grant: Grant) {
+        if let Some(row) = self.at_mut(slot) {
+            row.capacity.give_back(grant);
+            self.index_anew(slot);
+        }
+    }
+
+    fn index_anew(&mut self, slot: Slot) {
+        if let Some(row) = self.rows.get(slot.index()).and_then(Option::as_ref) {
+            let Amounts { cores, memory, resources } = row.capacity.free();
+            self.index.set(slot, *cores, *memory, resources);
+        }
     }
 
     /// Remembers a Worker that was taken out, and forgets those whose time has come.
@@ -122,23 +194,36 @@ impl WorkerTable {
 
     /// Moves a Worker to another connection and returns the old one.
     pub(super) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> Option<PeerId> {
-        let row = self.rows.get_mut(id)?;
-        let old = std::mem::replace(&mut row.peer, peer);
+        let slot = self.slot(id)?;
+        let old = std::mem::replace(&mut self.at_mut(slot)?.peer, peer);
         self.by_peer.remove(&old);
-        self.by_peer.insert(peer, id.clone());
+        self.by_peer.insert(peer, slot);
         Some(old)
     }
 
+    /// The number of a living Worker. It is another one's after this one's end.
+    pub(super) fn slot(&self, id: &WorkerId) -> Option<Slot> {
+        self.index.slot(id)
+    }
+
     pub(super) fn get(&self, id: &WorkerId) -> Option<&WorkerRow> {
-        self.rows.get(id)
+        self.at(self.slot(id)?)
     }
 
     pub(super) fn get_mut(&mut self, id: &WorkerId) -> Option<&mut WorkerRow> {
-        self.rows.get_mut(id)
+        self.at_mut(self.slot(id)?)
     }
 
-    pub(super) fn of_peer(&self, peer: PeerId) -> Option<&WorkerId> {
-        self.by_peer.get(&peer)
+    pub(super) fn at(&self, slot: Slot) -> Option<&WorkerRow> {
+        self.rows.get(slot.index())?.as_ref()
+    }
+
+    pub(super) fn at_mut(&mut self, slot: Slot) -> Option<&mut WorkerRow> {
+        self.rows.get_mut(slot.index())?.as_mut()
+    }
+
+    pub(super) fn of_peer(&self, peer: PeerId) -> Option<&WorkerRow> {
+        self.at(*self.by_peer.get(&peer)?)
     }
 
     pub(super) fn at_address(&self, address: &Address) -> Option<&WorkerId> {
@@ -146,18 +231,18 @@ impl WorkerTable {
     }
 
     /// The living Workers by id.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&WorkerId, &WorkerRow)> {
-        self.rows.iter()
+    pub(super) fn iter(&self) -> impl Iterator<Item = &WorkerRow> {
+        self.index.iter().filter_map(|(_, slot)| self.at(slot))
     }
 
     /// What the living Workers have free, by id.
     pub(super) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
-        self.rows.iter().map(|(id, row)| row.capacity.offer(id.as_str()))
+        self.iter().map(WorkerRow::offer)
     }
 
     /// What the living Workers have in all, by id.
     pub(super) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
-        self.rows.iter().map(|(id, row)| row.capacity.whole_offer(id.as_str()))
+        self.iter().map(|row| row.capacity.whole_offer(row.description.id.as_str()))
     }
 
     /// When to look for silent Workers next.
@@ -169,7 +254,7 @@ impl WorkerTable {
     pub(super) fn next_silent(&mut self, now: Timestamp, timeout: Duration) -> Option<WorkerId> {
         while self.next_look()? <= now {
             let (_, id) = self.looks.pop_first()?;
-            let row = self.rows.get_mut(&id).expect("a look is taken out with its Worker");
+            let row = self.get_mut(&id).expect("a look is taken out with its Worker");
             row.look = row.last_heartbeat + timeout;
             let due = row.look;
             self.looks.insert((due, id.clone()));
@@ -182,22 +267,29 @@ impl WorkerTable {
 
     /// The living by id, then the dead that are still remembered.
     pub(super) fn views(&self) -> Vec<WorkerView> {
-        let living = self.rows.values().map(|row| row.view(WorkerState::Alive));
+        let living = self.iter().map(|row| row.view(WorkerState::Alive));
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
     }
 
-    /// Whether the indexes name the same Workers as the rows.
-    pub(super) fn is_consistent(&self) -> bool {
-        let looks = self.rows.iter().all(|(id, row)| self.looks.contains(&(row.look, id.clone())));
-        let by_peer =
-            self.by_peer.iter().all(|(peer, id)| self.rows.get(id).is_some_and(|r| r.peer == *peer));
-        let by_address =
-            self.by_address.iter().all(|(at, id)| self.rows.get(id).is_some_and(|r| r.address() == *at));
-        let sizes = [self.by_peer.len(), self.by_address.len(), self.looks.len()];
-        looks
-            && by_peer
-            && by_address
-            && sizes.iter().all(|&size| size == self.rows.len())
-            && self.dead.len() <= DEAD_LIMIT
+    /// What is wrong with the tables about the Workers, if something is: each names the same ones, and the index has
+    /// free what the rows have.
+    pub(super) fn check(&self) -> Result<(), String> {
+        self.index.check(self.offers())?;
+        for (id, slot) in self.index.iter() {
+            let row = self.at(slot).ok_or_else(|| format!("{id} has no row"))?;
+            let known = row.description.id == *id
+                && self.looks.contains(&(row.look, id.clone()))
+                && self.by_peer.get(&row.peer) == Some(&slot)
+                && self.by_address.get(&row.address()) == Some(id);
+            if !known {
+                return Err(format!("{id} is not in every table"));
+            }
+        }
+        let rows = self.rows.iter().flatten().count();
+        let sizes = [rows, self.by_peer.len(), self.by_address.len(), self.looks.len()];
+        if sizes.iter().any(|&size| size != self.index.len()) || self.dead.len() > DEAD_LIMIT {
+            return Err(format!("the tables of the Workers have other sizes: {sizes:?}"));
+        }
+        Ok(())
     }
 }

@@ -29,7 +29,7 @@ impl Master {
         worker: WorkerDescription,
         executors: Vec<ExecutorReport>,
     ) {
-        if let Some(own) = self.workers.of_peer(peer).filter(|own| **own != worker.id) {
+        if let Some(own) = self.worker_of(peer).filter(|own| *own != worker.id) {
             let named = format!("{} on the connection of {own}", worker.id);
             return self.ignore(peer, Ignored::NotItsOwn { named });
         }
@@ -71,6 +71,10 @@ impl Master {
         for report in executors {
             self.reconcile(now, peer, &id, report);
         }
+    }
+
+    fn worker_of(&self, peer: PeerId) -> Option<WorkerId> {
+        self.workers.of_peer(peer).map(|row| row.description.id.clone())
     }
 
     fn admits(&self, worker: &WorkerDescription) -> Result<(), RefusedRegistration> {
@@ -116,7 +120,7 @@ impl Master {
 
     /// A Worker is still there. Unlike in Spark, one that is not known is always told to register.
     pub(super) fn on_heartbeat(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId) {
-        match self.workers.of_peer(peer).cloned() {
+        match self.worker_of(peer) {
             None => {
                 self.ignore(peer, Ignored::NotRegistered);
                 self.tell_worker(peer, MasterToWorker::ReconnectWorker);
@@ -133,7 +137,7 @@ impl Master {
     }
 
     pub(super) fn on_worker_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        if let Some(id) = self.workers.of_peer(peer).cloned() {
+        if let Some(id) = self.worker_of(peer) {
             self.remove_worker(now, &id, LossReason::Disconnected);
         }
     }
