@@ -39,6 +39,7 @@ mod place;
 mod quantities;
 mod resources;
 pub mod shortfall;
+pub mod words;
 
 pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};

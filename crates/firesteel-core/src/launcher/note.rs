@@ -3,6 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Shortfall};
 
 use crate::address::Address;
@@ -156,11 +157,8 @@ impl fmt::Display for Note {
                 )
             }
             Self::ExecutorLaunched { executor, worker, host, cores, memory } => {
-                let plural = if *cores == Cores(1) { "" } else { "s" };
-                write!(
-                    f,
-                    "executor {executor} on {host}: launching, {cores} core{plural}, {memory} of {worker}"
-                )
+                let cores = counted(cores.0, "core");
+                write!(f, "executor {executor} on {host}: launching, {cores}, {memory} of {worker}")
             }
             Self::ExecutorRunning { executor, host, after } => {
                 write!(f, "executor {executor} on {host}: running after {}", seconds(*after))
@@ -171,19 +169,20 @@ impl fmt::Display for Note {
             }
             Self::WorkerRemoved { worker, host, reason } => write!(f, "{worker} on {host} is gone: {reason}"),
             Self::FewerThanAsked { held, shortfalls } => {
-                let plural = if *held == 1 { "" } else { "s" };
-                write!(f, "{held} executor{plural} so far")?;
+                write!(f, "{} so far", counted(*held, "executor"))?;
                 shortfalls.iter().try_for_each(|(profile, shortfall)| match *profile {
                     ProfileId::DEFAULT => write!(f, "; {shortfall}"),
                     profile => write!(f, "; profile {profile}: {shortfall}"),
                 })
             }
-            Self::Ending { executors: 1 } => f.write_str("waiting for the end of 1 executor"),
-            Self::Ending { executors } => write!(f, "waiting for the end of {executors} executors"),
+            Self::Ending { executors } => {
+                write!(f, "waiting for the end of {}", counted(*executors, "executor"))
+            }
             Self::LeftBehind { executors } => {
                 write!(
                     f,
-                    "nobody said that these are gone: {executors} executors; their Workers end them when they next reach a Master"
+                    "nobody has said that {} ended; their Workers end them when they next reach a Master",
+                    counted(*executors, "executor")
                 )
             }
             Self::UnexpectedMessage { peer } => {

@@ -3,6 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Amounts, LackingWorkers, Missing, Reason, Shortfall};
+use crate::words::{are, have, list, none_or};
 use crate::{Cores, MiB};
 
 impl Display for Shortfall {
@@ -11,7 +12,7 @@ impl Display for Shortfall {
         match &self.reason {
             Reason::LimitReached { limit: 0 } => f.write_str("the limit allows no executor"),
             Reason::LimitReached { limit } => {
-                write!(f, "the limit of {} is reached", counted(*limit, "executor"))
+                write!(f, "the limit of {} is reached", none_or(*limit, "executor"))
             }
             Reason::TooFewCoresLeft { left } if *left <= Cores::ZERO => {
                 f.write_str("no core is left of the application's maximum")
@@ -63,7 +64,7 @@ fn too_small(asked: &Amounts, largest: &Amounts) -> String {
         match largest.resources.get(name).copied().unwrap_or(0) {
             0 if each == 1 => return format!("no worker has a {name}"),
             most if most < each => {
-                return format!("no worker has {}: the most is {most}", counted(each, name));
+                return format!("no worker has {}: the most is {most}", none_or(each, name));
             }
             _ => {}
         }
@@ -85,10 +86,10 @@ fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
         let most = addresses(most, name);
         if most < each {
             lacking.push(between(addresses(least, name), most, name));
-            wanted.push(counted(each, name));
+            wanted.push(none_or(each, name));
         }
     }
-    let holder = format!("{} {}", counted(*count, "worker"), if *count == 1 { "has" } else { "have" });
+    let holder = format!("{} {}", none_or(*count, "worker"), have(*count));
     let free = between(least.cores.0, most.cores.0, "core");
     if most.cores < asked.cores {
         lacking.insert(0, free);
@@ -105,7 +106,7 @@ fn everything(asked: &Amounts) -> Vec<String> {
     if asked.memory > MiB::ZERO {
         all.push(format!("{} of memory", asked.memory));
     }
-    all.extend(asked.resources.iter().map(|(name, &each)| counted(each, name)));
+    all.extend(asked.resources.iter().map(|(name, &each)| none_or(each, name)));
     all
 }
 
@@ -114,25 +115,16 @@ fn addresses(amounts: &Amounts, name: &str) -> u64 {
 }
 
 fn cores(cores: Cores) -> String {
-    counted(cores.0, "core")
-}
-
-/// `no core`, `1 core`, `8 cores`. Less than nothing is nothing.
-fn counted(number: impl Into<i128>, noun: &str) -> String {
-    match number.into() {
-        ..=0 => format!("no {noun}"),
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
-    }
+    none_or(cores.0, "core")
 }
 
 /// `8 cores`, `2 to 8 cores`, or `at most 8 cores` if some have none.
 fn between<N: Into<i128>>(least: N, most: N, noun: &str) -> String {
     let (least, most) = (least.into().max(0), most.into().max(0));
     match least {
-        _ if least == most => counted(most, noun),
-        0 => format!("at most {}", counted(most, noun)),
-        _ => format!("{least} to {}", counted(most, noun)),
+        _ if least == most => none_or(most, noun),
+        0 => format!("at most {}", none_or(most, noun)),
+        _ => format!("{least} to {}", none_or(most, noun)),
     }
 }
 
@@ -145,17 +137,4 @@ fn memory_between(least: MiB, most: MiB) -> String {
         MiB::ZERO => format!("at most {most} of memory"),
         _ => format!("{least} to {most} of memory"),
     }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
-}
-
-fn are(number: impl Into<i128>) -> &'static str {
-    if number.into() == 1 { "is" } else { "are" }
 }

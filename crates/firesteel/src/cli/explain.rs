@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel_core::messages::{ApplicationDetail, ExecutorState, ProfileView, Standing};
+use firesteel_core::messages::{ApplicationDetail, ExecutorState, ExecutorView, ProfileView, Standing};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
+use firesteel_placement::words::{are, counted, have, list, none_or, noun};
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize};
 use serde::Serialize;
 
@@ -117,18 +118,37 @@ fn holds(detail: &ApplicationDetail) -> String {
     match app.executors_live {
         0 => format!("It has no executor; {most}."),
         live => {
-            format!("It has {} with {} in all; {most}.", counted(live, "executor"), cores(app.cores_granted))
+            format!("It has {} with {} in all; {most}.", none_or(live, "executor"), cores(app.cores_granted))
         }
     }
 }
 
 fn waits(detail: &ApplicationDetail, standing: &Standing) -> Option<String> {
     let until = standing.relaunch_at.filter(|until| *until > detail.now)?;
+    let why = last_failed(detail).map(|executor| format!("; {}", logs_of(detail, executor)));
     Some(format!(
-        "After {} in a row it is given no new one before {until}, in {}; the failed ones' standard error says why.",
-        counted(u64::from(standing.failures), "failed executor"),
+        "After {} in a row it is given no new one before {until}, in {}{}.",
+        none_or(u64::from(standing.failures), "failed executor"),
         duration(until.since(detail.now)),
+        why.unwrap_or_default()
     ))
+}
+
+/// The last executor that failed and is remembered.
+fn last_failed(detail: &ApplicationDetail) -> Option<&ExecutorView> {
+    detail.application.executors.iter().rev().find(|executor| match executor.state {
+        ExecutorState::Exited(status) => status.shell_code() != 0,
+        ExecutorState::Failed(_) => true,
+        ExecutorState::Launching
+        | ExecutorState::Running
+        | ExecutorState::Killed(_)
+        | ExecutorState::Lost(_) => false,
+    })
+}
+
+/// How to see why an executor failed.
+fn logs_of(detail: &ApplicationDetail, executor: &ExecutorView) -> String {
+    format!("firesteel logs {} {} --stderr shows what the last one wrote", detail.application.id, executor.id)
 }
 
 fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &ProfileView) -> Vec<String> {
@@ -147,7 +167,7 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
         Some(Reason::Busy { .. }) => all.push(format!(
             "  {} of {} would be large enough if nothing else ran there.",
             profile.large_enough,
-            counted(standing.cluster.workers, "Worker")
+            none_or(standing.cluster.workers, "Worker")
         )),
         Some(Reason::LimitReached { .. }) => {
             all.push(
@@ -200,10 +220,10 @@ fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -
             format!("--executor-cores {} and --executor-memory {}m", each.0, memory.0)
         }
         Change::MoreCores(more) => format!("--total-executor-cores {}", (most + more).0),
-        Change::ExecutorLimit(limit) => format!("a target of {}", counted(limit, "executor")),
+        Change::ExecutorLimit(limit) => format!("a target of {}", none_or(limit, "executor")),
     };
     let more = if profile.held > 0 { "more " } else { "" };
-    let noun = if advice.executors == 1 { "executor" } else { "executors" };
+    let noun = noun(advice.executors, "executor");
     format!(
         "With {instead}, {} {more}{noun} with {} in all would be placed at once.",
         advice.executors,
@@ -216,7 +236,7 @@ fn others(standing: &Standing) -> Vec<String> {
     let cluster = &standing.cluster;
     let mut all = vec![format!(
         "The cluster has {} with {} and {} of memory, of which {} and {} are free.",
-        counted(cluster.workers, "Worker"),
+        none_or(cluster.workers, "Worker"),
         cores(cluster.cores),
         cluster.memory,
         cores(cluster.cores_free),
@@ -227,20 +247,20 @@ fn others(standing: &Standing) -> Vec<String> {
             .holders
             .iter()
             .map(|holder| {
-                let with = counted(holder.executors, "executor");
+                let with = none_or(holder.executors, "executor");
                 format!("{} ({}) has {} in {with}", holder.app, clean(&holder.name), cores(holder.cores))
             })
             .collect();
         if standing.more_holders > 0 {
-            holders.push(format!("{} have the rest", counted(standing.more_holders, "other application")));
+            holders.push(format!("{} have the rest", none_or(standing.more_holders, "other application")));
         }
         all.push(format!("Others hold cores: {}.", list(&holders)));
     }
     if standing.ahead > 0 {
-        let (are, they) = if standing.ahead == 1 { ("is", "It was") } else { ("are", "They were") };
+        let (are, they) = (are(standing.ahead), if standing.ahead == 1 { "It was" } else { "They were" });
         all.push(format!(
             "{they} there before and {are} served first: {} that may have more.",
-            counted(standing.ahead, "application")
+            none_or(standing.ahead, "application")
         ));
     }
     all
@@ -257,53 +277,27 @@ fn ends(detail: &ApplicationDetail) -> Vec<String> {
         *by_end.entry(clean(&executor.state.to_string())).or_default() += 1;
     }
     let each: Vec<String> = by_end.iter().map(|(end, count)| format!("{count} {end}")).collect();
-    let had = counted(app.executors_ended, "executor");
+    let had = none_or(app.executors_ended, "executor");
     let mut all = vec![match app.executors_forgotten {
         0 => format!("It had {had}: {}.", list(&each)),
         forgotten => format!("It had {had}, of which {forgotten} are remembered no longer: {}.", list(&each)),
     }];
-    let failed = app.executors.iter().rev().find(|executor| match executor.state {
-        ExecutorState::Exited(status) => status.shell_code() != 0,
-        ExecutorState::Failed(_) => true,
-        ExecutorState::Launching
-        | ExecutorState::Running
-        | ExecutorState::Killed(_)
-        | ExecutorState::Lost(_) => false,
-    });
-    if let Some(executor) = failed {
-        let (id, host, directory) = (executor.id, clean(&executor.host), clean(&executor.directory));
-        all.push(format!("What the last one that failed, {id}, has written is on {host} in {directory}."));
+    if let Some(executor) = last_failed(detail) {
+        let (app, id) = (&app.id, executor.id);
+        let (host, directory) = (clean(&executor.host), clean(&executor.directory));
+        all.push(format!(
+            "firesteel logs {app} {id} --stderr shows what the last one that failed has written, on {host} in {directory}."
+        ));
     }
     all
 }
 
 fn workers_have_room(workers: u64) -> String {
-    match workers {
-        1 => "1 Worker has room".to_owned(),
-        workers => format!("{workers} Workers have room"),
-    }
+    format!("{} {} room", counted(workers, "Worker"), have(workers))
 }
 
 fn cores(cores: Cores) -> String {
-    counted(cores.0.unsigned_abs(), "core")
-}
-
-/// `no core`, `1 core`, `8 cores`.
-fn counted(number: u64, noun: &str) -> String {
-    match number {
-        0 => format!("no {noun}"),
-        1 => format!("1 {noun}"),
-        number => format!("{number} {noun}s"),
-    }
-}
-
-/// `a`, `a and b`, `a, b and c`.
-fn list(parts: &[String]) -> String {
-    match parts {
-        [] => String::new(),
-        [one] => one.clone(),
-        [first @ .., last] => format!("{} and {last}", first.join(", ")),
-    }
+    none_or(cores.0.unsigned_abs(), "core")
 }
 
 #[cfg(test)]

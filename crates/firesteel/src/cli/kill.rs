@@ -4,6 +4,7 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::KillAnswer;
+use firesteel_placement::words::none_or;
 
 use super::ask::{self, Masters};
 use super::exit::{Exit, Failure};
@@ -55,9 +56,9 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
 pub(super) fn outcome(app: &str, answer: &KillAnswer) -> Result<String, String> {
     match answer {
         KillAnswer::Killed { app, executors, cores } => Ok(format!(
-            "killed {app}, which had {executors} {} with {cores} {}",
-            plural(*executors, "executor"),
-            plural(cores.0.unsigned_abs(), "core"),
+            "killed {app}, which had {} with {}",
+            none_or(*executors, "executor"),
+            none_or(cores.0, "core"),
         )),
         KillAnswer::Over { app, state: how, ended } => {
             Err(format!("{app} was over already: {} at {ended}", state(*how)))
@@ -65,8 +66,4 @@ pub(super) fn outcome(app: &str, answer: &KillAnswer) -> Result<String, String> 
         KillAnswer::Unknown => Err(ask::unknown(app)),
         KillAnswer::Ambiguous { apps } => Err(ask::ambiguous(app, apps)),
     }
-}
-
-fn plural(number: u64, noun: &str) -> String {
-    if number == 1 { noun.to_owned() } else { format!("{noun}s") }
 }

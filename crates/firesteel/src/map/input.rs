@@ -7,6 +7,7 @@ use std::os::fd::AsFd;
 use std::path::PathBuf;
 use std::thread;
 
+use firesteel_placement::words::counted;
 use nix::errno::Errno;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::mpsc;
@@ -84,9 +85,8 @@ pub enum InputError {
     },
     /// A record has no column for its hosts.
     #[error(
-        "{origin}, record {record}: has {columns} column{s}, and the hosts are to stand in column {wanted}; is \
-         --delimiter right?",
-        s = if *columns == 1 { "" } else { "s" }
+        "{origin}, record {record}: has {}, and the hosts are to stand in column {wanted}; is --delimiter right?",
+        counted(*columns, "column")
     )]
     NoColumn {
         /// In which source.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use firesteel_placement::words;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Whether there is a bar.
@@ -65,8 +66,7 @@ impl fmt::Display for Standing {
 
 /// `1 item`, `5,000 items`.
 pub(super) fn counted(count: u64, noun: &str) -> String {
-    let ending = if count == 1 { "" } else { "s" };
-    format!("{} {noun}{ending}", HumanCount(count))
+    format!("{} {}", HumanCount(count), words::noun(count, noun))
 }
 
 /// The bar, the remarks above it, and the way past it for all that is printed. Cheap to clone.

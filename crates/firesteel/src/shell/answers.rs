@@ -5,6 +5,7 @@ use std::fmt::Write;
 use firesteel_core::driver::{ExecutorView, ExecutorViewState, View};
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::{ResourceProfile, TaskDirectory};
+use firesteel_placement::words::{are, counted};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
 
 use super::Defaults;
@@ -18,12 +19,6 @@ const RECENT: usize = 10;
 
 /// Characters of a command in a table.
 const COMMAND: usize = 60;
-
-/// `1 executor`, `2 executors`.
-pub(super) fn counted(count: impl TryInto<u64>, noun: &str) -> String {
-    let count = count.try_into().unwrap_or(u64::MAX);
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
-}
 
 /// A command, not too long for a line.
 pub(super) fn shortened(words: &[String]) -> String {
@@ -49,8 +44,7 @@ pub(super) fn banner(view: &View) -> String {
 pub(super) fn here(view: &View) -> String {
     let ready = ready(view);
     let cores: Cores = ready.iter().map(|executor| executor.cores).sum();
-    let verb = if ready.len() == 1 { "is" } else { "are" };
-    let cores = counted(u64::try_from(cores.0).unwrap_or(0), "core");
+    let (verb, cores) = (are(ready.len()), counted(cores.0, "core"));
     let coming = count(view, ExecutorViewState::Announced);
     let mut text = match ready.len() {
         0 => "no executor is ready yet".to_owned(),
@@ -158,7 +152,7 @@ pub(super) fn why(shortfalls: &[(ProfileId, Shortfall)], view: &View) -> String 
     if shortfalls.is_empty() {
         let asked = match wanted {
             Some((_, ExecutorLimit::AtMost(total))) => {
-                format!("nothing is missing: {} wanted", are(*total, "executor"))
+                format!("nothing is missing: {} {} wanted", counted(*total, "executor"), are(*total))
             }
             Some((_, ExecutorLimit::Unlimited)) | None => {
                 "nothing is missing: no number of executors was asked for, or all of them came".to_owned()
@@ -167,11 +161,6 @@ pub(super) fn why(shortfalls: &[(ProfileId, Shortfall)], view: &View) -> String 
         writeln!(text, "{asked}").expect("a text takes every line");
     }
     text + &here(view) + "\n"
-}
-
-/// `1 executor is`, `2 executors are`.
-pub(super) fn are(count: u64, noun: &str) -> String {
-    format!("{} {}", counted(count, noun), if count == 1 { "is" } else { "are" })
 }
 
 /// The answer to `status`.
@@ -250,7 +239,7 @@ pub(super) fn profiles(view: &View, known: &[(ProfileId, ResourceProfile)]) -> S
 pub(super) fn words(needs: &ResourceProfile) -> String {
     let mut parts = Vec::new();
     if let Some(cores) = needs.cores {
-        parts.push(counted(u64::try_from(cores.0).unwrap_or(0), "core"));
+        parts.push(counted(cores.0, "core"));
     }
     parts.extend(needs.memory.map(|memory| memory.to_string()));
     parts.extend(needs.resources.iter().map(|(name, count)| format!("{count} {name}")));

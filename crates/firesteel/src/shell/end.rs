@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use firesteel_placement::words::counted;
 use tokio::time::{Instant, sleep_until};
 
 use super::reports::at;
@@ -50,10 +51,9 @@ impl Session {
         let open = self.tasks.open().len();
         if open > 0 && self.is_interactive && !self.was_warned {
             self.was_warned = true;
-            let (tasks, them) =
-                if open == 1 { ("1 task still runs", "it") } else { ("tasks still run", "them") };
-            let count = if open == 1 { String::new() } else { format!("{open} ") };
-            self.console.say(format_args!("{count}{tasks}: leave again to end {them}, or wait"));
+            let (run, them) = if open == 1 { ("runs", "it") } else { ("run", "them") };
+            let tasks = counted(open, "task");
+            self.console.say(format_args!("{tasks} still {run}: leave again to end {them}, or wait"));
             return Ok(());
         }
         if open > 0 && !self.is_interactive && code.is_none() {

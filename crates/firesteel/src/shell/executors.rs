@@ -6,9 +6,10 @@ use firesteel_core::driver::{ExecutorView, Replacement, View};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::messages::ResourceProfile;
 use firesteel_placement::Shortfall;
+use firesteel_placement::words::{are, counted, have, noun};
 use tokio::time::{Instant, timeout};
 
-use super::answers::{self, are, counted};
+use super::answers;
 use super::end::End;
 use super::reports::{Refusal, Step};
 use super::request::Surplus;
@@ -43,8 +44,9 @@ impl Session {
             let now = Instant::now();
             if now >= until {
                 let words = format!(
-                    "{ready} of {} ready after {}",
-                    are(count as u64, "executor"),
+                    "{ready} of {} {} ready after {}",
+                    counted(count, "executor"),
+                    are(count),
                     counted(limit.as_secs(), "second")
                 );
                 let code = self.complain(1, words)?;
@@ -62,7 +64,14 @@ impl Session {
         if !view.targets.iter().any(|(known, _)| *known == profile) {
             return self.complain(1, format_args!("there is no profile {profile}: profile list lists them"));
         }
+        self.refusal = Refusal::Awaited;
         let _ = self.driver.request_executors(profile, total).await;
+        // The driver's own word comes before its tables; the Master refuses nothing of this.
+        self.view().await?;
+        self.hear()?;
+        if let Refusal::Came(words) = std::mem::take(&mut self.refusal) {
+            return self.complain(1, words);
+        }
         let of = |view: &View| {
             let mine = |executor: &&ExecutorView| executor.profile == profile;
             view.executors.iter().filter(mine).cloned().collect::<Vec<_>>()
@@ -83,24 +92,20 @@ impl Session {
             }
         }
         let here = of(&self.view().await?).len();
+        let all = format!(
+            "{} {} wanted in all, and {here} {} here",
+            counted(total, "executor"),
+            are(total),
+            are(here)
+        );
         if here > wanted {
             let stay = here - wanted;
-            let words = format!(
-                "{} wanted in all, and {here} are here: {stay} more than that, until killed (request {total} --kill)\n",
-                are(total, "executor")
-            );
-            self.console.print(words);
-        } else {
-            self.console.print(format!(
-                "{} wanted in all, and {here} {} here\n",
-                are(total, "executor"),
-                if here == 1 { "is" } else { "are" }
-            ));
-            if here < wanted {
-                return self.why().await;
-            }
+            self.console
+                .print(format!("{all}: {stay} more than that, until killed (request {total} --kill)\n"));
+            return Ok(0);
         }
-        Ok(0)
+        self.console.print(format!("{all}\n"));
+        if here < wanted { self.why().await } else { Ok(0) }
     }
 
     pub(super) async fn kill(&mut self, executors: Vec<ExecutorId>, replacement: Replacement) -> Served {
@@ -124,7 +129,12 @@ impl Session {
             }
             let now = Instant::now();
             if now >= until {
-                let words = format!("{} not ended after {} s", are(left as u64, "executor"), GO.as_secs());
+                let words = format!(
+                    "{} {} not ended after {} s",
+                    counted(left, "executor"),
+                    have(left),
+                    GO.as_secs()
+                );
                 return self.complain(1, words);
             }
             if self.step(Some(now + TICK)).await? == Step::Interrupted {
@@ -132,8 +142,8 @@ impl Session {
             }
         }
         let numbers: Vec<String> = executors.iter().map(ToString::to_string).collect();
-        let (noun, verb) = if numbers.len() == 1 { ("executor", "has") } else { ("executors", "have") };
-        self.console.print(format!("{noun} {} {verb} ended\n", numbers.join(", ")));
+        let (noun, have) = (noun(numbers.len(), "executor"), have(numbers.len()));
+        self.console.print(format!("{noun} {} {have} ended\n", numbers.join(", ")));
         Ok(0)
     }
 
@@ -183,13 +193,14 @@ impl Session {
         let answer = self.ask_master().await?;
         // It comes before the answer.
         self.hear()?;
-        if std::mem::take(&mut self.refusal) == Refusal::Came {
+        if let Refusal::Came(_) = std::mem::take(&mut self.refusal) {
             return self.complain(
                 1,
                 format_args!("the Master refused profile {profile}: it keeps no more of one application"),
             );
         }
-        let (wanted, each) = (are(total, "executor"), answers::words(&needs));
+        let wanted = format!("{} {}", counted(total, "executor"), are(total));
+        let each = answers::words(&needs);
         self.profiles.push((profile, needs));
         match answer {
             MastersAnswer::Shortfalls(_) => {

@@ -27,16 +27,16 @@ pub(super) enum Step {
     Time,
 }
 
-/// What is done with a Master's refusal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+/// What is done with a refusal, the Master's or the driver's.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// It is remarked.
     #[default]
     Remarked,
     /// Whoever asked for something awaits it.
     Awaited,
-    /// It came.
-    Came,
+    /// It came, in these words.
+    Came(String),
 }
 
 /// What [`Session::settle`] came to.
@@ -174,8 +174,10 @@ impl Session {
                 !is_first
             }
             Note::ExecutorRegistered { .. } => self.is_interactive && self.missing_at.is_some(),
-            Note::RequestRefused { .. } if self.refusal == Refusal::Awaited => {
-                self.refusal = Refusal::Came;
+            Note::RequestRefused { .. } | Note::TargetIsDynamic { .. }
+                if self.refusal == Refusal::Awaited =>
+            {
+                self.refusal = Refusal::Came(note.to_string());
                 false
             }
             Note::MasterUnreachable { .. } => self.said.insert(note.to_string()),

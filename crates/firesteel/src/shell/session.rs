@@ -73,7 +73,7 @@ pub struct Session {
     pub(super) missing_at: Option<Instant>,
     /// Errors of Masters that were said.
     pub(super) said: BTreeSet<String>,
-    /// What is done with a Master's refusal.
+    /// What is done with a refusal.
     pub(super) refusal: Refusal,
     /// Leaving was refused once, because tasks run.
     pub(super) was_warned: bool,

@@ -196,7 +196,9 @@ fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
         [
             format!("{app} (sums) is over, FAILED after 3 m 12 s, 0 ms ago: its driver's connection ended."),
             "It had 2 executors: 1 EXITED (exit code 3) and 1 KILLED.".to_owned(),
-            format!("What the last one that failed, 0, has written is on h1 in /work/{app}/0."),
+            format!(
+                "firesteel logs {app} 0 --stderr shows what the last one that failed has written, on h1 in /work/{app}/0."
+            ),
         ]
     );
 }

@@ -1,0 +1,73 @@
+//! Counts and lists in English sentences, which everything that speaks to people makes alike.
+
+/// `executor` for one, `executors` for any other number.
+#[must_use]
+pub fn noun(number: impl TryInto<i128>, singular: &str) -> String {
+    match number.try_into() {
+        Ok(1) => singular.to_owned(),
+        Ok(_) | Err(_) => format!("{singular}s"),
+    }
+}
+
+/// `0 executors`, `1 executor`, `8 executors`.
+#[must_use]
+pub fn counted(number: impl TryInto<i128> + Copy, singular: &str) -> String {
+    format!("{} {}", number.try_into().unwrap_or(i128::MAX), noun(number, singular))
+}
+
+/// `no core`, `1 core`, `8 cores`. Less than nothing is nothing.
+#[must_use]
+pub fn none_or(number: impl TryInto<i128> + Copy, singular: &str) -> String {
+    match number.try_into() {
+        Ok(..=0) => format!("no {singular}"),
+        Ok(_) | Err(_) => counted(number, singular),
+    }
+}
+
+/// `is` for one, `are` for any other number.
+#[must_use]
+pub fn are(number: impl TryInto<i128>) -> &'static str {
+    match number.try_into() {
+        Ok(1) => "is",
+        Ok(_) | Err(_) => "are",
+    }
+}
+
+/// `has` for one, `have` for any other number.
+#[must_use]
+pub fn have(number: impl TryInto<i128>) -> &'static str {
+    match number.try_into() {
+        Ok(1) => "has",
+        Ok(_) | Err(_) => "have",
+    }
+}
+
+/// `a`, `a and b`, `a, b and c`; nothing of nothing.
+#[must_use]
+pub fn list(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{} and {last}", first.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_and_lists_are_english() {
+        let all = |number: i64| {
+            let [none_or, counted] = [none_or, counted].map(|words| words(number, "core"));
+            [none_or, counted, format!("{} {}", have(number), are(number))]
+        };
+        assert_eq!(all(0), ["no core", "0 cores", "have are"]);
+        assert_eq!(all(1), ["1 core", "1 core", "has is"]);
+        assert_eq!(all(8), ["8 cores", "8 cores", "have are"]);
+        assert_eq!(none_or(-3, "core"), "no core");
+        assert_eq!(counted(u64::MAX, "byte"), "18446744073709551615 bytes");
+        let parts: Vec<String> = ["a", "b", "c"].map(str::to_owned).into();
+        assert_eq!([0, 1, 2, 3].map(|length| list(&parts[..length])), ["", "a", "a and b", "a, b and c"]);
+    }
+}
