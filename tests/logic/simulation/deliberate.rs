@@ -5,7 +5,7 @@ use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
-const BUGS: [(Sabotage, u64, &str); 47] = [
+const BUGS: [(Sabotage, u64, &str); 52] = [
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
@@ -18,6 +18,9 @@ const BUGS: [(Sabotage, u64, &str); 47] = [
     (Sabotage::DropExecutorAdded, 3, "is not told that it was added"),
     (Sabotage::DropRegisteredWorker, 5, "which is gone"),
     (Sabotage::DropKilled, 150, "was killed, and its driver is not"),
+    (Sabotage::MissTurn, 40, "its limit is"),
+    (Sabotage::DropExecutorsGone, 10, "is left, and its driver is not told"),
+    (Sabotage::EarlyExecutorsGone, 10, "is told that nothing of"),
     (Sabotage::RunningTwice, 3, "is reported as RUNNING twice"),
     (Sabotage::LoseEnd, 40, "of which no process is left"),
     (Sabotage::StartTwice, 3, "is started twice by one Worker"),
@@ -42,11 +45,13 @@ const BUGS: [(Sabotage, u64, &str); 47] = [
     (Sabotage::EarlyCancelled, 10, "is told to be given up, and executor"),
     (Sabotage::DropAnswer, 10, "is not answered at once"),
     (Sabotage::DoubleAnswer, 10, "is answered, and was not open"),
-    (Sabotage::Impatient, 40, "though host can be had"),
+    (Sabotage::Impatient, 100, "though host can be had"),
     (Sabotage::AskForMore, 20, "are asked for, the maximum is"),
     (Sabotage::AskForNone, 20, "are asked for, the minimum is"),
     (Sabotage::KillNeighbours, 40, "is busy, and dynamic allocation ends it"),
     (Sabotage::DropKills, 800, "are idle for too long"),
+    (Sabotage::WrongCode, 40, "and its executors with"),
+    (Sabotage::EndlessLaunch, 40, "and its executors have ended with"),
     (Sabotage::DropStatusUpdate, 5, "is not over an hour after the last fault"),
     (Sabotage::DoubleStatusUpdate, 3, "is reported to end twice"),
     (Sabotage::DoubleTaskOutput, 5, "with credit for"),

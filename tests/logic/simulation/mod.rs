@@ -105,13 +105,15 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 }
 
 /// What no run can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 6] = [
+const IMPOSSIBLE: [(&str, &str, &str); 8] = [
     ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
     ("task outcome", "TooLong", "a simulated task has no 16 MiB of input"),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
+    ("launcher effect", "Close", "a simulated cluster has one Master at a time, and nobody dials a launcher"),
+    ("launcher note", "UnexpectedMessage", "nobody dials a launcher, and a stranger is never its Master"),
 ];
 
 /// Everything that can happen has happened, and nothing else.

@@ -8,7 +8,7 @@ use firesteel_core::messages::{
     ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
     RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
-use firesteel_core::{driver, executor, master, worker};
+use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::faults::Fault;
 use super::kind::Kind;
@@ -121,21 +121,25 @@ coverage! {
     "event" master_event: master::Event,
     "event" worker_event: worker::Event,
     "event" driver_event: driver::Event,
+    "event" launcher_event: launcher::Event,
     "event" executor_event: executor::Event,
     "effect" master_effect: master::Effect,
     "effect" worker_effect: worker::Effect,
     "effect" driver_effect: driver::Effect,
+    "effect" launcher_effect: launcher::Effect,
     "answer" answer: driver::Answer,
     "effect" executor_effect: executor::Effect,
     "note" master_note: master::Note,
     "note" worker_note: worker::Note,
     "note" driver_note: driver::Note,
+    "note" launcher_note: launcher::Note,
     "note" executor_note: executor::Note,
     "to driver" executor_state: ExecutorState,
     "to driver" lost: LossReason,
     "to master" reported: ExecutorState,
     "application" application_end: ApplicationEnd,
     "application" outcome: driver::Outcome,
+    "application" launch_outcome: launcher::Outcome,
     "task" task_outcome: driver::TaskOutcome,
     "task" task_state: TaskState,
     "task" task_end: TaskEnd,

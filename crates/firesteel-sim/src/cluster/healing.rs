@@ -37,6 +37,7 @@ impl World {
     /// are given up, and so is every task that never ends, so that what they hold comes free for others.
     pub(crate) fn mend(&mut self, round: u32) {
         self.after(AUDIT_EVERY, Happening::Mend { round: round + 1 });
+        self.mend_launchers();
         for node in self.living_drivers() {
             let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
             if !self.fits_somewhere(&self.scenario.apps[app]) {
@@ -67,7 +68,7 @@ impl World {
         silent.map(|executor| executor.id).collect()
     }
 
-    fn fits_somewhere(&self, plan: &AppPlan) -> bool {
+    pub(crate) fn fits_somewhere(&self, plan: &AppPlan) -> bool {
         let profile = &plan.description.profile;
         let cores = profile.cores.unwrap_or(Cores(1));
         let memory = profile.memory.unwrap_or(firesteel_placement::MiB(1024));

@@ -5,7 +5,7 @@ use firesteel_core::messages::{
     ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
     RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
-use firesteel_core::{driver, executor, master, worker};
+use firesteel_core::{driver, executor, launcher, master, worker};
 
 /// An enum whose variants have names.
 pub trait Kind {
@@ -78,6 +78,9 @@ kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput 
 kinds!("answer", driver::Answer: View Shortfalls NoMaster);
 kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled TooLong);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
+kinds!("launcher event", launcher::Event: Start Connected ConnectFailed Received Disconnected End Deadline);
+kinds!("launcher effect", launcher::Effect: Connect Send Close Note Done);
+kinds!("launch outcome", launcher::Outcome: Met Asked Removed NoMaster);
 kinds!("executor event", executor::Event: Start Connected ConnectFailed Received Disconnected TaskStarted
     TaskNotStarted TaskOutput TaskExited Shutdown Deadline);
 kinds!("executor effect", executor::Effect: Connect Send StartTask AllowOutput DrainOutput SignalTask Exit

@@ -19,6 +19,7 @@ use super::ledger::Ledger;
 use super::network::{Goes, master_address};
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
+use super::scenario::AppKind;
 use super::world::{DriverPhase, NodeIndex, World};
 
 /// How long machines give a process to end when asked.
@@ -103,8 +104,16 @@ impl World {
             let at_once = self.dice.one_in(2);
             let delay = self.dice.between(1, 400);
             if !at_once {
-                let event = NodeEvent::Executor(executor::Event::Shutdown);
-                self.after(delay, Happening::Tell { node: process, event });
+                let happening = match self.node(process).body {
+                    Body::Command(_) => {
+                        Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(15) }
+                    }
+                    _ => Happening::Tell {
+                        node: process,
+                        event: NodeEvent::Executor(executor::Event::Shutdown),
+                    },
+                };
+                self.after(delay, happening);
             }
             let killed = if at_once { delay } else { ORPHAN_LIMIT - 1_000 };
             self.after(killed, Happening::ExecutorEnd { node: process, status: ExitStatus::Signal(9) });
@@ -116,6 +125,9 @@ impl World {
 
     pub(crate) fn start_driver(&mut self, app: usize) {
         let plan = &self.scenario.apps[app];
+        if let AppKind::Launcher(until) = plan.kind {
+            return self.start_launcher(app, until);
+        }
         let config = driver::Config {
             masters: vec![master_address()],
             description: plan.description.clone(),
@@ -203,7 +215,10 @@ impl World {
         self.check_files(worker, app, &plan.executor, &plan.files);
         let mut fate = ExecutorFate::Serves;
         let mut millis = self.dice.between(5, 300);
-        if self.is_rough() && self.dice.one_in(self.scenario.faults.executor) {
+        let kind = self.scenario.apps[app].kind;
+        if let AppKind::Launcher(until) = kind {
+            fate = self.command_fate(until);
+        } else if self.is_rough() && self.dice.one_in(self.scenario.faults.executor) {
             if self.dice.one_in(7) {
                 self.fault(Fault::ExecutorStartsLate);
                 millis = self.dice.between(2_000, 40_000);
@@ -225,8 +240,12 @@ impl World {
             idle_since: None,
             asked_at: None,
         };
-        let body = ExecutorBody { machine: Executor::new(config), process };
-        let node = self.add_node(Body::Executor(Box::new(body)));
+        let node = self.add_node(match kind {
+            AppKind::Driver => {
+                Body::Executor(Box::new(ExecutorBody { machine: Executor::new(config), process }))
+            }
+            AppKind::Launcher(_) => Body::Command(Box::new(process)),
+        });
         self.processes.insert(plan.executor, node);
         self.after(millis, Happening::ExecutorUp { node });
     }
@@ -285,6 +304,9 @@ impl World {
                 self.begin_serving(node);
                 self.after(millis, Happening::ExecutorEnd { node, status });
             }
+            ExecutorFate::Works { millis, status } => {
+                self.after(millis, Happening::ExecutorEnd { node, status });
+            }
             ExecutorFate::EndsAtOnce { status } => {
                 let millis = self.dice.between(1, 200);
                 self.after(millis, Happening::ExecutorEnd { node, status });
@@ -322,7 +344,9 @@ impl World {
             let key = process.key.clone();
             self.processes.remove(&key);
         }
-        if matches!(self.node(node).body, Body::Executor(_)) && self.node(node).connections.is_empty() {
+        if matches!(self.node(node).body, Body::Executor(_) | Body::Command(_))
+            && self.node(node).connections.is_empty()
+        {
             self.node_mut(node).body = Body::Gone;
         }
     }
@@ -353,7 +377,10 @@ impl World {
             }
             (
                 Signal::Terminate,
-                ExecutorFate::EndsAtOnce { .. } | ExecutorFate::Hangs | ExecutorFate::CannotStart,
+                ExecutorFate::EndsAtOnce { .. }
+                | ExecutorFate::Works { .. }
+                | ExecutorFate::Hangs
+                | ExecutorFate::CannotStart,
             ) => {
                 self.after(millis, Happening::ExecutorEnd { node, status: ExitStatus::Signal(15) });
             }
@@ -363,14 +390,26 @@ impl World {
     pub(crate) fn process(&self, node: NodeIndex) -> Option<&ExecutorProcess> {
         match &self.node(node).body {
             Body::Executor(body) => Some(&body.process),
-            Body::Master(_) | Body::Worker(_) | Body::Driver(_) | Body::Stranger | Body::Gone => None,
+            Body::Command(process) => Some(process),
+            Body::Master(_)
+            | Body::Worker(_)
+            | Body::Driver(_)
+            | Body::Launcher(_)
+            | Body::Stranger
+            | Body::Gone => None,
         }
     }
 
     pub(crate) fn process_mut(&mut self, node: NodeIndex) -> Option<&mut ExecutorProcess> {
         match &mut self.node_mut(node).body {
             Body::Executor(body) => Some(&mut body.process),
-            Body::Master(_) | Body::Worker(_) | Body::Driver(_) | Body::Stranger | Body::Gone => None,
+            Body::Command(process) => Some(process),
+            Body::Master(_)
+            | Body::Worker(_)
+            | Body::Driver(_)
+            | Body::Launcher(_)
+            | Body::Stranger
+            | Body::Gone => None,
         }
     }
 }

@@ -59,7 +59,13 @@ impl World {
     fn worker_mut(&mut self, node: NodeIndex) -> Option<&mut WorkerBody> {
         match &mut self.node_mut(node).body {
             Body::Worker(body) => Some(body),
-            Body::Master(_) | Body::Driver(_) | Body::Executor(_) | Body::Stranger | Body::Gone => None,
+            Body::Master(_)
+            | Body::Driver(_)
+            | Body::Launcher(_)
+            | Body::Command(_)
+            | Body::Executor(_)
+            | Body::Stranger
+            | Body::Gone => None,
         }
     }
 }

@@ -3,7 +3,7 @@
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::messages::{DriverToExecutor, ExecutorToDriver, MasterToWorker};
-use firesteel_core::{driver, executor, master, worker};
+use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::faults::Fault;
 use super::happening::{Answer, Doom, Happening, Target};
@@ -40,7 +40,8 @@ impl World {
         let listener = match target {
             Target::Master => self.master,
             Target::Driver(app) => match self.drivers[app] {
-                DriverPhase::Lives(node) => Some(node),
+                // A launcher does not listen.
+                DriverPhase::Lives(node) => matches!(self.node(node).body, Body::Driver(_)).then_some(node),
                 DriverPhase::Awaited | DriverPhase::Over { .. } => None,
             },
         };
@@ -232,8 +233,11 @@ fn connected(body: &Body, peer: PeerId) -> Option<NodeEvent> {
         Body::Driver(_) => {
             Some(NodeEvent::Driver(driver::Event::Connected { peer, master: master_address() }))
         }
+        Body::Launcher(_) => {
+            Some(NodeEvent::Launcher(launcher::Event::Connected { peer, master: master_address() }))
+        }
         Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::Connected { peer })),
-        Body::Master(_) | Body::Stranger | Body::Gone => None,
+        Body::Master(_) | Body::Command(_) | Body::Stranger | Body::Gone => None,
     }
 }
 
@@ -246,8 +250,11 @@ fn connect_failed(body: &Body, error: &str) -> Option<NodeEvent> {
         Body::Driver(_) => {
             Some(NodeEvent::Driver(driver::Event::ConnectFailed { master: master_address(), error }))
         }
+        Body::Launcher(_) => {
+            Some(NodeEvent::Launcher(launcher::Event::ConnectFailed { master: master_address(), error }))
+        }
         Body::Executor(_) => Some(NodeEvent::Executor(executor::Event::ConnectFailed { error })),
-        Body::Master(_) | Body::Stranger | Body::Gone => None,
+        Body::Master(_) | Body::Command(_) | Body::Stranger | Body::Gone => None,
     }
 }
 
@@ -262,6 +269,9 @@ fn received(body: &Body, peer: PeerId, message: Message) -> Option<NodeEvent> {
         Message::ClientToMaster(message) => at_master(master::Inbound::Client(message)),
         Message::MasterToWorker(message) => at_worker(worker::Inbound::Master(message)),
         Message::ClientToWorker(message) => at_worker(worker::Inbound::Client(message)),
+        Message::MasterToDriver(message) if matches!(body, Body::Launcher(_)) => {
+            NodeEvent::Launcher(launcher::Event::Received { peer, message })
+        }
         Message::MasterToDriver(message) => at_driver(driver::Inbound::Master(message)),
         Message::ExecutorToDriver(message) => at_driver(driver::Inbound::Executor(message)),
         Message::DriverToExecutor(message) => NodeEvent::Executor(executor::Event::Received { message }),

@@ -5,11 +5,13 @@ use std::collections::BTreeMap;
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::launcher;
 use firesteel_core::master::{self, Master};
 use firesteel_core::worker::{self, Worker};
 use firesteel_core::{Machine, Timestamp, Violation};
 
 use super::headcount::Headcount;
+use super::launches::LauncherBody;
 use super::links::LinkIndex;
 use super::processes::ExecutorProcess;
 use super::truth::{Questions, Tasks};
@@ -43,7 +45,10 @@ pub(crate) enum Body {
     Master(Box<Master>),
     Worker(Box<WorkerBody>),
     Driver(Box<DriverBody>),
+    Launcher(Box<LauncherBody>),
     Executor(Box<ExecutorBody>),
+    /// A process that no machine of ours runs in: what a launched executor is.
+    Command(Box<ExecutorProcess>),
     /// Somebody who answers nothing: a hostile peer or a status client.
     Stranger,
     /// It has ended.
@@ -87,6 +92,7 @@ pub(crate) enum NodeEvent {
     Master(master::Event),
     Worker(worker::Event),
     Driver(driver::Event),
+    Launcher(launcher::Event),
     Executor(executor::Event),
 }
 
@@ -96,6 +102,7 @@ pub(crate) enum NodeEffects {
     Master(Vec<master::Effect>),
     Worker(Vec<worker::Effect>),
     Driver(Vec<driver::Effect>),
+    Launcher(Vec<launcher::Effect>),
     Executor(Vec<executor::Effect>),
 }
 
@@ -108,7 +115,13 @@ impl Node {
 impl Body {
     pub(crate) fn is_alive(&self) -> bool {
         match self {
-            Self::Master(_) | Self::Worker(_) | Self::Driver(_) | Self::Executor(_) | Self::Stranger => true,
+            Self::Master(_)
+            | Self::Worker(_)
+            | Self::Driver(_)
+            | Self::Launcher(_)
+            | Self::Executor(_)
+            | Self::Command(_)
+            | Self::Stranger => true,
             Self::Gone => false,
         }
     }
@@ -119,6 +132,7 @@ impl Body {
             NodeEvent::Master(_) => matches!(self, Self::Master(_)),
             NodeEvent::Worker(_) => matches!(self, Self::Worker(_)),
             NodeEvent::Driver(_) => matches!(self, Self::Driver(_)),
+            NodeEvent::Launcher(_) => matches!(self, Self::Launcher(_)),
             NodeEvent::Executor(_) => matches!(self, Self::Executor(_)),
         }
     }
@@ -135,6 +149,9 @@ impl Body {
             (Self::Driver(body), NodeEvent::Driver(event)) => {
                 NodeEffects::Driver(body.machine.apply(now, event))
             }
+            (Self::Launcher(body), NodeEvent::Launcher(event)) => {
+                NodeEffects::Launcher(body.machine.apply(now, event))
+            }
             (Self::Executor(body), NodeEvent::Executor(event)) => {
                 NodeEffects::Executor(body.machine.apply(now, event))
             }
@@ -142,10 +159,16 @@ impl Body {
                 Self::Master(_)
                 | Self::Worker(_)
                 | Self::Driver(_)
+                | Self::Launcher(_)
                 | Self::Executor(_)
+                | Self::Command(_)
                 | Self::Stranger
                 | Self::Gone,
-                NodeEvent::Master(_) | NodeEvent::Worker(_) | NodeEvent::Driver(_) | NodeEvent::Executor(_),
+                NodeEvent::Master(_)
+                | NodeEvent::Worker(_)
+                | NodeEvent::Driver(_)
+                | NodeEvent::Launcher(_)
+                | NodeEvent::Executor(_),
             ) => return None,
         })
     }
@@ -155,8 +178,9 @@ impl Body {
             Self::Master(machine) => machine.next_deadline().map(|(at, _)| at),
             Self::Worker(body) => body.machine.next_deadline().map(|(at, _)| at),
             Self::Driver(body) => body.machine.next_deadline().map(|(at, _)| at),
+            Self::Launcher(body) => body.machine.next_deadline().map(|(at, _)| at),
             Self::Executor(body) => body.machine.next_deadline().map(|(at, _)| at),
-            Self::Stranger | Self::Gone => None,
+            Self::Command(_) | Self::Stranger | Self::Gone => None,
         }
     }
 
@@ -165,8 +189,9 @@ impl Body {
             Self::Master(machine) => machine.check(),
             Self::Worker(body) => body.machine.check(),
             Self::Driver(body) => body.machine.check(),
+            Self::Launcher(body) => body.machine.check(),
             Self::Executor(body) => body.machine.check(),
-            Self::Stranger | Self::Gone => Ok(()),
+            Self::Command(_) | Self::Stranger | Self::Gone => Ok(()),
         }
     }
 
@@ -176,8 +201,9 @@ impl Body {
             Self::Master(_) => Some(NodeEvent::Master(master::Event::Deadline)),
             Self::Worker(_) => Some(NodeEvent::Worker(worker::Event::Deadline)),
             Self::Driver(_) => Some(NodeEvent::Driver(driver::Event::Deadline)),
+            Self::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Deadline)),
             Self::Executor(_) => Some(NodeEvent::Executor(executor::Event::Deadline)),
-            Self::Stranger | Self::Gone => None,
+            Self::Command(_) | Self::Stranger | Self::Gone => None,
         }
     }
 
@@ -187,8 +213,9 @@ impl Body {
             Self::Master(_) => Some(NodeEvent::Master(master::Event::Disconnected { peer })),
             Self::Worker(_) => Some(NodeEvent::Worker(worker::Event::Disconnected { peer })),
             Self::Driver(_) => Some(NodeEvent::Driver(driver::Event::Disconnected { peer })),
+            Self::Launcher(_) => Some(NodeEvent::Launcher(launcher::Event::Disconnected { peer })),
             Self::Executor(_) => Some(NodeEvent::Executor(executor::Event::Disconnected)),
-            Self::Stranger | Self::Gone => None,
+            Self::Command(_) | Self::Stranger | Self::Gone => None,
         }
     }
 
@@ -198,6 +225,8 @@ impl Body {
             Self::Master(_) => "master".to_owned(),
             Self::Worker(body) => body.id.to_string(),
             Self::Driver(body) => format!("driver {}", body.app),
+            Self::Launcher(body) => format!("launcher {}", body.app),
+            Self::Command(process) => format!("executor {}", process.key),
             Self::Executor(body) => format!("executor {}", body.process.key),
             Self::Stranger => "stranger".to_owned(),
             Self::Gone => "gone".to_owned(),

@@ -1,6 +1,6 @@
 //! The machines' remarks, by name.
 
-use firesteel_core::{driver, executor, master, worker};
+use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::kind::kinds;
 
@@ -14,4 +14,6 @@ kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost Exec
     ExecutorRefused ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused
     RequestRefused WorkerRemoved TaskFailed Excluded Readmitted HostsReadmitted TaskTooLarge NeverFits NoExecutor CreditExceeded
     UnexpectedMessage UnexpectedTask);
+kinds!("launcher note", launcher::Note: MasterUnreachable Registered MasterLost ExecutorLaunched ExecutorRunning
+    ExecutorEnded WorkerRemoved FewerThanAsked Ending LeftBehind UnexpectedMessage);
 kinds!("executor note", executor::Note: Registered RepeatedLaunch TooFewCores GraceOver);

@@ -30,13 +30,17 @@ impl World {
             NodeEffects::Driver(effects) => {
                 effects.into_iter().for_each(|effect| self.perform_driver(node, effect));
             }
+            NodeEffects::Launcher(effects) => {
+                effects.into_iter().for_each(|effect| self.perform_launcher(node, effect));
+                self.hold_launcher(node);
+            }
             NodeEffects::Executor(effects) => {
                 effects.into_iter().for_each(|effect| self.perform_executor(node, effect));
             }
         }
     }
 
-    fn trace_effect(&mut self, node: NodeIndex, effect: &impl std::fmt::Debug) {
+    pub(crate) fn trace_effect(&mut self, node: NodeIndex, effect: &impl std::fmt::Debug) {
         if self.trace.is_some() {
             let name = self.node(node).body.name();
             self.remark(format!("{name}    -> {effect:?}"));
@@ -287,7 +291,13 @@ impl World {
     pub(crate) fn driver_mut(&mut self, node: NodeIndex) -> Option<&mut DriverBody> {
         match &mut self.node_mut(node).body {
             Body::Driver(body) => Some(body),
-            Body::Master(_) | Body::Worker(_) | Body::Executor(_) | Body::Stranger | Body::Gone => None,
+            Body::Master(_)
+            | Body::Worker(_)
+            | Body::Launcher(_)
+            | Body::Executor(_)
+            | Body::Command(_)
+            | Body::Stranger
+            | Body::Gone => None,
         }
     }
 }

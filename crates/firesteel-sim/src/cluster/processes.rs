@@ -24,6 +24,8 @@ pub(crate) enum ExecutorFate {
     EndsAtOnce { status: ExitStatus },
     /// It neither dials anybody nor ends.
     Hangs,
+    /// It is a command: it works for so long, and ends so.
+    Works { millis: u64, status: ExitStatus },
     /// It never becomes a process.
     CannotStart,
 }

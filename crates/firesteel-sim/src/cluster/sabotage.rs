@@ -6,10 +6,10 @@ use std::time::Duration;
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{
-    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorToDriver, MasterToDriver,
-    MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
+    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver,
+    MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
 };
-use firesteel_core::{driver, executor, master, worker};
+use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::dice::Dice;
 use super::kind::{Kind, kinds};
@@ -43,6 +43,12 @@ pub enum Sabotage {
     DropRegisteredWorker,
     /// The Master does not tell a driver that somebody killed its application.
     DropKilled,
+    /// The Master takes an executor that ended by itself for one that its Worker ended.
+    MissTurn,
+    /// The Master does not say that all executors of an ended application are gone.
+    DropExecutorsGone,
+    /// The Master says that all executors are gone as soon as they were told to end.
+    EarlyExecutorsGone,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker keeps an executor's end to itself, and forgets it.
@@ -101,6 +107,10 @@ pub enum Sabotage {
     KillNeighbours,
     /// The driver does not end idle executors.
     DropKills,
+    /// The launcher ends with another code than its executors.
+    WrongCode,
+    /// The launcher does not tell its Master that it ends.
+    EndlessLaunch,
     /// The executor does not report a task's end.
     DropStatusUpdate,
     /// The executor reports a task's end twice.
@@ -117,14 +127,14 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
+    DropKilled MissTurn DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient AskForMore AskForNone KillNeighbours DropKills
+    EarlyCancelled DropAnswer DoubleAnswer Impatient AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 47] = [
+    pub const ALL: [Self; 52] = [
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
@@ -137,6 +147,9 @@ impl Sabotage {
         Self::DropExecutorAdded,
         Self::DropRegisteredWorker,
         Self::DropKilled,
+        Self::MissTurn,
+        Self::DropExecutorsGone,
+        Self::EarlyExecutorsGone,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,
@@ -166,6 +179,8 @@ impl Sabotage {
         Self::AskForNone,
         Self::KillNeighbours,
         Self::DropKills,
+        Self::WrongCode,
+        Self::EndlessLaunch,
         Self::DropStatusUpdate,
         Self::DoubleStatusUpdate,
         Self::DoubleTaskOutput,
@@ -216,6 +231,18 @@ impl Saboteur {
             {
                 NodeEvent::Worker(worker::Event::FilesFetched { app, fetch })
             }
+            NodeEvent::Master(master::Event::Received {
+                peer,
+                message: master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)),
+            }) if self.sabotage == Sabotage::MissTurn => {
+                let state = match report.state {
+                    ExecutorState::Exited(status) => ExecutorState::Killed(Some(status)),
+                    state => state,
+                };
+                let report = ExecutorReport { executor: report.executor, state };
+                let message = master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
+                NodeEvent::Master(master::Event::Received { peer, message })
+            }
             event => event,
         };
         let swallowed = match (&event, self.sabotage) {
@@ -239,6 +266,7 @@ impl Saboteur {
         match effects {
             NodeEffects::Master(effects) => {
                 self.bend_master(effects, ledger);
+                self.hurry_master(effects, ledger);
                 tamper(effects, dice, |effect| self.of_master(effect));
             }
             NodeEffects::Worker(effects) => {
@@ -249,6 +277,10 @@ impl Saboteur {
             NodeEffects::Driver(effects) => {
                 self.bend_driver(effects);
                 tamper(effects, dice, |effect| self.of_driver(effect));
+            }
+            NodeEffects::Launcher(effects) => {
+                self.bend_launcher(effects);
+                tamper(effects, dice, |effect| self.of_launcher(effect));
             }
             NodeEffects::Executor(effects) => {
                 if self.sabotage == Sabotage::LeaveTasks
@@ -287,6 +319,19 @@ impl Saboteur {
         }
     }
 
+    fn hurry_master(&self, effects: &mut Vec<master::Effect>, ledger: &Ledger) {
+        let ended = effects.iter().find_map(|effect| match effect {
+            master::Effect::Note(master::Note::ApplicationRemoved { app, .. }) => Some(app.clone()),
+            _ => None,
+        });
+        if let (Sabotage::EarlyExecutorsGone, Some(app)) = (self.sabotage, ended)
+            && let Some(peer) = ledger.peer_of_app(&app)
+        {
+            let message = master::Outbound::Driver(MasterToDriver::ExecutorsGone { app });
+            effects.push(master::Effect::Send { peer, message });
+        }
+    }
+
     fn bend_worker(&self, effects: &mut [worker::Effect]) {
         for effect in effects {
             match (self.sabotage, effect) {
@@ -322,6 +367,26 @@ impl Saboteur {
             && let Some(app) = effects.iter().find_map(started)
         {
             effects.push(worker::Effect::RemoveDirectory { app });
+        }
+    }
+
+    fn bend_launcher(&self, effects: &mut [launcher::Effect]) {
+        for effect in effects {
+            if let (Sabotage::WrongCode, launcher::Effect::Done(launcher::Outcome::Met { code })) =
+                (self.sabotage, effect)
+            {
+                *code += 1;
+            }
+        }
+    }
+
+    fn of_launcher(&self, effect: &launcher::Effect) -> Fate {
+        match (self.sabotage, effect) {
+            (
+                Sabotage::EndlessLaunch,
+                launcher::Effect::Send { message: DriverToMaster::UnregisterApplication { .. }, .. },
+            ) => Fate::Dropped,
+            _ => Fate::Stays,
         }
     }
 
@@ -371,6 +436,7 @@ impl Saboteur {
                     ..
                 })),
             )
+            | (Sabotage::DropExecutorsGone, master::Outbound::Driver(MasterToDriver::ExecutorsGone { .. }))
             | (Sabotage::DropExecutorAdded, master::Outbound::Driver(MasterToDriver::ExecutorAdded { .. }))
             | (
                 Sabotage::DropRegisteredWorker,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio};
+use firesteel_core::launcher::Until;
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
@@ -54,6 +55,8 @@ pub struct AppPlan {
     pub starts_at: u64,
     /// What it tells the Master, but for the command, which names its driver.
     pub description: ApplicationDescription,
+    /// Whether it has a driver with tasks, or a launcher.
+    pub kind: AppKind,
     /// Who decides how many executors it has.
     pub allocation: Allocation,
     /// Its tasks.
@@ -64,6 +67,15 @@ pub struct AppPlan {
     pub max_task_failures: u32,
     /// Bytes of output under way for each attempt.
     pub output_credit: u64,
+}
+
+/// What owns an application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AppKind {
+    /// A driver, whose executors run its tasks.
+    Driver,
+    /// A launcher that ends so, whose executors are commands.
+    Launcher(Until),
 }
 
 /// A task.
@@ -146,6 +158,13 @@ impl Scenario {
             faults,
             check_every: scale.check_every(),
         };
+        // Dice of their own: the others are as they would be without launchers.
+        let mut own = Dice::new(seed ^ 0x1A0C);
+        for app in &mut scenario.apps {
+            if own.one_in(6) {
+                app.launched(&mut own);
+            }
+        }
         let machines = scenario.workers.len();
         for app in &mut scenario.apps {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
@@ -206,12 +225,30 @@ impl AppPlan {
         Self {
             starts_at: dice.below(40_000),
             description,
+            kind: AppKind::Driver,
             allocation: rolled_allocation(dice, scale),
             tasks,
             locality: Arc::default(),
             max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
             output_credit: *dice.pick(&[64, 256, 1024, 65_536]),
         }
+    }
+}
+
+impl AppPlan {
+    /// Makes it a launcher's.
+    fn launched(&mut self, dice: &mut Dice) {
+        let until = *dice.pick(&[Until::Any, Until::All, Until::All, Until::Never]);
+        self.kind = AppKind::Launcher(until);
+        self.allocation = Allocation::Fixed;
+        self.tasks.clear();
+        let description = &mut self.description;
+        description.relaunch = until.relaunch();
+        description.max_cores = description.max_cores.map(|max| max.min(Cores(24)));
+        description.initial_limit = match dice.below(3) {
+            0 => ExecutorLimit::Unlimited,
+            _ => ExecutorLimit::AtMost(dice.below(6)),
+        };
     }
 }
 

@@ -45,15 +45,15 @@ impl World {
                 }
             }
             Fault::DriverCrash => {
-                if let Some(node) = self.some_driver() {
+                if let Some(node) = self.some_owner() {
                     self.fault(fault);
+                    self.end_launcher(node, Goes::Abruptly);
                     self.end_driver(node, Goes::Abruptly);
                 }
             }
             Fault::DriverCancel => {
-                if let Some(node) = self.some_driver() {
-                    self.fault(fault);
-                    self.tell(node, NodeEvent::Driver(driver::Event::Cancel));
+                if let Some(node) = self.some_owner() {
+                    self.cancel(fault, node);
                 }
             }
             Fault::TaskCancel => {
@@ -121,6 +121,12 @@ impl World {
     fn some_driver(&mut self) -> Option<NodeIndex> {
         let drivers = self.living_drivers();
         self.dice.index(drivers.len()).map(|index| drivers[index])
+    }
+
+    /// A driver or a launcher.
+    fn some_owner(&mut self) -> Option<NodeIndex> {
+        let owners = [self.living_drivers(), self.living_launchers()].concat();
+        self.dice.index(owners.len()).map(|index| owners[index])
     }
 
     /// Connections of the living, newest first, are the ones that matter.

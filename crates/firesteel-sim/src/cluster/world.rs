@@ -243,6 +243,9 @@ impl World {
         if let (NodeEvent::Driver(event), Some(body)) = (&event, self.driver_mut(node)) {
             body.hear(event, now);
         }
+        if let NodeEvent::Launcher(event) = &event {
+            self.launcher_hears(node, event);
+        }
         if let (NodeEvent::Driver(driver::Event::KillExecutors { executors, .. }), Some(body)) =
             (&event, self.driver_mut(node))
         {
@@ -256,9 +259,11 @@ impl World {
             NodeEvent::Driver(event @ (driver::Event::CancelTask { .. } | driver::Event::Ask { .. })) => {
                 Some(event.clone())
             }
-            NodeEvent::Driver(_) | NodeEvent::Master(_) | NodeEvent::Worker(_) | NodeEvent::Executor(_) => {
-                None
-            }
+            NodeEvent::Driver(_)
+            | NodeEvent::Master(_)
+            | NodeEvent::Worker(_)
+            | NodeEvent::Launcher(_)
+            | NodeEvent::Executor(_) => None,
         };
         let log_read = match &event {
             NodeEvent::Worker(worker::Event::LogRead { peer, .. }) => Some(*peer),
@@ -266,7 +271,9 @@ impl World {
         };
         let seen = match &event {
             NodeEvent::Master(event) => Some(event.clone()),
-            NodeEvent::Worker(_) | NodeEvent::Driver(_) | NodeEvent::Executor(_) => None,
+            NodeEvent::Worker(_) | NodeEvent::Driver(_) | NodeEvent::Launcher(_) | NodeEvent::Executor(_) => {
+                None
+            }
         };
         let now = self.timestamp();
         let told = match &mut self.saboteur {
@@ -286,7 +293,10 @@ impl World {
         if let Some(event) = seen {
             let effects = match &effects {
                 NodeEffects::Master(effects) => effects.as_slice(),
-                NodeEffects::Worker(_) | NodeEffects::Driver(_) | NodeEffects::Executor(_) => &[],
+                NodeEffects::Worker(_)
+                | NodeEffects::Driver(_)
+                | NodeEffects::Launcher(_)
+                | NodeEffects::Executor(_) => &[],
             };
             let entry = self.ledger.enter(&event, effects);
             self.turn(node, entry);
@@ -351,6 +361,7 @@ impl World {
             NodeEvent::Master(event) => self.coverage.master_event.count(event),
             NodeEvent::Worker(event) => self.coverage.worker_event.count(event),
             NodeEvent::Driver(event) => self.coverage.driver_event.count(event),
+            NodeEvent::Launcher(event) => self.coverage.launcher_event.count(event),
             NodeEvent::Executor(event) => self.coverage.executor_event.count(event),
         }
     }
@@ -363,7 +374,7 @@ impl World {
     /// The living drivers' nodes.
     pub(crate) fn living_drivers(&self) -> Vec<NodeIndex> {
         let node = |phase: &DriverPhase| match phase {
-            DriverPhase::Lives(node) => Some(*node),
+            DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Driver(_)).then_some(*node),
             DriverPhase::Awaited | DriverPhase::Over { .. } => None,
         };
         self.drivers.iter().filter_map(node).collect()

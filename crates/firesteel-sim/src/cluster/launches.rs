@@ -1,0 +1,285 @@
+//! Launchers, and the commands that their executors are: what each must come to.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::launcher::{self, Launcher, Outcome, Until};
+use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver};
+use firesteel_core::process::ExitStatus;
+use firesteel_placement::{Cores, ExecutorLimit};
+
+use super::dice::Dice;
+use super::faults::Fault;
+use super::happening::Target;
+use super::message::Message;
+use super::network::{Goes, master_address};
+use super::node::{Body, NodeEvent};
+use super::processes::ExecutorFate;
+use super::scenario::{AppKind, AppPlan};
+use super::world::{DriverPhase, NodeIndex, World};
+
+/// A launcher, and what it was told.
+#[derive(Debug)]
+pub(crate) struct LauncherBody {
+    pub(crate) machine: Launcher,
+    /// The application: an index into the scenario's.
+    pub(crate) app: usize,
+    books: Books,
+}
+
+/// What a launcher was told, read a second time.
+#[derive(Debug, Default)]
+struct Books {
+    /// The application's latest id.
+    id: Option<AppId>,
+    /// Executors of it that have not ended.
+    live: BTreeMap<ExecutorId, Cores>,
+    /// Those that were lost: their processes may live.
+    lost: BTreeSet<ExecutorId>,
+    /// How those that ended by themselves ended before the application was to end.
+    codes: Vec<i32>,
+    /// How many were left at the first such end, less those that ended since: all that an application without number
+    /// and maximum still wants.
+    wanted: Option<usize>,
+    /// Cores that may yet be held, if there is a maximum.
+    cores_left: Option<Cores>,
+    is_ending: bool,
+    /// It has said that it cannot know whether all are gone.
+    leaves_some: bool,
+}
+
+impl LauncherBody {
+    /// Enters what it is told.
+    fn hear(&mut self, event: &launcher::Event) {
+        let launcher::Event::Received { message, .. } = event else { return };
+        let books = &mut self.books;
+        match message {
+            MasterToDriver::RegisteredApplication { app, max_cores, .. } => {
+                if books.id.as_ref() != Some(app) {
+                    books.id = Some(app.clone());
+                    books.live.clear();
+                    books.lost.clear();
+                    books.cores_left = (*max_cores < Cores::UNLIMITED).then_some(*max_cores);
+                }
+            }
+            MasterToDriver::ExecutorAdded { executor, cores, .. } => {
+                books.live.insert(*executor, *cores);
+            }
+            MasterToDriver::ExecutorUpdated { executor, state, .. } => books.update(*executor, state),
+            MasterToDriver::ApplicationRemoved(_) => books.is_ending = true,
+            MasterToDriver::WorkerRemoved { .. }
+            | MasterToDriver::ExecutorsGone { .. }
+            | MasterToDriver::ExecutorsRequested { .. }
+            | MasterToDriver::ExecutorsKilled { .. }
+            | MasterToDriver::Shortfalls(_) => {}
+        }
+    }
+}
+
+impl Books {
+    fn update(&mut self, executor: ExecutorId, state: &ExecutorState) {
+        let code = match state {
+            ExecutorState::Launching | ExecutorState::Running => return,
+            ExecutorState::Exited(ExitStatus::Code(code)) => Some(*code),
+            ExecutorState::Exited(ExitStatus::Signal(signal)) => Some(128 + signal),
+            ExecutorState::Failed(_) => Some(127),
+            ExecutorState::Killed(_) => None,
+            ExecutorState::Lost(_) => {
+                self.lost.insert(executor);
+                None
+            }
+        };
+        if let (Some(cores), Some(code), false) = (self.live.remove(&executor), code, self.is_ending) {
+            self.codes.push(code);
+            self.wanted = Some(self.wanted.map_or(self.live.len(), |wanted| wanted.saturating_sub(1)));
+            self.cores_left = self.cores_left.map(|left| left - cores);
+        }
+    }
+
+    /// Whether its executors have ended as was waited for, and with which code.
+    fn met(&self, plan: &AppPlan, until: Until) -> Option<i32> {
+        match until {
+            Until::Never => None,
+            Until::Any => self.codes.first().copied(),
+            Until::All => {
+                let step = plan.description.profile.cores.unwrap_or(Cores(1));
+                let turns = self.codes.len() as u64;
+                let had_all = match (plan.description.initial_limit, self.cores_left) {
+                    (ExecutorLimit::AtMost(most), _) if turns == most => true,
+                    (_, Some(left)) => left < step,
+                    (ExecutorLimit::Unlimited, None) => self.wanted == Some(0),
+                    (ExecutorLimit::AtMost(_), None) => false,
+                };
+                (had_all && self.live.is_empty()).then(|| self.codes.iter().copied().max()).flatten()
+            }
+        }
+    }
+}
+
+/// What becomes of a command's process.
+fn rolled_fate(dice: &mut Dice, until: Until) -> ExecutorFate {
+    // A server that ends at once and well would be replaced without a pause.
+    let least = if until == Until::Never { 1_000 } else { 1 };
+    let good = [ExitStatus::SUCCESS, ExitStatus::SUCCESS, ExitStatus::SUCCESS];
+    let bad = [ExitStatus::Code(1), ExitStatus::Code(3), ExitStatus::Signal(9)];
+    let status = if dice.one_in(4) { *dice.pick(&bad) } else { *dice.pick(&good) };
+    ExecutorFate::Works { millis: dice.between(least, 20_000), status }
+}
+
+impl World {
+    pub(crate) fn start_launcher(&mut self, app: usize, until: Until) {
+        let config = launcher::Config {
+            masters: vec![master_address()],
+            description: self.scenario.apps[app].description.clone(),
+            until,
+            registration_timeout: Duration::from_secs(60),
+            starvation_timeout: Duration::from_secs(15),
+            seed: self.dice.number(),
+        };
+        let body = LauncherBody { machine: Launcher::new(config), app, books: Books::default() };
+        let node = self.add_node(Body::Launcher(Box::new(body)));
+        self.drivers[app] = DriverPhase::Lives(node);
+        self.tell(node, NodeEvent::Launcher(launcher::Event::Start));
+    }
+
+    pub(crate) fn end_launcher(&mut self, node: NodeIndex, goes: Goes) {
+        let Some(app) = self.launcher_mut(node).map(|body| body.app) else { return };
+        self.drivers[app] = DriverPhase::Over { at: self.now };
+        self.bury(node, goes);
+    }
+
+    pub(crate) fn launcher_mut(&mut self, node: NodeIndex) -> Option<&mut LauncherBody> {
+        match &mut self.node_mut(node).body {
+            Body::Launcher(body) => Some(body),
+            Body::Master(_)
+            | Body::Worker(_)
+            | Body::Driver(_)
+            | Body::Executor(_)
+            | Body::Command(_)
+            | Body::Stranger
+            | Body::Gone => None,
+        }
+    }
+
+    pub(crate) fn launcher_hears(&mut self, node: NodeIndex, event: &launcher::Event) {
+        if let Some(body) = self.launcher_mut(node) {
+            body.hear(event);
+        }
+    }
+
+    /// The process of a launched command is not what it should be, perhaps.
+    pub(crate) fn command_fate(&mut self, until: Until) -> ExecutorFate {
+        if !self.is_rough() || !self.dice.one_in(self.scenario.faults.executor) {
+            return rolled_fate(&mut self.dice, until);
+        }
+        match ExecutorFate::faulty(&mut self.dice) {
+            (fate @ (ExecutorFate::CannotStart | ExecutorFate::Hangs), fault) => {
+                self.fault(fault);
+                fate
+            }
+            (fate @ ExecutorFate::EndsAtOnce { .. }, fault) if until != Until::Never => {
+                self.fault(fault);
+                fate
+            }
+            _ => rolled_fate(&mut self.dice, until),
+        }
+    }
+
+    pub(crate) fn perform_launcher(&mut self, node: NodeIndex, effect: launcher::Effect) {
+        self.trace_effect(node, &effect);
+        self.coverage.launcher_effect.count(&effect);
+        match effect {
+            launcher::Effect::Connect { master: _ } => self.dial(node, Target::Master),
+            launcher::Effect::Send { peer, message } => {
+                if let (DriverToMaster::UnregisterApplication { .. }, Some(body)) =
+                    (&message, self.launcher_mut(node))
+                {
+                    body.books.is_ending = true;
+                }
+                self.send(node, peer, Message::DriverToMaster(message));
+            }
+            launcher::Effect::Close { peer } => self.close(node, peer),
+            launcher::Effect::Note(note) => {
+                self.coverage.launcher_note.count(&note);
+                if let (launcher::Note::LeftBehind { .. }, Some(body)) = (&note, self.launcher_mut(node)) {
+                    body.books.leaves_some = true;
+                }
+            }
+            launcher::Effect::Done(outcome) => {
+                self.coverage.launch_outcome.count(&outcome);
+                self.hold_outcome(node, &outcome);
+                self.end_launcher(node, Goes::Orderly);
+            }
+        }
+    }
+
+    /// A launch ends exactly when its executors have ended as was waited for, with their code, and nothing of it is
+    /// left.
+    fn hold_outcome(&mut self, node: NodeIndex, outcome: &Outcome) {
+        let Body::Launcher(body) = &self.node(node).body else { return };
+        let (plan, books) = (&self.scenario.apps[body.app], &body.books);
+        let AppKind::Launcher(until) = plan.kind else { return };
+        let name = self.node(node).body.name();
+        let met = books.met(plan, until);
+        match outcome {
+            Outcome::Met { code } if met != Some(*code) => {
+                let told = &books.codes;
+                return self
+                    .violate(format!("{name} ends with code {code}, and its executors with {told:?}"));
+            }
+            Outcome::Met { .. } | Outcome::Asked | Outcome::Removed(_) | Outcome::NoMaster { .. } => {}
+        }
+        let Some(app) = books.id.clone().filter(|_| !books.leaves_some) else { return };
+        let mut of_app = self.processes.keys().filter(|key| key.app == app);
+        let left = of_app.find(|key| !books.lost.contains(&key.executor)).cloned();
+        if let Some(key) = left {
+            self.violate(format!("{name} ends, and its executor {key} still runs"));
+        }
+    }
+
+    /// A launch that has what it waits for ends at once.
+    pub(crate) fn hold_launcher(&mut self, node: NodeIndex) {
+        let Body::Launcher(body) = &self.node(node).body else { return };
+        let plan = &self.scenario.apps[body.app];
+        let AppKind::Launcher(until) = plan.kind else { return };
+        if !body.books.is_ending
+            && let Some(code) = body.books.met(plan, until)
+        {
+            let name = self.node(node).body.name();
+            self.violate(format!("{name} goes on, and its executors have ended with {code}"));
+        }
+    }
+
+    /// Launches that never end by themselves are ended by their users.
+    pub(crate) fn mend_launchers(&mut self) {
+        for node in self.living_launchers() {
+            let Some(app) = self.launcher_mut(node).map(|body| body.app) else { continue };
+            let plan = &self.scenario.apps[app];
+            let for_ever = matches!(plan.kind, AppKind::Launcher(Until::Never));
+            let for_nothing = plan.description.initial_limit == ExecutorLimit::AtMost(0);
+            if for_ever || for_nothing || !self.fits_somewhere(plan) {
+                self.tell(node, NodeEvent::Launcher(launcher::Event::End));
+            }
+        }
+    }
+
+    /// The living launchers' nodes.
+    pub(crate) fn living_launchers(&self) -> Vec<NodeIndex> {
+        let lives = |phase: &DriverPhase| match phase {
+            DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Launcher(_)).then_some(*node),
+            DriverPhase::Awaited | DriverPhase::Over { .. } => None,
+        };
+        self.drivers.iter().filter_map(lives).collect()
+    }
+
+    /// The user of a driver or launcher wants it to end.
+    pub(crate) fn cancel(&mut self, fault: Fault, node: NodeIndex) {
+        self.fault(fault);
+        let event = match self.node(node).body {
+            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::End),
+            _ => NodeEvent::Driver(firesteel_core::driver::Event::Cancel),
+        };
+        self.tell(node, event);
+    }
+}
