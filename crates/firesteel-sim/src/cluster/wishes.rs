@@ -29,7 +29,8 @@ impl LocalityPlan {
         let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
         let exclusion = ExclusionPolicy {
             exclusion: if dice.one_in(5) { Exclusion::Off } else { Exclusion::On },
-            timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, 3_600_000])),
+            // At most a part of the time that an application has to end in: all but one executor may be excluded.
+            timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, 900_000])),
             max_failed_tasks_per_executor: u32::try_from(dice.between(1, 2)).expect("it is small"),
             max_failed_executors_per_host: u32::try_from(dice.between(1, 2)).expect("it is small"),
             ..ExclusionPolicy::default()
