@@ -19,32 +19,39 @@ const FIRESTEEL: [&str; 6] = ["map", "--summary", "none", "--quiet", "--master",
 
 /// How much is done.
 struct Grid {
-    rounds: usize,
-    trivial: usize,
-    /// For GNU parallel, which takes some milliseconds for each.
-    trivial_of_parallel: usize,
-    ten_millis: usize,
+    trivial: Tasks,
+    ten_millis: Tasks,
     memory: &'static [usize],
     bytes: u64,
 }
 
+/// Tasks of one kind, as often as a median wants.
+struct Tasks {
+    rounds: usize,
+    items: usize,
+    /// For GNU parallel, which takes some milliseconds for each.
+    items_of_parallel: usize,
+}
+
 const MEASURED: Grid = Grid {
-    rounds: 3,
-    trivial: 100_000,
-    trivial_of_parallel: 10_000,
-    ten_millis: 2_000,
+    trivial: Tasks { rounds: 1, items: 100_000, items_of_parallel: 10_000 },
+    ten_millis: Tasks { rounds: 3, items: 2_000, items_of_parallel: 2_000 },
     memory: &[1_000, 10_000, 100_000],
     bytes: 1 << 30,
 };
-const TESTED: Grid =
-    Grid { rounds: 1, trivial: 200, trivial_of_parallel: 20, ten_millis: 20, memory: &[200], bytes: 1 << 30 };
+const TESTED: Grid = Grid {
+    trivial: Tasks { rounds: 1, items: 200, items_of_parallel: 20 },
+    ten_millis: Tasks { rounds: 1, items: 20, items_of_parallel: 20 },
+    memory: &[200],
+    bytes: 1 << 30,
+};
 
 fn main() {
     let test = std::env::args().any(|argument| argument == "--test");
     let grid = if test { TESTED } else { MEASURED };
-    println!("{SLOTS} slots; medians of {} rounds, interleaved", grid.rounds);
-    compare(&grid, "true", grid.trivial, grid.trivial_of_parallel);
-    compare(&grid, "sleep 0.01", grid.ten_millis, grid.ten_millis);
+    println!("{SLOTS} slots; medians of interleaved rounds");
+    compare("true", &grid.trivial);
+    compare("sleep 0.01", &grid.ten_millis);
     for &items in grid.memory {
         memory(items);
     }
@@ -53,10 +60,11 @@ fn main() {
 }
 
 /// One kind of task with each tool.
-fn compare(grid: &Grid, task: &str, items: usize, items_of_parallel: usize) {
+fn compare(task: &str, tasks: &Tasks) {
+    let Tasks { rounds, items, items_of_parallel } = *tasks;
     let mut rates: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
     let mut ratios = Vec::new();
-    for _ in 0..grid.rounds {
+    for _ in 0..rounds {
         let xargs = rate(items, shell(&format!("seq {items} | xargs -P {SLOTS} -n 1 sh -c '{task}'")));
         let firesteel = rate(items, shell(&firesteel(items, &format!("sh -c '{task}'"))));
         ratios.push(firesteel / xargs);
@@ -71,7 +79,7 @@ fn compare(grid: &Grid, task: &str, items: usize, items_of_parallel: usize) {
             println!("  (no GNU parallel on this machine)");
         }
     }
-    println!("\n{items} x sh -c '{task}'");
+    println!("\n{items} x sh -c '{task}', {rounds} rounds");
     for (tool, rates) in &rates {
         let median = median(rates.clone());
         println!("  {tool:9} {median:8.0} tasks/s, {:.3} ms a task", 1000.0 / median);
