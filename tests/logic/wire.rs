@@ -298,6 +298,7 @@ fn fetches(record: &mut Record) {
     let request = WorkerToDriver::RequestFile { sha256: Sha256([0xab; 32]), offset: 300 };
     record.add("worker-to-driver", &request);
     record.add("driver-to-worker", &DriverToWorker::FileChunk(Bytes::from_static(b"data")));
+    record.add("driver-to-worker", &DriverToWorker::FileDelayed);
     let failed = DriverToWorker::RequestFileFailed { reason: "why".to_owned() };
     record.add("driver-to-worker", &failed);
 }

@@ -163,6 +163,9 @@ pub enum DriverToWorker {
         /// Why, in words.
         reason: String,
     },
+    /// Others have their turn first, and the Worker has its own later. It comes as often as somebody who waits needs to
+    /// know that he does not wait in vain.
+    FileDelayed,
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::net::DialError;
 use crate::net::conversation::{Conversation, ConversationError};
 
-/// A driver that sends nothing for so long is given up. It may have hundreds of Workers to serve.
+/// A driver that sends nothing for so long is given up. To those who wait for their turn it says so.
 const PATIENCE: Duration = Duration::from_secs(120);
 
 /// How often a broken connection is made anew, over all files together.
@@ -155,6 +155,8 @@ impl Fetcher {
                     }
                     download.write(bytes).await?;
                 }
+                // The patience begins anew.
+                Some(DriverToWorker::FileDelayed) => {}
                 Some(DriverToWorker::RequestFileFailed { reason }) => {
                     return Err(FetchError::Refused { reason });
                 }

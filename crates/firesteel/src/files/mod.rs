@@ -9,7 +9,8 @@
 //! The description travels with the application; the bytes do not go through anybody's owner loop. A Worker asks
 //! for a file by its digest, so that it gets what was submitted or nothing.
 //!
-//! On a Worker's disk:
+//! On a Worker's disk, until the application ends, or its last executor there and a while after that; what a Worker had
+//! that was killed (SIGKILL) stays until directories are cleaned by age, since nobody knows for certain that it is gone:
 //!
 //! ```text
 //! <work directory>/<application>/files-<Worker>/NAME     a file, read-only

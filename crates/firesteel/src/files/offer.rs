@@ -154,6 +154,12 @@ impl OfferedFiles {
         }
         listener.beside(Role::Worker, server::start(Arc::clone(&self.files)))
     }
+
+    /// The same, of so many at one time.
+    #[cfg(test)]
+    pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
+        listener.beside(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
+    }
 }
 
 fn wishes(files: &[String], archives: &[String]) -> Result<Vec<Wish>, OfferError> {

@@ -2,56 +2,81 @@
 
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_core::messages::{DriverToWorker, MAX_CHUNK, Sha256, WorkerToDriver};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::task::{JoinSet, spawn_blocking};
+use tokio::time::timeout;
 
 use super::offer::OfferedFile;
 use crate::net::conversation::{Conversation, ConversationError};
 
-/// Workers that are served at one time. More wait until one is done.
+/// Workers that are given files at one time.
 const AT_ONCE: usize = 256;
 
-/// Workers that may wait. More wait in the listener.
-const WAITING: usize = 64;
+/// Workers that may wait for their turn. More wait in the listener, and nobody tells them.
+const WAITING: usize = 8192;
+
+/// How often somebody who waits is told so, well within the patience of a Worker.
+const REASSURANCE: Duration = Duration::from_secs(30);
 
 /// A Worker that asks for nothing for so long is let go.
 const IDLE: Duration = Duration::from_secs(60);
 
 /// Serves whoever comes through the channel, until its other end is gone.
 pub(super) fn start(files: Arc<Vec<OfferedFile>>) -> mpsc::Sender<Conversation> {
-    let (sender, mut conversations) = mpsc::channel::<Conversation>(WAITING);
-    let places = Arc::new(Semaphore::new(AT_ONCE));
+    start_with(files, AT_ONCE)
+}
+
+/// The same, of so many at one time.
+pub(super) fn start_with(files: Arc<Vec<OfferedFile>>, at_once: usize) -> mpsc::Sender<Conversation> {
+    let (sender, mut conversations) = mpsc::channel::<Conversation>(1);
+    let places = Arc::new(Semaphore::new(at_once));
     tokio::spawn(async move {
         let mut serving = JoinSet::new();
-        while let Some(conversation) = conversations.recv().await {
-            while serving.try_join_next().is_some() {}
-            let place = Arc::clone(&places).acquire_owned().await.expect("it is never closed");
-            let files = Arc::clone(&files);
-            serving.spawn(async move {
-                let (name, remote) = (conversation.name().to_owned(), conversation.remote());
-                if let Err(error) = serve(conversation, &files).await {
-                    tracing::warn!(%remote, "Worker {name:?} was not given all files: {error}");
+        loop {
+            tokio::select! {
+                conversation = conversations.recv(), if serving.len() < at_once + WAITING => {
+                    let Some(conversation) = conversation else { return };
+                    serving.spawn(serve(conversation, Arc::clone(&files), Arc::clone(&places)));
                 }
-                drop(place);
-            });
+                Some(_) = serving.join_next() => {}
+            }
         }
     });
     sender
 }
 
-async fn serve(
-    mut conversation: Conversation,
-    files: &Arc<Vec<OfferedFile>>,
-) -> Result<(), ConversationError> {
-    while let Some(WorkerToDriver::RequestFile { sha256, offset }) = conversation.receive(IDLE).await? {
-        answer(&mut conversation, files, sha256, offset).await?;
+async fn serve(mut conversation: Conversation, files: Arc<Vec<OfferedFile>>, places: Arc<Semaphore>) {
+    let given = async {
+        let _place = turn(&mut conversation, places).await?;
+        while let Some(WorkerToDriver::RequestFile { sha256, offset }) = conversation.receive(IDLE).await? {
+            answer(&mut conversation, &files, sha256, offset).await?;
+        }
+        Ok::<_, ConversationError>(())
+    };
+    if let Err(error) = given.await {
+        let (name, remote) = (conversation.name(), conversation.remote());
+        tracing::warn!(%remote, "Worker {name:?} was not given all files: {error}");
     }
-    Ok(())
+}
+
+/// Waits for a place. The Worker is told, or its patience would end.
+async fn turn(
+    conversation: &mut Conversation,
+    places: Arc<Semaphore>,
+) -> Result<OwnedSemaphorePermit, ConversationError> {
+    let mut place = pin!(places.acquire_owned());
+    loop {
+        match timeout(REASSURANCE, &mut place).await {
+            Ok(place) => return Ok(place.expect("it is never closed")),
+            Err(_) => conversation.send(&DriverToWorker::FileDelayed).await?,
+        }
+    }
 }
 
 async fn answer(

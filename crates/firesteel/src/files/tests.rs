@@ -5,17 +5,18 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
-use firesteel_core::messages::{FileDescription, Sha256};
-use firesteel_core::wire::Role;
+use firesteel_core::messages::{DriverToWorker, FileDescription, Sha256, WorkerToDriver};
+use firesteel_core::wire::{Hello, Role};
 use tempfile::TempDir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::time::timeout;
+use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 
 use super::OfferedFiles;
 use super::fetch::{FetchError, Fetcher};
 use crate::clock::Clock;
+use crate::net::conversation::Conversation;
 use crate::net::{Limits, Listener};
 use crate::owner::Context;
 
@@ -37,6 +38,11 @@ fn content() -> Vec<u8> {
 
 impl Rig {
     async fn start() -> Self {
+        Self::serving(256).await
+    }
+
+    /// A driver that serves so many at one time.
+    async fn serving(at_once: usize) -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let path = scratch.path().join("data");
         fs::write(&path, content()).expect("a file");
@@ -45,7 +51,7 @@ impl Rig {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let address = Address::new("127.0.0.1", listener.local().port());
         let context = Context::<()>::new(Role::Driver, "a driver", Limits::default(), Clock::start());
-        context.peers.serve(offered.serve_on(listener), Vec::new());
+        context.peers.serve(offered.serve_some_on(listener, at_once), Vec::new());
         let file = offered.description(&address).expect("there is one").files[0].clone();
         Self { scratch, _context: context, address, file, stop: CancellationToken::new() }
     }
@@ -151,4 +157,36 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
         rig.stop.cancel();
     });
     assert!(matches!(fetched, Err(FetchError::Stopped)), "{fetched:?}");
+}
+
+/// For a quarter of an hour, somebody asks for one byte after the other.
+async fn hold_the_only_place(rig: &Rig) {
+    let hello = Hello { role: Role::Worker, name: "slow".into(), challenge: Default::default(), epoch: 0 };
+    let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;
+    let mut slow = dialled.expect("the driver listens");
+    for _ in 0..20 {
+        let last = WorkerToDriver::RequestFile { sha256: rig.file.sha256, offset: rig.file.length - 1 };
+        slow.send(&last).await.expect("the driver takes it");
+        let answer = slow.receive::<DriverToWorker>(Duration::from_secs(10)).await.expect("it answers");
+        assert!(matches!(answer, Some(DriverToWorker::FileChunk(bytes)) if bytes.len() == 1));
+        sleep(Duration::from_secs(50)).await;
+    }
+}
+
+#[tokio::test]
+async fn whoever_waits_for_his_turn_is_told_and_keeps_his_patience() {
+    let rig = Rig::serving(1).await;
+    tokio::time::pause();
+    let begun = Instant::now();
+    let slow = hold_the_only_place(&rig);
+    let mut fetcher = Fetcher::new(rig.address.clone(), "a worker", rig.stop.clone());
+    let target = rig.target();
+    let patient = async {
+        sleep(Duration::from_secs(1)).await;
+        fetcher.fetch(&rig.file, &target).await.expect("its turn comes");
+        begun.elapsed()
+    };
+    let ((), waited) = tokio::join!(slow, patient);
+    assert!(waited > Duration::from_secs(1000), "{waited:?}");
+    assert!(fs::read(rig.target()).expect("it is there") == content());
 }

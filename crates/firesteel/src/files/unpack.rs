@@ -1,10 +1,13 @@
 //! Archives become directories, and nothing of them lands elsewhere.
 //!
 //! Links are made last, so that nothing is written through one, and only those are left that stay within the
-//! directory. What was packed is read-only, its owners, times and special bits are forgotten.
+//! directory, by themselves and through each other, whether or not there is anything where they lead. What was packed is read-only, its owners, times and special bits are forgotten.
 
+use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::{self, File, Permissions};
 use std::io::{self, BufReader, Read, Seek, Write};
+use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
 
@@ -29,6 +32,9 @@ const MOST_HEADER: u64 = 1 << 20;
 
 /// The longest target of a link, in bytes.
 const MOST_TARGET: u64 = 4096;
+
+/// Links that the system follows on the way of one path: more are an error to it.
+const MOST_FOLLOWED: u32 = 40;
 
 /// Why an archive cannot be unpacked. A clause about it, without its name.
 #[derive(Debug, thiserror::Error)]
@@ -94,7 +100,7 @@ pub fn unpack(
     let most = length.saturating_mul(MOST_RATIO).max(ALWAYS_FINE);
     fs::create_dir(directory).map_err(write_error(directory))?;
     let root = directory.canonicalize().map_err(write_error(directory))?;
-    let mut unpacking = Unpacking { root, links: Vec::new(), entries: 0, most, left: most, stop };
+    let mut unpacking = Unpacking { root, links: BTreeMap::new(), entries: 0, most, left: most, stop };
     let from_the_start = || {
         let mut file = &file;
         file.rewind().map_err(UnpackError::Read)?;
@@ -102,11 +108,11 @@ pub fn unpack(
     };
     match format {
         ArchiveFormat::Tar => {
-            survey(from_the_start()?, stop)?;
+            survey(Stoppable { inner: from_the_start()?, stop }, stop)?;
             unpacking.tar(from_the_start()?)?;
         }
         ArchiveFormat::TarGz => {
-            survey(MultiGzDecoder::new(from_the_start()?), stop)?;
+            survey(Stoppable { inner: MultiGzDecoder::new(from_the_start()?), stop }, stop)?;
             unpacking.tar(MultiGzDecoder::new(from_the_start()?))?;
         }
         ArchiveFormat::Zip => unpacking.zip(&file)?,
@@ -119,7 +125,13 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
 }
 
 /// Looks at the headers alone: what describes an entry is read into memory later, and must be short.
-fn survey(reader: impl Read, stop: &CancellationToken) -> Result<(), UnpackError> {
+fn survey(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
+    // Whatever the library makes of it, a read that was stopped is no fault of the archive.
+    look_at_headers(reader, stop)
+        .map_err(|error| if stop.is_cancelled() { UnpackError::Stopped } else { error })
+}
+
+fn look_at_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), UnpackError> {
     let mut archive = Archive::new(reader);
     for (number, entry) in archive.entries().map_err(UnpackError::Read)?.raw(true).enumerate() {
         if stop.is_cancelled() {
@@ -142,10 +154,25 @@ fn survey(reader: impl Read, stop: &CancellationToken) -> Result<(), UnpackError
     Ok(())
 }
 
+/// Can be stopped between two reads: one entry may be as large as the whole archive, and is skipped by reading it.
+struct Stoppable<'a, R> {
+    inner: R,
+    stop: &'a CancellationToken,
+}
+
+impl<R: Read> Read for Stoppable<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        match self.stop.is_cancelled() {
+            true => Err(io::Error::other("it is not needed any more")),
+            false => self.inner.read(bytes),
+        }
+    }
+}
+
 struct Unpacking<'a> {
     root: PathBuf,
     /// Links that will be made, with their targets.
-    links: Vec<(PathBuf, PathBuf)>,
+    links: BTreeMap<PathBuf, PathBuf>,
     entries: usize,
     most: u64,
     /// Bytes that may still be written.
@@ -171,7 +198,7 @@ impl Unpacking<'_> {
                     let mode = entry.header().mode().unwrap_or(0o644);
                     self.make_file(&at, mode, &mut entry)?;
                 }
-                EntryType::Symlink => self.links.push((at, target.unwrap_or_default())),
+                EntryType::Symlink => drop(self.links.insert(at, target.unwrap_or_default())),
                 EntryType::Link => self.make_hard_link(&path, &at, &target.unwrap_or_default())?,
                 _ => return Err(UnpackError::Kind { entry: path }),
             }
@@ -188,9 +215,12 @@ impl Unpacking<'_> {
             if entry.is_dir() {
                 self.make_directory(&at)?;
             } else if entry.is_symlink() {
-                let mut target = String::new();
-                (&mut entry).take(MOST_TARGET).read_to_string(&mut target).map_err(UnpackError::Read)?;
-                self.links.push((at, target.into()));
+                let mut target = Vec::new();
+                (&mut entry).take(MOST_TARGET + 1).read_to_end(&mut target).map_err(UnpackError::Read)?;
+                if target.len() as u64 > MOST_TARGET {
+                    return Err(UnpackError::Header { length: entry.size() });
+                }
+                self.links.insert(at, OsString::from_vec(target).into());
             } else {
                 let mode = entry.unix_mode().unwrap_or(0o644);
                 self.make_file(&at, mode, &mut entry)?;
@@ -217,14 +247,20 @@ impl Unpacking<'_> {
         Ok((at != Path::new("")).then_some(at))
     }
 
-    fn make_directory(&self, at: &Path) -> Result<(), UnpackError> {
+    /// A directory, though a link of its name came before.
+    fn make_directory(&mut self, at: &Path) -> Result<(), UnpackError> {
+        self.links.remove(at);
+        self.make_parents(at)
+    }
+
+    fn make_parents(&self, at: &Path) -> Result<(), UnpackError> {
         let path = self.root.join(at);
         fs::create_dir_all(&path).map_err(write_error(&path))
     }
 
     /// Makes room for something: its parents, and of two entries of one name the last one counts.
     fn make_way(&self, at: &Path) -> Result<PathBuf, UnpackError> {
-        self.make_directory(at.parent().unwrap_or(Path::new("")))?;
+        self.make_parents(at.parent().unwrap_or(Path::new("")))?;
         let path = self.root.join(at);
         match fs::remove_file(&path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(write_error(&path)(error)),
@@ -233,6 +269,7 @@ impl Unpacking<'_> {
     }
 
     fn make_file(&mut self, at: &Path, mode: u32, content: &mut impl Read) -> Result<(), UnpackError> {
+        self.links.remove(at);
         let path = self.make_way(at)?;
         let mut file = File::create_new(&path).map_err(write_error(&path))?;
         let mut piece = vec![0; 64 << 10];
@@ -252,11 +289,17 @@ impl Unpacking<'_> {
         file.set_permissions(Permissions::from_mode(mode)).map_err(write_error(&path))
     }
 
-    fn make_hard_link(&self, entry: &Path, at: &Path, target: &Path) -> Result<(), UnpackError> {
+    /// Another name for what was packed before, which may be a link.
+    fn make_hard_link(&mut self, entry: &Path, at: &Path, target: &Path) -> Result<(), UnpackError> {
         let leads_out = || UnpackError::LeadsOut { entry: entry.to_owned() };
-        let target = self.root.join(within(Path::new(""), target).ok_or_else(leads_out)?);
+        let target = within(Path::new(""), target).ok_or_else(leads_out)?;
+        if let Some(end) = self.links.get(&target).cloned() {
+            self.links.insert(at.to_owned(), end);
+            return Ok(());
+        }
+        self.links.remove(at);
         let path = self.make_way(at)?;
-        fs::hard_link(target, &path).map_err(write_error(&path))
+        fs::hard_link(self.root.join(target), &path).map_err(write_error(&path))
     }
 
     fn make_links(self) -> Result<(), UnpackError> {
@@ -265,25 +308,49 @@ impl Unpacking<'_> {
             let parent = at.parent().unwrap_or(Path::new(""));
             within(parent, target).ok_or_else(leads_out)?;
             // Not through a link that was made just now.
-            let is_link = |part: &Path| self.root.join(part).is_symlink();
-            if parent.ancestors().any(is_link) {
+            if parent.ancestors().any(|part| self.links.contains_key(part)) {
                 return Err(leads_out());
             }
             let path = self.make_way(at)?;
             symlink(target, &path).map_err(write_error(&path))?;
         }
         // Several links together can lead further than each of them says.
-        for (at, _) in &self.links {
-            match self.root.join(at).canonicalize() {
-                Ok(end) if !end.starts_with(&self.root) => {
-                    return Err(UnpackError::LeadsOut { entry: at.clone() });
+        match self.links.keys().find(|at| self.leads_out(at)) {
+            Some(at) => Err(UnpackError::LeadsOut { entry: at.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether a link leads out by way of others, whatever is there. One that leads in a circle leads nowhere.
+    fn leads_out(&self, link: &Path) -> bool {
+        let mut end = link.parent().unwrap_or(Path::new("")).to_owned();
+        let mut rest: Vec<OsString> = parts(&self.links[link]);
+        let mut followed = 0;
+        while let Some(part) = rest.pop() {
+            if part == ".." {
+                if !end.pop() {
+                    return true;
                 }
-                // One that leads nowhere does no harm.
-                Ok(_) | Err(_) => {}
+                continue;
+            }
+            end.push(part);
+            if let Some(target) = self.links.get(&end) {
+                followed += 1;
+                if followed > MOST_FOLLOWED {
+                    return false;
+                }
+                end.pop();
+                rest.extend(parts(target));
             }
         }
-        Ok(())
+        false
     }
+}
+
+/// The parts of a relative path, the first one last, without those that mean nothing.
+fn parts(path: &Path) -> Vec<OsString> {
+    let parts = path.components().filter(|part| *part != Component::CurDir);
+    parts.rev().map(|part| part.as_os_str().to_owned()).collect()
 }
 
 /// A path that is meant from a place below some root: where it leads, from the root on. `None`: out of it.

@@ -1,7 +1,8 @@
 //! Removes what applications that have ended leave in the work directory.
 //!
 //! Only what looks like an application's directory is touched, `app-20261121003159-0000`: people put other things
-//! there. Links are removed, and never followed. What applications bring is removed by [files](super::files).
+//! there. Links are removed, and never followed. What applications bring is removed by [files](super::files), and only
+//! what a Worker that was killed had of it is left for here.
 
 use std::collections::BTreeSet;
 use std::fs;

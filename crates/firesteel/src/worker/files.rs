@@ -179,7 +179,7 @@ async fn fill(
 ) -> Result<(), StoreError> {
     let at = place.clone();
     on_disk(&place.partial, move || {
-        // What a Worker that was killed left there.
+        // What an earlier fetch for this application could not remove.
         at.clear_files();
         fs::create_dir_all(&at.partial)
     })

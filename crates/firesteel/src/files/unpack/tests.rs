@@ -127,6 +127,83 @@ fn links_do_not_lead_out_together_either() {
 }
 
 #[test]
+fn links_to_what_is_not_there_do_not_lead_out_either() {
+    // Where the second one leads there is nothing today.
+    let deep = [
+        entry("p/q/r", EntryType::Directory, ""),
+        link("p/q/r/root", "../../.."),
+        link("evil", "p/q/r/root/../tomorrow"),
+    ];
+    assert_eq!(refused(&deep), "\"evil\" in it leads out of its directory");
+    let good = [link("a", "b"), link("b", "nowhere/yet"), link("round", "about"), link("about", "round")];
+    let (_scratch, done) = unpacked(&tar_of(&good), ArchiveFormat::Tar);
+    let out = done.expect("they lead nowhere");
+    assert_eq!(fs::read_link(out.join("a")).expect("it is there"), Path::new("b"));
+    assert_eq!(fs::read_link(out.join("round")).expect("it is there"), Path::new("about"));
+}
+
+#[test]
+fn the_last_entry_of_a_name_counts_whatever_it_is() {
+    let entries = [
+        link("a", "x"),
+        file("a", 0o644, "file"),
+        file("b", 0o644, "file"),
+        link("b", "a"),
+        link("c", "x"),
+        entry("c", EntryType::Directory, ""),
+        // A second name for a link is a link.
+        entry("d", EntryType::Link, "b"),
+    ];
+    let (_scratch, done) = unpacked(&tar_of(&entries), ArchiveFormat::Tar);
+    let out = done.expect("it can be unpacked");
+    assert!(out.join("a").symlink_metadata().expect("it is there").is_file());
+    assert!(out.join("c").symlink_metadata().expect("it is there").is_dir());
+    for name in ["b", "d"] {
+        assert_eq!(fs::read_link(out.join(name)).expect("it is there"), Path::new("a"));
+        assert_eq!(fs::read_to_string(out.join(name)).expect("it is there"), "file");
+    }
+    assert_eq!(
+        refused(&[link("a", "b/.."), link("b", "c/../.."), entry("e", EntryType::Link, "b")]),
+        "\"b\" in it leads out of its directory"
+    );
+}
+
+/// Gives zeros, and stops the unpacking after so many.
+struct Stopping<'a> {
+    header: &'a [u8],
+    left: usize,
+    stop: &'a CancellationToken,
+}
+
+impl Read for Stopping<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if !self.header.is_empty() {
+            return self.header.read(bytes);
+        }
+        let count = bytes.len().min(self.left);
+        self.left -= count;
+        if self.left == 0 {
+            self.stop.cancel();
+        }
+        bytes[..count].fill(0);
+        Ok(count.max(1))
+    }
+}
+
+#[test]
+fn the_survey_of_one_huge_entry_can_be_stopped() {
+    let stop = CancellationToken::new();
+    let mut header = Header::new_gnu();
+    header.set_path("huge").expect("a short name");
+    header.set_size(1 << 40);
+    header.set_mode(0o644);
+    header.set_cksum();
+    let inner = Stopping { header: header.as_bytes(), left: 1 << 20, stop: &stop };
+    let stopped = survey(Stoppable { inner, stop: &stop }, &stop);
+    assert!(matches!(stopped, Err(UnpackError::Stopped)), "{stopped:?}");
+}
+
+#[test]
 fn devices_and_pipes_are_refused() {
     for kind in [EntryType::Fifo, EntryType::Char, EntryType::Block] {
         let words = "\"evil\" in it is neither a file, nor a directory, nor a link";
@@ -151,7 +228,7 @@ fn an_archive_that_swells_beyond_reason_is_refused() {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let stop = CancellationToken::new();
     let root = scratch.path().to_owned();
-    let mut small = Unpacking { root, links: Vec::new(), entries: 0, most: 10, left: 10, stop: &stop };
+    let mut small = Unpacking { root, links: BTreeMap::new(), entries: 0, most: 10, left: 10, stop: &stop };
     small.make_file(Path::new("a"), 0o644, &mut &b"12345678"[..]).expect("it is short");
     let error = small.make_file(Path::new("b"), 0o644, &mut &b"123"[..]).expect_err("it is too long");
     assert_eq!(error.to_string(), "what is in it is longer than 10 bytes, 200 times its own length");
