@@ -20,8 +20,11 @@ struct Site {
 
 impl Site {
     fn start(workers: usize) -> Self {
+        Self::with_master(Daemon::master(&[]), workers)
+    }
+
+    fn with_master(master: Daemon, workers: usize) -> Self {
         let directory = || tempfile::tempdir().expect("a temporary directory");
-        let master = Daemon::master(&[]);
         let mut site = Self { workers: Vec::new(), master, work: directory(), home: directory() };
         for worker in 0..workers {
             let cores = ["--cores", "2", "--memory", "2g"];
@@ -130,6 +133,29 @@ fn a_script_and_its_data_need_exist_on_one_machine_only() {
     let outputs = (0..2).flat_map(|worker| entries(&site.work_dir(worker))).flat_map(|app| entries(&app));
     let kept = outputs.filter(|executor| executor.join("stderr").is_file()).count();
     assert!(kept >= 1, "what executors wrote is kept");
+}
+
+#[test]
+fn a_worker_that_unpacks_for_long_is_heard_of_all_the_while() {
+    let site = Site::with_master(Daemon::master(&["--conf", "spark.worker.timeout=1s"]), 1);
+    let mut pack = tar::Builder::new(fs::File::create(site.path("many.tar")).expect("a file"));
+    // It takes a second or two to make so many files.
+    for number in 0..60_000 {
+        let mut header = tar::Header::new_gnu();
+        header.set_mode(0o644);
+        header.set_size(0);
+        pack.append_data(&mut header, format!("{}/{number}", number % 100), std::io::empty())
+            .expect("it is written");
+    }
+    pack.finish().expect("it is written");
+    let count =
+        ["--archives", "many.tar#many", "--", "sh", "-c", "find many/ -type f | wc -l", "sh", ":::", "all"];
+    assert_eq!(good(run(&mut site.map(&count))).trim(), "60000");
+    let status = site.master.status();
+    assert_eq!(status["workers"].as_array().map(Vec::len), Some(1), "{status}");
+    let log = site.master.log();
+    assert!(!log.contains("no heartbeat"), "{log}");
+    site.wait_until_clean();
 }
 
 #[test]

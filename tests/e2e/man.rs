@@ -1,9 +1,11 @@
 //! Manual pages, and completion in a shell.
 
+use std::net::TcpListener;
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::cluster::{Finished, firesteel, run};
+use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
 
 /// The commands that a help text lists.
 fn commands(arguments: &[&str]) -> Vec<String> {
@@ -89,27 +91,71 @@ fn there_is_a_script_for_each_shell() {
     }
 }
 
+/// What bash itself offers for the last of the words, with the script.
+fn offered_in_bash(words: &[&str], variables: &[(&str, &str)]) -> String {
+    let (last, all) = (words.last().expect("there is a word"), words.join(" "));
+    let ask = format!(
+        "COMP_WORDS=({all}); COMP_CWORD={}; COMP_LINE=\"{all}\"; COMP_POINT=${{#COMP_LINE}}; \
+         _clap_complete_firesteel firesteel '{last}' '{}'; echo \"${{COMPREPLY[@]}}\"",
+        words.len() - 1,
+        words[words.len() - 2]
+    );
+    // The script names the command, which need not be found by its name here.
+    let directory = Path::new(env!("CARGO_BIN_EXE_firesteel")).parent().expect("it is in a directory");
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = Command::new("bash");
+    command.args(["-c", &format!("{}\n{ask}", script("bash").stdout)]).env_remove("MASTER");
+    command.env("PATH", format!("{}:{path}", directory.display())).envs(variables.iter().copied());
+    let done = run(&mut command);
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{done}");
+    done.stdout.trim().to_owned()
+}
+
 #[test]
 fn bash_completes_with_the_script() {
-    let ask = "COMP_WORDS=(firesteel wor); COMP_CWORD=1; _clap_complete_firesteel firesteel wor firesteel; \
-               echo \"${COMPREPLY[@]}\"";
-    let done = Command::new("bash").args(["-c", &format!("{}\n{ask}", script("bash").stdout)]).output();
-    let said = done.map(|done| String::from_utf8_lossy(&done.stdout).into_owned()).expect("bash is there");
-    assert_eq!(said.trim(), "worker");
+    assert_eq!(offered_in_bash(&["firesteel", "wor"], &[]), "worker");
+}
+
+/// Whoever presses tab sees what runs.
+#[test]
+fn ids_are_completed_from_the_master() {
+    let master = Daemon::master(&[]);
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let _worker = Daemon::worker(&master, directory.path(), &["--cores", "1", "--memory", "1g"]);
+    let mut map = firesteel();
+    map.args(["map", "--master", master.url(), "--name", "long", "--", "sleep", ":::", "600"]);
+    let _map = Daemon::spawn(&mut map);
+    let id = wait_for("the application", || {
+        let status = master.status();
+        Some(status["applications"].get(0)?["id"].as_str()?.to_owned())
+    });
+    let url = format!("--master={}", master.url());
+    let named = offered("bash", &["firesteel", "kill", &url, "app-"]);
+    assert_eq!(named, [id.as_str()]);
+    assert_eq!(offered("fish", &["firesteel", "status", &url, "app-"]), [format!("{id}\tlong")]);
+    let done = run(firesteel()
+        .env("FIRESTEEL_COMPLETE", "bash")
+        .env("_CLAP_COMPLETE_INDEX", "2")
+        .env("MASTER", master.url())
+        .args(["--", "firesteel", "explain", "app-"]));
+    assert_eq!(done.stdout, id, "without --master, it is the Master that the command would ask");
+    assert!(offered("bash", &["firesteel", "kill", &url, "nothing"]).is_empty());
+
+    let asks = [("MASTER", master.url())];
+    assert_eq!(offered_in_bash(&["firesteel", "kill", "app-"], &asks), id);
+    wait_for("the executor to be known", || {
+        // Options are offered behind them.
+        let offered = offered_in_bash(&["firesteel", "logs", &id, "''"], &asks);
+        offered.starts_with("0 --stderr ").then_some(())
+    });
 }
 
 #[test]
 fn nobody_waits_long_for_a_master_that_does_not_answer() {
-    let silent = std::net::TcpListener::bind("127.0.0.1:0").expect("there is a free port");
-    let url = format!("spark://{}", silent.local_addr().expect("it is bound"));
-    let begun = std::time::Instant::now();
-    let none: [&str; 0] = [];
-    assert_eq!(
-        offered("bash", &["firesteel", "status", "--master", &url, ""])
-            .iter()
-            .filter(|word| word.starts_with("app-"))
-            .collect::<Vec<_>>(),
-        none
-    );
-    assert!(begun.elapsed() < std::time::Duration::from_secs(5), "{:?}", begun.elapsed());
+    let silent = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
+    let url = format!("--master=spark://{}", silent.local_addr().expect("it is bound"));
+    let begun = Instant::now();
+    assert!(offered("bash", &["firesteel", "kill", &url, "app-"]).is_empty());
+    assert!(begun.elapsed() < Duration::from_secs(5), "{:?}", begun.elapsed());
+    assert!(offered("bash", &["firesteel", "kill", "--master=spark://127.0.0.1:1", "app-"]).is_empty());
 }
