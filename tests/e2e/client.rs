@@ -1,6 +1,8 @@
 //! The commands that ask a running cluster about its applications, and end them.
 
+use std::io::Read;
 use std::path::Path;
+use std::process::Stdio;
 
 use serde_json::Value;
 use tempfile::TempDir;
@@ -128,6 +130,38 @@ fn a_launch_and_a_script_that_are_killed_end_as_a_map_does() {
         assert_eq!(application.wait(), 143, "{}", application.log());
         let log = application.log();
         assert_eq!(log.matches("the application was killed by ").count(), 1, "{log}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_gone_is_no_failure_of_what_only_shows() {
+    let cluster = Cluster::start();
+    let _application = cluster.application("sums", "2");
+    cluster.wait_for_executors(1);
+    let master = cluster.master.url();
+    for words in [
+        &["status", "--master", master][..],
+        &["status", "--json", "--master", master, "sums"],
+        &["explain", "--master", master, "sums"],
+        &["top", "--once", "--master", master],
+        &["logs", "--stderr", "--follow", "--master", master, "sums", "0"],
+        &["config", "show"],
+        &["completions", "bash"],
+        &["--help"],
+    ] {
+        let (reader, writer) = nix::unistd::pipe().expect("there are pipes");
+        drop(reader);
+        let mut child = firesteel()
+            .args(words)
+            .stdin(Stdio::null())
+            .stdout(writer)
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary can be started");
+        let status = wait_for("the command to end", || child.try_wait().expect("it is our child"));
+        let mut said = String::new();
+        child.stderr.take().expect("it is piped").read_to_string(&mut said).expect("it is text");
+        assert_eq!((status.code(), said.as_str()), (Some(0), ""), "{words:?}");
     }
 }
 

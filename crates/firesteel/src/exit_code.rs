@@ -29,7 +29,11 @@ pub const TABLE: &[(u8, &str)] = &[
     (127, "A command of launch could not be started."),
     (129, "Ended by SIGHUP (commands that are not daemons)."),
     (130, "Ended by ctrl-c, or SIGINT (commands that are not daemons)."),
-    (READER_GONE, "Whoever read the output of map, or the events of launch, has closed it."),
+    (
+        READER_GONE,
+        "Whoever read the output of map or shell, or the events of launch, has closed it, and what was under way was \
+         ended. Commands that only show something have nothing to end: 0.",
+    ),
     (
         143,
         "Ended by SIGTERM (commands that are not daemons), or its application was ended by firesteel kill.",

@@ -5,7 +5,7 @@ use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
-const BUGS: [(Sabotage, u64, &str); 52] = [
+const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
@@ -63,7 +63,7 @@ const BUGS: [(Sabotage, u64, &str); 52] = [
 #[test]
 fn every_deliberate_bug_is_caught_by_its_sentence() {
     let mut free = Vec::new();
-    for (sabotage, within, words) in BUGS {
+    for &(sabotage, within, words) in BUGS {
         let mut sentences = Vec::new();
         let catch = |seed: &u64| {
             let outcome = run_sabotaged(Scenario::small(*seed), sabotage, Telling::Silent);
@@ -82,7 +82,7 @@ fn every_deliberate_bug_is_caught_by_its_sentence() {
 
 #[test]
 fn every_deliberate_bug_has_its_row() {
-    for sabotage in Sabotage::ALL {
+    for &sabotage in Sabotage::ALL {
         assert_eq!(BUGS.iter().filter(|(bug, ..)| *bug == sabotage).count(), 1, "{}", sabotage.name());
     }
 }

@@ -134,7 +134,7 @@ kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver
 
 impl Sabotage {
     /// All of them.
-    pub const ALL: [Self; 52] = [
+    pub const ALL: &'static [Self] = &[
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
