@@ -3,10 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::Cores;
-use firesteel_placement::locality::{Located, Sites, Topology, nearness};
+use firesteel_placement::locality::{Sites, Topology, nearness};
 
+use super::executor::{Assigned, Executor, Fate, State, Trust};
+use super::openings::Openings;
+use super::reach::Reach;
 use super::waiting::{Name, Needs, Shuns};
-use crate::ids::{ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
+use crate::ids::{ExecutorId, PeerId, ProfileId, TaskId};
 use crate::time::Timestamp;
 
 /// The executors that have not ended, and the numbers of those that have.
@@ -15,16 +18,8 @@ pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
     peers: BTreeMap<PeerId, ExecutorId>,
     ended: Ended,
-    /// Executors that take tasks and have free cores, by how many.
-    free: BTreeMap<Cores, BTreeSet<ExecutorId>>,
-    /// The same executors by where they are.
-    places: Located<ExecutorId>,
-    /// Where executors are that take tasks, or are about to be.
-    reach: Located<ExecutorId>,
-    /// Hosts and racks that were reached first, or are no longer, since that was last asked.
-    changed: BTreeSet<Name>,
-    /// Executors that take tasks: how many have how many cores in all.
-    sizes: BTreeMap<Cores, usize>,
+    openings: Openings,
+    reach: Reach,
     /// Executors that take tasks, or would if they were trusted, by profile: how many, and the cores of the last that came.
     profiles: BTreeMap<ProfileId, Offering>,
     /// Executors that came, went, or were given or done with a task since that was last asked.
@@ -35,115 +30,11 @@ pub(super) struct Executors {
     next: ExecutorId,
 }
 
-/// An executor that has not ended.
-#[derive(Clone, Debug)]
-pub(super) struct Executor {
-    pub(super) profile: ProfileId,
-    pub(super) worker: WorkerId,
-    pub(super) host: String,
-    /// That host, and its rack.
-    pub(super) sites: Sites,
-    pub(super) cores: Cores,
-    pub(super) state: State,
-    pub(super) fate: Fate,
-    pub(super) trust: Trust,
-    free: Cores,
-    running: BTreeSet<TaskId>,
-}
-
 /// The executors of one profile that take tasks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Offering {
     count: u64,
     last_cores: Cores,
-}
-
-/// Where an executor was assigned, and as what.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Assigned {
-    pub(super) profile: ProfileId,
-    pub(super) worker: WorkerId,
-    pub(super) host: String,
-    pub(super) cores: Cores,
-}
-
-/// Whether the driver wants an executor.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
-    Wanted,
-    /// The Master was asked to end it, or will be once there is one. It takes no more tasks.
-    Killed,
-}
-
-/// Whether an executor is given tasks, by what became of those that it had.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Trust {
-    Trusted,
-    /// What failed there succeeded elsewhere, or it is on a host where that is so.
-    Excluded,
-}
-
-/// ```text
-///  (nothing) --ExecutorAdded--> ANNOUNCED
-///      |                            |
-///      `--- RegisterExecutor -------+--> OFFERING --killed a task unasked--> LEAVING
-///                                           |                                   |
-///                                           `--------- connection ended --------+--> SILENT
-/// ```
-/// From each state an executor is lost by the Master's word; a silent one also by time.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum State {
-    /// The Master assigned it; it has not been heard from.
-    Announced,
-    /// It takes tasks.
-    Offering(PeerId),
-    /// It ends by itself and takes no more tasks.
-    Leaving(PeerId),
-    /// Its connection ended. The Master's word on how it ended is waited for until then.
-    Silent(Timestamp),
-}
-
-impl Executor {
-    pub(super) fn peer(&self) -> Option<PeerId> {
-        match self.state {
-            State::Offering(peer) | State::Leaving(peer) => Some(peer),
-            State::Announced | State::Silent(_) => None,
-        }
-    }
-
-    pub(super) fn running(&self) -> &BTreeSet<TaskId> {
-        &self.running
-    }
-
-    fn new(assigned: Assigned, topology: &Topology, state: State, fate: Fate) -> Self {
-        let Assigned { profile, worker, host, cores } = assigned;
-        let (sites, running) = (topology.sites([host.as_str()]), BTreeSet::new());
-        Self { profile, worker, host, sites, cores, state, fate, trust: Trust::Trusted, free: cores, running }
-    }
-
-    /// Whether it takes tasks, or would if it were trusted, and has none.
-    pub(super) fn is_idle(&self) -> bool {
-        self.could_offer() && self.running.is_empty()
-    }
-
-    fn is_offering(&self) -> bool {
-        self.could_offer() && self.trust == Trust::Trusted
-    }
-
-    /// Whether it takes tasks, or would if it were trusted.
-    pub(super) fn could_offer(&self) -> bool {
-        matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
-    }
-
-    /// Whether it takes tasks, or is about to.
-    fn is_in_reach(&self) -> bool {
-        match self.state {
-            State::Announced | State::Offering(_) => {
-                (self.fate, self.trust) == (Fate::Wanted, Trust::Trusted)
-            }
-            State::Leaving(_) | State::Silent(_) => false,
-        }
-    }
 }
 
 impl Executors {
@@ -159,22 +50,9 @@ impl Executors {
         self.peers.get(&peer).copied()
     }
 
-    /// Whether some executor takes tasks.
-    pub(super) fn any_offering(&self) -> bool {
-        !self.sizes.is_empty()
-    }
-
-    /// The cores of the largest executor that takes tasks.
-    pub(super) fn largest(&self) -> Option<Cores> {
-        self.sizes.keys().next_back().copied()
-    }
-
-    /// The cores of all executors that take tasks.
-    pub(super) fn cores(&self) -> Cores {
-        let of_size = |(size, &count): (&Cores, &usize)| {
-            Cores(size.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
-        };
-        self.sizes.iter().map(of_size).sum()
+    /// Where there is room for tasks.
+    pub(super) fn openings(&self) -> &Openings {
+        &self.openings
     }
 
     /// When the next silent executor is given up, and which it is.
@@ -306,8 +184,8 @@ impl Executors {
         row.free -= cores;
         row.running.insert(task);
         self.touched.insert(id);
-        let (peer, after) = (row.peer(), row.free);
-        self.index_free(id, before, after);
+        let peer = row.peer();
+        self.openings.change(id, before, row.free, &row.sites);
         self.next = ExecutorId(id.0.wrapping_add(1));
         peer.expect("tasks are launched on executors that are connected")
     }
@@ -319,16 +197,10 @@ impl Executors {
             self.touched.insert(id);
             let before = row.free;
             row.free += cores;
-            let (offering, after) = (row.is_offering(), row.free);
-            if offering {
-                self.index_free(id, before, after);
+            if row.is_offering() {
+                self.openings.change(id, before, row.free, &row.sites);
             }
         }
-    }
-
-    /// Whether some executor has so many cores free.
-    pub(super) fn any_free(&self, cores: Cores) -> bool {
-        self.free.last_key_value().is_some_and(|(most, _)| *most >= cores)
     }
 
     /// Whether an executor has room for what a task needs.
@@ -336,19 +208,14 @@ impl Executors {
         self.rows.get(&id).is_some_and(|row| row.free >= needs.cores)
     }
 
-    /// Executors that take tasks and have free cores, by where they are.
-    pub(super) fn places(&self) -> &Located<ExecutorId> {
-        &self.places
-    }
-
     /// Where executors are that take tasks, or are about to be.
-    pub(super) fn reach(&self) -> &Located<ExecutorId> {
+    pub(super) fn reach(&self) -> &Reach {
         &self.reach
     }
 
     /// The hosts and racks that executors came to first, or left last, since this was asked.
     pub(super) fn take_changed(&mut self) -> BTreeSet<Name> {
-        std::mem::take(&mut self.changed)
+        self.reach.take_changed()
     }
 
     /// Whose turn it is.
@@ -359,14 +226,14 @@ impl Executors {
     /// An executor with room for a task that has failed before: one at another host if there is one free, and of
     /// these the nearest; never one where it failed while there is another one that could ever take it.
     pub(super) fn for_retry(&self, needs: &Needs, shuns: &Shuns, wanted: &Sites) -> Option<ExecutorId> {
-        let large: usize = self.sizes.range(needs.cores..).map(|(_, count)| count).sum();
+        let large = self.openings.as_large(needs.cores);
         let offers = |id: &&ExecutorId| {
             self.rows.get(*id).is_some_and(|row| row.is_offering() && row.cores >= needs.cores)
         };
         let at_hosts = shuns.not_at.iter().flat_map(|host| self.reach.on_host(host));
         let shunned: BTreeSet<ExecutorId> = shuns.not_on.iter().copied().chain(at_hosts).collect();
         let spoilt = shunned.iter().filter(offers).count();
-        let free = self.free.range(needs.cores..).rev().flat_map(|(_, ids)| ids).copied();
+        let free = self.openings.with_free(needs.cores);
         let usable = free.filter(|id| spoilt == large || !shunned.contains(id));
         usable.min_by_key(|id| {
             let row = &self.rows[id];
@@ -385,27 +252,14 @@ impl Executors {
 
     fn enter_reach(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id).filter(|row| row.is_in_reach()) {
-            let sites = row.sites.clone();
-            self.note_change(&sites);
-            self.reach.insert(id, &sites);
+            self.reach.enter(id, &row.sites);
         }
     }
 
     fn leave_reach(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id) {
-            let sites = row.sites.clone();
-            if self.reach.remove(id, &sites) {
-                self.note_change(&sites);
-            }
+            self.reach.leave(id, &row.sites);
         }
-    }
-
-    /// Remembers which of the names nobody else is at.
-    fn note_change(&mut self, sites: &Sites) {
-        let hosts = sites.hosts().filter(|host| self.reach.on_host(host).next().is_none());
-        let racks = sites.racks().filter(|rack| self.reach.in_rack(rack).next().is_none());
-        let hosts = hosts.map(|host| Name::Host(host.to_owned()));
-        self.changed.extend(hosts.chain(racks.map(|rack| Name::Rack(rack.to_owned()))));
     }
 
     /// An executor begins to take tasks, or would if it were trusted.
@@ -428,43 +282,16 @@ impl Executors {
         self.withdraw(id);
     }
 
-    /// Enters an executor that takes tasks into the indexes of those.
+    /// Enters an executor that takes tasks into the openings.
     fn put_up(&mut self, id: ExecutorId) {
-        let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) else { return };
-        let (cores, free) = (row.cores, row.free);
-        *self.sizes.entry(cores).or_default() += 1;
-        self.index_free(id, Cores::ZERO, free);
+        if let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) {
+            self.openings.put_up(id, row.cores, row.free, &row.sites);
+        }
     }
 
     fn withdraw(&mut self, id: ExecutorId) {
-        let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) else { return };
-        let (cores, free) = (row.cores, row.free);
-        self.index_free(id, free, Cores::ZERO);
-        if let Some(count) = self.sizes.get_mut(&cores) {
-            *count -= 1;
-            if *count == 0 {
-                self.sizes.remove(&cores);
-            }
-        }
-    }
-
-    fn index_free(&mut self, id: ExecutorId, before: Cores, after: Cores) {
-        if let Some(ids) = self.free.get_mut(&before) {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.free.remove(&before);
-            }
-        }
-        if after > Cores::ZERO {
-            self.free.entry(after).or_default().insert(id);
-        }
-        if (before > Cores::ZERO) != (after > Cores::ZERO)
-            && let Some(row) = self.rows.get(&id)
-        {
-            match after > Cores::ZERO {
-                true => self.places.insert(id, &row.sites),
-                false => _ = self.places.remove(id, &row.sites),
-            }
+        if let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) {
+            self.openings.withdraw(id, row.cores, row.free, &row.sites);
         }
     }
 
@@ -496,30 +323,24 @@ impl Executors {
                 expected.silent.insert((until, id));
             }
             if row.is_offering() {
-                *expected.sizes.entry(row.cores).or_default() += 1;
-                expected.index_free(id, Cores::ZERO, row.free);
-                if row.free > Cores::ZERO {
-                    expected.places.insert(id, &row.sites);
-                }
+                expected.openings.put_up(id, row.cores, row.free, &row.sites);
             }
             if row.could_offer() {
                 expected.profiles.entry(row.profile).or_default().count += 1;
             }
             if row.is_in_reach() {
-                expected.reach.insert(id, &row.sites);
+                expected.reach.enter(id, &row.sites);
             }
         }
-        let indexes = |table: &Self| {
-            let by_place = (table.places.clone(), table.reach.clone());
-            (table.peers.clone(), table.silent.clone(), table.sizes.clone(), table.free.clone(), by_place)
-        };
         if let Some((profile, _)) =
             self.profiles.iter().find(|(profile, row)| row.count != expected.offering(**profile))
         {
             return Some(format!("executors of profile {profile} are counted wrong"));
         }
+        let indexes = |table: &Self| (table.peers.clone(), table.silent.clone(), table.openings.clone());
         let (found, wanted) = (indexes(self), indexes(&expected));
-        (found != wanted).then(|| format!("the indexes are {found:?}, the rows say {wanted:?}"))
+        let agree = found == wanted && self.reach.agrees(&expected.reach);
+        (!agree).then(|| format!("the indexes are {found:?}, the rows say {wanted:?}"))
     }
 }
 

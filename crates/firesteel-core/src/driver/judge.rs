@@ -1,7 +1,7 @@
 //! Excluding executors and hosts, and taking them back.
 
 use super::exclusion::Culprit;
-use super::executors::{Executor, Trust};
+use super::executor::{Executor, Trust};
 use super::{Driver, Note, Readmission};
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;

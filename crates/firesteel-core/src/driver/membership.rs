@@ -2,7 +2,7 @@
 
 use firesteel_placement::{Shortfall, shortfall};
 
-use super::executors::{Assigned, Executor, State};
+use super::executor::{Assigned, Executor, State};
 use super::tasks::Place;
 use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
@@ -129,7 +129,8 @@ impl Driver {
 
     /// Says once for each size of task that no executor is large enough.
     pub(super) fn note_too_large(&mut self) {
-        let Some(largest) = self.executors.largest().or(self.config.description.profile.cores) else {
+        let Some(largest) = self.executors.openings().largest().or(self.config.description.profile.cores)
+        else {
             return;
         };
         let too_large = self.tasks.waiting().needs().filter(|(needs, _)| needs.cores > largest);

@@ -4,7 +4,8 @@
 //! that is submitted on one of them, again where that is worth trying, until the task has ended for good. The
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
-//! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), how many
+//! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), where there
+//! is room for tasks (`openings`) and where there may be (`reach`), how many
 //! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
 //! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`exclusion`,
 //! `judge`), what the Master hears of all that (`hints`), the output's window (`credit`), and what the shell asks
@@ -20,13 +21,16 @@ mod delay;
 mod effect;
 mod event;
 mod exclusion;
+mod executor;
 mod executors;
 mod hints;
 mod judge;
 mod membership;
 mod note;
 mod offers;
+mod openings;
 mod question;
+mod reach;
 mod request;
 mod scaling;
 mod targets;
@@ -42,7 +46,8 @@ use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::delay::Delay;
 use self::exclusion::Record;
-use self::executors::{Assigned, Executors};
+use self::executor::Assigned;
+use self::executors::Executors;
 use self::hints::Hints;
 use self::membership::Newcomer;
 use self::question::Questions;
@@ -174,8 +179,8 @@ impl Driver {
         if self.phase != Phase::Open {
             return 0;
         }
-        let by_cores =
-            usize::try_from(self.executors.cores().0.saturating_mul(WAITING_PER_CORE)).unwrap_or(0);
+        let by_cores = usize::try_from(self.executors.openings().cores().0.saturating_mul(WAITING_PER_CORE))
+            .unwrap_or(0);
         by_cores.clamp(FEWEST_WAITING, MOST_WAITING).saturating_sub(self.tasks.tally().waiting)
     }
 
@@ -403,7 +408,7 @@ impl Driver {
         if self.registration.master().is_none() {
             self.answer_open(&Answer::NoMaster);
         }
-        if self.executors.any_offering() {
+        if !self.executors.openings().is_empty() {
             self.starvation.fed();
         } else if self.registration.app().is_some() {
             self.starvation.hungry(now);

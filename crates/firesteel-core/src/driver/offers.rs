@@ -48,7 +48,7 @@ impl Driver {
         let mut near = self.tasks.waiting().fresh().filter(|(_, fresh)| fresh.any_near()).peekable();
         if near.peek().is_none() {
             Pass::NoneWaits
-        } else if near.any(|(needs, _)| self.executors.any_free(needs.cores)) {
+        } else if near.any(|(needs, _)| self.executors.openings().any_free(needs.cores)) {
             Pass::Kept
         } else {
             Pass::NothingKept(nearest)
@@ -65,14 +65,15 @@ impl Driver {
     /// The next launch at that level: of tasks that can have none nearer, and of those that may go as far.
     fn next_fresh(&self, level: Locality, farthest: Locality) -> Option<(TaskId, ExecutorId)> {
         let turn = self.executors.turn();
-        let kinds = self.tasks.waiting().fresh().filter(|(needs, _)| self.executors.any_free(needs.cores));
+        let kinds =
+            self.tasks.waiting().fresh().filter(|(needs, _)| self.executors.openings().any_free(needs.cores));
         let pairs = kinds.flat_map(|(needs, fresh)| {
             let may = Locality::ALL
                 .into_iter()
                 .filter(move |best| *best == level || (*best < level && level <= farthest));
             may.filter_map(move |best| {
                 let fits = |executor| self.executors.has_room(executor, needs);
-                next_match(fresh.at(best), self.executors.places(), level, turn, fits)
+                next_match(fresh.at(best), self.executors.openings().places(), level, turn, fits)
             })
         });
         pairs.min_by_key(|(task, executor)| (*executor < turn, *executor, *task))

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::Cores;
-use firesteel_placement::locality::{Locality, Located, Sites, Topology};
+use firesteel_placement::locality::{Locality, Sites, Topology};
 
 use super::TaskRequest;
 use super::config::ExclusionPolicy;
 use super::credit::Credit;
+use super::reach::Reach;
 use super::waiting::{Name, Needs, Shuns, Ticket, Waiting};
 use crate::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
 use crate::messages::TaskSpec;
@@ -120,7 +121,7 @@ impl Tasks {
         id: TaskId,
         request: TaskRequest,
         topology: &Topology,
-        reach: &Located<ExecutorId>,
+        reach: &Reach,
     ) -> bool {
         if self.last_submitted.is_some_and(|last| id <= last) {
             return false;
@@ -190,7 +191,7 @@ impl Tasks {
     }
 
     /// Sorts those anew that prefer a host or rack that executors came to or left.
-    pub(super) fn reconsider(&mut self, changed: &BTreeSet<Name>, reach: &Located<ExecutorId>) {
+    pub(super) fn reconsider(&mut self, changed: &BTreeSet<Name>, reach: &Reach) {
         let preferring: BTreeSet<TaskId> =
             changed.iter().flat_map(|name| self.waiting.preferring(name)).collect();
         for id in preferring {
@@ -269,7 +270,7 @@ impl Tasks {
     }
 
     /// A task that ran waits again, before all later ones.
-    pub(super) fn requeue(&mut self, id: TaskId, reach: &Located<ExecutorId>) {
+    pub(super) fn requeue(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.place = Place::Waiting;
         self.tally.running -= 1;
@@ -335,7 +336,7 @@ impl Tasks {
         self.tally.waiting = self.waiting.count();
     }
 
-    fn wait(&mut self, id: TaskId, reach: &Located<ExecutorId>) {
+    fn wait(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that waits has not ended");
         task.best = reach.nearest(&task.sites);
         self.waiting.insert(id, task.ticket());
@@ -343,7 +344,7 @@ impl Tasks {
     }
 
     /// For the invariants: each task is in exactly one place, and the counts are right.
-    pub(super) fn contradiction(&self, reach: &Located<ExecutorId>) -> Option<String> {
+    pub(super) fn contradiction(&self, reach: &Reach) -> Option<String> {
         let mut waiting = Waiting::default();
         for (id, task) in self.iter() {
             match &task.place {
