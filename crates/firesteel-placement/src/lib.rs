@@ -38,6 +38,7 @@ mod order;
 mod place;
 mod quantities;
 mod resources;
+mod shares;
 pub mod shortfall;
 pub mod words;
 
@@ -48,4 +49,5 @@ pub use order::{UnknownWorkerOrder, WorkerOrder, order};
 pub use place::{PlacedExecutor, Placement, place, place_ranked};
 pub use quantities::{Cores, MiB};
 pub use resources::{ResourceAmounts, Resources};
+pub use shares::{NoTaskAmount, Room, Shares, Taken, TaskAmount, TaskResources};
 pub use shortfall::{Shortfall, shortfall};

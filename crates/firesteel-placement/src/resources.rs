@@ -1,6 +1,7 @@
 //! Custom resources (gpu, fpga, ...): addresses that are handed out whole.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,20 @@ impl Resources {
     }
 }
 
+/// `gpu=0,1;nic=a`: names in order, addresses in order; nothing for a resource without addresses.
+impl fmt::Display for Resources {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let named = self.0.iter().filter(|(_, addresses)| !addresses.is_empty());
+        for (at, (name, addresses)) in named.enumerate() {
+            write!(f, "{}{name}", if at == 0 { "" } else { ";" })?;
+            for (at, address) in addresses.iter().enumerate() {
+                write!(f, "{}{address}", if at == 0 { "=" } else { "," })?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// From addresses by resource name.
 impl<N: Into<String>, A: Into<String>, As: IntoIterator<Item = A>> FromIterator<(N, As)> for Resources {
     fn from_iter<I: IntoIterator<Item = (N, As)>>(resources: I) -> Self {
@@ -115,6 +130,12 @@ mod tests {
         assert_eq!(free.count("gpu"), 1);
         free.give_back(taken);
         assert_eq!(free, whole);
+    }
+
+    #[test]
+    fn resources_are_written_in_one_word() {
+        let all = Resources::from_iter([("nic", vec!["a"]), ("gpu", vec!["1", "0"]), ("fpga", vec![])]);
+        assert_eq!((all.to_string().as_str(), Resources::NONE.to_string().as_str()), ("gpu=0,1;nic=a", ""));
     }
 
     #[test]
