@@ -11,7 +11,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_core::wire::{self, MAX_FRAME};
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 use nix::sys::signal::{Signal, kill, killpg};
 use nix::unistd::Pid;
 
@@ -77,7 +77,8 @@ impl Executor {
         };
         let (directory, stdin) = (TaskDirectory::Executor, Bytes::new());
         let spec = TaskSpec { command, directory, stdin, cores: Cores(1) };
-        self.say(&DriverToExecutor::LaunchTask { attempt, spec, credit: 1000 });
+        let resources = Resources::default();
+        self.say(&DriverToExecutor::LaunchTask { attempt, spec, resources, credit: 1000 });
         assert_eq!(self.next(), ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Running });
         match self.next() {
             ExecutorToDriver::TaskOutput { bytes, .. } => {

@@ -132,6 +132,7 @@ impl Pair {
                     worker: WorkerId::new(format!("w{peer}")),
                     host: format!("host{peer}"),
                     cores: launch.cores,
+                    resources: launch.resources,
                 });
                 let peer = PeerId(1000 + u64::from(executor.0));
                 self.to_driver.push_back(driver::Event::Received { peer, message });

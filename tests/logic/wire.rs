@@ -248,6 +248,7 @@ fn shortfalls() -> Vec<(ProfileId, firesteel_placement::Shortfall)> {
 
 fn executors(record: &mut Record) {
     let attempt = AttemptId { task: TaskId(300), attempt: 1 };
+    let resources = Resources::from_iter([("gpu", ["0", "1"]), ("nic", ["a", "b"])]);
     for message in [
         ExecutorToDriver::RegisterExecutor {
             app: key().app,
@@ -256,6 +257,7 @@ fn executors(record: &mut Record) {
             worker: WorkerId::new("worker-1"),
             host: "host".to_owned(),
             cores: Cores(2),
+            resources: resources.clone(),
         },
         ExecutorToDriver::StatusUpdate { attempt, state: TaskState::Running },
         ExecutorToDriver::StatusUpdate {
@@ -279,11 +281,18 @@ fn executors(record: &mut Record) {
         DriverToExecutor::RegisteredExecutor,
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::OtherApplication),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken),
+        DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::TooManyAddresses),
         DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping),
-        DriverToExecutor::LaunchTask { attempt, spec: spec(TaskDirectory::Executor), credit: 1 << 20 },
+        DriverToExecutor::LaunchTask {
+            attempt,
+            spec: spec(TaskDirectory::Executor),
+            resources: Resources::default(),
+            credit: 1 << 20,
+        },
         DriverToExecutor::LaunchTask {
             attempt,
             spec: spec(TaskDirectory::Path("/data".to_owned())),
+            resources,
             credit: 1,
         },
         DriverToExecutor::KillTask { attempt },

@@ -45,7 +45,7 @@ impl fmt::Display for Quoted<'_> {
 /// A word of an executor's command that its Worker fills in.
 ///
 /// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel),
-/// [`Memory`](Placeholder::Memory) and [`WorkerId`](Placeholder::WorkerId). Spark replaces whole arguments only, and so does Firesteel.
+/// [`Memory`](Placeholder::Memory), [`Resources`](Placeholder::Resources) and [`WorkerId`](Placeholder::WorkerId). Spark replaces whole arguments only, and so does Firesteel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The executor's number.
@@ -64,13 +64,15 @@ pub enum Placeholder {
     WorkerId,
     /// The resource profile's number.
     ResourceProfileId,
+    /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
+    Resources,
     /// The Worker's own `firesteel` binary. Also replaced where it is the program.
     Firesteel,
 }
 
 impl Placeholder {
     /// Every placeholder.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::ExecutorId,
         Self::Cores,
         Self::Memory,
@@ -79,6 +81,7 @@ impl Placeholder {
         Self::WorkerUrl,
         Self::WorkerId,
         Self::ResourceProfileId,
+        Self::Resources,
         Self::Firesteel,
     ];
 
@@ -94,6 +97,7 @@ impl Placeholder {
             Self::WorkerUrl => "{{WORKER_URL}}",
             Self::WorkerId => "{{WORKER_ID}}",
             Self::ResourceProfileId => "{{RESOURCE_PROFILE_ID}}",
+            Self::Resources => "{{RESOURCES}}",
             Self::Firesteel => "{{FIRESTEEL}}",
         }
     }

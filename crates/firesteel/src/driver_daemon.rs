@@ -370,6 +370,7 @@ fn executor_command(driver: &Address) -> Command {
         ("--worker-id", Placeholder::WorkerId.word().to_owned()),
         ("--hostname", Placeholder::Hostname.word().to_owned()),
         ("--cores", Placeholder::Cores.word().to_owned()),
+        ("--resources", Placeholder::Resources.word().to_owned()),
     ];
     let flags = words.into_iter().flat_map(|(flag, value)| [flag.to_owned(), value]);
     Command {
@@ -486,7 +487,8 @@ mod tests {
         assert_eq!(
             command.to_string(),
             "{{FIRESTEEL}} executor --driver-url me:7100 --app-id {{APP_ID}} --executor-id {{EXECUTOR_ID}} \
-             --resource-profile-id {{RESOURCE_PROFILE_ID}} --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}}"
+             --resource-profile-id {{RESOURCE_PROFILE_ID}} --worker-id {{WORKER_ID}} --hostname {{HOSTNAME}} --cores {{CORES}} \
+             --resources {{RESOURCES}}"
         );
     }
 }

@@ -25,5 +25,6 @@ pub mod shell;
 pub mod signals;
 mod start_failure;
 pub mod table;
+pub mod task_needs;
 pub mod version;
 pub mod worker;

@@ -109,7 +109,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 8] = [
     ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
-    ("task outcome", "TooLong", "a simulated task has no 16 MiB of input"),
+    ("unfit", "TooLong", "a simulated task has no 16 MiB of input"),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
     ("launcher effect", "Close", "a simulated cluster has one Master at a time, and nobody dials a launcher"),

@@ -21,8 +21,8 @@ impl Driver {
         if self.tasks.executor_of(attempt) != Some(executor) {
             return;
         }
-        let (Some(spec), TaskState::Ended(end)) = (self.tasks.spec(attempt.task), state) else { return };
-        self.executors.vacate(executor, attempt.task, spec.cores_taken());
+        let TaskState::Ended(end) = state else { return };
+        self.executors.vacate(executor, attempt.task);
         if matches!(self.tasks.place(attempt.task), Some(Place::Cancelling { .. })) {
             self.end_cancelled(attempt.task);
             return;

@@ -5,7 +5,6 @@ use firesteel_placement::ExecutorLimit;
 use super::executor::Trust;
 use super::{Allocation, Driver, Phase};
 use crate::machine::{Violation, ensure};
-use crate::messages::TaskSpec;
 
 pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     let (tasks, executors) = (&driver.tasks, &driver.executors);
@@ -18,7 +17,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     }
     let takes = |task, executor| {
         let (at, _) = tasks.place(task)?.at()?;
-        (at == executor).then(|| tasks.spec(task)).flatten().map(TaskSpec::cores_taken)
+        (at == executor).then(|| tasks.needs(task)).flatten()
     };
     if let Some(sentence) = executors.contradiction(takes) {
         return wrong(sentence);
@@ -27,7 +26,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         let limit = task.max_failures.unwrap_or(driver.config.max_task_failures).max(1);
         ensure!("driver", task.failures < limit, "task {id} goes on after {} failures", task.failures);
         if let Some((executor, attempt)) = task.place.at() {
-            let there = executors.get(executor).is_some_and(|row| row.running().contains(&id));
+            let there = executors.get(executor).is_some_and(|row| row.runs(id));
             ensure!("driver", there, "task {attempt} runs on executor {executor}, which does not run it");
         }
     }

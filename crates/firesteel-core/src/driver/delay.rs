@@ -1,10 +1,12 @@
 //! How long free cores are kept for tasks that would like to be near.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_placement::locality::Locality;
 
 use super::LocalityWait;
+use crate::ids::ProfileId;
 use crate::time::Timestamp;
 
 /// The farthest level at which tasks with preferred hosts may run now, beyond the nearest that they can have.
@@ -29,6 +31,34 @@ pub(super) struct Delay {
     until: Option<Timestamp>,
 }
 
+/// The delays of all profiles: tasks of one wait for nothing that those of another do.
+#[derive(Clone, Debug)]
+pub(super) struct Delays {
+    waits: LocalityWait,
+    profiles: BTreeMap<ProfileId, Delay>,
+}
+
+impl Delays {
+    pub(super) fn new(waits: LocalityWait) -> Self {
+        Self { waits, profiles: BTreeMap::new() }
+    }
+
+    /// A profile's.
+    pub(super) fn of(&mut self, profile: ProfileId) -> &mut Delay {
+        self.profiles.entry(profile).or_insert_with(|| Delay::new(self.waits))
+    }
+
+    /// The profiles that have one.
+    pub(super) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
+        self.profiles.keys().copied()
+    }
+
+    /// When cores that are kept free may be taken from farther away.
+    pub(super) fn deadline(&self) -> Option<Timestamp> {
+        self.profiles.values().filter_map(|delay| delay.until).min()
+    }
+}
+
 /// What a pass over the free cores came to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
@@ -41,7 +71,7 @@ pub(super) enum Pass {
 }
 
 impl Delay {
-    pub(super) fn new(waits: LocalityWait) -> Self {
+    fn new(waits: LocalityWait) -> Self {
         Self { waits, level: Locality::Host, since: None, until: None }
     }
 
@@ -75,11 +105,6 @@ impl Delay {
         let level = self.next_wanted(wanted);
         self.until = self.since.filter(|_| level < Locality::Any).map(|since| since + self.wait(level));
         self.until.is_some_and(|until| until <= now)
-    }
-
-    /// When cores that are kept free may be taken from farther away.
-    pub(super) fn deadline(&self) -> Option<Timestamp> {
-        self.until
     }
 
     fn next_wanted(&self, wanted: impl Fn(Locality) -> bool) -> Locality {

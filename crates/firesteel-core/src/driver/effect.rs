@@ -5,7 +5,7 @@ use std::fmt;
 use bytes::Bytes;
 use firesteel_placement::locality::Locality;
 
-use super::{Answer, Note, QuestionId};
+use super::{Answer, Note, QuestionId, Unfit};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
@@ -100,13 +100,8 @@ pub enum TaskOutcome {
     },
     /// It was given up, or the application ended first. Nothing of it runs on an executor that is connected.
     Cancelled,
-    /// It was never attempted: it is too long to be sent to any executor.
-    TooLong {
-        /// Its bytes on the wire.
-        length: usize,
-        /// How many there may be.
-        limit: usize,
-    },
+    /// It was never attempted: no executor could ever run it.
+    Unfit(Unfit),
 }
 
 /// Why an attempt counts as failed.

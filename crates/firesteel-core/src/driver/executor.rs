@@ -1,10 +1,12 @@
 //! One executor of the application.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
-use firesteel_placement::Cores;
 use firesteel_placement::locality::{Sites, Topology};
+use firesteel_placement::{Cores, Resources, Shares, Taken};
 
+use super::openings::{Size, Spare};
+use super::waiting::Needs;
 use crate::ids::{PeerId, ProfileId, TaskId, WorkerId};
 use crate::time::Timestamp;
 
@@ -17,13 +19,22 @@ pub(super) struct Executor {
     /// That host, and its rack.
     pub(super) sites: Sites,
     pub(super) cores: Cores,
+    /// The addresses of its custom resources; none before it has registered.
+    pub(super) resources: Resources,
     pub(super) state: State,
     pub(super) fate: Fate,
     pub(super) trust: Trust,
-    /// Cores that no task has.
-    pub(super) free: Cores,
-    /// The tasks that run on it.
-    pub(super) running: BTreeSet<TaskId>,
+    /// What no task has.
+    pub(super) spare: Spare,
+    shares: Shares,
+    running: BTreeMap<TaskId, Load>,
+}
+
+/// What a task has of its executor.
+#[derive(Clone, Debug)]
+struct Load {
+    cores: Cores,
+    taken: Taken,
 }
 
 /// Where an executor was assigned, and as what.
@@ -33,6 +44,8 @@ pub(super) struct Assigned {
     pub(super) worker: WorkerId,
     pub(super) host: String,
     pub(super) cores: Cores,
+    /// The addresses of its custom resources. Only it knows them: none before it has registered.
+    pub(super) resources: Resources,
 }
 
 /// Whether the driver wants an executor.
@@ -72,6 +85,14 @@ pub(super) enum State {
 }
 
 impl Executor {
+    pub(super) fn new(assigned: Assigned, topology: &Topology, state: State, fate: Fate) -> Self {
+        let Assigned { profile, worker, host, cores, resources } = assigned;
+        let (sites, shares) = (topology.sites([host.as_str()]), Shares::of(&resources));
+        let (trust, running) = (Trust::Trusted, BTreeMap::new());
+        let spare = Spare { cores, room: shares.room() };
+        Self { profile, worker, host, sites, cores, resources, state, fate, trust, spare, shares, running }
+    }
+
     pub(super) fn peer(&self) -> Option<PeerId> {
         match self.state {
             State::Offering(peer) | State::Leaving(peer) => Some(peer),
@@ -79,14 +100,38 @@ impl Executor {
         }
     }
 
-    pub(super) fn running(&self) -> &BTreeSet<TaskId> {
-        &self.running
+    /// The tasks that run on it, in order.
+    pub(super) fn running(&self) -> impl ExactSizeIterator<Item = TaskId> {
+        self.running.keys().copied()
     }
 
-    pub(super) fn new(assigned: Assigned, topology: &Topology, state: State, fate: Fate) -> Self {
-        let Assigned { profile, worker, host, cores } = assigned;
-        let (sites, running) = (topology.sites([host.as_str()]), BTreeSet::new());
-        Self { profile, worker, host, sites, cores, state, fate, trust: Trust::Trusted, free: cores, running }
+    /// Whether a task runs on it.
+    pub(super) fn runs(&self, task: TaskId) -> bool {
+        self.running.contains_key(&task)
+    }
+
+    /// What it has in all.
+    pub(super) fn size(&self) -> Size {
+        Size { cores: self.cores, resources: self.resources.amounts() }
+    }
+
+    /// Gives a task some of what is free; its addresses. `None`: that is not free.
+    pub(super) fn load(&mut self, task: TaskId, needs: &Needs) -> Option<Resources> {
+        let taken = self.shares.take(&needs.resources)?;
+        let addresses = taken.addresses();
+        self.running.insert(task, Load { cores: needs.cores, taken });
+        let cores = self.spare.cores - needs.cores;
+        self.spare = Spare { cores, room: self.shares.room() };
+        Some(addresses)
+    }
+
+    /// Takes back what a task had. Whether it ran here.
+    pub(super) fn unload(&mut self, task: TaskId) -> bool {
+        let Some(Load { cores, taken }) = self.running.remove(&task) else { return false };
+        self.shares.give_back(&taken);
+        let cores = self.spare.cores + cores;
+        self.spare = Spare { cores, room: self.shares.room() };
+        true
     }
 
     /// Whether it takes tasks, or would if it were trusted, and has none.
@@ -112,5 +157,38 @@ impl Executor {
             }
             State::Leaving(_) | State::Silent(_) => false,
         }
+    }
+
+    /// For the invariants: what its tasks have and what is free are together what it has. `needs` tells what a
+    /// task takes, if it runs here.
+    pub(super) fn contradiction<'a>(&self, needs: impl Fn(TaskId) -> Option<&'a Needs>) -> Option<String> {
+        let mut used = Cores::ZERO;
+        for (&task, load) in &self.running {
+            let Some(needs) = needs(task) else {
+                return Some(format!("it runs task {task}, which does not run there"));
+            };
+            if needs.profile != self.profile {
+                return Some(format!(
+                    "it runs task {task} of profile {}, and is of {}",
+                    needs.profile, self.profile
+                ));
+            }
+            if load.cores != needs.cores {
+                return Some(format!("task {task} takes {} cores and has {}", needs.cores, load.cores));
+            }
+            used += load.cores;
+        }
+        let Spare { cores: free, room } = &self.spare;
+        if self.cores - used != *free || (*free < Cores::ZERO && !self.running.is_empty()) {
+            return Some(format!("it has {free} cores free of {}, {used} used", self.cores));
+        }
+        let whole = self.shares.adds_up(&self.resources, self.running.values().map(|load| &load.taken));
+        if !whole || *room != self.shares.room() {
+            return Some(format!(
+                "of {:?} are left {:?}, with {:?}",
+                self.resources, self.shares, self.running
+            ));
+        }
+        None
     }
 }

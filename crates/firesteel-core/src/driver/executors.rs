@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::Cores;
 use firesteel_placement::locality::{Sites, Topology, nearness};
+use firesteel_placement::{Cores, Resources};
 
 use super::executor::{Assigned, Executor, Fate, State, Trust};
 use super::openings::Openings;
@@ -18,24 +18,29 @@ pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
     peers: BTreeMap<PeerId, ExecutorId>,
     ended: Ended,
-    openings: Openings,
+    profiles: BTreeMap<ProfileId, Profile>,
     reach: Reach,
-    /// Executors that take tasks, or would if they were trusted, by profile: how many, and the cores of the last that came.
-    profiles: BTreeMap<ProfileId, Offering>,
     /// Executors that came, went, or were given or done with a task since that was last asked.
     touched: BTreeSet<ExecutorId>,
     /// When the Master's word on a silent executor is no longer waited for.
     silent: BTreeSet<(Timestamp, ExecutorId)>,
+}
+
+/// The executors of one profile.
+#[derive(Clone, Debug, Default)]
+struct Profile {
+    /// Where there is room for tasks.
+    openings: Openings,
+    /// How many executors take tasks, or would if they were trusted.
+    count: u64,
+    /// The cores of the last that came to take some.
+    last_cores: Cores,
     /// Whose turn it is.
     next: ExecutorId,
 }
 
-/// The executors of one profile that take tasks.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-struct Offering {
-    count: u64,
-    last_cores: Cores,
-}
+/// A profile that nobody has.
+const NO_OPENINGS: &Openings = &Openings::NONE;
 
 impl Executors {
     pub(super) fn iter(&self) -> impl Iterator<Item = (ExecutorId, &Executor)> {
@@ -50,9 +55,20 @@ impl Executors {
         self.peers.get(&peer).copied()
     }
 
-    /// Where there is room for tasks.
-    pub(super) fn openings(&self) -> &Openings {
-        &self.openings
+    /// Where there is room for the tasks of a profile.
+    pub(super) fn openings(&self, profile: ProfileId) -> &Openings {
+        self.profiles.get(&profile).map_or(NO_OPENINGS, |profile| &profile.openings)
+    }
+
+    /// Whether some executor takes tasks.
+    pub(super) fn any_offering(&self) -> bool {
+        self.profiles.values().any(|profile| !profile.openings.is_empty())
+    }
+
+    /// The cores of all executors that take tasks.
+    pub(super) fn cores(&self) -> Cores {
+        let cores = |profile: &Profile| profile.openings.cores().0;
+        Cores(self.profiles.values().map(cores).fold(0, i64::saturating_add))
     }
 
     /// When the next silent executor is given up, and which it is.
@@ -103,12 +119,12 @@ impl Executors {
 
     /// How many executors of a profile take tasks, or would if they were trusted.
     pub(super) fn offering(&self, profile: ProfileId) -> u64 {
-        self.profiles.get(&profile).map_or(0, |offering| offering.count)
+        self.profiles.get(&profile).map_or(0, |profile| profile.count)
     }
 
     /// The cores of the last executor of a profile that came to take tasks.
     pub(super) fn last_cores(&self, profile: ProfileId) -> Option<Cores> {
-        self.profiles.get(&profile).map(|offering| offering.last_cores)
+        self.profiles.get(&profile).map(|profile| profile.last_cores)
     }
 
     /// The executors that came, went, or were given or done with a task since this was asked.
@@ -126,7 +142,6 @@ impl Executors {
         if let Some(row) = self.rows.get_mut(&id) {
             row.trust = trust;
         }
-        self.touched.insert(id);
         self.put_up(id);
         self.enter_reach(id);
     }
@@ -174,38 +189,37 @@ impl Executors {
     /// Forgets the numbers that were taken: another application begins. Every executor must be out.
     pub(super) fn forget_numbers(&mut self) {
         self.ended = Ended::default();
-        self.next = ExecutorId::default();
+        self.profiles.values_mut().for_each(|profile| profile.next = ExecutorId::default());
     }
 
-    /// Gives a task some of an executor's free cores.
-    pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, cores: Cores) -> PeerId {
+    /// Gives a task some of what an executor has free: the way to it, and the task's addresses.
+    pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> (PeerId, Resources) {
         let row = self.rows.get_mut(&id).expect("tasks are launched on executors in the table");
-        let before = row.free;
-        row.free -= cores;
-        row.running.insert(task);
+        let before = row.spare.clone();
+        let addresses = row.load(task, needs).expect("tasks are launched where there is room");
+        let peer = row.peer().expect("tasks are launched on executors that are connected");
         self.touched.insert(id);
-        let peer = row.peer();
-        self.openings.change(id, before, row.free, &row.sites);
-        self.next = ExecutorId(id.0.wrapping_add(1));
-        peer.expect("tasks are launched on executors that are connected")
+        let profile = self.profiles.entry(row.profile).or_default();
+        profile.openings.change(id, &before, row);
+        profile.next = ExecutorId(id.0.wrapping_add(1));
+        (peer, addresses)
     }
 
-    /// Takes a task's cores back.
-    pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId, cores: Cores) {
+    /// Takes back what a task had.
+    pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId) {
         let Some(row) = self.rows.get_mut(&id) else { return };
-        if row.running.remove(&task) {
+        let before = row.spare.clone();
+        if row.unload(task) {
             self.touched.insert(id);
-            let before = row.free;
-            row.free += cores;
             if row.is_offering() {
-                self.openings.change(id, before, row.free, &row.sites);
+                self.profiles.entry(row.profile).or_default().openings.change(id, &before, row);
             }
         }
     }
 
     /// Whether an executor has room for what a task needs.
     pub(super) fn has_room(&self, id: ExecutorId, needs: &Needs) -> bool {
-        self.rows.get(&id).is_some_and(|row| row.free >= needs.cores)
+        self.rows.get(&id).is_some_and(|row| row.spare.holds(needs))
     }
 
     /// Where executors are that take tasks, or are about to be.
@@ -213,27 +227,28 @@ impl Executors {
         &self.reach
     }
 
-    /// The hosts and racks that executors came to first, or left last, since this was asked.
-    pub(super) fn take_changed(&mut self) -> BTreeSet<Name> {
+    /// The hosts and racks that executors of a profile came to first, or left last, since this was asked.
+    pub(super) fn take_changed(&mut self) -> BTreeSet<(ProfileId, Name)> {
         self.reach.take_changed()
     }
 
-    /// Whose turn it is.
-    pub(super) fn turn(&self) -> ExecutorId {
-        self.next
+    /// Whose turn it is of a profile.
+    pub(super) fn turn(&self, profile: ProfileId) -> ExecutorId {
+        self.profiles.get(&profile).map_or(ExecutorId::default(), |profile| profile.next)
     }
 
     /// An executor with room for a task that has failed before: one at another host if there is one free, and of
     /// these the nearest; never one where it failed while there is another one that could ever take it.
     pub(super) fn for_retry(&self, needs: &Needs, shuns: &Shuns, wanted: &Sites) -> Option<ExecutorId> {
-        let large = self.openings.as_large(needs.cores);
-        let offers = |id: &&ExecutorId| {
-            self.rows.get(*id).is_some_and(|row| row.is_offering() && row.cores >= needs.cores)
-        };
-        let at_hosts = shuns.not_at.iter().flat_map(|host| self.reach.on_host(host));
+        let openings = self.openings(needs.profile);
+        let large = openings.as_large(needs);
+        let could =
+            |row: &Executor| row.is_offering() && row.profile == needs.profile && row.size().holds(needs);
+        let offers = |id: &&ExecutorId| self.rows.get(*id).is_some_and(could);
+        let at_hosts = shuns.not_at.iter().flat_map(|host| self.reach.on_host(needs.profile, host));
         let shunned: BTreeSet<ExecutorId> = shuns.not_on.iter().copied().chain(at_hosts).collect();
         let spoilt = shunned.iter().filter(offers).count();
-        let free = self.openings.with_free(needs.cores);
+        let free = openings.with_free(needs);
         let usable = free.filter(|id| spoilt == large || !shunned.contains(id));
         usable.min_by_key(|id| {
             let row = &self.rows[id];
@@ -252,13 +267,13 @@ impl Executors {
 
     fn enter_reach(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id).filter(|row| row.is_in_reach()) {
-            self.reach.enter(id, &row.sites);
+            self.reach.enter(id, row.profile, &row.sites);
         }
     }
 
     fn leave_reach(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id) {
-            self.reach.leave(id, &row.sites);
+            self.reach.leave(id, row.profile, &row.sites);
         }
     }
 
@@ -266,8 +281,9 @@ impl Executors {
     fn start_offering(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id).filter(|row| row.could_offer()) {
             self.touched.insert(id);
-            let (cores, offering) = (row.cores, self.profiles.entry(row.profile).or_default());
-            *offering = Offering { count: offering.count + 1, last_cores: cores };
+            let profile = self.profiles.entry(row.profile).or_default();
+            profile.count += 1;
+            profile.last_cores = row.cores;
         }
         self.put_up(id);
     }
@@ -275,8 +291,8 @@ impl Executors {
     fn stop_offering(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id).filter(|row| row.could_offer()) {
             self.touched.insert(id);
-            if let Some(offering) = self.profiles.get_mut(&row.profile) {
-                offering.count -= 1;
+            if let Some(profile) = self.profiles.get_mut(&row.profile) {
+                profile.count -= 1;
             }
         }
         self.withdraw(id);
@@ -285,36 +301,29 @@ impl Executors {
     /// Enters an executor that takes tasks into the openings.
     fn put_up(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) {
-            self.openings.put_up(id, row.cores, row.free, &row.sites);
+            self.profiles.entry(row.profile).or_default().openings.put_up(id, row);
         }
     }
 
     fn withdraw(&mut self, id: ExecutorId) {
         if let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) {
-            self.openings.withdraw(id, row.cores, row.free, &row.sites);
+            self.profiles.entry(row.profile).or_default().openings.withdraw(id, row);
         }
     }
 
-    /// For the invariants: the indexes say what the rows say. `cores` tells what a running task takes, if it
-    /// runs on that executor.
-    pub(super) fn contradiction(
+    /// For the invariants: the indexes say what the rows say. `needs` tells what a running task takes, if it runs
+    /// on that executor.
+    pub(super) fn contradiction<'a>(
         &self,
-        cores: impl Fn(TaskId, ExecutorId) -> Option<Cores>,
+        needs: impl Fn(TaskId, ExecutorId) -> Option<&'a Needs>,
     ) -> Option<String> {
-        let mut expected = Self { ended: self.ended.clone(), next: self.next, ..Self::default() };
+        let mut expected = Self::default();
         for (id, row) in self.iter() {
             if self.ended.contains(id) {
                 return Some(format!("executor {id} is in the table and has ended"));
             }
-            let mut used = Cores::ZERO;
-            for &task in &row.running {
-                let Some(cores) = cores(task, id) else {
-                    return Some(format!("executor {id} runs task {task}, which does not run there"));
-                };
-                used += cores;
-            }
-            if row.cores - used != row.free || (row.free < Cores::ZERO && !row.running.is_empty()) {
-                return Some(format!("executor {id} has {} free of {}, {used} used", row.free, row.cores));
+            if let Some(wrong) = row.contradiction(|task| needs(task, id)) {
+                return Some(format!("executor {id}: {wrong}"));
             }
             if let Some(peer) = row.peer() {
                 expected.peers.insert(peer, id);
@@ -322,25 +331,28 @@ impl Executors {
             if let State::Silent(until) = row.state {
                 expected.silent.insert((until, id));
             }
+            let profile = expected.profiles.entry(row.profile).or_default();
             if row.is_offering() {
-                expected.openings.put_up(id, row.cores, row.free, &row.sites);
+                profile.openings.put_up(id, row);
             }
-            if row.could_offer() {
-                expected.profiles.entry(row.profile).or_default().count += 1;
-            }
+            profile.count += u64::from(row.could_offer());
             if row.is_in_reach() {
-                expected.reach.enter(id, &row.sites);
+                expected.reach.enter(id, row.profile, &row.sites);
             }
         }
-        if let Some((profile, _)) =
-            self.profiles.iter().find(|(profile, row)| row.count != expected.offering(**profile))
-        {
-            return Some(format!("executors of profile {profile} are counted wrong"));
+        for &id in self.profiles.keys().chain(expected.profiles.keys()) {
+            let found = (self.offering(id), self.openings(id));
+            let wanted = (expected.offering(id), expected.openings(id));
+            if found != wanted {
+                return Some(format!("of profile {id} there are {found:?}, the rows say {wanted:?}"));
+            }
         }
-        let indexes = |table: &Self| (table.peers.clone(), table.silent.clone(), table.openings.clone());
-        let (found, wanted) = (indexes(self), indexes(&expected));
+        let found = (&self.peers, &self.silent);
+        let wanted = (&expected.peers, &expected.silent);
         let agree = found == wanted && self.reach.agrees(&expected.reach);
-        (!agree).then(|| format!("the indexes are {found:?}, the rows say {wanted:?}"))
+        (!agree).then(|| {
+            format!("the indexes are {found:?}, the rows say {wanted:?}, or executors are elsewhere")
+        })
     }
 }
 

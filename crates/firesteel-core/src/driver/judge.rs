@@ -58,7 +58,9 @@ impl Driver {
         };
         let able = || {
             let rows = self.executors.iter().filter(|(_, row)| row.could_offer());
-            rows.filter(|(_, row)| row.trust == Trust::Trusted && row.cores >= self.tasks.largest())
+            rows.filter(|(_, row)| {
+                row.trust == Trust::Trusted && row.cores >= self.tasks.largest(row.profile)
+            })
         };
         let others = || able().filter(|(id, row)| !is_hit(*id, row));
         let mut hit = able().filter(|(id, row)| is_hit(*id, row));
@@ -74,7 +76,7 @@ impl Driver {
         let could = || self.executors.iter().filter(|(_, row)| row.could_offer());
         let mut excluded = could().filter(|(_, row)| row.trust == Trust::Excluded);
         let alone = excluded.find(|(_, row)| {
-            let enough = row.cores.min(self.tasks.largest());
+            let enough = row.cores.min(self.tasks.largest(row.profile));
             let mut others = could().filter(|(_, other)| other.profile == row.profile);
             !others.any(|(_, other)| other.trust == Trust::Trusted && other.cores >= enough)
         });

@@ -1,9 +1,10 @@
 //! Executors come and go, or do not come.
 
-use firesteel_placement::{Shortfall, shortfall};
+use firesteel_placement::{Resources, Shortfall, shortfall};
 
 use super::executor::{Assigned, Executor, State};
 use super::tasks::Place;
+use super::unfit::MAX_ADDRESSES;
 use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
@@ -38,6 +39,8 @@ impl Driver {
         let (host, cores) = (assigned.host.clone(), assigned.cores);
         if self.registration.app() != Some(&app) {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
+        } else if addresses_length(&assigned.resources) > MAX_ADDRESSES {
+            self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
         } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
             self.record.started(&host);
             self.note(Note::ExecutorRegistered { executor, host, cores });
@@ -127,21 +130,6 @@ impl Driver {
         }
     }
 
-    /// Says once for each size of task that no executor is large enough.
-    pub(super) fn note_too_large(&mut self) {
-        let Some(largest) = self.executors.openings().largest().or(self.config.description.profile.cores)
-        else {
-            return;
-        };
-        let too_large = self.tasks.waiting().needs().filter(|(needs, _)| needs.cores > largest);
-        let news: Vec<_> = too_large.map(|(needs, task)| (needs.cores, task)).collect();
-        for (cores, task) in news {
-            if self.said_too_large.insert(cores) {
-                self.note(Note::TaskTooLarge { task, cores, largest });
-            }
-        }
-    }
-
     fn refuse(&mut self, peer: PeerId, executor: ExecutorId, reason: RefusedExecutor) {
         self.note(Note::ExecutorRefused { executor, reason });
         self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(reason));
@@ -156,7 +144,7 @@ impl Driver {
             }
             ExecutorLoss::Disconnected | ExecutorLoss::ApplicationReplaced | ExecutorLoss::Misbehaved => None,
         };
-        for &task in executor.running() {
+        for task in executor.running() {
             match (self.tasks.place(task), &cause) {
                 (Some(&Place::Running { attempt, .. }), Some(cause)) => {
                     self.fail_attempt(attempt, id, &executor.host, cause.clone());
@@ -167,6 +155,14 @@ impl Driver {
             }
         }
     }
+}
+
+/// How many bytes addresses take on the wire, at most.
+fn addresses_length(resources: &Resources) -> usize {
+    // A length before each text takes 5 bytes at most.
+    let text = |text: &str| text.len() + 5;
+    let all = resources.iter().map(|(name, addresses)| text(name) + 5 + addresses.map(text).sum::<usize>());
+    all.sum()
 }
 
 /// Whether its process failed to start, or ended without having been asked to.

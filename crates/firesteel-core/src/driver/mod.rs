@@ -5,7 +5,7 @@
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
 //! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), where there
-//! is room for tasks (`openings`) and where there may be (`reach`), how many
+//! is room for tasks (`openings`) and where there may be (`reach`), what never finds any (`unfit`), how many
 //! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
 //! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`exclusion`,
 //! `judge`), what the Master hears of all that (`hints`), the output's window (`credit`), and what the shell asks
@@ -37,14 +37,15 @@ mod targets;
 mod tasks;
 #[cfg(test)]
 mod tests;
+mod unfit;
 mod view;
 mod waiting;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_placement::{Cores, ExecutorLimit, Resources};
 
-use self::delay::Delay;
+use self::delay::Delays;
 use self::exclusion::Record;
 use self::executor::Assigned;
 use self::executors::Executors;
@@ -60,7 +61,6 @@ use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Machine, Violation};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor};
 use crate::time::Timestamp;
-use crate::wire::MAX_FRAME;
 
 pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
@@ -69,10 +69,9 @@ pub use exclusion::Culprit;
 pub use note::{ExecutorLoss, MasterStanding, Note, Readmission, RefusedProfile, Request};
 pub use question::{Answer, Question, QuestionId};
 pub use request::TaskRequest;
+pub use unfit::Unfit;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
-/// The longest task on the wire: its frame holds little else.
-const MAX_TASK: usize = MAX_FRAME - 1024;
 /// However many cores there are, no more tasks than this wait.
 const MOST_WAITING: usize = 65_536;
 /// However few cores there are, so many tasks may wait.
@@ -92,14 +91,14 @@ pub struct Driver {
     closing: BTreeSet<PeerId>,
     tasks: Tasks,
     targets: Targets,
-    delay: Delay,
+    delays: Delays,
     scaling: Scaling,
     record: Record,
     hints: Hints,
     starvation: Starvation,
     questions: Questions,
-    /// Tasks of these sizes were said to be too large.
-    said_too_large: BTreeSet<Cores>,
+    /// Tasks of these profiles and sizes were said to be too large.
+    said_too_large: BTreeSet<(ProfileId, Cores)>,
     phase: Phase,
     effects: Vec<Effect>,
 }
@@ -160,7 +159,7 @@ impl Driver {
             closing: BTreeSet::new(),
             tasks: Tasks::default(),
             targets: Targets::new(&config.description),
-            delay: Delay::new(config.locality_wait),
+            delays: Delays::new(config.locality_wait),
             scaling: Scaling::new(),
             record: Record::new(config.exclusion),
             hints: Hints::default(),
@@ -179,8 +178,8 @@ impl Driver {
         if self.phase != Phase::Open {
             return 0;
         }
-        let by_cores = usize::try_from(self.executors.openings().cores().0.saturating_mul(WAITING_PER_CORE))
-            .unwrap_or(0);
+        let by_cores =
+            usize::try_from(self.executors.cores().0.saturating_mul(WAITING_PER_CORE)).unwrap_or(0);
         by_cores.clamp(FEWEST_WAITING, MOST_WAITING).saturating_sub(self.tasks.tally().waiting)
     }
 
@@ -254,7 +253,7 @@ impl Machine for Driver {
             self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
             self.executors.next_loss().map(|(at, executor)| (at, Reason::LossDelay(executor))),
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
-            self.delay.deadline().map(|at| (at, Reason::Locality)),
+            self.delays.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
             self.record.deadline().map(|at| (at, Reason::ExclusionOver)),
             self.hints_due().map(|at| (at, Reason::Hints)),
@@ -281,7 +280,9 @@ impl Driver {
             // Only the Master that has the application has anything else to say.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
-                let assigned = Assigned { profile, worker: worker.clone(), host: host.clone(), cores };
+                let resources = Resources::default();
+                let (worker_id, at) = (worker.clone(), host.clone());
+                let assigned = Assigned { profile, worker: worker_id, host: at, cores, resources };
                 self.executors.announce(executor, assigned, &self.config.topology);
                 self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
             }
@@ -320,10 +321,11 @@ impl Driver {
     fn on_executor_message(&mut self, now: Timestamp, peer: PeerId, message: ExecutorToDriver) {
         let known = self.executors.of_peer(peer);
         match (message, known) {
-            (ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores }, None)
-                if !self.early.contains_key(&peer) && !self.closing.contains(&peer) =>
-            {
-                let assigned = Assigned { profile, worker, host, cores };
+            (
+                ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources },
+                None,
+            ) if !self.early.contains_key(&peer) && !self.closing.contains(&peer) => {
+                let assigned = Assigned { profile, worker, host, cores, resources };
                 self.on_register_executor(peer, Newcomer { app, executor, assigned });
             }
             (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
@@ -355,17 +357,16 @@ impl Driver {
         }
     }
 
-    /// A task that fits no frame fails at once: sending it would end the connection of one executor after the
-    /// other.
+    /// A task that no executor could ever run fails at once: one that is too long for a frame would end the
+    /// connection of one executor after the other.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
-        let length = request.spec.wire_length();
+        let unfit = self.unfit(&request.spec, request.profile, &request.resources);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
         if self.phase != Phase::Open || !self.tasks.submit(task, request, topology, reach) {
             self.note(Note::UnexpectedTask { task });
-        } else if length > MAX_TASK {
+        } else if let Some(unfit) = unfit {
             self.tasks.give_up(task);
-            let outcome = TaskOutcome::TooLong { length, limit: MAX_TASK };
-            self.effects.push(Effect::TaskEnded { task, outcome });
+            self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Unfit(unfit) });
         }
     }
 
@@ -408,11 +409,18 @@ impl Driver {
         if self.registration.master().is_none() {
             self.answer_open(&Answer::NoMaster);
         }
-        if !self.executors.openings().is_empty() {
+        if self.is_served() {
             self.starvation.fed();
         } else if self.registration.app().is_some() {
             self.starvation.hungry(now);
         }
+    }
+
+    /// Whether an executor takes tasks, of every profile that tasks wait for.
+    fn is_served(&self) -> bool {
+        let waiting = self.tasks.waiting();
+        self.executors.any_offering()
+            && waiting.profiles().all(|profile| !self.executors.openings(profile).is_empty())
     }
 
     /// The application is over.

@@ -1,10 +1,12 @@
 //! Who runs what: free cores are offered to the tasks that wait.
 
+use std::collections::BTreeSet;
+
 use firesteel_placement::locality::{Locality, next_match};
 
 use super::Driver;
 use super::delay::Pass;
-use crate::ids::{ExecutorId, TaskId};
+use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::messages::DriverToExecutor;
 use crate::time::Timestamp;
 
@@ -22,33 +24,44 @@ impl Driver {
         while let Some((task, executor)) = self.next_retry() {
             self.launch_task(task, executor);
         }
+        let mut profiles: BTreeSet<_> = self.tasks.waiting().profiles().collect();
+        profiles.extend(self.delays.profiles());
+        for profile in profiles {
+            self.offer_fresh(now, profile);
+        }
+    }
+
+    /// Launches tasks of one profile that have failed nowhere.
+    fn offer_fresh(&mut self, now: Timestamp, profile: ProfileId) {
         loop {
-            let pass = self.offer_by_level(now);
+            let pass = self.offer_by_level(now, profile);
             let waiting = self.tasks.waiting();
-            let wanted = |level| waiting.fresh().any(|(_, fresh)| fresh.wants(level));
-            if !self.delay.after(now, pass, wanted) {
+            let wanted = |level| waiting.fresh(profile).any(|(_, fresh)| fresh.wants(level));
+            if !self.delays.of(profile).after(now, pass, wanted) {
                 return;
             }
         }
     }
 
-    fn offer_by_level(&mut self, now: Timestamp) -> Pass {
+    fn offer_by_level(&mut self, now: Timestamp, profile: ProfileId) -> Pass {
         let waiting = self.tasks.waiting();
-        let wanted = |level| waiting.fresh().any(|(_, fresh)| fresh.wants(level));
-        let farthest = self.delay.level(now, wanted);
+        let wanted = |level| waiting.fresh(profile).any(|(_, fresh)| fresh.wants(level));
+        let farthest = self.delays.of(profile).level(now, wanted);
         let mut nearest = None;
         for level in Locality::ALL {
-            while let Some((task, executor)) = self.next_fresh(level, farthest) {
+            while let Some((task, executor)) = self.next_fresh(profile, level, farthest) {
                 if self.tasks.sites(task).is_some_and(|sites| !sites.is_empty()) {
                     nearest.get_or_insert(level);
                 }
                 self.launch_task(task, executor);
             }
         }
-        let mut near = self.tasks.waiting().fresh().filter(|(_, fresh)| fresh.any_near()).peekable();
+        let openings = self.executors.openings(profile);
+        let near = self.tasks.waiting().fresh(profile).filter(|(_, fresh)| fresh.any_near());
+        let mut near = near.peekable();
         if near.peek().is_none() {
             Pass::NoneWaits
-        } else if near.any(|(needs, _)| self.executors.openings().any_free(needs.cores)) {
+        } else if near.any(|(needs, _)| openings.any_free(needs)) {
             Pass::Kept
         } else {
             Pass::NothingKept(nearest)
@@ -63,26 +76,32 @@ impl Driver {
     }
 
     /// The next launch at that level: of tasks that can have none nearer, and of those that may go as far.
-    fn next_fresh(&self, level: Locality, farthest: Locality) -> Option<(TaskId, ExecutorId)> {
-        let turn = self.executors.turn();
-        let kinds =
-            self.tasks.waiting().fresh().filter(|(needs, _)| self.executors.openings().any_free(needs.cores));
+    fn next_fresh(
+        &self,
+        profile: ProfileId,
+        level: Locality,
+        farthest: Locality,
+    ) -> Option<(TaskId, ExecutorId)> {
+        let (turn, openings) = (self.executors.turn(profile), self.executors.openings(profile));
+        let kinds = self.tasks.waiting().fresh(profile).filter(|(needs, _)| openings.any_free(needs));
         let pairs = kinds.flat_map(|(needs, fresh)| {
             let may = Locality::ALL
                 .into_iter()
                 .filter(move |best| *best == level || (*best < level && level <= farthest));
-            may.filter_map(move |best| {
+            let meet = move |best| {
                 let fits = |executor| self.executors.has_room(executor, needs);
-                next_match(fresh.at(best), self.executors.openings().places(), level, turn, fits)
-            })
+                let places = openings.places(needs);
+                places.filter_map(move |places| next_match(fresh.at(best), places, level, turn, fits))
+            };
+            may.flat_map(meet)
         });
         pairs.min_by_key(|(task, executor)| (*executor < turn, *executor, *task))
     }
 
     fn launch_task(&mut self, task: TaskId, executor: ExecutorId) {
         let credit = self.config.output_credit.max(1);
-        let (attempt, spec) = self.tasks.launch(task, executor, credit);
-        let peer = self.executors.occupy(executor, task, spec.cores_taken());
-        self.send_executor(peer, DriverToExecutor::LaunchTask { attempt, spec, credit });
+        let (attempt, spec, needs) = self.tasks.launch(task, executor, credit);
+        let (peer, resources) = self.executors.occupy(executor, task, needs);
+        self.send_executor(peer, DriverToExecutor::LaunchTask { attempt, spec, resources, credit });
     }
 }

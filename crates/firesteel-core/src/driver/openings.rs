@@ -2,70 +2,120 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::Cores;
 use firesteel_placement::locality::{Located, Sites};
+use firesteel_placement::{Cores, ResourceAmounts, Room};
 
+use super::executor::Executor;
+use super::waiting::Needs;
 use crate::ids::ExecutorId;
 
-/// The executors that take tasks, by what they have in all and what they have free.
+/// The executors of one profile that take tasks, by what they have in all and what they have free.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Openings {
-    /// How many have how many cores in all.
-    sizes: BTreeMap<Cores, usize>,
-    /// Those that have free cores, by how many.
+    /// How many have how much in all.
+    sizes: BTreeMap<Size, usize>,
+    /// Those that have free cores, by what is free of their addresses.
+    rooms: BTreeMap<Room, Places>,
+}
+
+/// What an executor has in all.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Size {
+    pub(super) cores: Cores,
+    pub(super) resources: ResourceAmounts,
+}
+
+impl Size {
+    /// Whether a task can run on such an executor once nothing else does.
+    pub(super) fn holds(&self, needs: &Needs) -> bool {
+        let has = |name| self.resources.get(name).copied().unwrap_or(0);
+        self.cores >= needs.cores
+            && needs.resources.iter().all(|(name, amount)| has(name) >= amount.addresses())
+    }
+}
+
+/// What an executor has free.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Spare {
+    pub(super) cores: Cores,
+    pub(super) room: Room,
+}
+
+impl Spare {
+    /// Whether a task can run there now.
+    pub(super) fn holds(&self, needs: &Needs) -> bool {
+        self.cores >= needs.cores && self.room.covers(&needs.resources)
+    }
+}
+
+/// Executors with free cores.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Places {
+    /// By how many.
     free: BTreeMap<Cores, BTreeSet<ExecutorId>>,
-    /// The same by where they are.
-    places: Located<ExecutorId>,
+    /// By where they are.
+    located: Located<ExecutorId>,
 }
 
 impl Openings {
+    /// Of a profile without executors.
+    pub(super) const NONE: Self = Self { sizes: BTreeMap::new(), rooms: BTreeMap::new() };
+
     /// Whether no executor takes tasks.
     pub(super) fn is_empty(&self) -> bool {
         self.sizes.is_empty()
     }
 
-    /// The cores of the largest executor that takes tasks.
-    pub(super) fn largest(&self) -> Option<Cores> {
-        self.sizes.keys().next_back().copied()
+    /// The most cores that an executor that takes tasks has in all.
+    pub(super) fn most_cores(&self) -> Option<Cores> {
+        self.sizes.keys().next_back().map(|size| size.cores)
     }
 
     /// The cores of all executors that take tasks.
     pub(super) fn cores(&self) -> Cores {
-        let of_size = |(size, &count): (&Cores, &usize)| {
-            Cores(size.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
+        let of_size = |(size, &count): (&Size, &usize)| {
+            Cores(size.cores.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
         };
         self.sizes.iter().map(of_size).sum()
     }
 
-    /// How many executors that take tasks have so many cores in all.
-    pub(super) fn as_large(&self, cores: Cores) -> usize {
-        self.sizes.range(cores..).map(|(_, count)| count).sum()
+    /// How many executors that take tasks could take such a one if nothing else ran there.
+    pub(super) fn as_large(&self, needs: &Needs) -> usize {
+        self.sizes.iter().filter(|(size, _)| size.holds(needs)).map(|(_, count)| count).sum()
     }
 
-    /// Whether some executor has so many cores free.
-    pub(super) fn any_free(&self, cores: Cores) -> bool {
-        self.free.last_key_value().is_some_and(|(most, _)| *most >= cores)
+    /// Whether some executor has room for such a task.
+    pub(super) fn any_free(&self, needs: &Needs) -> bool {
+        self.fitting(needs)
+            .any(|places| places.free.last_key_value().is_some_and(|(most, _)| *most >= needs.cores))
     }
 
-    /// Executors with so many cores free, those with most first.
-    pub(super) fn with_free(&self, cores: Cores) -> impl Iterator<Item = ExecutorId> {
-        self.free.range(cores..).rev().flat_map(|(_, ids)| ids).copied()
+    /// Executors with room for such a task, of each kind those with most cores first.
+    pub(super) fn with_free<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = ExecutorId> {
+        let cores = needs.cores;
+        let enough = move |places: &'a Places| places.free.range(cores..).rev().flat_map(|(_, ids)| ids);
+        self.fitting(needs).flat_map(enough).copied()
     }
 
-    /// Executors with free cores, by where they are.
-    pub(super) fn places(&self) -> &Located<ExecutorId> {
-        &self.places
+    /// Executors whose addresses leave enough for such a task, by where they are. Their free cores may be too few.
+    pub(super) fn places<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Located<ExecutorId>> {
+        self.fitting(needs).map(|places| &places.located)
     }
 
-    /// An executor of that size takes tasks from now on, and has so much free.
-    pub(super) fn put_up(&mut self, id: ExecutorId, size: Cores, free: Cores, sites: &Sites) {
-        *self.sizes.entry(size).or_default() += 1;
-        self.change(id, Cores::ZERO, free, sites);
+    fn fitting<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Places> {
+        self.rooms.iter().filter(|(room, _)| room.covers(&needs.resources)).map(|(_, places)| places)
+    }
+
+    /// An executor takes tasks from now on.
+    pub(super) fn put_up(&mut self, id: ExecutorId, row: &Executor) {
+        *self.sizes.entry(row.size()).or_default() += 1;
+        self.enter(id, &row.spare, &row.sites);
     }
 
     /// An executor takes no more tasks.
-    pub(super) fn withdraw(&mut self, id: ExecutorId, size: Cores, free: Cores, sites: &Sites) {
-        self.change(id, free, Cores::ZERO, sites);
+    pub(super) fn withdraw(&mut self, id: ExecutorId, row: &Executor) {
+        self.leave(id, &row.spare, &row.sites);
+        let size = row.size();
         if let Some(count) = self.sizes.get_mut(&size) {
             *count -= 1;
             if *count == 0 {
@@ -74,21 +124,31 @@ impl Openings {
         }
     }
 
-    /// What an executor has free changes.
-    pub(super) fn change(&mut self, id: ExecutorId, before: Cores, after: Cores, sites: &Sites) {
-        if let Some(ids) = self.free.get_mut(&before) {
-            ids.remove(&id);
-            if ids.is_empty() {
-                self.free.remove(&before);
-            }
+    /// An executor had so much free before.
+    pub(super) fn change(&mut self, id: ExecutorId, before: &Spare, row: &Executor) {
+        self.leave(id, before, &row.sites);
+        self.enter(id, &row.spare, &row.sites);
+    }
+
+    fn enter(&mut self, id: ExecutorId, spare: &Spare, sites: &Sites) {
+        if spare.cores > Cores::ZERO {
+            let places = self.rooms.entry(spare.room.clone()).or_default();
+            places.free.entry(spare.cores).or_default().insert(id);
+            places.located.insert(id, sites);
         }
-        if after > Cores::ZERO {
-            self.free.entry(after).or_default().insert(id);
+    }
+
+    fn leave(&mut self, id: ExecutorId, spare: &Spare, sites: &Sites) {
+        let Some(places) = self.rooms.get_mut(&spare.room) else { return };
+        let Some(ids) = places.free.get_mut(&spare.cores) else { return };
+        if ids.remove(&id) {
+            places.located.remove(id, sites);
         }
-        match (before > Cores::ZERO, after > Cores::ZERO) {
-            (false, true) => self.places.insert(id, sites),
-            (true, false) => _ = self.places.remove(id, sites),
-            (true, true) | (false, false) => {}
+        if ids.is_empty() {
+            places.free.remove(&spare.cores);
+        }
+        if places.free.is_empty() {
+            self.rooms.remove(&spare.room);
         }
     }
 }

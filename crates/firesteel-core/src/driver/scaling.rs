@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_placement::ExecutorLimit;
 
 use super::allocation::{Idle, Ramp, Situation};
 use super::config::{Allocation, DynamicAllocation};
@@ -83,7 +83,7 @@ impl Driver {
             let situation = Situation {
                 target,
                 needed: self.needed(profile, &config),
-                waiting: self.waiting_for(profile),
+                waiting: self.tasks.waiting().count_of(profile) as u64,
                 executors: self.executors.offering(profile),
                 holds,
             };
@@ -146,26 +146,28 @@ impl Driver {
 
     /// How many executors of a profile the tasks could keep busy that have not ended.
     fn needed(&self, profile: ProfileId, config: &DynamicAllocation) -> u64 {
-        let slots = |size: Cores| match (self.targets.cores(profile), self.executors.last_cores(profile)) {
-            (Some(fixed), _) => fixed.0 / size.0.max(1),
-            // Another one may be larger, or smaller.
-            (None, Some(last)) => (last.0 / size.0.max(1)).max(1),
-            (None, None) => 1,
-        };
         // Tasks that fit no executor bring none.
         let share = |(needs, count): (&Needs, u64)| {
-            let slots = u128::try_from(slots(needs.cores)).unwrap_or(0);
+            let slots = u128::from(self.slots(needs));
             config.ratio.of(count).checked_div(slots).map_or(0, |share| share.max(1))
         };
         let share: u128 = self.tasks.unfinished(profile).map(share).sum();
         u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
     }
 
-    /// Tasks of a profile that wait.
-    fn waiting_for(&self, profile: ProfileId) -> u64 {
-        match profile {
-            ProfileId::DEFAULT => self.tasks.tally().waiting as u64,
-            _ => 0,
-        }
+    /// How many such tasks one executor of their profile can run at once, as far as is known.
+    fn slots(&self, needs: &Needs) -> u64 {
+        let profile = needs.profile;
+        let size = needs.cores.0.max(1);
+        let cores = match (self.targets.cores(profile), self.executors.last_cores(profile)) {
+            (Some(fixed), _) => fixed.0 / size,
+            // Another one may be larger, or smaller.
+            (None, Some(last)) => (last.0 / size).max(1),
+            (None, None) => 1,
+        };
+        let amounts = self.targets.resources(profile);
+        let each = |name| amounts.and_then(|amounts| amounts.get(name)).copied().unwrap_or(0);
+        let addresses = needs.resources.iter().filter_map(|(name, amount)| amount.tasks_on(each(name)));
+        addresses.chain([u64::try_from(cores).unwrap_or(0)]).min().unwrap_or(0)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
 use super::{Allocation, Driver, Note, RefusedProfile, Replacement, Request};
 use crate::ids::{ExecutorId, ProfileId};
@@ -30,6 +30,11 @@ impl Targets {
     /// Every profile with its target.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ProfileId, ExecutorLimit)> {
         self.profiles.iter().map(|(&id, profile)| (id, profile.target))
+    }
+
+    /// What an executor of that profile has of each custom resource.
+    pub(super) fn resources(&self, id: ProfileId) -> Option<&ResourceAmounts> {
+        self.profiles.get(&id).map(|profile| &profile.needs.resources)
     }
 
     /// The cores of an executor of that profile, if they are fixed.

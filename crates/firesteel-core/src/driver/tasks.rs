@@ -22,8 +22,8 @@ pub(super) struct Tasks {
     /// How many tasks there are of each size.
     sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
-    /// The most cores that a task ever took.
-    largest: Cores,
+    /// The most cores that a task ever took, by profile.
+    largest: BTreeMap<ProfileId, Cores>,
 }
 
 /// A task that has not ended.
@@ -114,8 +114,7 @@ impl Tasks {
         self.rows.iter().map(|(&id, task)| (id, task))
     }
 
-    /// Adds a task, unless its number is not above all earlier ones. `reach`: where executors are, or are about
-    /// to be.
+    /// Adds a task, unless its number is not above all earlier ones.
     pub(super) fn submit(
         &mut self,
         id: TaskId,
@@ -128,12 +127,13 @@ impl Tasks {
         }
         self.last_submitted = Some(id);
         self.tally.submitted += 1;
-        let TaskRequest { spec, preferred_hosts, max_failures } = request;
-        let needs = Needs { cores: spec.cores_taken() };
+        let TaskRequest { spec, profile, resources, preferred_hosts, max_failures } = request;
+        let needs = Needs { profile, cores: spec.cores_taken(), resources };
         *self.sizes.entry(needs.clone()).or_default() += 1;
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
         let (shuns, best, place) = (Shuns::default(), Locality::Any, Place::Waiting);
-        self.largest = self.largest.max(needs.cores);
+        let largest = self.largest.entry(profile).or_default();
+        *largest = needs.cores.max(*largest);
         let failed_on = BTreeMap::new();
         let task = Task {
             spec,
@@ -191,22 +191,27 @@ impl Tasks {
     }
 
     /// Sorts those anew that prefer a host or rack that executors came to or left.
-    pub(super) fn reconsider(&mut self, changed: &BTreeSet<Name>, reach: &Reach) {
-        let preferring: BTreeSet<TaskId> =
-            changed.iter().flat_map(|name| self.waiting.preferring(name)).collect();
+    pub(super) fn reconsider(&mut self, changed: &BTreeSet<(ProfileId, Name)>, reach: &Reach) {
+        let preferring = changed.iter().flat_map(|(profile, name)| self.waiting.preferring(*profile, name));
+        let preferring: BTreeSet<TaskId> = preferring.collect();
         for id in preferring {
             self.stop_waiting(id);
             self.wait(id, reach);
         }
     }
 
-    /// What a task runs.
-    pub(super) fn spec(&self, id: TaskId) -> Option<&TaskSpec> {
-        self.rows.get(&id).map(|task| &task.spec)
+    /// What a task needs of an executor.
+    pub(super) fn needs(&self, id: TaskId) -> Option<&Needs> {
+        self.rows.get(&id).map(|task| &task.needs)
     }
 
-    /// Makes a new attempt at a task that waits; the attempt and what to run.
-    pub(super) fn launch(&mut self, id: TaskId, executor: ExecutorId, window: u64) -> (AttemptId, TaskSpec) {
+    /// Makes a new attempt at a task that waits: the attempt, what to run, and what it needs.
+    pub(super) fn launch(
+        &mut self,
+        id: TaskId,
+        executor: ExecutorId,
+        window: u64,
+    ) -> (AttemptId, TaskSpec, &Needs) {
         let task = self.rows.get_mut(&id).expect("a task is launched from those that wait");
         let attempt = AttemptId { task: id, attempt: task.next_attempt };
         task.next_attempt = task.next_attempt.saturating_add(1);
@@ -214,7 +219,7 @@ impl Tasks {
         let spec = task.spec.clone();
         self.stop_waiting(id);
         self.tally.running += 1;
-        (attempt, spec)
+        (attempt, spec, &self.rows[&id].needs)
     }
 
     /// Takes out a task that waits and can never run.
@@ -264,9 +269,9 @@ impl Tasks {
         self.rows.values_mut().for_each(|task| task.failed_on.clear());
     }
 
-    /// The most cores that a task ever took.
-    pub(super) fn largest(&self) -> Cores {
-        self.largest
+    /// The most cores that a task of a profile ever took.
+    pub(super) fn largest(&self, profile: ProfileId) -> Cores {
+        self.largest.get(&profile).copied().unwrap_or_default()
     }
 
     /// A task that ran waits again, before all later ones.
@@ -308,8 +313,8 @@ impl Tasks {
 
     /// The sizes of the tasks of a profile that have not ended, and how many there are of each.
     pub(super) fn unfinished(&self, profile: ProfileId) -> impl Iterator<Item = (&Needs, u64)> {
-        let here = profile == ProfileId::DEFAULT;
-        self.sizes.iter().filter(move |_| here).map(|(needs, &count)| (needs, count))
+        let sizes = self.sizes.range(Needs::least_of(profile)..);
+        sizes.take_while(move |(needs, _)| needs.profile == profile).map(|(needs, &count)| (needs, count))
     }
 
     fn remove(&mut self, id: TaskId) {
@@ -338,7 +343,7 @@ impl Tasks {
 
     fn wait(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that waits has not ended");
-        task.best = reach.nearest(&task.sites);
+        task.best = reach.nearest(task.needs.profile, &task.sites);
         self.waiting.insert(id, task.ticket());
         self.tally.waiting = self.waiting.count();
     }
@@ -349,7 +354,7 @@ impl Tasks {
         for (id, task) in self.iter() {
             match &task.place {
                 Place::Waiting => {
-                    let best = reach.nearest(&task.sites);
+                    let best = reach.nearest(task.needs.profile, &task.sites);
                     if task.shuns.is_empty() && best != task.best {
                         return Some(format!(
                             "task {id} could be at {best} and waits as if at {}",

@@ -1,6 +1,6 @@
 //! A read-only copy of the driver's tables, for the shell and for tests.
 
-use firesteel_placement::{Cores, ExecutorLimit};
+use firesteel_placement::{Cores, ExecutorLimit, Resources};
 
 use super::Driver;
 use super::executor::{Executor, Fate, State, Trust};
@@ -47,6 +47,8 @@ pub struct ExecutorView {
     pub host: String,
     /// Its cores.
     pub cores: Cores,
+    /// The addresses of its custom resources; none before it has registered.
+    pub resources: Resources,
     /// Where it stands.
     pub state: ExecutorViewState,
     /// The tasks that run on it, in order.
@@ -103,7 +105,8 @@ fn view_of(id: ExecutorId, executor: &Executor) -> ExecutorView {
         worker: executor.worker.clone(),
         host: executor.host.clone(),
         cores: executor.cores,
+        resources: executor.resources.clone(),
         state,
-        running: executor.running().iter().copied().collect(),
+        running: executor.running().collect(),
     }
 }

@@ -2,10 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::Cores;
 use firesteel_placement::locality::{Locality, Located, Sites};
+use firesteel_placement::{Cores, TaskResources};
 
-use crate::ids::{ExecutorId, TaskId};
+use crate::ids::{ExecutorId, ProfileId, TaskId};
 
 /// The tasks that wait.
 #[derive(Clone, Debug, Default)]
@@ -14,7 +14,8 @@ pub(super) struct Waiting {
     fresh: BTreeMap<Needs, Fresh>,
     /// Those that have failed, by what they need and shun.
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
-    count: usize,
+    /// How many there are of each profile that has some.
+    counts: BTreeMap<ProfileId, usize>,
     /// How often one with a preference came or went.
     changes: u64,
 }
@@ -22,8 +23,19 @@ pub(super) struct Waiting {
 /// What a task needs of an executor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Needs {
+    /// That it is of this profile.
+    pub(super) profile: ProfileId,
     /// So many free cores.
     pub(super) cores: Cores,
+    /// So much of its addresses.
+    pub(super) resources: TaskResources,
+}
+
+impl Needs {
+    /// All that tasks of one profile may need comes after it, before the next profile's.
+    pub(super) fn least_of(profile: ProfileId) -> Self {
+        Self { profile, cores: Cores(i64::MIN), resources: TaskResources::new() }
+    }
 }
 
 /// Where a task that has failed does not want to run again.
@@ -102,12 +114,22 @@ pub(super) struct Ticket<'a> {
 impl Waiting {
     /// How many there are.
     pub(super) fn count(&self) -> usize {
-        self.count
+        self.counts.values().sum()
     }
 
-    /// Those that have failed nowhere, by what they need.
-    pub(super) fn fresh(&self) -> impl Iterator<Item = (&Needs, &Fresh)> {
-        self.fresh.iter()
+    /// How many there are of a profile.
+    pub(super) fn count_of(&self, profile: ProfileId) -> usize {
+        self.counts.get(&profile).copied().unwrap_or(0)
+    }
+
+    /// The profiles that some are of.
+    pub(super) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
+        self.counts.keys().copied()
+    }
+
+    /// Those of a profile that have failed nowhere, by what they need.
+    pub(super) fn fresh(&self, profile: ProfileId) -> impl Iterator<Item = (&Needs, &Fresh)> {
+        self.fresh.range(Needs::least_of(profile)..).take_while(move |(needs, _)| needs.profile == profile)
     }
 
     /// Those that have failed: what they need and shun, with the first of each kind.
@@ -133,7 +155,7 @@ impl Waiting {
     }
 
     pub(super) fn insert(&mut self, id: TaskId, ticket: Ticket<'_>) {
-        self.count += 1;
+        *self.counts.entry(ticket.needs.profile).or_default() += 1;
         self.changes += u64::from(!ticket.sites.is_empty());
         if ticket.shuns.is_empty() {
             let fresh = self.fresh.entry(ticket.needs.clone()).or_default();
@@ -145,7 +167,12 @@ impl Waiting {
 
     /// Takes one out, by the place that it had.
     pub(super) fn remove(&mut self, id: TaskId, ticket: Ticket<'_>) {
-        self.count -= 1;
+        if let Some(count) = self.counts.get_mut(&ticket.needs.profile) {
+            *count -= 1;
+            if *count == 0 {
+                self.counts.remove(&ticket.needs.profile);
+            }
+        }
         self.changes += u64::from(!ticket.sites.is_empty());
         if ticket.shuns.is_empty() {
             if let Some(fresh) = self.fresh.get_mut(ticket.needs) {
@@ -169,9 +196,9 @@ impl Waiting {
         *self = Self { changes: self.changes, ..Self::default() };
     }
 
-    /// Those that prefer that host, or one in that rack, and have failed nowhere.
-    pub(super) fn preferring(&self, name: &Name) -> BTreeSet<TaskId> {
-        let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
+    /// Those of a profile that prefer that host, or one in that rack, and have failed nowhere.
+    pub(super) fn preferring(&self, profile: ProfileId, name: &Name) -> BTreeSet<TaskId> {
+        let levels = self.fresh(profile).flat_map(|(_, fresh)| Locality::ALL.map(|level| fresh.at(level)));
         match name {
             Name::Host(host) => levels.flat_map(|tasks| tasks.on_host(host)).collect(),
             Name::Rack(rack) => levels.flat_map(|tasks| tasks.in_rack(rack)).collect(),
@@ -180,8 +207,8 @@ impl Waiting {
 
     /// For the invariants: the same tasks in the same places, with no empty ones.
     pub(super) fn contradiction(&self, expected: &Self) -> Option<String> {
-        let same =
-            (&self.fresh, &self.failed, self.count) == (&expected.fresh, &expected.failed, expected.count);
+        let same = (&self.fresh, &self.failed, &self.counts)
+            == (&expected.fresh, &expected.failed, &expected.counts);
         (!same).then(|| format!("the waiting are {self:?}, the rows say {expected:?}"))
     }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 
@@ -21,6 +21,8 @@ pub struct Config {
     pub host: String,
     /// Its cores.
     pub cores: Cores,
+    /// The addresses of its custom resources.
+    pub resources: Resources,
     /// How long a task may take to end when asked, before it is killed.
     pub kill_grace: Duration,
 }

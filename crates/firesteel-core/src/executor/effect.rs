@@ -1,5 +1,7 @@
 //! What an executor has its shell do.
 
+use firesteel_placement::Resources;
+
 use super::Note;
 use crate::ids::AttemptId;
 use crate::messages::{ExecutorToDriver, RefusedExecutor, TaskSpec};
@@ -19,6 +21,8 @@ pub enum Effect {
         attempt: AttemptId,
         /// What to run.
         spec: TaskSpec,
+        /// The addresses that it may use.
+        resources: Resources,
         /// How many bytes of its output may be read before more is allowed.
         allowed: u64,
     },

@@ -14,7 +14,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 
 use self::task::{Step, Task};
 use crate::ids::AttemptId;
@@ -143,6 +143,7 @@ impl Executor {
             worker: config.worker.clone(),
             host: config.host.clone(),
             cores: config.cores,
+            resources: config.resources.clone(),
         };
         self.send(message);
     }
@@ -151,8 +152,8 @@ impl Executor {
         match message {
             DriverToExecutor::RegisteredExecutor => self.effects.push(Effect::Note(Note::Registered)),
             DriverToExecutor::RegisterExecutorFailed(reason) => self.end(now, Exit::Refused(reason)),
-            DriverToExecutor::LaunchTask { attempt, spec, credit } => {
-                self.on_launch_task(attempt, spec, credit);
+            DriverToExecutor::LaunchTask { attempt, spec, resources, credit } => {
+                self.on_launch_task(attempt, spec, resources, credit);
             }
             DriverToExecutor::KillTask { attempt } => self.end_task(now, attempt, Signal::Terminate),
             DriverToExecutor::OutputCredit { attempt, bytes } => {
@@ -164,7 +165,7 @@ impl Executor {
         }
     }
 
-    fn on_launch_task(&mut self, attempt: AttemptId, spec: TaskSpec, credit: u64) {
+    fn on_launch_task(&mut self, attempt: AttemptId, spec: TaskSpec, resources: Resources, credit: u64) {
         if self.tasks.contains_key(&attempt) {
             self.effects.push(Effect::Note(Note::RepeatedLaunch { attempt }));
             return;
@@ -182,7 +183,7 @@ impl Executor {
             return;
         }
         self.tasks.insert(attempt, Task::new(cores));
-        self.effects.push(Effect::StartTask { attempt, spec, allowed: credit });
+        self.effects.push(Effect::StartTask { attempt, spec, resources, allowed: credit });
     }
 
     fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {

@@ -25,6 +25,7 @@ impl Bench {
             worker: WorkerId::new("worker-1"),
             host: "h1".to_owned(),
             cores: Cores(4),
+            resources: gpu(&["0", "1"]),
             kill_grace: GRACE,
         };
         Self { executor: Executor::new(config), now: Timestamp::from_millis(1_000) }
@@ -50,7 +51,12 @@ impl Bench {
     }
 
     fn launch(&mut self, attempt: AttemptId) -> Vec<Effect> {
-        self.receive(DriverToExecutor::LaunchTask { attempt, spec: spec(1), credit: 100 })
+        self.receive(DriverToExecutor::LaunchTask {
+            attempt,
+            spec: spec(1),
+            resources: gpu(&["1"]),
+            credit: 100,
+        })
     }
 
     fn run(&mut self, attempt: AttemptId) {
@@ -71,6 +77,10 @@ fn attempt(task: u64) -> AttemptId {
 fn spec(cores: i64) -> TaskSpec {
     let command = Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() };
     TaskSpec { command, directory: TaskDirectory::Executor, stdin: Bytes::new(), cores: Cores(cores) }
+}
+
+fn gpu(addresses: &[&str]) -> Resources {
+    Resources::from_iter([("gpu", addresses.iter().copied())])
 }
 
 fn reported(attempt: AttemptId, state: TaskState) -> Effect {
@@ -101,10 +111,12 @@ fn a_task_goes_from_its_launch_to_its_end() {
         worker: WorkerId::new("worker-1"),
         host: "h1".to_owned(),
         cores: Cores(4),
+        resources: gpu(&["0", "1"]),
     };
     assert_eq!(bench.apply(Event::Connected { peer: PeerId(1) }), [Effect::Send(hello)]);
     assert_eq!(bench.receive(DriverToExecutor::RegisteredExecutor), [Effect::Note(Note::Registered)]);
-    assert_eq!(bench.launch(a), [Effect::StartTask { attempt: a, spec: spec(1), allowed: 100 }]);
+    let (spec, resources) = (spec(1), gpu(&["1"]));
+    assert_eq!(bench.launch(a), [Effect::StartTask { attempt: a, spec, resources, allowed: 100 }]);
     let running = bench.apply(Event::TaskStarted { attempt: a, pid: 7 });
     assert_eq!(running, [reported(a, TaskState::Running)]);
     let (stream, bytes) = (Stream::Stdout, Bytes::from_static(b"hi"));
@@ -131,7 +143,8 @@ fn a_task_for_which_there_is_no_room_is_refused() {
     let mut bench = Bench::registered();
     bench.run(attempt(1));
     let too_large = attempt(2);
-    let launch = DriverToExecutor::LaunchTask { attempt: too_large, spec: spec(4), credit: 1 };
+    let resources = Resources::default();
+    let launch = DriverToExecutor::LaunchTask { attempt: too_large, spec: spec(4), resources, credit: 1 };
     let error = "the task takes 4 cores, and the executor has 3 free".to_owned();
     let failure = StartFailure { step: StartStep::Program, error };
     let note = Note::TooFewCores { attempt: too_large, cores: Cores(4), free: Cores(3) };

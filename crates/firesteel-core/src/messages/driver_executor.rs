@@ -3,7 +3,7 @@
 use std::fmt;
 
 use bytes::Bytes;
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 use serde::{Deserialize, Serialize};
 
 use crate::ids::{AppId, AttemptId, ExecutorId, ProfileId, WorkerId};
@@ -26,6 +26,8 @@ pub enum ExecutorToDriver {
         host: String,
         /// Its cores.
         cores: Cores,
+        /// The addresses of its custom resources.
+        resources: Resources,
     },
     /// A task changed its state. `Ended` comes after the last `TaskOutput`.
     StatusUpdate {
@@ -58,6 +60,8 @@ pub enum DriverToExecutor {
         attempt: AttemptId,
         /// What to run.
         spec: TaskSpec,
+        /// Those of the executor's addresses that the task may use, for itself or with others.
+        resources: Resources,
         /// How many bytes of output may be sent before more credit comes.
         credit: u64,
     },
@@ -182,6 +186,8 @@ pub enum RefusedExecutor {
     OtherApplication,
     /// An executor of this number is connected already, or was and has ended.
     NumberTaken,
+    /// Its addresses would not fit a frame beside a task.
+    TooManyAddresses,
     /// The application is ending.
     Stopping,
 }
@@ -191,6 +197,7 @@ impl fmt::Display for RefusedExecutor {
         f.write_str(match self {
             Self::OtherApplication => "it belongs to another application",
             Self::NumberTaken => "its number is taken",
+            Self::TooManyAddresses => "it has more addresses than can be told to a task",
             Self::Stopping => "the application is ending",
         })
     }

@@ -473,6 +473,7 @@ fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
             Some(Placeholder::WorkerUrl) => worker.address().url(),
             Some(Placeholder::WorkerId) => worker.id.to_string(),
             Some(Placeholder::ResourceProfileId) => profile.to_string(),
+            Some(Placeholder::Resources) => resources.to_string(),
         };
         *argument = value;
     }

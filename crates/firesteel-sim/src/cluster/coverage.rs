@@ -141,6 +141,7 @@ coverage! {
     "application" outcome: driver::Outcome,
     "application" launch_outcome: launcher::Outcome,
     "task" task_outcome: driver::TaskOutcome,
+    "task" unfit: driver::Unfit,
     "task" task_state: TaskState,
     "task" task_end: TaskEnd,
     "refused" refused_worker: RefusedRegistration,

@@ -29,14 +29,15 @@ impl Headcount {
         self.dismissed.extend(executors);
     }
 
-    /// A driver sets targets, with so many tasks that have not ended.
+    /// A driver sets targets, with so many tasks of each profile that have not ended.
     fn request(
         &mut self,
         bounds: &DynamicAllocation,
         targets: &[ExecutorTarget],
-        tasks: u64,
+        tasks: &BTreeMap<ProfileId, u64>,
     ) -> Result<(), String> {
         for ExecutorTarget { id, total, .. } in targets {
+            let tasks = tasks.get(id).copied().unwrap_or(0);
             let before = self.targets.insert(*id, *total);
             if *total > bounds.max {
                 let max = bounds.max;
@@ -48,7 +49,9 @@ impl Headcount {
             }
             let is_more = before.is_some_and(|before| *total > before);
             if is_more && *total > tasks.max(bounds.min) {
-                return Err(format!("{total} executors of profile {id} are asked for to run {tasks} tasks"));
+                return Err(format!(
+                    "{total} executors of profile {id} are asked for to run its {tasks} tasks"
+                ));
             }
         }
         Ok(())
@@ -60,7 +63,12 @@ impl World {
     pub(crate) fn hold_wish(&mut self, node: NodeIndex, app: usize, message: &DriverToMaster) {
         let Allocation::Dynamic(bounds) = self.scenario.apps[app].allocation else { return };
         let Some(body) = self.driver_mut(node) else { return };
-        let tasks = body.tasks.unfinished();
+        let unfinished: Vec<u64> = body.tasks.unfinished().collect();
+        let mut tasks = BTreeMap::<ProfileId, u64>::new();
+        for task in unfinished {
+            *tasks.entry(self.scenario.apps[app].profile_of(task)).or_default() += 1;
+        }
+        let Some(body) = self.driver_mut(node) else { return };
         let result = match message {
             DriverToMaster::RegisterApplication(description) => match description.initial_limit {
                 ExecutorLimit::AtMost(total) if bounds.clamp(total) == total => Ok(()),
@@ -69,7 +77,7 @@ impl World {
                 }
             },
             DriverToMaster::RequestExecutors { targets, .. } => {
-                body.headcount.request(&bounds, targets, tasks)
+                body.headcount.request(&bounds, targets, &tasks)
             }
             DriverToMaster::KillExecutors { app, executors } => {
                 let mut own = executors.clone();

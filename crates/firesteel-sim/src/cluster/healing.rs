@@ -46,16 +46,35 @@ impl World {
             }
             self.ask(node, Question::Explain);
             self.cancel_hanging_tasks(node, app);
-            let event = match self.scenario.apps[app].allocation {
-                Allocation::Fixed => {
-                    driver::Event::RequestExecutors { profile: ProfileId::DEFAULT, total: 4 }
-                }
+            match self.scenario.apps[app].allocation {
+                Allocation::Fixed => self.turn_to_a_profile(node, app, round),
                 // An executor that hangs counts, and nobody else sees that it never comes.
-                Allocation::Dynamic(_) => driver::Event::KillExecutors {
-                    executors: self.announced(node),
-                    replacement: Replacement::Wanted,
-                },
-            };
+                Allocation::Dynamic(_) => {
+                    let executors = self.announced(node);
+                    let replacement = Replacement::Wanted;
+                    let event = driver::Event::KillExecutors { executors, replacement };
+                    self.tell(node, NodeEvent::Driver(event));
+                }
+            }
+        }
+    }
+
+    /// The profiles of an application take turns with the cores that it may have.
+    fn turn_to_a_profile(&mut self, node: NodeIndex, app: usize, round: u32) {
+        let own: Vec<ProfileId> = self.scenario.apps[app].all_profiles().map(|(id, _)| id).collect();
+        let turn = own[round as usize % own.len()];
+        let Some(body) = self.driver_mut(node) else { return };
+        let view = body.machine.view();
+        let others: Vec<_> = view.executors.iter().filter(|executor| executor.profile != turn).collect();
+        let executors: Vec<ExecutorId> = others.iter().map(|executor| executor.id).collect();
+        let targets = view.targets.iter().map(|(profile, _)| *profile);
+        for profile in targets {
+            let total = if profile == turn { 4 } else { 0 };
+            self.tell(node, NodeEvent::Driver(driver::Event::RequestExecutors { profile, total }));
+        }
+        if !executors.is_empty() {
+            let replacement = Replacement::Unwanted;
+            let event = driver::Event::KillExecutors { executors, replacement };
             self.tell(node, NodeEvent::Driver(event));
         }
     }
@@ -69,15 +88,19 @@ impl World {
     }
 
     pub(crate) fn fits_somewhere(&self, plan: &AppPlan) -> bool {
-        let profile = &plan.description.profile;
-        let cores = profile.cores.unwrap_or(Cores(1));
-        let memory = profile.memory.unwrap_or(firesteel_placement::MiB(1024));
-        let allowed = plan.description.max_cores.is_none_or(|max| max >= cores);
-        let fits = self.scenario.workers.iter().any(|worker| {
-            worker.cores >= cores && worker.memory >= memory && worker.resources.covers(&profile.resources)
-        });
-        let served = plan.tasks.iter().all(|task| task.cores <= cores);
-        allowed && fits && served
+        let default = &plan.description.profile;
+        plan.all_profiles().all(|(id, profile)| {
+            let cores = profile.cores.or(default.cores).unwrap_or(Cores(1));
+            let memory = profile.memory.or(default.memory).unwrap_or(firesteel_placement::MiB(1024));
+            let allowed = plan.description.max_cores.is_none_or(|max| max >= cores);
+            let fits = self.scenario.workers.iter().any(|worker| {
+                worker.cores >= cores
+                    && worker.memory >= memory
+                    && worker.resources.covers(&profile.resources)
+            });
+            let served = plan.tasks.iter().all(|task| task.profile != id || task.cores <= cores);
+            allowed && fits && served
+        })
     }
 
     /// What the Master believes is what runs.

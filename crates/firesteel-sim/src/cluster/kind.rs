@@ -60,7 +60,7 @@ kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exit
 kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost);
 kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed Refused);
 kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
-kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken Stopping);
+kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping);
 kinds!("RefusedLog", RefusedLog: UnsoundId OneAtATime NoLog Unreadable);
 kinds!("TaskState", TaskState: Running Ended);
 kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);
@@ -76,7 +76,8 @@ kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Dis
     AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask Cancel Deadline);
 kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done Note);
 kinds!("answer", driver::Answer: View Shortfalls NoMaster);
-kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled TooLong);
+kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled Unfit);
+kinds!("unfit", driver::Unfit: TooLong NoSuchProfile TooFewAddresses);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
 kinds!("launcher event", launcher::Event: Start Connected ConnectFailed Received Disconnected End Deadline);
 kinds!("launcher effect", launcher::Effect: Connect Send Close Note Done);

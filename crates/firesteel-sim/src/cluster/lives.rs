@@ -158,6 +158,10 @@ impl World {
         let node = self.add_node(Body::Driver(Box::new(body)));
         self.drivers[app] = DriverPhase::Lives(node);
         self.tell(node, NodeEvent::Driver(driver::Event::Start));
+        for (profile, needs) in self.scenario.apps[app].profiles.clone() {
+            let total = self.dice.below(3);
+            self.tell(node, NodeEvent::Driver(driver::Event::AddProfile { profile, needs, total }));
+        }
         self.at(self.now, Happening::Submit { node, task: 0 });
     }
 
@@ -173,14 +177,14 @@ impl World {
         if room == 0 {
             return self.after(pause + 50, Happening::Submit { node, task });
         }
-        let spec = self.scenario.apps[app].tasks[task].spec(app, task);
+        let request = self.scenario.apps[app].tasks[task].request(app, task);
         let (now, id) = (self.now, task as u64);
         let locality = Arc::clone(&self.scenario.apps[app].locality);
         if let Some(body) = self.driver_mut(node) {
             body.tasks.submit();
-            body.waiting.add(&locality, id, now);
+            body.waiting.add(&locality, request.profile, id, now);
         }
-        let request = driver::TaskRequest { preferred_hosts: locality.hosts_of(id), ..spec.into() };
+        let request = driver::TaskRequest { preferred_hosts: locality.hosts_of(id), ..request };
         let id = TaskId(id);
         let event = driver::Event::Submit { task: id, request };
         self.tell(node, NodeEvent::Driver(event));
@@ -233,6 +237,7 @@ impl World {
             worker,
             app,
             cores: plan.cores,
+            resources: plan.resources.clone(),
             fate,
             phase: ProcessPhase::Starting,
             tasks: Default::default(),
@@ -263,6 +268,7 @@ impl World {
             body.id.to_string(),
             plan.memory.0.to_string(),
             plan.profile.to_string(),
+            plan.resources.to_string(),
             format!("spark://{host}:7078"),
         ];
         let app = words.first().and_then(|word| word.parse::<usize>().ok());
@@ -281,6 +287,7 @@ impl World {
             worker: body.id.clone(),
             host,
             cores: plan.cores,
+            resources: plan.resources.clone(),
             kill_grace: KILL_GRACE,
         };
         Some((app, config))

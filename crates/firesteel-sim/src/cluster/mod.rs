@@ -21,6 +21,7 @@ mod links;
 mod lives;
 mod logs;
 mod message;
+mod needs;
 mod network;
 mod node;
 mod notes;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use firesteel_core::driver::{self, TaskOutcome};
 use firesteel_core::executor;
-use firesteel_core::ids::PeerId;
+use firesteel_core::ids::{PeerId, ProfileId};
 use firesteel_core::master;
 use firesteel_core::messages::{ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState};
 use firesteel_core::process::ExitStatus;
@@ -16,6 +16,7 @@ use super::message::Message;
 use super::network::Goes;
 use super::node::{Body, DriverBody, NodeEffects};
 use super::processes::Program;
+use super::scenario::TaskFate;
 use super::world::{DriverPhase, NodeIndex, World};
 
 impl World {
@@ -158,9 +159,10 @@ impl World {
             }
             driver::Effect::DiscardOutput { attempt } => {
                 let now = self.now;
-                let locality = Arc::clone(&self.scenario.apps[app].locality);
+                let plan = &self.scenario.apps[app];
+                let (locality, profile) = (Arc::clone(&plan.locality), plan.profile_of(attempt.task.0));
                 if let Some(body) = self.driver_mut(node) {
-                    body.waiting.add(&locality, attempt.task.0, now);
+                    body.waiting.add(&locality, profile, attempt.task.0, now);
                 }
             }
             driver::Effect::TaskEnded { task, outcome } => {
@@ -197,9 +199,15 @@ impl World {
         if let driver::Outbound::Executor(message) = &message {
             let (limit, now) = (self.scenario.apps[app].output_credit, self.now);
             let locality = Arc::clone(&self.scenario.apps[app].locality);
+            let profile = match message {
+                DriverToExecutor::LaunchTask { attempt, .. } => {
+                    self.scenario.apps[app].profile_of(attempt.task.0)
+                }
+                _ => ProfileId::DEFAULT,
+            };
             let result = self.driver_mut(node).map(|body| match message {
-                DriverToExecutor::LaunchTask { attempt, spec: _, credit } => {
-                    body.waiting.launch(&locality, &body.machine, *attempt, now)?;
+                DriverToExecutor::LaunchTask { attempt, spec: _, resources: _, credit } => {
+                    body.waiting.launch(&locality, &body.machine, profile, *attempt, now)?;
                     body.tasks.launch(*attempt, *credit, limit)
                 }
                 DriverToExecutor::OutputCredit { attempt, bytes } => {
@@ -221,6 +229,13 @@ impl World {
         let max_failures = plan.max_task_failures;
         let index = usize::try_from(task).unwrap_or(usize::MAX);
         let output = plan.tasks.get(index).map_or([0, 0], |task| task.output);
+        let is_unfit = plan.tasks.get(index).is_some_and(|task| task.fate == TaskFate::Unfit);
+        if let TaskOutcome::Unfit(unfit) = outcome {
+            self.coverage.unfit.count(unfit);
+        }
+        if is_unfit != matches!(outcome, TaskOutcome::Unfit(_)) {
+            return self.violate(format!("task {task} ended as {outcome:?}"));
+        }
         let result = self.driver_mut(node).map(|body| {
             body.waiting.take(task);
             body.tasks.end(task, outcome, output, max_failures)
@@ -235,8 +250,8 @@ impl World {
         match effect {
             executor::Effect::Connect => self.dial(node, Target::Driver(app)),
             executor::Effect::Send(message) => self.send_as_executor(node, app, message),
-            executor::Effect::StartTask { attempt, spec, allowed } => {
-                self.start_task(node, attempt, spec, allowed);
+            executor::Effect::StartTask { attempt, spec, resources, allowed } => {
+                self.start_task(node, attempt, spec, resources, allowed);
             }
             executor::Effect::AllowOutput { attempt, bytes } => self.allow_output(node, attempt, bytes),
             executor::Effect::DrainOutput { attempt } => self.drain_output(node, attempt),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use firesteel_core::ids::{AttemptId, ExecutorKey, ProfileId};
 use firesteel_core::process::{ExitStatus, Signal};
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources, TaskResources};
 
 use super::dice::Dice;
 use super::faults::Fault;
@@ -59,6 +59,8 @@ pub(crate) struct ExecutorProcess {
     /// The application whose driver it serves: an index into the scenario's.
     pub(crate) app: usize,
     pub(crate) cores: Cores,
+    /// Its addresses.
+    pub(crate) resources: Resources,
     pub(crate) fate: ExecutorFate,
     pub(crate) phase: ProcessPhase,
     pub(crate) tasks: BTreeMap<AttemptId, TaskProcess>,
@@ -101,6 +103,10 @@ impl ExecutorProcess {
 pub(crate) struct TaskProcess {
     pub(crate) program: Program,
     pub(crate) cores: Cores,
+    /// What it takes of the executor's addresses.
+    pub(crate) asked: TaskResources,
+    /// Those that it may use.
+    pub(crate) given: Resources,
     pub(crate) is_started: bool,
     /// Bytes that may be read before more is allowed.
     pub(crate) allowed: u64,

@@ -4,12 +4,13 @@
 use std::time::Duration;
 
 use firesteel_core::driver::LocalityWait;
-use firesteel_core::ids::ExecutorId;
+use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver,
     MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, launcher, master, worker};
+use firesteel_placement::Resources;
 
 use super::dice::Dice;
 use super::kind::{Kind, kinds};
@@ -99,6 +100,12 @@ pub enum Sabotage {
     DoubleAnswer,
     /// The driver does not wait for the hosts that tasks prefer.
     Impatient,
+    /// The driver forgets of which profile a task is.
+    ForgetProfile,
+    /// The driver gives every task the same address.
+    SameAddress,
+    /// The driver gives tasks no addresses.
+    DropAddresses,
     /// The driver asks for a hundred executors more.
     AskForMore,
     /// The driver asks for no executor.
@@ -129,7 +136,7 @@ kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
+    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
@@ -175,6 +182,9 @@ impl Sabotage {
         Self::DropAnswer,
         Self::DoubleAnswer,
         Self::Impatient,
+        Self::ForgetProfile,
+        Self::SameAddress,
+        Self::DropAddresses,
         Self::AskForMore,
         Self::AskForNone,
         Self::KillNeighbours,
@@ -242,6 +252,12 @@ impl Saboteur {
                 let report = ExecutorReport { executor: report.executor, state };
                 let message = master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
                 NodeEvent::Master(master::Event::Received { peer, message })
+            }
+            NodeEvent::Driver(driver::Event::Submit { task, request })
+                if self.sabotage == Sabotage::ForgetProfile =>
+            {
+                let request = driver::TaskRequest { profile: ProfileId::DEFAULT, ..request };
+                NodeEvent::Driver(driver::Event::Submit { task, request })
             }
             event => event,
         };
@@ -404,6 +420,13 @@ impl Saboteur {
             effects.push(driver::Effect::TaskEnded { task, outcome: driver::TaskOutcome::Cancelled });
         }
         for effect in effects {
+            if let driver::Effect::Send {
+                message: driver::Outbound::Executor(DriverToExecutor::LaunchTask { resources, .. }),
+                ..
+            } = effect
+            {
+                self.bend_addresses(resources);
+            }
             let driver::Effect::Send { message: driver::Outbound::Master(message), .. } = effect else {
                 continue;
             };
@@ -420,6 +443,16 @@ impl Saboteur {
                 }
                 _ => {}
             }
+        }
+    }
+
+    fn bend_addresses(&self, resources: &mut Resources) {
+        match self.sabotage {
+            Sabotage::DropAddresses => *resources = Resources::default(),
+            Sabotage::SameAddress if resources.count("gpu") == 1 => {
+                *resources = Resources::from_iter([("gpu", ["0"])]);
+            }
+            _ => {}
         }
     }
 

@@ -4,11 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio};
+use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
+use firesteel_core::ids::ProfileId;
 use firesteel_core::launcher::Until;
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
+use firesteel_placement::{
+    Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
+};
 
 use super::dice::Dice;
 use super::faults::FaultPlan;
@@ -59,6 +62,8 @@ pub struct AppPlan {
     pub kind: AppKind,
     /// Who decides how many executors it has.
     pub allocation: Allocation,
+    /// Its resource profiles besides the default one.
+    pub profiles: Vec<(ProfileId, ResourceProfile)>,
     /// Its tasks.
     pub tasks: Vec<TaskPlan>,
     /// Where they would like to run.
@@ -81,8 +86,12 @@ pub enum AppKind {
 /// A task.
 #[derive(Clone, Debug)]
 pub struct TaskPlan {
+    /// The resource profile whose executors it runs on.
+    pub profile: ProfileId,
     /// Its cores.
     pub cores: Cores,
+    /// What it takes of its executor's custom resources.
+    pub resources: TaskResources,
     /// How long its process works.
     pub millis: u64,
     /// Bytes of output on standard output and standard error.
@@ -109,7 +118,12 @@ pub enum TaskFate {
     Hangs,
     /// It succeeds in time, but does not listen to SIGTERM.
     IgnoresTerminate,
+    /// It asks for what no executor has, and is never attempted.
+    Unfit,
 }
+
+/// Tells the dice of tasks' needs from those of all else.
+const NEEDS: u64 = 0x6E65_6564_7300;
 
 /// How large a cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -169,6 +183,9 @@ impl Scenario {
         for app in &mut scenario.apps {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
         }
+        // Of its own dice, so that a seed's cluster and faults do not depend on what its tasks need.
+        let mut dice = Dice::new(seed ^ NEEDS);
+        scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
         scenario
     }
 }
@@ -227,6 +244,7 @@ impl AppPlan {
             description,
             kind: AppKind::Driver,
             allocation: rolled_allocation(dice, scale),
+            profiles: Vec::new(),
             tasks,
             locality: Arc::default(),
             max_task_failures: u32::try_from(dice.between(1, 4)).expect("it is small"),
@@ -288,7 +306,9 @@ impl TaskPlan {
         };
         let output = |dice: &mut Dice| if dice.one_in(2) { 0 } else { dice.below(1500) };
         Self {
+            profile: ProfileId::DEFAULT,
             cores: Cores(wide(cores)),
+            resources: TaskResources::new(),
             millis: if dice.one_in(10) { dice.between(1_000, 30_000) } else { dice.between(1, 1_500) },
             output: [output(dice), output(dice)],
             fate,
@@ -296,9 +316,9 @@ impl TaskPlan {
         }
     }
 
-    /// What the driver is told to run: its words say which task it is.
-    pub(crate) fn spec(&self, app: usize, task: usize) -> TaskSpec {
-        TaskSpec {
+    /// What the driver is told to run, and what it needs: its words say which task it is.
+    pub(crate) fn request(&self, app: usize, task: usize) -> TaskRequest {
+        let spec = TaskSpec {
             command: Command {
                 program: "task".to_owned(),
                 arguments: vec![app.to_string(), task.to_string()],
@@ -307,7 +327,8 @@ impl TaskPlan {
             directory: TaskDirectory::Executor,
             stdin: bytes::Bytes::new(),
             cores: self.cores,
-        }
+        };
+        TaskRequest { profile: self.profile, resources: self.resources.clone(), ..spec.into() }
     }
 }
 
@@ -321,6 +342,7 @@ fn executor_command(app: u64) -> Command {
         Placeholder::WorkerId,
         Placeholder::Memory,
         Placeholder::ResourceProfileId,
+        Placeholder::Resources,
         Placeholder::WorkerUrl,
     ];
     Command {

@@ -154,7 +154,10 @@ impl World {
         let executor = self.ledger.some_executor(&app, &mut self.dice)?;
         let (worker, host) = (WorkerId::new("worker-of-nobody"), "nowhere".to_owned());
         let profile = ProfileId::DEFAULT;
-        Some(ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores: Cores(4) })
+        // Now and then more addresses than fit a frame beside a task.
+        let addresses = if self.dice.one_in(4) { vec!["a".repeat(1 << 20)] } else { Vec::new() };
+        let (cores, resources) = (Cores(4), Resources::from_iter([("gpu", addresses)]));
+        Some(ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources })
     }
 
     /// A stranger who is given a task sends more output than anybody has credit for.
@@ -237,10 +240,11 @@ impl World {
             _ => ExecutorToDriver::RegisterExecutor {
                 app: self.odd_app(),
                 executor: ExecutorId(1_000_000),
-                profile: ProfileId(u32::MAX),
+                profile: *self.dice.pick(&[ProfileId::DEFAULT, ProfileId(u32::MAX)]),
                 worker: self.odd_worker(),
                 host: "nowhere".to_owned(),
                 cores: Cores(0),
+                resources: Resources::default(),
             },
         }
     }

@@ -1,6 +1,6 @@
 //! Faults that strike by themselves.
 
-use firesteel_core::driver::{self, Question, Replacement};
+use firesteel_core::driver::{self, Allocation, Question, Replacement};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{DriverToMaster, MasterToWorker, ResourceProfile};
 use firesteel_core::worker;
@@ -155,7 +155,17 @@ impl World {
             };
             driver::Event::AddProfile { profile, needs, total }
         };
-        self.tell_some_driver(fault, event);
+        let Some(node) = self.some_driver() else { return };
+        let Some(app) = self.driver_mut(node).map(|body| body.app) else { return };
+        let keeps_some = match self.scenario.apps[app].allocation {
+            Allocation::Fixed => false,
+            Allocation::Dynamic(bounds) => bounds.min > 0,
+        };
+        // What another profile always keeps, the tasks of the first one may never get.
+        if !(keeps_some && matches!(event, driver::Event::AddProfile { .. })) {
+            self.fault(fault);
+            self.tell(node, NodeEvent::Driver(event));
+        }
     }
 
     /// A shell ends executors, some of which may not exist; or somebody asks for it in another's name.

@@ -4,10 +4,12 @@ use firesteel_core::executor;
 use firesteel_core::ids::AttemptId;
 use firesteel_core::messages::{Stream, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal};
+use firesteel_placement::Resources;
 
 use super::faults::Fault;
 use super::happening::Happening;
 use super::lives::no_such_file;
+use super::needs;
 use super::node::{Body, NodeEvent};
 use super::processes::{Program, TaskProcess, TaskStep};
 use super::scenario::TaskFate;
@@ -15,7 +17,14 @@ use super::world::{DriverPhase, NodeIndex, World};
 
 impl World {
     /// An executor starts a task's process.
-    pub(crate) fn start_task(&mut self, node: NodeIndex, attempt: AttemptId, spec: TaskSpec, allowed: u64) {
+    pub(crate) fn start_task(
+        &mut self,
+        node: NodeIndex,
+        attempt: AttemptId,
+        spec: TaskSpec,
+        given: Resources,
+        allowed: u64,
+    ) {
         let words: Vec<usize> = spec.command.arguments.iter().filter_map(|word| word.parse().ok()).collect();
         let &[app, task] = words.as_slice() else {
             return self.violate(format!("attempt {attempt} is started with {}", spec.command));
@@ -26,16 +35,22 @@ impl World {
             let result = body.tasks.start(attempt);
             self.hold(result);
         }
-        let plan = &self.scenario.apps[app].tasks[task];
+        let plan = self.scenario.apps[app].tasks[task].clone();
+        let lawful = self.process(node).map(|process| needs::check(process, attempt, &plan, &given));
+        self.hold(lawful.unwrap_or(Ok(())));
         let fails = match plan.fate {
             TaskFate::Fails { attempts } => attempt.attempt < attempts,
-            TaskFate::Succeeds | TaskFate::CannotStart | TaskFate::Hangs | TaskFate::IgnoresTerminate => {
-                false
-            }
+            TaskFate::Succeeds
+            | TaskFate::CannotStart
+            | TaskFate::Hangs
+            | TaskFate::IgnoresTerminate
+            | TaskFate::Unfit => false,
         };
         let process = TaskProcess {
             program: Program { app, task },
             cores: spec.cores,
+            asked: plan.resources.clone(),
+            given,
             is_started: false,
             allowed,
             is_drained: false,
@@ -53,6 +68,9 @@ impl World {
             TaskFate::Hangs => self.fault(Fault::TaskHangs),
             TaskFate::IgnoresTerminate => self.fault(Fault::TaskIgnoresTerminate),
             TaskFate::Fails { .. } | TaskFate::Succeeds => {}
+            TaskFate::Unfit => {
+                return self.violate(format!("attempt {attempt} is started, and fits nowhere"));
+            }
         }
         let Some(executor) = self.process_mut(node) else { return };
         executor.tasks.insert(attempt, process);

@@ -91,8 +91,9 @@ impl Tasks {
         self.submitted += 1;
     }
 
-    pub(crate) fn unfinished(&self) -> u64 {
-        self.submitted - self.ended.len() as u64
+    /// Those that were submitted and have not ended.
+    pub(crate) fn unfinished(&self) -> impl Iterator<Item = u64> {
+        (0..self.submitted).filter(|task| !self.ended.contains(task))
     }
 
     pub(crate) fn submitted(&self) -> u64 {
@@ -266,7 +267,7 @@ impl Tasks {
                 Ok(())
             }
             TaskOutcome::Cancelled => Ok(()),
-            TaskOutcome::TooLong { .. } => Err(format!("task {task} is short, and was taken for too long")),
+            TaskOutcome::Unfit(_) => Ok(()),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::driver::{Driver, Exclusion, ExclusionPolicy, ExecutorViewState, LocalityWait};
-use firesteel_core::ids::AttemptId;
+use firesteel_core::ids::{AttemptId, ProfileId};
 use firesteel_placement::locality::{Locality, Topology, nearness};
 
 use super::dice::Dice;
@@ -67,9 +67,14 @@ impl LocalityPlan {
     }
 }
 
-/// The tasks with preferred hosts that wait at a driver, as its shell and its executors see it.
+/// The tasks with preferred hosts that wait at a driver, as its shell and its executors see it, by profile.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
+    profiles: BTreeMap<ProfileId, WaitingOfOne>,
+}
+
+#[derive(Debug, Default)]
+struct WaitingOfOne {
     tasks: BTreeSet<u64>,
     /// Virtual milliseconds since which there has been one without a gap.
     since: Option<u64>,
@@ -77,18 +82,21 @@ pub(crate) struct Waiting {
 
 impl Waiting {
     /// A task waits: it was submitted, or an attempt at it came to nothing.
-    pub(crate) fn add(&mut self, plan: &LocalityPlan, task: u64, now: u64) {
+    pub(crate) fn add(&mut self, plan: &LocalityPlan, profile: ProfileId, task: u64, now: u64) {
         if plan.hosts.contains_key(&task) {
-            self.tasks.insert(task);
-            self.since.get_or_insert(now);
+            let waiting = self.profiles.entry(profile).or_default();
+            waiting.tasks.insert(task);
+            waiting.since.get_or_insert(now);
         }
     }
 
     /// A task waits no more.
     pub(crate) fn take(&mut self, task: u64) {
-        self.tasks.remove(&task);
-        if self.tasks.is_empty() {
-            self.since = None;
+        for waiting in self.profiles.values_mut() {
+            waiting.tasks.remove(&task);
+            if waiting.tasks.is_empty() {
+                waiting.since = None;
+            }
         }
     }
 
@@ -97,11 +105,13 @@ impl Waiting {
         &mut self,
         plan: &LocalityPlan,
         driver: &Driver,
+        profile: ProfileId,
         attempt: AttemptId,
         now: u64,
     ) -> Result<(), String> {
         let task = attempt.task.0;
-        let waited = Duration::from_millis(now - self.since.unwrap_or(now));
+        let since = self.profiles.get(&profile).and_then(|waiting| waiting.since);
+        let waited = Duration::from_millis(now - since.unwrap_or(now));
         self.take(task);
         let Some(hosts) = plan.hosts.get(&task).filter(|_| attempt.attempt == 0) else { return Ok(()) };
         let wanted = plan.topology.sites(hosts.iter().map(String::as_str));
@@ -111,7 +121,8 @@ impl Waiting {
         else {
             return Err(format!("attempt {attempt} is launched, and the driver shows it on no executor"));
         };
-        let in_reach = view.executors.iter().filter(|executor| match executor.state {
+        let same = view.executors.iter().filter(|executor| executor.profile == place.profile);
+        let in_reach = same.filter(|executor| match executor.state {
             ExecutorViewState::Announced | ExecutorViewState::Offering => true,
             ExecutorViewState::Excluded | ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
         });

@@ -2,9 +2,10 @@
 
 use clap::Args as ClapArgs;
 use firesteel::executor::daemon::{self, Options};
+use firesteel::settings::resources;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 
 use super::block_on;
 use super::exit::{Exit, Failure};
@@ -33,6 +34,9 @@ pub(super) struct Args {
     /// The executor's cores
     #[arg(long, value_parser = clap::value_parser!(i64).range(1..=2_147_483_647))]
     cores: i64,
+    /// The addresses of its custom resources: gpu=0,1;nic=a
+    #[arg(long, value_name = "NAME=ADDRESS,..;..", default_value = "", value_parser = resources::parse_exact)]
+    resources: Resources,
 }
 
 /// Runs tasks until the driver is done or gone.
@@ -46,6 +50,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         worker: WorkerId::new(args.worker_id),
         host: args.hostname,
         cores: Cores(args.cores),
+        resources: args.resources,
     };
     let done = block_on(daemon::run(options))?;
     done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))

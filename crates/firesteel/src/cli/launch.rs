@@ -10,7 +10,7 @@ use firesteel_core::process::Command;
 use firesteel_placement::ExecutorLimit;
 
 use super::exit::{Exit, Failure};
-use super::submit::{Submission, Submit};
+use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::{directory, environment};
 use super::{block_on, conf};
 
@@ -52,7 +52,7 @@ enum Until {
 const HELP: &str = "\
 Every executor is one process of the command, started by its Worker; what it writes is read with firesteel logs. An \
 argument that is exactly {{EXECUTOR_ID}}, {{CORES}}, {{MEMORY}} (MiB), {{HOSTNAME}}, {{APP_ID}}, {{WORKER_ID}}, \
-{{WORKER_URL}}, {{RESOURCE_PROFILE_ID}} or {{FIRESTEEL}} (the Worker's program) is replaced. The command finds in its \
+{{WORKER_URL}}, {{RESOURCE_PROFILE_ID}}, {{RESOURCES}} (gpu=0,1;nic=a) or {{FIRESTEEL}} (the Worker's program) is replaced. The command finds in its \
 environment: FIRESTEEL_APP_ID, FIRESTEEL_EXECUTOR_ID (from 0), FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, \
 FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses). The command is no shell line: for variables \
 write -- sh -c '...'.
@@ -97,7 +97,8 @@ impl Args {
             )));
         }
         let (environment, directory) = (environment(&self.env)?, directory(&self.chdir)?);
-        let Submission { settings, cluster, properties } = self.submit.resolve(progress)?;
+        let Submission { settings, cluster, properties } =
+            self.submit.resolve(&TaskOptions::default(), progress)?;
         if settings.executors == ExecutorLimit::AtMost(0) {
             return Err(usage("--num-executors (spark.executor.instances) is 0: there is nothing to launch"));
         }

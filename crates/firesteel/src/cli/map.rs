@@ -21,7 +21,7 @@ use firesteel_core::wire::MAX_STDIN;
 use super::block_on;
 use super::conf;
 use super::exit::{Exit, Failure};
-use super::submit::{Submission, Submit};
+use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
 
 /// What separates the command from its items.
@@ -33,6 +33,8 @@ const ITEMS: &str = ":::";
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
+    #[command(flatten)]
+    tasks: TaskOptions,
     /// Read the items from a file instead of standard input, a line an item
     #[arg(short, long, value_name = "FILE", help_heading = "Items")]
     input: Option<PathBuf>,
@@ -93,6 +95,7 @@ is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
   firesteel map --master spark://node-1:7077 --total-executor-cores 24 --executor-cores 6 -i urls -- curl -sO
   firesteel map --pipe -- grep -c error < log
   firesteel map --files tool.sh,data.txt --archives lib.tgz#lib -i items -- ./tool.sh {}
+  firesteel map --executor-resource gpu=2 --task-resource gpu=1 -i models -- sh -c 'train --gpu $FIRESTEEL_TASK_RESOURCE_GPU $1' sh
   printf '%s\\t%s\\n' a.log node-1 b.log node-2,node-3 | firesteel map --locality-column 2 -- gzip
 
 An item that prefers hosts (--locality, --locality-column; by the names that status shows) runs on one of them, after \
@@ -103,8 +106,9 @@ Without --master, a local cluster sized to this machine is started and ended. An
 elsewhere, up to spark.task.maxFailures times in all; only the last attempt's output is printed.
 
 The command finds in its environment: FIRESTEEL_TASK_ID, FIRESTEEL_TASK_ATTEMPT (from 0), FIRESTEEL_APP_ID, \
-FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HOST, and what its executor has: \
-FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses). With --files or --archives it runs in its \
+FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HOST; what its executor has: \
+FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses, with commas between); and what of that it \
+was given itself with --task-resource: FIRESTEEL_TASK_RESOURCE_NAME. With --files or --archives it runs in its \
 executor's directory, where ./NAME is what was brought along, and FIRESTEEL_FILES_DIR is where that is kept.
 
 With --conf spark.dynamicAllocation.enabled=true there are as many executors as there is work for: when items have \
@@ -168,7 +172,10 @@ impl Args {
                 "{program:?} is no option of firesteel map: see firesteel map --help"
             )));
         }
-        let Submission { settings, cluster, properties } = self.submit.resolve(progress)?;
+        let Submission { settings, cluster, properties } = self.submit.resolve(&self.tasks, progress)?;
+        if let Some(idle) = settings.idle_resources() {
+            progress.remark(idle);
+        }
         let source = source(items, self.input, progress)?;
         let unit = if self.pipe { Unit::Block { bytes: block(&self.block)? } } else { Unit::Record };
         if self.pipe && matches!(source, Source::Words(_)) {

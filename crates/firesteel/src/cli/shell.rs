@@ -11,7 +11,7 @@ use firesteel::shell::reader::Source;
 use firesteel::shell::{self, Defaults, Job, OnFailure, StartError};
 
 use super::exit::{Exit, Failure};
-use super::submit::{Submission, Submit};
+use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
 use super::{block_on, conf};
 
@@ -21,6 +21,8 @@ use super::{block_on, conf};
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
+    #[command(flatten)]
+    tasks: TaskOptions,
     /// Run these commands, and leave
     #[arg(short, long, value_name = "COMMANDS", help_heading = "Script", conflicts_with = "file")]
     command: Option<String>,
@@ -94,12 +96,15 @@ impl Args {
                 format!("there is no script {}: a command line is given with --command", path.display());
             return Err(Failure::of(Exit::Usage, words));
         }
-        let Submission { settings, cluster, properties } = self.submit.resolve(progress)?;
+        let Submission { settings, cluster, properties } = self.submit.resolve(&self.tasks, progress)?;
+        if let Some(idle) = settings.idle_resources() {
+            progress.remark(idle);
+        }
         Ok(Job {
             source,
             on_failure: if self.keep_going { OnFailure::GoesOn } else { OnFailure::Stops },
             defaults: Defaults {
-                cores: settings.task_cores,
+                needs: settings.task_needs(),
                 directory: self.surroundings.directory(&settings)?,
                 environment: self.surroundings.environment()?,
             },

@@ -1,12 +1,14 @@
 //! What an application is submitted with: the options that spark-submit has, and where it runs.
 
+use std::collections::BTreeSet;
+
 use clap::Args;
 use firesteel::cluster::Cluster;
 use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
 use firesteel::map::progress::Progress;
 use firesteel::master_url::{MasterUrl, MasterUrlError};
 use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::{Origin, Properties, Reader, keys};
+use firesteel::settings::{Origin, Properties, Reader, keys, resources};
 use firesteel::worker::capacity;
 use firesteel_placement::{Cores, MiB};
 
@@ -35,6 +37,9 @@ pub(super) struct Submit {
     /// How many executors; otherwise as many as the cores allow
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
+    /// A custom resource of each executor: so many addresses of it, such as gpu=2. May be given several times
+    #[arg(long = "executor-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
+    executor_resources: Vec<String>,
     /// Files that every executor finds in its directory, where commands then run; #NAME gives one another name. May be
     /// given several times
     #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
@@ -45,6 +50,15 @@ pub(super) struct Submit {
     archives: Vec<String>,
     #[command(flatten)]
     conf: Conf,
+}
+
+/// The options that say what one task takes of its executor. They beat properties.
+#[derive(Clone, Debug, Default, Args)]
+pub(super) struct TaskOptions {
+    /// What a task takes of a custom resource: addresses for itself, such as gpu=1, or a part of one that tasks share,
+    /// at most gpu=0.5. May be given several times
+    #[arg(long = "task-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
+    task_resources: Vec<String>,
 }
 
 /// What the options and properties come to.
@@ -60,9 +74,16 @@ pub(super) struct Submission {
 
 impl Submit {
     /// What is submitted. Remarks go to `progress`.
-    pub(super) fn resolve(&self, progress: &Progress) -> Result<Submission, Failure> {
+    pub(super) fn resolve(&self, tasks: &TaskOptions, progress: &Progress) -> Result<Submission, Failure> {
         let mut properties = self.conf.properties(Reader::Application)?;
         self.write_to(&mut properties);
+        let amounts = [
+            ("--executor-resource", keys::EXECUTOR_RESOURCE, &self.executor_resources),
+            ("--task-resource", keys::TASK_RESOURCE, &tasks.task_resources),
+        ];
+        for (flag, key, values) in amounts {
+            set_amounts(&mut properties, flag, key, values)?;
+        }
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         let cluster = cluster(&settings, &mut properties, progress)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
@@ -91,6 +112,28 @@ impl Submit {
             }
         }
     }
+}
+
+/// Sets the property of each resource that an option names.
+fn set_amounts(
+    properties: &mut Properties,
+    flag: &'static str,
+    key: &str,
+    values: &[String],
+) -> Result<(), Failure> {
+    let usage = |words: String| Failure::of(Exit::Usage, words);
+    let mut names = BTreeSet::new();
+    for text in values {
+        let (name, amount) = text
+            .split_once('=')
+            .filter(|(name, _)| resources::is_name(name))
+            .ok_or_else(|| usage(format!("{flag} cannot be {text:?}: write NAME=AMOUNT, such as gpu=1")))?;
+        if !names.insert(name) {
+            return Err(usage(format!("{flag} is given twice for {name}")));
+        }
+        properties.set(&key.replace("NAME", name), amount, Origin::Flag(flag));
+    }
+    Ok(())
 }
 
 /// Where it runs. In a local cluster, an executor takes no more memory than a Worker has, unless the user said

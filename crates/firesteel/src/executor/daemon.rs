@@ -9,14 +9,14 @@ use std::time::Duration;
 use firesteel_core::address::Address;
 use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::messages::{RefusedExecutor, TaskSpec};
+use firesteel_core::messages::RefusedExecutor;
 use firesteel_core::wire::{self, DecodeError, Role};
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
-use super::task_runner::{Site, TaskRunner};
+use super::task_runner::{Launch, Site, TaskRunner};
 use crate::clock::Clock;
 use crate::net::Limits;
 use crate::owner::{self, Context, Shell};
@@ -47,6 +47,8 @@ pub struct Options {
     pub host: String,
     /// Its cores.
     pub cores: Cores,
+    /// The addresses of its custom resources.
+    pub resources: Resources,
 }
 
 /// Why an executor could not start, or ended otherwise than asked.
@@ -99,13 +101,14 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
 /// # Errors
 /// The driver cannot be reached or does not take it.
 pub async fn run(options: Options) -> Result<(), ExecutorError> {
-    let Options { driver, app, executor, profile, worker, host, cores } = options;
+    let Options { driver, app, executor, profile, worker, host, cores, resources } = options;
     let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
     tracing::info!("executor {key} of {worker} with {cores} cores; its driver is at {driver}");
 
     let site = Arc::new(Site { executor: key.clone(), worker: worker.clone(), host: host.clone() });
-    let config = Config { app, executor, profile, worker, host, cores, kill_grace: TASK_KILL_GRACE };
+    let kill_grace = TASK_KILL_GRACE;
+    let config = Config { app, executor, profile, worker, host, cores, resources, kill_grace };
     let mut context = Context::new(Role::Executor, &key.to_string(), LIMITS, Clock::start());
     context.raise(Event::Start);
     let shell =
@@ -162,8 +165,8 @@ impl Shell for ExecutorShell {
                     context.peers.send(*peer, &message);
                 }
             }
-            Effect::StartTask { attempt, spec, allowed } => {
-                self.runners.start(attempt, spec, allowed, context);
+            Effect::StartTask { attempt, spec, resources, allowed } => {
+                self.runners.start(Launch { attempt, spec, resources }, allowed, context);
             }
             Effect::AllowOutput { attempt, bytes } => {
                 self.runners.tell(attempt, |runner| runner.allow(bytes))
@@ -195,9 +198,10 @@ struct Runners {
 }
 
 impl Runners {
-    fn start(&mut self, attempt: AttemptId, spec: TaskSpec, allowed: u64, context: &Context<Event>) {
+    fn start(&mut self, launch: Launch, allowed: u64, context: &Context<Event>) {
         self.table.retain(|_, runner| !runner.is_over());
-        let runner = TaskRunner::start(attempt, spec, allowed, Arc::clone(&self.site), context.inbox());
+        let attempt = launch.attempt;
+        let runner = TaskRunner::start(launch, allowed, Arc::clone(&self.site), context.inbox());
         self.table.insert(attempt, runner);
     }
 

@@ -10,6 +10,7 @@ use firesteel_core::executor::Event;
 use firesteel_core::ids::{AttemptId, ExecutorKey, WorkerId};
 use firesteel_core::messages::{Stream, TaskDirectory, TaskSpec};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure};
+use firesteel_placement::Resources;
 use tokio::io::AsyncWriteExt;
 use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout};
 use tokio::sync::watch;
@@ -19,7 +20,7 @@ use super::output::{Output, Read};
 use crate::inbox::Inbox;
 use crate::process_group::{ProcessGroup, exit_status};
 use crate::start_failure::{enter, not_started};
-use crate::worker::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
+use crate::worker::environment::{self, APP_ID, EXECUTOR_ID, WORKER_ID};
 use crate::worker::strays::{Marker, kill_bearers};
 
 /// The task's number.
@@ -36,6 +37,17 @@ const PATIENCE: Duration = Duration::from_millis(250);
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
 /// Two pipes hold no more than that.
 const PIPE: u64 = 2 << 20;
+
+/// A task to be run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Which attempt.
+    pub attempt: AttemptId,
+    /// What to run.
+    pub spec: TaskSpec,
+    /// Those of the executor's addresses that it may use.
+    pub resources: Resources,
+}
 
 /// What all runners of an executor have in common.
 #[derive(Clone, Debug)]
@@ -70,15 +82,9 @@ impl TaskRunner {
     ///
     /// To be called on a thread of the runtime.
     #[must_use]
-    pub fn start(
-        attempt: AttemptId,
-        spec: TaskSpec,
-        allowed: u64,
-        site: Arc<Site>,
-        inbox: Inbox<Event>,
-    ) -> Self {
+    pub fn start(launch: Launch, allowed: u64, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
         let (orders, told) = watch::channel(Orders { allowed, drain: false, signal: None });
-        tokio::spawn(run(attempt, spec, site, told, inbox));
+        tokio::spawn(run(launch, site, told, inbox));
         Self { orders }
     }
 
@@ -104,14 +110,9 @@ impl TaskRunner {
     }
 }
 
-async fn run(
-    attempt: AttemptId,
-    spec: TaskSpec,
-    site: Arc<Site>,
-    orders: watch::Receiver<Orders>,
-    inbox: Inbox<Event>,
-) {
-    let last = match start(attempt, spec, &site) {
+async fn run(launch: Launch, site: Arc<Site>, orders: watch::Receiver<Orders>, inbox: Inbox<Event>) {
+    let attempt = launch.attempt;
+    let last = match start(launch, &site) {
         Ok(process) => {
             let pid = process.group.leader();
             // Where the owner has ended nobody is told anything any more.
@@ -133,12 +134,14 @@ struct Process {
     stderr: Output<ChildStderr>,
 }
 
-fn start(attempt: AttemptId, spec: TaskSpec, site: &Site) -> Result<Process, StartFailure> {
+fn start(launch: Launch, site: &Site) -> Result<Process, StartFailure> {
+    let Launch { attempt, spec, resources } = launch;
     let TaskSpec { command, directory, stdin, cores: _ } = spec;
     let mut words = std::process::Command::new(&command.program);
     words
         .args(&command.arguments)
         .envs(&command.environment)
+        .envs(environment::of_task(&resources))
         // The executor's marker comes last: whoever carries it dies with the executor.
         .env(APP_ID, site.executor.app.as_str())
         .env(EXECUTOR_ID, site.executor.executor.to_string())

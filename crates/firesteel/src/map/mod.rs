@@ -129,7 +129,7 @@ async fn drive(
     requests: EndRequests,
 ) -> Result<(Ending, Summary), StartError> {
     let listen = Listen::of(&job.properties, &application.masters).map_err(beginning::StartError::from)?;
-    let template = Template::new(job.command, job.directory, application.settings.task_cores);
+    let template = Template::new(job.command, job.directory, application.settings.task_needs());
     let started = driver_daemon::start(application, listen, requests).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
     let outlet = Outlet::start(TaskId(0), job.order, job.limits, sinks, progress.clone(), driver.clone())?;

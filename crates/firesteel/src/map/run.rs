@@ -314,7 +314,7 @@ impl Run {
                         self.pending_bytes += bytes;
                         self.pending.insert(id, Pending { number, item, bytes, place });
                         // Refused only when the application is over, and then its end is on the way.
-                        let request = TaskRequest { preferred_hosts: hosts, ..task.into() };
+                        let request = TaskRequest { preferred_hosts: hosts, ..task };
                         let _ = self.driver.submit(id, request).await;
                     }
                     Err(error) => self.end_input(format!("item {number} ({item}): {error}")).await,
@@ -367,7 +367,7 @@ impl Run {
         self.tally.add_outcome(number, &item, outcome);
         let last = match outcome {
             TaskOutcome::Succeeded { attempt, .. } | TaskOutcome::Failed { attempt, .. } => Some(*attempt),
-            TaskOutcome::Cancelled | TaskOutcome::TooLong { .. } => None,
+            TaskOutcome::Cancelled | TaskOutcome::Unfit(_) => None,
         };
         self.outlet.put(Piece::Ended { task, last, place });
     }

@@ -183,8 +183,8 @@ impl Tally {
                 self.add_failure(Failure { number, item, failures, exit_code, cause: cause.to_string() });
                 Some(executor)
             }
-            TaskOutcome::TooLong { length, limit } => {
-                let cause = format!("a task of {length} bytes is too long to be sent: {limit} are the most");
+            TaskOutcome::Unfit(unfit) => {
+                let cause = format!("no executor could run it: {unfit}");
                 self.add_failure(Failure { number, item, failures: 0, exit_code: None, cause });
                 None
             }

@@ -1,11 +1,12 @@
 //! From an item to a task.
 
 use bytes::Bytes;
-use firesteel_core::messages::{TaskDirectory, TaskSpec};
+use firesteel_core::driver::TaskRequest;
+use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
-use firesteel_placement::Cores;
 
 use super::items::{Content, MAX_ARGUMENT};
+use crate::task_needs::TaskNeeds;
 
 /// Stands for the item in a word of the command.
 pub const HOLE: &str = "{}";
@@ -15,7 +16,7 @@ pub const HOLE: &str = "{}";
 pub struct Template {
     command: Command,
     directory: TaskDirectory,
-    cores: Cores,
+    needs: TaskNeeds,
     place: Place,
 }
 
@@ -35,21 +36,21 @@ pub struct WordTooLong {
 }
 
 impl Template {
-    /// Tasks that run the command there on so many cores. The item replaces every `{}` in every word, or is
+    /// Tasks that run the command there, each with so much of its executor. The item replaces every `{}` in every word, or is
     /// added as the last argument if there is none.
     #[must_use]
-    pub fn new(command: Command, directory: TaskDirectory, cores: Cores) -> Self {
+    pub fn new(command: Command, directory: TaskDirectory, needs: TaskNeeds) -> Self {
         let holes =
             command.program.contains(HOLE) || command.arguments.iter().any(|word| word.contains(HOLE));
         let place = if holes { Place::Holes } else { Place::LastArgument };
-        Self { command, directory, cores, place }
+        Self { command, directory, needs, place }
     }
 
     /// The task of one item. A block goes to standard input and leaves the words as they are.
     ///
     /// # Errors
     /// A word becomes longer than an argument may be.
-    pub fn task(&self, content: Content) -> Result<TaskSpec, WordTooLong> {
+    pub fn task(&self, content: Content) -> Result<TaskRequest, WordTooLong> {
         let mut command = self.command.clone();
         let stdin = match content {
             Content::Block { bytes, .. } => bytes,
@@ -64,7 +65,7 @@ impl Template {
                 Bytes::new()
             }
         };
-        Ok(TaskSpec { command, directory: self.directory.clone(), stdin, cores: self.cores })
+        Ok(self.needs.clone().request(command, self.directory.clone(), stdin))
     }
 }
 
@@ -85,7 +86,13 @@ fn fill(word: &mut String, item: &str) -> Result<(), WordTooLong> {
 mod tests {
     use std::collections::BTreeMap;
 
+    use firesteel_placement::Cores;
+
     use super::*;
+
+    fn needs(cores: i64) -> TaskNeeds {
+        TaskNeeds { cores: Cores(cores), ..TaskNeeds::default() }
+    }
 
     fn words(command: &[&str], item: &str) -> Result<Vec<String>, WordTooLong> {
         let (program, arguments) = command.split_first().expect("a program");
@@ -94,8 +101,8 @@ mod tests {
             arguments: arguments.iter().map(ToString::to_string).collect(),
             environment: BTreeMap::new(),
         };
-        let template = Template::new(command, TaskDirectory::Executor, Cores(1));
-        let command = template.task(Content::Argument(item.into()))?.command;
+        let template = Template::new(command, TaskDirectory::Executor, needs(1));
+        let command = template.task(Content::Argument(item.into()))?.spec.command;
         Ok([vec![command.program], command.arguments].concat())
     }
 
@@ -128,9 +135,9 @@ mod tests {
             environment: BTreeMap::from([("A".into(), "b".into())]),
         };
         let directory = TaskDirectory::Path("/d".into());
-        let template = Template::new(command.clone(), directory.clone(), Cores(2));
+        let template = Template::new(command.clone(), directory.clone(), needs(2));
         let bytes = Bytes::from_static(b"1\n2\n");
         let task = template.task(Content::Block { first: 1, last: 2, bytes: bytes.clone() });
-        assert_eq!(task, Ok(TaskSpec { command, directory, stdin: bytes, cores: Cores(2) }));
+        assert_eq!(task, Ok(needs(2).request(command, directory, bytes)));
     }
 }

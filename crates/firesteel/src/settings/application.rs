@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use firesteel_core::driver::{Allocation, Exclusion, ExclusionPolicy, LocalityWait};
 use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
 
 use super::duration::Unit;
-use super::{Origin, Properties, SettingError, allocation, keys, size};
+use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
+use crate::task_needs::TaskNeeds;
 
 /// What of an application's settings comes from properties. Flags of submit commands are properties by another
 /// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
@@ -32,6 +33,8 @@ pub struct ApplicationSettings {
     pub allocation: Allocation,
     /// `spark.executor.resource.NAME.amount`.
     pub executor_resources: ResourceAmounts,
+    /// `spark.task.resource.NAME.amount`.
+    pub task_resources: TaskResources,
     /// `spark.executorEnv.NAME`.
     pub executor_environment: BTreeMap<String, String>,
     /// `spark.files`: paths, each with `#NAME` behind it or not.
@@ -83,7 +86,8 @@ impl ApplicationSettings {
             executor_memory: properties.memory(keys::EXECUTOR_MEMORY)?.unwrap_or(MiB(1024)),
             executors,
             allocation: allocation::of(properties, executors)?,
-            executor_resources: resources(properties)?,
+            executor_resources: amounts::of_executors(properties)?,
+            task_resources: amounts::of_tasks(properties)?,
             executor_environment: environment(properties),
             files: list(properties, keys::FILES),
             archives: list(properties, keys::ARCHIVES),
@@ -104,6 +108,20 @@ impl ApplicationSettings {
         Ok(settings)
     }
 
+    /// What a task needs of an executor of the default profile.
+    #[must_use]
+    pub fn task_needs(&self) -> TaskNeeds {
+        let (cores, resources) = (self.task_cores, self.task_resources.clone());
+        TaskNeeds { cores, resources, ..TaskNeeds::default() }
+    }
+
+    /// What stays idle on every executor, because something else lets it run fewer tasks at once: a remark.
+    #[must_use]
+    pub fn idle_resources(&self) -> Option<String> {
+        let cores = self.executor_cores.map(|each| (each, self.task_cores));
+        amounts::idle(cores, &self.executor_resources, &self.task_resources)
+    }
+
     /// Whether executors find files in their directories.
     #[must_use]
     pub fn brings_files(&self) -> bool {
@@ -112,6 +130,7 @@ impl ApplicationSettings {
 
     /// What could never run is told before it is waited for.
     fn check(&self, properties: &Properties) -> Result<(), SettingError> {
+        amounts::check(&self.executor_resources, &self.task_resources, properties)?;
         let Some(each) = self.executor_cores else { return Ok(()) };
         let is_written = |key| properties.origin(key).is_some_and(Origin::is_command_line);
         let at_least = |cores: Cores, less, than: Cores, more, so| match cores < than {
@@ -168,14 +187,6 @@ fn topology(properties: &Properties) -> Result<Topology, SettingError> {
     Topology::parse(&table).map_err(|error| failed(error.to_string()))
 }
 
-fn resources(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
-    let amount = |(name, _): (&str, &str)| {
-        let key = keys::EXECUTOR_RESOURCE.replace("NAME", name);
-        Ok((name.to_owned(), properties.count(&key)?.map_or(0, u64::from)))
-    };
-    properties.family(keys::EXECUTOR_RESOURCE).map(amount).collect()
-}
-
 fn environment(properties: &Properties) -> BTreeMap<String, String> {
     let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
     properties.family(keys::EXECUTOR_ENV).map(owned).collect()
@@ -189,6 +200,8 @@ fn list(properties: &Properties, key: &str) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use firesteel_placement::TaskAmount;
+
     use super::*;
 
     fn parsed(pairs: &[&str]) -> Result<ApplicationSettings, SettingError> {
@@ -205,6 +218,7 @@ mod tests {
             executors: ExecutorLimit::Unlimited,
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::new(),
+            task_resources: TaskResources::new(),
             executor_environment: BTreeMap::new(),
             files: Vec::new(),
             archives: Vec::new(),
@@ -248,6 +262,8 @@ mod tests {
             "spark.executor.memory=2g",
             "spark.executor.instances=3",
             "spark.executor.resource.gpu.amount=2",
+            "spark.task.resource.gpu.amount=0.25",
+            "spark.task.resource.nic.amount=0",
             "spark.executorEnv.LANG=C",
             "spark.files=a, dir/b#c,,",
             "spark.archives=d.zip",
@@ -276,6 +292,7 @@ mod tests {
             executors: ExecutorLimit::AtMost(3),
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
+            task_resources: TaskResources::from([("gpu".to_owned(), TaskAmount::Shared(4))]),
             executor_environment: BTreeMap::from([("LANG".to_owned(), "C".to_owned())]),
             files: vec!["a".to_owned(), "dir/b#c".to_owned()],
             archives: vec!["d.zip".to_owned()],

@@ -162,10 +162,13 @@ fn bad_value(key: &str, property: &Property) -> Option<String> {
     match read(&alone) {
         Err(SettingError::Value { expected, .. }) => Some(format!("write {expected}")),
         Err(SettingError::File { path, error, .. }) => Some(format!("{path}: {error}")),
-        Err(error @ (SettingError::NoPair { .. } | SettingError::Contradiction { .. })) => {
-            Some(error.to_string())
-        }
-        Ok(()) => None,
+        Err(
+            error @ (SettingError::NoPair { .. }
+            | SettingError::Contradiction { .. }
+            | SettingError::TooFewAddresses { .. }),
+        ) => Some(error.to_string()),
+        // That of the executors may be set, too.
+        Err(SettingError::NoAddresses { .. }) | Ok(()) => None,
     }
 }
 
@@ -181,7 +184,12 @@ fn read(properties: &Properties) -> Result<(), SettingError> {
 /// What is wrong with properties each of which could be used.
 #[must_use]
 pub fn contradiction(properties: &Properties) -> Option<SettingError> {
-    read(properties).err().filter(|error| matches!(error, SettingError::Contradiction { .. }))
+    read(properties).err().filter(|error| match error {
+        SettingError::Contradiction { .. }
+        | SettingError::NoAddresses { .. }
+        | SettingError::TooFewAddresses { .. } => true,
+        SettingError::NoPair { .. } | SettingError::Value { .. } | SettingError::File { .. } => false,
+    })
 }
 
 /// What comes of the variables that are set.

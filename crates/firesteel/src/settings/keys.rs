@@ -100,6 +100,8 @@ table! {
     ALLOCATION_RATIO: "spark.dynamicAllocation.executorAllocationRatio", [Application], Value("1");
     /// How many of a custom resource, such as gpu, each executor has.
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
+    /// How many of its executor's addresses of a custom resource a task takes, or which part of one, at most 0.5.
+    TASK_RESOURCE: "spark.task.resource.NAME.amount", [Application], Otherwise("none; it may use all that its executor has");
     /// A variable in the environment of the executors.
     EXECUTOR_ENV: "spark.executorEnv.NAME", [Application], Otherwise("not set");
     /// Files that its executors find in their directories: PATH or PATH#NAME, with commas between (--files).

@@ -4,6 +4,7 @@
 //! nobody reads is a warning, a value that cannot be read is an error that names key, value and what is expected.
 
 mod allocation;
+mod amounts;
 pub mod application;
 pub mod duration;
 pub mod findings;

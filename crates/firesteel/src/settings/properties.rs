@@ -52,6 +52,38 @@ pub enum SettingError {
         /// What is wrong with it.
         error: String,
     },
+    /// A task takes of a custom resource, and executors have none.
+    #[error(
+        "{task_key} is {value} and {executor_key} is not set: no executor could run a task; set it, too \
+         (--executor-resource NAME=AMOUNT)"
+    )]
+    NoAddresses {
+        /// The key of what a task takes.
+        task_key: String,
+        /// Its value.
+        value: String,
+        /// The key of what an executor has.
+        executor_key: String,
+        /// Whether one of them stands on the command line.
+        is_usage: bool,
+    },
+    /// A task takes more of a custom resource than an executor has.
+    #[error(
+        "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise the one or lower \
+         the other"
+    )]
+    TooFewAddresses {
+        /// The key of what a task takes.
+        task_key: String,
+        /// Its value.
+        value: String,
+        /// The key of what an executor has.
+        executor_key: String,
+        /// Its value.
+        each: u64,
+        /// Whether one of them stands on the command line.
+        is_usage: bool,
+    },
     /// Two values, each of which could be used, cannot be used together.
     #[error("{less} is {fewer} and {more} is {greater}: {so}; raise the one or lower the other")]
     Contradiction {
@@ -89,7 +121,9 @@ impl SettingError {
         match self {
             Self::NoPair { .. } => true,
             Self::File { .. } => false,
-            Self::Contradiction { is_usage, .. } => *is_usage,
+            Self::Contradiction { is_usage, .. }
+            | Self::NoAddresses { is_usage, .. }
+            | Self::TooFewAddresses { is_usage, .. } => *is_usage,
             Self::Value { origin, .. } => origin.is_command_line(),
         }
     }

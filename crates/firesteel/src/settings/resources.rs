@@ -55,14 +55,30 @@ pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, 
     Ok(all.into_iter().collect())
 }
 
+/// Whether a resource, or one of its addresses, can be called so: letters, digits and `-_.:` of ASCII.
+#[must_use]
+pub fn is_name(word: &str) -> bool {
+    !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
+}
+
+/// The resources of an executor, as its Worker writes them: `gpu=0,1;nic=a`, or nothing. Numbers are addresses.
+///
+/// # Errors
+/// The first part that is not of the form.
+pub fn parse_exact(text: &str) -> Result<Resources, ResourceError> {
+    let part = |part: &str| {
+        let malformed = || ResourceError::Malformed { text: part.to_owned() };
+        let (name, addresses) = part.split_once('=').ok_or_else(malformed)?;
+        Ok((name.to_owned(), addresses.split(',').map(str::to_owned).collect::<Vec<_>>()))
+    };
+    text.split(';').filter(|text| !text.is_empty()).map(part).collect()
+}
+
 fn one(text: &str) -> Result<(&str, Vec<String>), ResourceError> {
     let malformed = || ResourceError::Malformed { text: text.to_owned() };
     let too_many = || ResourceError::TooMany { text: text.to_owned() };
     let (name, value) = text.split_once('=').ok_or_else(malformed)?;
-    let is_word = |word: &str| {
-        !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
-    };
-    if !is_word(name) || value.is_empty() {
+    if !is_name(name) || value.is_empty() {
         return Err(malformed());
     }
     if value.bytes().all(|b| b.is_ascii_digit()) {
@@ -71,7 +87,7 @@ fn one(text: &str) -> Result<(&str, Vec<String>), ResourceError> {
     }
     let mut addresses: Vec<String> = Vec::new();
     for address in value.strip_suffix(',').unwrap_or(value).split(',').map(str::trim) {
-        if !is_word(address) {
+        if !is_name(address) {
             return Err(malformed());
         }
         if addresses.iter().any(|other| other == address) {
@@ -93,6 +109,14 @@ mod tests {
             Resources::from_iter([("gpu", vec!["0", "1"]), ("fpga", vec!["f0", "f1"]), ("nic", vec!["5"])]);
         assert_eq!(parsed, expected);
         assert_eq!(parse([]), Ok(Resources::default()));
+    }
+
+    #[test]
+    fn an_executor_reads_what_its_worker_writes() {
+        let all = Resources::from_iter([("gpu", vec!["7"]), ("nic", vec!["a:b", "c"])]);
+        assert_eq!(parse_exact(&all.to_string()), Ok(all));
+        assert_eq!(parse_exact(""), Ok(Resources::default()));
+        assert!(matches!(parse_exact("gpu=0;2"), Err(ResourceError::Malformed { .. })));
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub const TABLE: &[Row] = &[
         "tasks start with the first executor",
     ),
     row("spark.scheduler.*", NotOurs, &[], "it is about Spark's scheduler of jobs"),
-    row("spark.task.resource.*", NoEffect, &[], NOT_YET),
+    row("spark.task.resource.*", NoEffect, &[], "only spark.task.resource.NAME.amount is read"),
     row("spark.executor.resource.*", NoEffect, &[], "only spark.executor.resource.NAME.amount is read"),
     row("spark.driver.resource.*", NoEffect, &[], NO_DRIVERS),
     row("spark.port.maxRetries", NoEffect, &["0"], "a port that is taken is an error"),

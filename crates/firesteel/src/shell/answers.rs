@@ -132,7 +132,7 @@ fn row(id: TaskId, task: &Task, view: &View) -> Vec<String> {
                 TaskOutcome::Succeeded { executor, .. } => ("succeeded", Some(*executor)),
                 TaskOutcome::Failed { executor, .. } => ("failed", Some(*executor)),
                 TaskOutcome::Cancelled => ("cancelled", None),
-                TaskOutcome::TooLong { .. } => ("failed", None),
+                TaskOutcome::Unfit(_) => ("failed", None),
             };
             (state, exit_code(outcome).to_string(), executor.map(number), *time)
         }
@@ -203,7 +203,7 @@ pub(super) fn defaults(defaults: &Defaults) -> String {
         TaskDirectory::Executor => "executor",
         TaskDirectory::Path(path) => path,
     };
-    let mut text = format!("cores {}\ndirectory {}\n", defaults.cores, quote(directory));
+    let mut text = format!("cores {}\ndirectory {}\n", defaults.needs.cores, quote(directory));
     for (name, value) in &defaults.environment {
         writeln!(text, "env {}", quote(&format!("{name}={value}"))).expect("a text takes every line");
     }

@@ -48,8 +48,8 @@ impl Session {
         };
         let first = self.next;
         let stake = Stake::Tasks { first, executors: view.executors.iter().filter_map(ready).collect() };
-        let cores = cores.unwrap_or(self.defaults.cores);
-        let template = Template::new(self.command(command), self.defaults.directory.clone(), cores);
+        let (command, directory) = (self.command(command), self.defaults.directory.clone());
+        let template = Template::new(command, directory, self.needs(cores));
         let progress = self.progress.again();
         let sinks = self.console.sinks();
         let outlet =

@@ -39,7 +39,6 @@ use std::io;
 use std::ops::ControlFlow;
 
 use firesteel_core::messages::TaskDirectory;
-use firesteel_placement::Cores;
 
 use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
@@ -48,6 +47,7 @@ use crate::map::progress::Progress;
 use crate::settings::Properties;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::EndRequests;
+use crate::task_needs::TaskNeeds;
 use end::End;
 use reader::Source;
 use session::Session;
@@ -91,8 +91,8 @@ impl OnFailure {
 /// What tasks run with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defaults {
-    /// Cores of a task.
-    pub cores: Cores,
+    /// What a task needs of an executor of the default profile.
+    pub needs: TaskNeeds,
     /// Where it runs.
     pub directory: TaskDirectory,
     /// Variables of its environment.

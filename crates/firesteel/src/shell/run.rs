@@ -1,9 +1,10 @@
 //! `run` and what becomes of its tasks: in hand, in the background, watched, waited for, given up.
 
+use bytes::Bytes;
 use firesteel_core::driver::TaskRequest;
 use firesteel_core::ids::TaskId;
-use firesteel_core::messages::TaskSpec;
 use firesteel_core::process::Command;
+use firesteel_placement::Cores;
 use tokio::time::Instant;
 
 use super::answers::shortened;
@@ -14,6 +15,7 @@ use super::request::Run;
 use super::session::{Served, Session, TICK};
 use super::tasks::{Task, ending};
 use super::words::Place;
+use crate::task_needs::TaskNeeds;
 
 impl Session {
     pub(super) async fn run_command(&mut self, run: Run) -> Served {
@@ -23,13 +25,9 @@ impl Session {
         let record = (place == Place::Background).then(|| self.keeper.record(id));
         let (shown, submitted) = (shortened(&command), std::time::Instant::now());
         self.tasks.add(id, Task { command: shown, place, submitted, record, end: None });
-        let spec = TaskSpec {
-            command: self.command(command),
-            directory: self.defaults.directory.clone(),
-            stdin: bytes::Bytes::new(),
-            cores: cores.unwrap_or(self.defaults.cores),
-        };
-        let request = TaskRequest { max_failures: Some(retries.saturating_add(1)), ..spec.into() };
+        let (command, directory) = (self.command(command), self.defaults.directory.clone());
+        let request = self.needs(cores).request(command, directory, Bytes::new());
+        let request = TaskRequest { max_failures: Some(retries.saturating_add(1)), ..request };
         // Refused only when the application is over, and then its end is on the way.
         let _ = self.driver.submit(id, request).await;
         match place {
@@ -41,6 +39,12 @@ impl Session {
                 Ok(0)
             }
         }
+    }
+
+    /// What a task needs, on so many cores if that is said.
+    pub(super) fn needs(&self, cores: Option<Cores>) -> TaskNeeds {
+        let defaults = self.defaults.needs.clone();
+        TaskNeeds { cores: cores.unwrap_or(defaults.cores), ..defaults }
     }
 
     pub(super) fn command(&self, mut words: Vec<String>) -> Command {

@@ -102,7 +102,7 @@ impl Session {
 
     fn set(&mut self, assignment: Assignment) {
         match assignment {
-            Assignment::Cores(Cores(cores)) => self.defaults.cores = Cores(cores),
+            Assignment::Cores(Cores(cores)) => self.defaults.needs.cores = Cores(cores),
             Assignment::Directory(path) if path == "executor" => {
                 self.defaults.directory = TaskDirectory::Executor;
             }

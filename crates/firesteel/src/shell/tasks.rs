@@ -90,7 +90,7 @@ pub fn exit_code(outcome: &TaskOutcome) -> u8 {
             TaskEnd::NotStarted(_) => 127,
             TaskEnd::Killed => 1,
         },
-        TaskOutcome::Failed { cause: FailureCause::ExecutorDied(_), .. } | TaskOutcome::TooLong { .. } => 1,
+        TaskOutcome::Failed { cause: FailureCause::ExecutorDied(_), .. } | TaskOutcome::Unfit(_) => 1,
         TaskOutcome::Cancelled => 130,
     }
 }
@@ -103,14 +103,13 @@ pub fn ending(outcome: &TaskOutcome) -> String {
         TaskOutcome::Failed { cause, failures: 1, .. } => format!("failed: {cause}"),
         TaskOutcome::Failed { cause, failures, .. } => format!("failed {failures} times: {cause}"),
         TaskOutcome::Cancelled => "was cancelled".to_owned(),
-        TaskOutcome::TooLong { length, limit } => {
-            format!("is too long to be sent: {length} bytes of {limit} that it may have")
-        }
+        TaskOutcome::Unfit(unfit) => format!("cannot run: {unfit}"),
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::driver::Unfit;
     use firesteel_core::ids::{AttemptId, ExecutorId};
 
     use super::*;
@@ -128,7 +127,7 @@ mod tests {
             (exited(ExitStatus::Code(256)), 1),
             (exited(ExitStatus::Signal(9)), 137),
             (TaskOutcome::Cancelled, 130),
-            (TaskOutcome::TooLong { length: 2, limit: 1 }, 1),
+            (TaskOutcome::Unfit(Unfit::TooLong { length: 2, limit: 1 }), 1),
         ] {
             assert_eq!(exit_code(&outcome), code, "{outcome:?}");
         }

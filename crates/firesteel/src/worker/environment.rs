@@ -18,6 +18,7 @@ use std::path::Path;
 
 use firesteel_core::ids::WorkerId;
 use firesteel_core::worker::ExecutorPlan;
+use firesteel_placement::Resources;
 
 use super::work_directory::files_of;
 
@@ -37,14 +38,14 @@ pub const CORES: &str = "FIRESTEEL_CORES";
 pub const MEMORY_MIB: &str = "FIRESTEEL_MEMORY_MIB";
 /// What the name of a resource's variable begins with.
 pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
+/// The same for the addresses that a task of the executor may use.
+pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
 
 /// Everything that is added to the Worker's environment for this executor.
 #[must_use]
 pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<String, String> {
     let mut variables = plan.command.environment.clone();
-    for (resource, addresses) in plan.resources.iter() {
-        variables.insert(resource_name(resource), addresses.collect::<Vec<_>>().join(","));
-    }
+    variables.extend(addresses(RESOURCE, &plan.resources));
     variables.extend([
         (APP_ID.to_owned(), plan.executor.app.to_string()),
         (EXECUTOR_ID.to_owned(), plan.executor.executor.to_string()),
@@ -60,19 +61,28 @@ pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<
     variables
 }
 
+/// What is added to an executor's environment for a task that may use these addresses:
+/// `FIRESTEEL_TASK_RESOURCE_<NAME>`, with commas between.
+pub fn of_task(resources: &Resources) -> impl Iterator<Item = (String, String)> {
+    addresses(TASK_RESOURCE, resources)
+}
+
 /// `FIRESTEEL_RESOURCE_GPU`; what may not stand in a variable's name becomes `_`.
-fn resource_name(resource: &str) -> String {
+fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (String, String)> {
     let fit = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    let name: String = resource.chars().map(fit).collect();
-    format!("{RESOURCE}{name}")
+    resources.iter().map(move |(resource, addresses)| {
+        let name: String = resource.chars().map(fit).collect();
+        (format!("{prefix}{name}"), addresses.collect::<Vec<_>>().join(","))
+    })
 }
 
 /// The names of the Worker's own variables that its executors must not inherit: a Worker that runs inside
-/// another Worker's executor has that executor's addresses.
+/// another Worker's executor, or in a task of one, has those addresses.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
-    std::env::vars_os()
-        .map(|(name, _)| name)
-        .filter(|name| name.to_string_lossy().starts_with(RESOURCE) || name == FILES_DIR)
+    std::env::vars_os().map(|(name, _)| name).filter(|name| {
+        let text = name.to_string_lossy();
+        text.starts_with(RESOURCE) || text.starts_with(TASK_RESOURCE) || name == FILES_DIR
+    })
 }
 
 #[cfg(test)]

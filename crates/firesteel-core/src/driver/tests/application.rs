@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, Shortfall, shortfall};
+use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
 
 use super::bench::*;
 use crate::driver::{Effect, Event, Inbound, MasterStanding, Note, Outbound, Outcome, Reason};
@@ -147,7 +147,12 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
     };
     let ready = Note::ExecutorRegistered { executor: ExecutorId(0), host: "h0".to_owned(), cores: Cores(1) };
     let to_new = |message| Effect::Send { peer: PeerId(20), message: Outbound::Executor(message) };
-    let launch = DriverToExecutor::LaunchTask { attempt: attempt(0, 1), spec: spec(1), credit: WINDOW };
+    let launch = DriverToExecutor::LaunchTask {
+        attempt: attempt(0, 1),
+        spec: spec(1),
+        resources: Resources::default(),
+        credit: WINDOW,
+    };
     assert_eq!(
         bench.apply(from_master(again, registered("app-2"))),
         [

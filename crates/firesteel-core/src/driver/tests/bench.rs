@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
 
 use crate::address::Address;
 use crate::driver::{
@@ -72,7 +72,7 @@ impl Bench {
         bench
     }
 
-    fn register(&mut self) {
+    pub(super) fn register(&mut self) {
         self.apply(Event::Start);
         self.apply(Event::Connected { peer: MASTER, master: master("m1") });
         self.master(registered("app-1"));
@@ -217,6 +217,7 @@ pub(super) fn register_for(app: &str, id: u32, cores: i64) -> ExecutorToDriver {
         worker: WorkerId::new(format!("worker-{id}")),
         host: format!("h{id}"),
         cores: Cores(cores),
+        resources: Resources::default(),
     }
 }
 
@@ -244,7 +245,8 @@ pub(super) fn launch(on: u32, attempt: AttemptId) -> Effect {
 }
 
 pub(super) fn launch_sized(on: u32, attempt: AttemptId, cores: i64) -> Effect {
-    to_executor(on, DriverToExecutor::LaunchTask { attempt, spec: spec(cores), credit: WINDOW })
+    let (spec, resources) = (spec(cores), Resources::default());
+    to_executor(on, DriverToExecutor::LaunchTask { attempt, spec, resources, credit: WINDOW })
 }
 
 pub(super) fn discard(attempt: AttemptId) -> Effect {

@@ -39,7 +39,7 @@ impl Bench {
     }
 
     fn deadline(&self) -> Option<(Duration, Reason)> {
-        self.driver.delay.deadline().map(|at| (at.since(self.now), Reason::Locality))
+        self.driver.delays.deadline().map(|at| (at.since(self.now), Reason::Locality))
     }
 }
 

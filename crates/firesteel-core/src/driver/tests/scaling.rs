@@ -146,3 +146,19 @@ fn others_cannot_set_the_target_and_kills_keep_it_within_its_bounds() {
     let kill = Event::KillExecutors { executors, replacement: Replacement::Unwanted };
     assert_eq!(asked(&bench.apply(kill)), [Total(2), Kill(vec![0])]);
 }
+
+#[test]
+fn an_exclusion_in_between_does_not_lengthen_the_time_in_which_an_executor_may_be_idle() {
+    let mut bench = Bench::scaled(1, DynamicAllocation { initial: 2, ..dynamic() });
+    bench.executor(0, register(0, 1));
+    bench.executor(1, register(1, 1));
+    for task in [0, 1] {
+        bench.submit(task, 1);
+        bench.end(0, attempt(task, 0), exit(1));
+        bench.now = bench.now + 20 * SECOND;
+        bench.end(1, attempt(task, 1), exit(0));
+    }
+    let view = bench.driver.view();
+    assert_eq!(view.executors[0].state, crate::driver::ExecutorViewState::Excluded);
+    assert_eq!(sleep(&mut bench), (40, Reason::IdleExecutor(ExecutorId(0)), vec![Kill(vec![0])]));
+}

@@ -1,12 +1,12 @@
 //! Who runs what, and what becomes of it.
 
 use super::bench::*;
-use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, TaskRequest};
+use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, TaskRequest, Unfit};
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::machine::Machine;
-use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, TaskEnd};
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, TaskEnd};
 use crate::process::{StartFailure, StartStep};
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, Resources};
 
 #[test]
 fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
@@ -99,22 +99,11 @@ fn an_executor_too_small_for_a_task_does_not_keep_it_from_the_one_where_it_faile
 #[test]
 fn a_retry_prefers_another_host() {
     let mut bench = Bench::with_executors(&[1]);
-    let mut same_host = |id: u32, host: &str| {
-        let crate::messages::ExecutorToDriver::RegisterExecutor {
-            app, executor, profile, worker, cores, ..
-        } = register(id, 1)
-        else {
-            unreachable!("register makes that message")
-        };
-        let host = host.to_owned();
-        let message = crate::messages::ExecutorToDriver::RegisterExecutor {
-            app,
-            executor,
-            profile,
-            worker,
-            host,
-            cores,
-        };
+    let mut same_host = |id: u32, at: &str| {
+        let mut message = register(id, 1);
+        if let ExecutorToDriver::RegisterExecutor { host, .. } = &mut message {
+            at.clone_into(host);
+        }
         bench.executor(id, message);
     };
     same_host(1, "h0");
@@ -229,19 +218,32 @@ fn a_task_that_fits_no_frame_fails_at_once() {
     let stdin = bytes::Bytes::from(vec![0; crate::wire::MAX_FRAME]);
     let too_long = crate::messages::TaskSpec { stdin, ..spec(1) };
     let effects = bench.apply(Event::Submit { task: TaskId(0), request: too_long.into() });
-    let outcome = TaskOutcome::TooLong { length: 16_777_289, limit: 16_776_192 };
+    let outcome = TaskOutcome::Unfit(Unfit::TooLong { length: 16_777_289, limit: 15_727_616 });
     assert_eq!(effects, [ended(0, outcome)]);
     assert_eq!(bench.submit(1, 1), [launch(0, attempt(1, 0))]);
 }
 
 #[test]
-fn the_longest_task_fits_a_frame() {
+fn the_longest_task_fits_a_frame_with_the_most_addresses() {
     let mut longest = spec(1);
     longest.command.arguments = vec![String::new(); 1000];
-    longest.stdin = bytes::Bytes::from(vec![0; crate::driver::MAX_TASK - longest.wire_length()]);
+    longest.stdin = bytes::Bytes::from(vec![0; crate::driver::unfit::MAX_TASK - longest.wire_length()]);
+    let addresses = |name: &str, length: usize| (name.to_owned(), vec!["a".repeat(length)]);
+    let most = |length| Resources::from_iter([addresses("gpu", length), addresses("nic", 1 << 19)]);
+    let admitted = |resources: Resources| {
+        let mut message = register(0, 1);
+        if let ExecutorToDriver::RegisterExecutor { resources: own, .. } = &mut message {
+            own.clone_from(&resources);
+        }
+        let effects = Bench::registered().executor(0, message);
+        effects.contains(&to_executor(0, DriverToExecutor::RegisteredExecutor))
+    };
+    let resources = most((1 << 19) - 36);
+    assert!(admitted(resources.clone()) && !admitted(most((1 << 19) - 35)));
     let message = DriverToExecutor::LaunchTask {
         attempt: attempt(u64::MAX, u32::MAX),
         spec: longest,
+        resources,
         credit: u64::MAX,
     };
     assert!(crate::wire::encode(&message, crate::wire::MAX_FRAME).is_ok());

@@ -35,6 +35,7 @@ fn every_placeholder_that_is_a_whole_argument_is_filled_in() {
         "{{WORKER_URL}}",
         "{{WORKER_ID}}",
         "{{RESOURCE_PROFILE_ID}}",
+        "{{RESOURCES}}",
         "{{FIRESTEEL}}",
         "--cores={{CORES}}",
         "{{UNKNOWN}}",
@@ -48,11 +49,13 @@ fn every_placeholder_that_is_a_whole_argument_is_filled_in() {
         "spark://node-7:7078",
         "worker-1",
         "3",
+        "gpu=0,1",
         "{{FIRESTEEL}}",
         "--cores={{CORES}}",
         "{{UNKNOWN}}",
     ];
-    let launch = ExecutorLaunch { command: command(&arguments), ..launch_of(key(4)) };
+    let resources = Resources::from_iter([("gpu", ["1", "0"])]);
+    let launch = ExecutorLaunch { command: command(&arguments), resources, ..launch_of(key(4)) };
     let effects = Bench::registered().master(1, MasterToWorker::LaunchExecutor(launch));
     let [Effect::StartExecutor(plan)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!(plan.command, command(&filled));

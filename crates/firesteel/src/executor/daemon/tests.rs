@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use firesteel_core::ids::{ProfileId, TaskId};
 use firesteel_core::messages::{
-    DriverToExecutor, ExecutorToDriver, Stream, TaskDirectory, TaskEnd, TaskState,
+    DriverToExecutor, ExecutorToDriver, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use tokio::task::JoinHandle;
@@ -35,6 +35,7 @@ fn options(port: u16) -> Options {
         worker: WorkerId::new("worker-1"),
         host: "here".to_owned(),
         cores: Cores(2),
+        resources: Resources::from_iter([("gpu", ["0", "1"])]),
     }
 }
 
@@ -53,8 +54,9 @@ impl Rig {
         let executor = tokio::spawn(run(options(port)));
         let mut rig = Self { peers, arrivals, executor, peer: PeerId(0) };
         let (peer, message) = rig.hear().await;
-        let Options { app, executor, profile, worker, host, cores, .. } = options(port);
-        let expected = ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores };
+        let Options { app, executor, profile, worker, host, cores, resources, .. } = options(port);
+        let expected =
+            ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources };
         assert_eq!(message, Some(expected));
         rig.peer = peer;
         rig
@@ -82,7 +84,8 @@ impl Rig {
         let command = Command { program: "sh".to_owned(), arguments, environment: BTreeMap::new() };
         let (directory, stdin) = (TaskDirectory::Executor, Bytes::new());
         let spec = TaskSpec { command, directory, stdin, cores: Cores(1) };
-        self.say(&DriverToExecutor::LaunchTask { attempt, spec, credit: 1 << 20 });
+        let resources = Resources::default();
+        self.say(&DriverToExecutor::LaunchTask { attempt, spec, resources, credit: 1 << 20 });
         attempt
     }
 

@@ -40,7 +40,9 @@ impl Rig {
     }
 
     fn start(&self, spec: TaskSpec, allowed: u64) -> TaskRunner {
-        TaskRunner::start(attempt(), spec, allowed, Arc::clone(&self.site), self.inbox.clone())
+        let resources = Resources::from_iter([("gpu-a100", ["1", "0"])]);
+        let launch = Launch { attempt: attempt(), spec, resources };
+        TaskRunner::start(launch, allowed, Arc::clone(&self.site), self.inbox.clone())
     }
 
     async fn next(&mut self) -> Event {

@@ -1,0 +1,137 @@
+//! What tasks need of executors, by profile and custom resource, and the law of who gets what.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::driver::Allocation;
+use firesteel_core::ids::{AttemptId, ProfileId};
+use firesteel_core::messages::ResourceProfile;
+use firesteel_placement::{Cores, MiB, Resources, TaskAmount, TaskResources};
+
+use super::dice::Dice;
+use super::processes::ExecutorProcess;
+use super::scenario::{AppKind, AppPlan, TaskFate, TaskPlan};
+
+/// The profiles that scenarios have. The users' own wishes are for profiles with smaller numbers.
+const FIRST: u32 = 10;
+/// A profile that nobody adds.
+const NOBODYS: ProfileId = ProfileId(99);
+/// Every amount that tasks take divides it.
+const WHOLE: u64 = 6;
+
+impl AppPlan {
+    /// Rolls profiles and custom resources of tasks.
+    pub(crate) fn roll_needs(&mut self, dice: &mut Dice) {
+        if !matches!(self.kind, AppKind::Driver) {
+            return;
+        }
+        let gpus = self.description.profile.resources.get("gpu").copied();
+        if dice.one_in(3) && self.tasks.len() < 100 {
+            for number in 0..u32::try_from(dice.between(1, 2)).expect("it is small") {
+                let mut needs = ResourceProfile {
+                    // No task takes more.
+                    cores: dice.one_in(2).then_some(Cores(4)),
+                    memory: dice.one_in(2).then_some(MiB(512)),
+                    ..ResourceProfile::default()
+                };
+                if gpus.is_some() && dice.one_in(2) {
+                    needs.resources.insert("gpu".to_owned(), dice.between(1, 2));
+                }
+                self.profiles.push((ProfileId(FIRST + number), needs));
+            }
+        }
+        if let (false, Allocation::Dynamic(bounds)) = (self.profiles.is_empty(), &mut self.allocation) {
+            // What one profile keeps though it is idle, another one may never get.
+            bounds.min = 0;
+        }
+        let amounts: BTreeMap<ProfileId, TaskAmount> = self
+            .all_profiles()
+            .filter_map(|(id, needs)| Some((id, *needs.resources.get("gpu")?)))
+            .filter(|(_, each)| *each > 0)
+            .map(|(id, each)| (id, rolled_amount(dice, each)))
+            .collect();
+        let ids: Vec<ProfileId> = self.all_profiles().map(|(id, _)| id).collect();
+        for task in &mut self.tasks {
+            task.profile = if dice.one_in(2) { *dice.pick(&ids) } else { ProfileId::DEFAULT };
+            if let Some(amount) = amounts.get(&task.profile).filter(|_| !dice.one_in(4)) {
+                task.resources.insert("gpu".to_owned(), *amount);
+            }
+            if dice.one_in(300) {
+                task.fate = TaskFate::Unfit;
+                match dice.one_in(2) {
+                    true => task.profile = NOBODYS,
+                    false => _ = task.resources.insert("gpu".to_owned(), TaskAmount::Whole(9)),
+                }
+            }
+        }
+    }
+
+    /// Its profiles with what their executors need, the default one first.
+    pub(crate) fn all_profiles(&self) -> impl Iterator<Item = (ProfileId, &ResourceProfile)> {
+        let others = self.profiles.iter().map(|(id, needs)| (*id, needs));
+        std::iter::once((ProfileId::DEFAULT, &self.description.profile)).chain(others)
+    }
+
+    /// A task's profile.
+    pub(crate) fn profile_of(&self, task: u64) -> ProfileId {
+        let task = usize::try_from(task).ok().and_then(|task| self.tasks.get(task));
+        task.map_or(ProfileId::DEFAULT, |task| task.profile)
+    }
+}
+
+fn rolled_amount(dice: &mut Dice, each: u64) -> TaskAmount {
+    match dice.below(4) {
+        0 => TaskAmount::Whole(u32::try_from(dice.between(1, each)).expect("it is small")),
+        1 => TaskAmount::Shared(3),
+        2 => TaskAmount::Shared(2),
+        _ => TaskAmount::Whole(1),
+    }
+}
+
+/// A task starts in an executor's process: it is of its profile, and was given as many addresses as it takes, all
+/// of them the executor's own, none of which has more tasks than may share it.
+pub(crate) fn check(
+    process: &ExecutorProcess,
+    attempt: AttemptId,
+    plan: &TaskPlan,
+    given: &Resources,
+) -> Result<(), String> {
+    if process.profile != plan.profile {
+        return Err(format!(
+            "attempt {attempt} of profile {} runs on executor {} of profile {}",
+            plan.profile, process.key, process.profile
+        ));
+    }
+    let asked: BTreeMap<String, u64> =
+        plan.resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();
+    if given.amounts() != asked {
+        return Err(format!("attempt {attempt} takes {:?}, and is given {given}", plan.resources));
+    }
+    let foreign = given.without(&process.resources);
+    if !foreign.is_empty() {
+        return Err(format!("attempt {attempt} is given {foreign}, and executor {} has none", process.key));
+    }
+    let mut used = BTreeMap::<(&str, &str), u64>::new();
+    let running = process.tasks.values().map(|task| (&task.asked, &task.given));
+    for (asked, given) in running.chain([(&plan.resources, given)]) {
+        for (name, addresses) in given.iter() {
+            for address in addresses {
+                *used.entry((name, address)).or_default() += part(asked, name);
+            }
+        }
+    }
+    match used.iter().find(|(_, used)| **used > WHOLE) {
+        None => Ok(()),
+        Some(((name, address), used)) => Err(format!(
+            "tasks of executor {} have {used}/{WHOLE} of {name} {address} between them",
+            process.key
+        )),
+    }
+}
+
+/// What a task has of each address that it is given.
+fn part(asked: &TaskResources, name: &str) -> u64 {
+    match asked.get(name) {
+        Some(TaskAmount::Shared(sharers)) => WHOLE / u64::from(*sharers),
+        Some(TaskAmount::Whole(_)) | None => WHOLE,
+    }
+}
