@@ -16,6 +16,7 @@
 mod cluster;
 mod core;
 mod plain;
+mod product;
 mod table;
 
 use std::process::Command;
@@ -41,6 +42,7 @@ fn main() {
 fn measure(scale: Scale) -> Sheet {
     let mut sheet = Sheet::default();
     core::rows(scale, &mut sheet);
+    product::rows(scale, &mut sheet);
     sheet
 }
 

@@ -1,6 +1,7 @@
 //! The allocation core against Spark's recorded decisions, against tables, and against a slow reference.
 
 mod advice;
+mod backlog;
 mod case;
 mod golden;
 mod history;

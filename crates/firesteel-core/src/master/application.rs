@@ -1,10 +1,12 @@
 //! One application, as its Master knows it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts};
 
+use super::backlog::Shape;
 use super::capacity::Grant;
 use super::wishes::Wishes;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
@@ -42,6 +44,8 @@ pub(super) struct Application {
     /// Workers that ever ran an executor of it.
     pub(super) workers: BTreeSet<WorkerId>,
     pub(super) failures: Failures,
+    /// What of it is filed in the backlog: it waits, and no Worker has room.
+    pub(super) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(super) ended: VecDeque<ExecutorView>,
     /// How many ended executors are remembered no longer.
     pub(super) forgotten: u64,
@@ -138,6 +142,7 @@ impl Application {
             next_executor: 0,
             workers: BTreeSet::new(),
             failures: Failures::default(),
+            filed: Vec::new(),
             ended: VecDeque::new(),
             forgotten: 0,
             description,
@@ -153,6 +158,18 @@ impl Application {
     /// Whether its own bounds allow it more than it holds.
     pub(super) fn may_have_more(&self) -> bool {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
+    }
+
+    /// Whether it may be given executors: not while it waits after failures.
+    pub(super) fn may_be_served(&self) -> bool {
+        self.failures.hold_until.is_none()
+    }
+
+    /// What would be launched if there were room.
+    pub(super) fn waiting(&self) -> impl Iterator<Item = (ProfileId, Shape)> {
+        let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
+        let open = demands.filter(|(_, demand)| self.may_be_served() && demand.allows_one_more());
+        open.map(|(id, demand)| (id, Shape::of(&demand)))
     }
 
     /// What it asks for now under that profile.

@@ -1,9 +1,12 @@
 //! The Master's applications.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::Bound::{Excluded, Unbounded};
 
 use super::application::Application;
-use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use super::backlog::{Backlog, Line, Shape, Turn};
+use super::worker_table::WorkerTable;
+use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
 use crate::time::Timestamp;
 
@@ -16,6 +19,7 @@ pub(super) struct ApplicationTable {
     by_peer: BTreeMap<PeerId, AppId>,
     /// Applications that may not be given executors yet, by the time when they may.
     held: BTreeSet<(Timestamp, AppId)>,
+    backlog: Backlog,
     completed: VecDeque<Ended>,
     next_sequence: u64,
 }
@@ -48,12 +52,15 @@ impl ApplicationTable {
         self.next_sequence += 1;
         self.queue.insert(row.sequence, row.id.clone());
         self.by_peer.insert(row.peer, row.id.clone());
+        self.backlog.touch(row.sequence);
         self.rows.insert(row.id.clone(), row);
     }
 
     /// Takes an application out.
     pub(super) fn remove(&mut self, id: &AppId) -> Option<Application> {
+        self.get_mut(id)?;
         let row = self.rows.remove(id)?;
+        self.backlog.forget(row.sequence);
         self.queue.remove(&row.sequence);
         self.by_peer.remove(&row.peer);
         if let Some(until) = row.failures.hold_until {
@@ -77,7 +84,7 @@ impl ApplicationTable {
 
     /// Lets an application wait until that time, or, with `None`, no longer.
     pub(super) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
-        let Some(row) = self.rows.get_mut(id) else { return };
+        let Some(row) = self.get_mut(id) else { return };
         if let Some(old) = std::mem::replace(&mut row.failures.hold_until, until) {
             self.held.remove(&(old, id.clone()));
         }
@@ -108,8 +115,69 @@ impl ApplicationTable {
         self.rows.get(id)
     }
 
+    /// An application to be changed: it has its turn in the next pass.
     pub(super) fn get_mut(&mut self, id: &AppId) -> Option<&mut Application> {
-        self.rows.get_mut(id)
+        let row = self.rows.get_mut(id)?;
+        if self.backlog.touch(row.sequence) {
+            for (profile, shape) in std::mem::take(&mut row.filed) {
+                self.backlog.unfile((row.sequence, profile), &shape);
+            }
+        }
+        Some(row)
+    }
+
+    /// Has every application its turn in the next pass.
+    pub(super) fn touch_all(&mut self) {
+        let ids: Vec<AppId> = self.queue.values().cloned().collect();
+        for id in &ids {
+            self.get_mut(id);
+        }
+    }
+
+    /// The demands for which room was gained.
+    pub(super) fn line_up(&self, workers: &WorkerTable) -> Line {
+        self.backlog.line_up(workers)
+    }
+
+    /// Whose turn it is after that one: a demand of an application that may have changed, or the next in line.
+    pub(super) fn next_turn(
+        &self,
+        line: &mut Line,
+        workers: &WorkerTable,
+        last: Option<Turn>,
+    ) -> Option<(AppId, Turn)> {
+        let touched = self.next_touched(last);
+        let turn = self.backlog.next(line, workers, touched).or(touched)?;
+        Some((self.queue.get(&turn.0)?.clone(), turn))
+    }
+
+    fn next_touched(&self, last: Option<Turn>) -> Option<Turn> {
+        let from = last.map_or(0, |(sequence, _)| sequence);
+        self.backlog.touched_from(from).find_map(|sequence| {
+            let row = self.rows.get(self.queue.get(&sequence)?)?;
+            let after = match last {
+                Some((same, profile)) if same == sequence => Excluded(profile),
+                _ => Unbounded,
+            };
+            let (profile, _) = row.profiles.range((after, Unbounded)).next()?;
+            row.may_be_served().then_some((sequence, *profile))
+        })
+    }
+
+    /// Files what applications that may have changed still wait for. The pass is over: nobody has room for it.
+    pub(super) fn file(&mut self) {
+        for sequence in self.backlog.take_touched() {
+            let row = self.queue.get(&sequence).and_then(|id| self.rows.get_mut(id));
+            let row = row.expect("an application that is touched is live");
+            let waiting: Vec<(ProfileId, Shape)> = row.waiting().collect();
+            let file = |(profile, shape)| (profile, self.backlog.file((sequence, profile), shape));
+            row.filed = waiting.into_iter().map(file).collect();
+        }
+    }
+
+    /// Whether no application has changed since the last pass.
+    pub(super) fn is_settled(&self) -> bool {
+        self.backlog.is_settled()
     }
 
     pub(super) fn of_peer(&self, peer: PeerId) -> Option<&AppId> {
@@ -174,6 +242,25 @@ impl ApplicationTable {
             self.by_peer.iter().all(|(peer, id)| self.rows.get(id).is_some_and(|row| row.peer == *peer));
         let holds: BTreeSet<_> =
             self.rows.values().filter_map(|row| Some((row.failures.hold_until?, row.id.clone()))).collect();
-        queue && peers && holds == self.held && sizes.iter().all(|&size| size == self.rows.len())
+        queue
+            && peers
+            && self.is_filed()
+            && holds == self.held
+            && sizes.iter().all(|&size| size == self.rows.len())
+    }
+
+    /// Whether exactly what waits is filed.
+    fn is_filed(&self) -> bool {
+        let filed = |row: &Application| {
+            let turn = |profile: &ProfileId| (row.sequence, *profile);
+            let known = row.filed.iter().all(|(profile, shape)| self.backlog.is_filed(turn(profile), shape));
+            let filed = row.filed.iter().map(|(profile, shape)| (*profile, (**shape).clone()));
+            match self.backlog.is_touched(row.sequence) {
+                true => row.filed.is_empty(),
+                false => known && filed.eq(row.waiting()),
+            }
+        };
+        let count: usize = self.rows.values().map(|row| row.filed.len()).sum();
+        self.rows.values().all(filed) && count == self.backlog.len()
     }
 }

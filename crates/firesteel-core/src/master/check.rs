@@ -16,6 +16,7 @@ impl Master {
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
     /// - what a Worker has free and what its executors hold is what it has;
     /// - what an application was granted is what its executors hold;
+    /// - after a scheduling pass nothing that waits has room on a Worker;
     /// - the indexes name the rows, and the index over the Workers has free what their rows have.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
@@ -28,6 +29,7 @@ impl Master {
             "the indexes of the applications disagree with their rows"
         );
         self.leavers.check()?;
+        self.check_backlog()?;
         let mut held: BTreeMap<&WorkerId, Held> = BTreeMap::new();
         for application in self.applications.queue() {
             self.check_application(application)?;
@@ -39,6 +41,27 @@ impl Master {
         for row in self.workers.iter() {
             let id = &row.description.id;
             check_worker(id, row, held.get(id).unwrap_or(&nothing))?;
+        }
+        Ok(())
+    }
+
+    /// After a pass nothing that waits can be placed. Every Worker is looked at, and no index.
+    fn check_backlog(&self) -> Result<(), Violation> {
+        if !self.applications.is_settled() || !self.workers.is_settled() {
+            return Ok(());
+        }
+        for application in self.applications.queue().filter(|application| application.may_be_served()) {
+            for (number, profile) in &application.profiles {
+                let demand = application.demand(profile);
+                let room =
+                    self.offers(application).find(|offer| demand.allows_one_more() && offer.fits(&demand));
+                let (id, worker) = (&application.id, room.map(|offer| offer.worker));
+                ensure!(
+                    "master",
+                    worker.is_none(),
+                    "profile {number} of {id} waits, and {worker:?} has room"
+                );
+            }
         }
         Ok(())
     }

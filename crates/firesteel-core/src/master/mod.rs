@@ -9,6 +9,7 @@
 mod application;
 mod application_table;
 mod applications;
+mod backlog;
 mod capacity;
 mod check;
 mod clients;

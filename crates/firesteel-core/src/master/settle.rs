@@ -15,22 +15,29 @@ impl Master {
     /// Runs the scheduling pass if the event called for one.
     ///
     /// Applications are served first in, first out, each with its profiles in the order of their numbers. An
-    /// application that cannot use what is free does not keep the next one from it.
+    /// application that cannot use what is free does not keep the next one from it. Those for which nothing can have
+    /// changed since the last pass are passed over (see `backlog`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(super) fn settle(&mut self, now: Timestamp) {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
-        let waiting: Vec<(AppId, ProfileId)> = self
-            .applications
-            .queue()
-            .filter(|app| app.failures.hold_until.is_none())
-            .flat_map(|app| app.profiles.keys().map(|profile| (app.id.clone(), *profile)))
-            .collect();
-        for (app, profile) in waiting {
+        let mut line = self.applications.line_up(&self.workers);
+        let mut last = None;
+        while let Some((app, turn)) = self.applications.next_turn(&mut line, &self.workers, last) {
+            let (_, profile) = turn;
             self.place(now, &app, profile);
+            last = Some(turn);
         }
+        self.applications.file();
+        self.workers.settle();
+    }
+
+    /// Has the next pass go through all applications, as if nothing were known of them. It decides the same, and takes
+    /// longer: for laws, and for whoever doubts.
+    pub fn doubt(&mut self) {
+        self.applications.touch_all();
     }
 
     /// Launches the executors of one profile of one application that there is room for.

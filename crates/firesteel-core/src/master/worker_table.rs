@@ -15,6 +15,9 @@ use crate::time::Timestamp;
 /// How many lost Workers are remembered at most.
 const DEAD_LIMIT: usize = 1000;
 
+/// Up to so many Workers are asked one by one whether they have room, rather than the index.
+const FEW: usize = 16;
+
 /// The Workers, living and dead.
 ///
 /// What a living one has free stands in its row, with its addresses, and in the index, which finds out who has room.
@@ -25,6 +28,8 @@ pub(super) struct WorkerTable {
     index: Index<WorkerId>,
     /// The living, by their numbers in the index.
     rows: Vec<Option<WorkerRow>>,
+    /// Those who have more free than at the last pass, or may have.
+    gained: BTreeSet<Slot>,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
     /// When to look at a Worker's heartbeat next: one entry each, never later than its time-out. A heartbeat
@@ -105,6 +110,7 @@ impl WorkerTable {
         Self {
             index: Index::new(order),
             rows: Vec::new(),
+            gained: BTreeSet::new(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
@@ -119,6 +125,7 @@ impl WorkerTable {
         self.dead.retain(|dead| (&dead.view.host, dead.view.port) != (&address.host, address.port));
         let Amounts { cores, memory, resources } = row.capacity.free();
         let slot = self.index.insert(id.clone(), *cores, *memory, resources);
+        self.gained.insert(slot);
         self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
         self.looks.insert((row.look, id));
@@ -166,7 +173,32 @@ impl WorkerTable {
         if let Some(row) = self.at_mut(slot) {
             row.capacity.give_back(grant);
             self.index_anew(slot);
+            self.gained.insert(slot);
         }
+    }
+
+    /// The most cores that a Worker has free which has more than at the last pass, if one has.
+    pub(super) fn most_gained(&self) -> Option<Cores> {
+        let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
+        rows.map(|row| row.capacity.free().cores).max()
+    }
+
+    /// Whether one executor of a demand for which there was no room at the last pass has room now.
+    pub(super) fn gained_room_for(&self, one: &Demand) -> bool {
+        if self.gained.len() > FEW {
+            return self.index.fits_anywhere(one);
+        }
+        self.gained.iter().any(|slot| self.index.fits(*slot, one))
+    }
+
+    /// The pass is over: what has room now is known not to help.
+    pub(super) fn settle(&mut self) {
+        self.gained.clear();
+    }
+
+    /// Whether no Worker has more free than at the last pass.
+    pub(super) fn is_settled(&self) -> bool {
+        self.gained.is_empty()
     }
 
     fn index_anew(&mut self, slot: Slot) {

@@ -1,0 +1,187 @@
+//! The rows about the whole Master.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Instant;
+
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
+    Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::{Command, ExitStatus};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+
+use super::table::{Scale, Sheet};
+
+const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+const DRIVERS: u64 = 1 << 32;
+
+pub fn rows(scale: Scale, sheet: &mut Sheet) {
+    over_sizes(scale, sheet);
+    backlog(scale, sheet);
+}
+
+/// A Master, and executors that run.
+struct Cluster {
+    master: Master,
+    live: VecDeque<(PeerId, ExecutorKey)>,
+    drivers: u64,
+}
+
+impl Cluster {
+    /// Workers of 16 cores, of which an application that stays has 8 each.
+    fn new(workers: u64) -> Self {
+        let mut cluster =
+            Self { master: Master::new(Config::default()), live: VecDeque::new(), drivers: DRIVERS };
+        for n in 0..workers {
+            let (net, host) = (n / 250, n % 250);
+            let worker = WorkerDescription {
+                id: WorkerId::new(format!("worker-20261120212235-10.0.{net}.{host}-7078")),
+                host: format!("10.0.{net}.{host}"),
+                port: 7078,
+                cores: Cores(16),
+                memory: MiB(65_536),
+                resources: Resources::default(),
+                work_dir: "/work".to_owned(),
+            };
+            let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+            cluster.master.apply(NOW, Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
+        }
+        let filler = i64::try_from(workers).expect("it is small") * 8;
+        let (_, effects) = cluster.register(filler, 8);
+        assert_eq!(launches(&effects).len() as u64, workers);
+        cluster
+    }
+
+    fn register(&mut self, max_cores: i64, cores: i64) -> (PeerId, Vec<Effect>) {
+        self.drivers += 1;
+        let peer = PeerId(self.drivers);
+        let event = registration(peer, max_cores, cores);
+        (peer, self.master.apply(NOW, event))
+    }
+
+    fn end(&mut self, peer: PeerId, app: AppId) {
+        let message = Inbound::Driver(DriverToMaster::UnregisterApplication { app });
+        self.master.apply(NOW, Event::Received { peer, message });
+    }
+
+    /// Nanoseconds that the Master takes over an application of 16 executors, which then goes again.
+    fn registers(&mut self) -> f64 {
+        self.drivers += 1;
+        let peer = PeerId(self.drivers);
+        let event = registration(peer, 16, 1);
+        let start = Instant::now();
+        let effects = self.master.apply(NOW, event);
+        let time = start.elapsed();
+        assert_eq!(launches(&effects).len(), 16);
+        self.end(peer, registered(&effects));
+        time.as_nanos() as f64
+    }
+
+    /// Nanoseconds that it takes over the end of an executor, which is replaced.
+    fn state_changes(&mut self) -> f64 {
+        let (peer, executor) = self.live.pop_front().expect("some run");
+        let state = ExecutorState::Exited(ExitStatus::SUCCESS);
+        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+        let event = Event::Received { peer, message: Inbound::Worker(message) };
+        let start = Instant::now();
+        let effects = self.master.apply(NOW, event);
+        let time = start.elapsed();
+        let replaced = launches(&effects);
+        assert_eq!(replaced.len(), 1);
+        self.live.extend(replaced);
+        time.as_nanos() as f64
+    }
+}
+
+/// An event at 100,000 Workers against one at 1,000.
+fn over_sizes(scale: Scale, sheet: &mut Sheet) {
+    let mut clusters = [scale.of(1_000), scale.of(100_000)].map(|workers| Cluster::new(workers as u64));
+    for cluster in &mut clusters {
+        let (_, effects) = cluster.register(64, 1);
+        cluster.live.extend(launches(&effects));
+    }
+    let (mut registers, mut state_changes) = ([Vec::new(), Vec::new()], [Vec::new(), Vec::new()]);
+    for _ in 0..scale.rounds(3_000) {
+        for (n, cluster) in clusters.iter_mut().enumerate() {
+            registers[n].push(cluster.registers());
+            state_changes[n].push(cluster.state_changes());
+        }
+    }
+    for (goal, what, times) in [
+        ("registers", "Master: an application of 16 executors registers", registers),
+        ("state changes", "Master: an executor ends and is replaced", state_changes),
+    ] {
+        let [small, large] = times.map(super::core::median);
+        sheet.put(goal, large / small);
+        sheet.say(&format!("{what}, 1,000 Workers"), small, "ns");
+        sheet.say(&format!("{what}, 100,000 Workers"), large, "ns");
+    }
+}
+
+/// One slot is freed on a full cluster, and taken at once: with 10,000 waiting applications against 10.
+fn backlog(scale: Scale, sheet: &mut Sheet) {
+    const WORKERS: u64 = 100;
+    let mut clusters = [10, scale.of(10_000)].map(|waiting| {
+        let mut cluster = Cluster::new(WORKERS);
+        // The other half, in executors of 4 cores that come and go.
+        let (_, effects) = cluster.register(WORKERS as i64 * 8, 4);
+        cluster.live.extend(launches(&effects));
+        for n in 0..waiting {
+            let (_, effects) = cluster.register(1_000, [4, 5, 6, 8, 16][n % 5]);
+            assert_eq!(launches(&effects).len(), 0, "the cluster is full");
+        }
+        cluster
+    });
+    let mut times = [Vec::new(), Vec::new()];
+    for _ in 0..scale.rounds(3_000) {
+        for (n, cluster) in clusters.iter_mut().enumerate() {
+            times[n].push(cluster.state_changes());
+        }
+    }
+    let [few, many] = times.map(super::core::median);
+    sheet.put("backlog", many / few);
+    sheet.say("one slot freed and taken, 10 applications wait", few, "ns");
+    sheet.say("one slot freed and taken, 10,000 applications wait", many, "ns");
+}
+
+fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
+    let message = DriverToMaster::RegisterApplication(ApplicationDescription {
+        name: "bench".to_owned(),
+        user: "bench".to_owned(),
+        max_cores: Some(Cores(max_cores)),
+        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
+        profile: ResourceProfile {
+            cores: Some(Cores(cores)),
+            memory: Some(MiB(1024)),
+            resources: ResourceAmounts::new(),
+        },
+        initial_limit: ExecutorLimit::Unlimited,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
+        files: None,
+    });
+    Event::Received { peer, message: Inbound::Driver(message) }
+}
+
+fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
+    let launch = |effect: &Effect| match effect {
+        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
+            Some((*peer, launch.executor.clone()))
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(launch).collect()
+}
+
+fn registered(effects: &[Effect]) -> AppId {
+    let app = |effect: &Effect| match effect {
+        Effect::Send {
+            message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
+        } => Some(app.clone()),
+        _ => None,
+    };
+    effects.iter().find_map(app).expect("the application is registered")
+}
