@@ -273,6 +273,7 @@ fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask) -> f64 {
     let ids: Vec<String> = (0..workers.len()).map(|n| format!("{n:08}")).collect();
     let (mut ours, mut flat) = (Vec::new(), Vec::new());
     let rounds = if workers.len() < 1000 { 2_000 } else { 9 };
+    let mut index = cluster::index(workers);
     for _ in 0..scale.rounds(rounds) {
         let mut offers: Vec<Offer<'_>> = ids
             .iter()
@@ -284,7 +285,6 @@ fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask) -> f64 {
                 resources: Resources::NONE,
             })
             .collect();
-        let mut index = cluster::index(workers);
         let (placed, time) = timed(|| {
             let placement = firesteel_placement::place(
                 &demand,
@@ -308,6 +308,7 @@ fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask) -> f64 {
             .map(|share| (share.slot.index(), Cores(share.cores.0 * share.executors as i64)))
             .collect();
         assert_eq!(given, placed);
+        index.give_back(&demand, &shares);
         black_box(&offers);
     }
     median(ours) / median(flat)

@@ -35,7 +35,14 @@ impl Arbitrary for History {
         let most = pick(g, &[1, 3, 6, 12, 12, 12, 12, 40, 40, 200, 200, 600]);
         let count = below(g, most + 1) as usize;
         let count = if below(g, 400) == 0 { 4000 } else { count };
-        let workers = Case::with_workers(g, count).workers;
+        let mut workers = Case::with_workers(g, count).workers;
+        // No two alike, or nearly so.
+        if below(g, 4) == 0 {
+            for worker in &mut workers {
+                worker.cores += below(g, 400);
+                worker.memory += below(g, 400);
+            }
+        }
         let length = 1 + below(g, 24);
         let steps = (0..length).map(|_| step(g)).collect();
         Self { order: pick(g, &ORDERS), workers, steps }

@@ -17,11 +17,14 @@ const FEW: usize = 40;
 /// placement::index`.
 #[test]
 fn an_index_decides_what_looking_at_every_worker_decides() {
-    hold("placement::index", 20_000, |history: &History| {
-        let mut cluster = Cluster::of(history);
-        for step in &history.steps {
-            cluster.step(step)?;
-            cluster.check()?;
+    hold("placement::index", 10_000, |history: &History| {
+        let order = case::worker_order(history.order);
+        for index in [Index::new(order), Index::tree(order)] {
+            let mut cluster = Cluster::of(history, index);
+            for step in &history.steps {
+                cluster.step(step)?;
+                cluster.check()?;
+            }
         }
         Ok(())
     });
@@ -43,8 +46,7 @@ struct Placed {
 }
 
 impl Cluster {
-    fn of(history: &History) -> Self {
-        let index = Index::new(case::worker_order(history.order));
+    fn of(history: &History, index: Index<String>) -> Self {
         let (model, placements) = (Model::default(), Vec::new());
         let mut cluster = Self { order: history.order, index, model, placements };
         for worker in &history.workers {

@@ -79,7 +79,7 @@ impl Sorting {
         Key { amount, rank: entry.rank }
     }
 
-    /// The amount that workers are sorted by, if it is one.
+    /// How much of the amount that workers are sorted by.
     pub(super) fn amount(self, best: &Best) -> i64 {
         match self {
             Self::Cores => best.cores.0,
@@ -96,6 +96,23 @@ impl Direction {
         range.map(move |n| match self {
             Self::Forward => n,
             Self::Backward => start + end - 1 - n,
+        })
+    }
+}
+
+impl Direction {
+    /// The numbers of the bits that are set, counted from `first`.
+    pub(super) fn bits(self, mut bits: u64, first: usize) -> impl Iterator<Item = usize> {
+        std::iter::from_fn(move || {
+            if bits == 0 {
+                return None;
+            }
+            let next = match self {
+                Self::Forward => bits.trailing_zeros(),
+                Self::Backward => 63 - bits.leading_zeros(),
+            };
+            bits &= !(1 << next);
+            Some(first + next as usize)
         })
     }
 }
@@ -126,6 +143,8 @@ impl From<&Entry> for Best {
 }
 
 impl Kinds {
+    /// No resource.
+    pub(super) const NONE: Self = Self(0);
     const GROUPS: u32 = 8;
     const AMOUNTS: [u64; 4] = [1, 2, 4, 8];
 

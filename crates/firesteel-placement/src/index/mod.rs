@@ -24,7 +24,11 @@
 //! ```
 
 mod entry;
+mod places;
 mod ranks;
+mod shelf;
+mod shelves;
+mod sorted;
 mod stock;
 mod tree;
 mod wants;
@@ -33,6 +37,7 @@ use std::ops::ControlFlow;
 
 use entry::{Direction, Entry, Sorting};
 use ranks::Ranks;
+use sorted::Sorted;
 use stock::Stock;
 use tree::Tree;
 use wants::Wants;
@@ -42,6 +47,9 @@ use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, Worker
 
 /// From so many of all workers on that change at once, one in so many, the tree is made anew.
 const REBUILD: usize = 4;
+
+/// Room for so many shares is made at once.
+const FEW: usize = 64;
 
 /// A worker's number in an [`Index`]: small, and another one's after the worker was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -73,7 +81,7 @@ pub struct Index<I> {
     order: WorkerOrder,
     direction: Direction,
     ranks: Ranks<I>,
-    tree: Tree,
+    sorted: Sorted,
     stock: Stock,
     vacant: Vec<Slot>,
 }
@@ -122,8 +130,17 @@ impl<I: Ord> Index<I> {
     #[must_use]
     pub fn new(order: WorkerOrder) -> Self {
         let (sorting, direction) = Sorting::of(order);
-        let (ranks, tree) = (Ranks::new(), Tree::new(sorting));
-        Self { order, direction, ranks, tree, stock: Stock::default(), vacant: Vec::new() }
+        let (ranks, sorted) = (Ranks::new(), Sorted::new(sorting));
+        Self { order, direction, ranks, sorted, stock: Stock::default(), vacant: Vec::new() }
+    }
+
+    /// One that is a tree from the first worker on, as it would be with many different amounts. For tests and benches:
+    /// it decides the same.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn tree(order: WorkerOrder) -> Self {
+        let (sorting, _) = Sorting::of(order);
+        Self { sorted: Sorted::Tree(Tree::new(sorting)), ..Self::new(order) }
     }
 
     /// The order in which workers are taken.
@@ -135,7 +152,7 @@ impl<I: Ord> Index<I> {
     /// How many workers there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.tree.len()
+        self.sorted.len()
     }
 
     /// Whether there is no worker.
@@ -158,7 +175,7 @@ impl<I: Ord> Index<I> {
     /// Free cores and free memory of a worker.
     #[must_use]
     pub fn free(&self, slot: Slot) -> Option<(Cores, MiB)> {
-        self.tree.get(slot).map(|entry| (entry.cores, entry.memory))
+        self.sorted.get(slot).map(|entry| (entry.cores, entry.memory))
     }
 
     /// Adds a worker with what it has free. One that is known already has that free from now on.
@@ -170,16 +187,19 @@ impl<I: Ord> Index<I> {
         let slot = self.vacant.pop().unwrap_or_else(|| {
             Slot(u32::try_from(self.ranks.len()).expect("there are fewer workers than a u32 can count"))
         });
-        self.rank(worker, slot);
+        let (before, after) = self.ranks.neighbours(&worker);
+        let moved = self.ranks.insert(worker, slot);
+        self.sorted.rank(&moved);
         let kinds = self.stock.set(slot, resources);
-        self.tree.insert(Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds });
+        let entry = Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds };
+        self.sorted.insert(entry, before, after);
         slot
     }
 
     /// Takes a worker out. Its number is free for another one.
     pub fn remove(&mut self, worker: &I) -> Option<Slot> {
         let slot = self.ranks.remove(worker)?;
-        self.tree.remove(slot);
+        self.sorted.remove(slot);
         self.stock.set(slot, Resources::NONE);
         self.vacant.push(slot);
         Some(slot)
@@ -187,17 +207,17 @@ impl<I: Ord> Index<I> {
 
     /// Sets what a worker has free. Without effect on a number that no worker has.
     pub fn set(&mut self, slot: Slot, cores: Cores, memory: MiB, resources: &Resources) {
-        if self.tree.get(slot).is_none() {
+        if self.sorted.get(slot).is_none() {
             return;
         }
         let kinds = self.stock.set(slot, resources);
-        self.tree.replace(Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds });
+        self.sorted.replace(Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds });
     }
 
     /// Whether one more executor has room on that worker. The demand's own bounds are not looked at.
     #[must_use]
     pub fn fits(&self, slot: Slot, demand: &Demand) -> bool {
-        let entry = self.tree.get(slot);
+        let entry = self.sorted.get(slot);
         entry.zip(Wants::of(demand)).is_some_and(|(entry, wants)| wants.fit(entry, &self.stock))
     }
 
@@ -205,7 +225,7 @@ impl<I: Ord> Index<I> {
     #[must_use]
     pub fn fits_anywhere(&self, demand: &Demand) -> bool {
         let Some(wants) = Wants::of(demand) else { return false };
-        self.tree.walk(&wants, &self.stock, self.direction, |_| ControlFlow::Break(())).is_break()
+        self.sorted.walk(&wants, &self.stock, self.direction, |_| ControlFlow::Break(())).is_break()
     }
 
     /// Places as many executors as the demand asks for and the workers have room for: what each worker gives, in the
@@ -217,10 +237,11 @@ impl<I: Ord> Index<I> {
     pub fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
         let (most, units) = (demand.most_workers(), demand.most_units());
         let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return Vec::new() };
-        let mut found: Vec<Entry> = Vec::new();
+        // Each with one unit, for the time being.
+        let mut shares = Vec::with_capacity(usize::try_from(most).unwrap_or(usize::MAX).min(FEW));
         let mut room = 0_u64;
-        let enough = self.tree.walk(&wants, &self.stock, self.direction, |entry| {
-            found.push(*entry);
+        let enough = self.sorted.walk(&wants, &self.stock, self.direction, |entry| {
+            shares.push(Share::of(demand, entry.slot, 1));
             let filled = match strategy {
                 Strategy::SpreadOut => false,
                 Strategy::Consolidate => {
@@ -228,20 +249,24 @@ impl<I: Ord> Index<I> {
                     room >= units
                 }
             };
-            if filled || found.len() as u64 == most {
+            if filled || shares.len() as u64 == most {
                 ControlFlow::Break(())
             } else {
                 ControlFlow::Continue(())
             }
         });
-        let share = |(entry, units): (&Entry, u64)| Share::of(demand, entry.slot, units);
         if strategy == Strategy::SpreadOut && enough.is_break() && most == units {
             // As many workers as units: each gives one.
-            return found.iter().zip(std::iter::repeat(1)).map(share).collect();
+            return shares;
         }
-        let caps = found.iter().map(|entry| self.room(demand, entry)).collect();
-        let given = found.iter().zip(deal(strategy, caps, units));
-        given.filter(|(_, units)| *units > 0).map(share).collect()
+        let cap = |share: &Share| self.sorted.get(share.slot).map_or(0, |entry| self.room(demand, entry));
+        let given = deal(strategy, shares.iter().map(cap).collect(), units);
+        for (share, units) in shares.iter_mut().zip(given) {
+            *share = Share::of(demand, share.slot, units);
+        }
+        // Consolidating, or with fewer cores than workers, the last ones may give nothing.
+        shares.retain(|share| share.executors > 0 && share.cores > Cores::ZERO);
+        shares
     }
 
     /// Takes what was placed off what the workers have free.
@@ -255,21 +280,13 @@ impl<I: Ord> Index<I> {
     }
 
     fn change(&mut self, shares: &[Share], change: impl Fn(&mut Stock, Entry, &Share) -> Entry) {
-        let mut shares = shares.iter().peekable();
         if shares.len() * REBUILD > self.len() {
-            // Shares come in the worker order; where they do not any more, the rest follows below.
-            let mut entries = self.tree.drain();
-            for entry in self.direction.over(0..entries.len()) {
-                let entry = &mut entries[entry];
-                if let Some(share) = shares.next_if(|share| share.slot == entry.slot) {
-                    *entry = change(&mut self.stock, *entry, share);
-                }
-            }
-            self.tree.fill(entries);
+            let change = |entry, share: &Share| change(&mut self.stock, entry, share);
+            return self.sorted.change_all(shares, |share| share.slot, change);
         }
         for share in shares {
-            if let Some(entry) = self.tree.get(share.slot).copied() {
-                self.tree.replace(change(&mut self.stock, entry, share));
+            if let Some(entry) = self.sorted.get(share.slot).copied() {
+                self.sorted.replace(change(&mut self.stock, entry, share));
             }
         }
     }
@@ -280,14 +297,14 @@ impl<I: Ord> Index<I> {
     /// # Errors
     /// One sentence.
     pub fn check<'a>(&self, offers: impl IntoIterator<Item = Offer<'a>>) -> Result<(), String> {
-        self.tree.check()?;
+        self.sorted.check()?;
         let mut known = self.ranks.iter();
         let mut last = None;
         for offer in offers {
             let Some((_, slot)) = known.next() else {
                 return Err(format!("{} is not indexed", offer.worker));
             };
-            let Some(entry) = self.tree.get(slot) else {
+            let Some(entry) = self.sorted.get(slot) else {
                 return Err(format!("{} is in no leaf", offer.worker));
             };
             if (entry.cores, entry.memory) != (offer.cores, offer.memory) {
@@ -306,22 +323,13 @@ impl<I: Ord> Index<I> {
         }
         match known.next() {
             Some((_, slot)) => Err(format!("the index has another worker, number {}", slot.0)),
-            None if self.tree.len() == self.ranks.len() => Ok(()),
-            None => Err(format!("{} ids, {} workers in leaves", self.ranks.len(), self.tree.len())),
+            None if self.sorted.len() == self.ranks.len() => Ok(()),
+            None => Err(format!("{} ids, {} workers in leaves", self.ranks.len(), self.sorted.len())),
         }
     }
 
     /// How many units the worker has room for, who has room for one.
     fn room(&self, demand: &Demand, entry: &Entry) -> u64 {
         demand.room(entry.cores, entry.memory, |name| self.stock.count(entry.slot, name))
-    }
-
-    fn rank(&mut self, worker: I, slot: Slot) {
-        let moved = self.ranks.insert(worker, slot);
-        let entries: Vec<_> = moved.iter().filter_map(|(slot, _)| self.tree.remove(*slot)).collect();
-        for (entry, (slot, rank)) in entries.into_iter().zip(moved) {
-            self.ranks.set(slot, rank);
-            self.tree.insert(Entry { rank, ..entry });
-        }
     }
 }

@@ -46,12 +46,18 @@ impl<I: Ord> Ranks<I> {
         self.slots.iter().map(|(id, slot)| (id, *slot))
     }
 
-    /// Adds an id that is new. Returns the others whose ranks are to change, in order, with their new ones; the
-    /// caller says when, by [`set`](Self::set).
+    /// Who come before and after an id.
+    pub(super) fn neighbours(&self, id: &I) -> (Option<Slot>, Option<Slot>) {
+        let before = self.slots.range(..id).next_back().map(|(_, slot)| *slot);
+        let after = self.slots.range((Excluded(id), Unbounded)).next().map(|(_, slot)| *slot);
+        (before, after)
+    }
+
+    /// Adds an id that is new. Returns the others whose ranks have changed, in order, with their new ones.
     pub(super) fn insert(&mut self, id: I, slot: Slot) -> Vec<(Slot, u64)> {
-        let before = self.slots.range(..&id).next_back().map(|(_, slot)| self.rank(*slot));
-        let after = self.slots.range(&id..).next().map(|(_, slot)| self.rank(*slot));
-        let (rank, moved) = match (before, after) {
+        let (before, after) = self.neighbours(&id);
+        let rank = |slot: Option<Slot>| slot.map(|slot| self.rank(slot));
+        let (rank, moved) = match (rank(before), rank(after)) {
             (None, None) => (MIDDLE, Vec::new()),
             (Some(before), None) => (before + ROOM, Vec::new()),
             (None, Some(after)) => (after - ROOM, Vec::new()),
@@ -61,13 +67,11 @@ impl<I: Ord> Ranks<I> {
         if self.ranks.len() <= slot.index() {
             self.ranks.resize(slot.index() + 1, 0);
         }
-        self.ranks[slot.index()] = rank;
+        for &(slot, rank) in moved.iter().chain([&(slot, rank)]) {
+            self.ranks[slot.index()] = rank;
+        }
         self.slots.insert(id, slot);
         moved
-    }
-
-    pub(super) fn set(&mut self, slot: Slot, rank: u64) {
-        self.ranks[slot.index()] = rank;
     }
 
     pub(super) fn remove(&mut self, id: &I) -> Option<Slot> {
@@ -110,11 +114,7 @@ mod tests {
             let mut ranks = Ranks::new();
             let mut spread = 0;
             for (slot, id) in ids.into_iter().enumerate() {
-                let moved = ranks.insert(id, Slot(slot as u32));
-                spread += moved.len();
-                for (slot, rank) in moved {
-                    ranks.set(slot, rank);
-                }
+                spread += ranks.insert(id, Slot(slot as u32)).len();
             }
             let in_order: Vec<u64> = ranks.iter().map(|(_, slot)| ranks.rank(slot)).collect();
             assert!(in_order.is_sorted_by(|a, b| a < b));

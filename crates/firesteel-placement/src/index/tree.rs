@@ -162,8 +162,36 @@ impl Tree {
         ControlFlow::Continue(())
     }
 
-    /// All entries, in order, out of a tree that is empty from then on.
-    pub(super) fn drain(&mut self) -> Vec<Entry> {
+    /// Gives workers other ranks, with which they are in the same order.
+    pub(super) fn rank(&mut self, ranks: &[(Slot, u64)]) {
+        // Keys are not in order until all have theirs, so all are taken out first.
+        let known: Vec<_> =
+            ranks.iter().filter_map(|(slot, rank)| Some((self.remove(*slot)?, *rank))).collect();
+        known.into_iter().for_each(|(entry, rank)| self.insert(Entry { rank, ..entry }));
+    }
+
+    /// Changes many workers at once.
+    pub(super) fn change_all<T>(
+        &mut self,
+        changes: &[T],
+        slot: impl Fn(&T) -> Slot,
+        mut change: impl FnMut(Entry, &T) -> Entry,
+    ) {
+        for one in changes {
+            let slot = slot(one);
+            let Some(home) = self.homes.get(slot.index()).copied().filter(|home| *home != NOWHERE) else {
+                continue;
+            };
+            let known = self.leaves[home].iter_mut().find(|known| known.slot == slot);
+            let known = known.expect("a home is a leaf that has the worker");
+            *known = change(*known, one);
+        }
+        let entries = self.drain();
+        self.fill(entries);
+    }
+
+    /// All entries, out of a tree that is empty from then on.
+    fn drain(&mut self) -> Vec<Entry> {
         let mut entries = Vec::with_capacity(self.len);
         for branch in std::mem::take(&mut self.root) {
             for leaf in self.branches.give_back(branch.at) {
