@@ -582,7 +582,7 @@ fn histories_are_bounded() {
 #[test]
 fn the_invariants_bite() {
     type Spoil = fn(&mut Master);
-    let rows: [(&str, Spoil); 9] = [
+    let rows: [(&str, Spoil); 10] = [
         ("a pass that was forgotten", |m| m.pass = Pass::Due),
         ("an executor that its Worker forgot", |m| {
             m.workers.get_mut(&WorkerId::new("w1")).expect("w1").executors.clear();
@@ -599,6 +599,10 @@ fn the_invariants_bite() {
         ("cores that the Worker has free and the index has not", |m| {
             let share = Share { slot: w1(m), executors: 1, cores: Cores(1) };
             m.workers.reserve(&Demand::default(), &[share]);
+        }),
+        ("a demand that is filed as waiting while a Worker has room", |m| {
+            m.applications.get_mut(&app()).expect("app").max_cores = Cores(8);
+            m.applications.file();
         }),
         ("a number that will be given twice", |m| {
             m.applications.get_mut(&app()).expect("app").next_executor = 0

@@ -9,19 +9,16 @@
 //!   each of the first so many gets one, and nobody behind them matters. If fewer have, all of them get some, and
 //!   looking at all of them is looking at those that receive something.
 //!
-//! So a placement looks at as many workers with room as receive something, and takes a logarithm of the number of
-//! workers to find them and to put each into its new place. The parts that are passed over are judged by the most
-//! cores, the most memory and the kinds of resources that one of their workers has. A part of which one worker has
-//! the memory and another one the resources is looked into in vain: a cluster that is made so costs more, at most
-//! what looking at everything costs.
+//! So a placement looks at as many workers with room as receive something. What it costs to find them, and to put each
+//! where it belongs when executors start or end, hardly depends on how many workers there are.
 //!
-//! ```text
-//!  root      | 0..7: best 7 cores, 9 GiB | 7..16: best 16 cores, 64 GiB |
-//!                                           /                \
-//!  branch                | 7..12: best 12 cores, 8 GiB | 12..16: best 16 cores, 64 GiB |
-//!                                                          /
-//!  leaf      | w3: 12 cores, 8 GiB | w9: 12 cores, 2 GiB | w1: 16 cores, 64 GiB | w2: 16 cores, 32 GiB |
-//! ```
+//! Workers are kept on *shelves*, one for each amount that they are sorted by: a bit for each worker, in the order of
+//! ids. With each 64 places of a shelf, and with each 64 times as many, stands the best of their workers: the most
+//! cores, the most memory, the kinds of resources. Where that is not enough nobody is looked at. Where there would be
+//! too many shelves, as there are with memory, workers are in a tree of sorted leaves instead. Both decide the same.
+//!
+//! A part of which one worker has the memory and another one the resources that are asked is looked into in vain: a
+//! cluster that is made so costs more, at most what looking at everything costs.
 
 mod entry;
 mod places;
