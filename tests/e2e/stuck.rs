@@ -124,6 +124,21 @@ fn a_quiet_session_says_nothing_but_answers_and_errors() {
 }
 
 #[test]
+fn a_history_that_cannot_be_kept_is_said_once_and_harms_nothing() {
+    let home = home();
+    let mut terminal =
+        Session::start(home.path(), &[&LOCAL[..], &["--history", "/proc/none/lines"]].concat());
+    terminal.line("run echo a");
+    terminal.wait_for("firesteel: the history cannot be kept in /proc/none/lines: No such file");
+    terminal.line("run echo b");
+    let screen = terminal.wait_for("\nb\n");
+    assert_eq!(screen.matches("cannot be kept").count(), 1, "{screen}");
+    terminal.wait_for_prompt();
+    terminal.keys(CTRL_D);
+    assert_eq!(terminal.end(), 0);
+}
+
+#[test]
 fn what_is_sourced_is_a_file_with_an_end_and_its_failures_count() {
     let home = home();
     let at = |name: &str| home.path().join(name);

@@ -91,7 +91,13 @@ fn failure(error: &StartError) -> Failure {
 impl Args {
     fn job(self, progress: &Progress) -> Result<Job, Failure> {
         let source = self.source();
-        if let Some(path) = self.file.as_ref().filter(|path| !path.is_file() && !path.exists()) {
+        if let Some(path) = self.file.as_ref().filter(|path| path.is_dir()) {
+            return Err(Failure::of(
+                Exit::Usage,
+                format!("{} is a directory, and no script", path.display()),
+            ));
+        }
+        if let Some(path) = self.file.as_ref().filter(|path| !path.exists()) {
             let words =
                 format!("there is no script {}: a command line is given with --command", path.display());
             return Err(Failure::of(Exit::Usage, words));

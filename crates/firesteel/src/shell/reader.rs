@@ -51,6 +51,8 @@ pub enum Line {
         /// Without its end.
         text: String,
     },
+    /// Something about the source that whoever types should know. The line that was asked for comes after it.
+    Remark(String),
     /// ctrl-c: the line that was being typed is not wanted.
     Interrupted,
     /// There are no more.
@@ -177,7 +179,9 @@ fn read_terminal(
                 if let Some(path) = keeps
                     && let Err(error) = editor.append_history(path)
                 {
-                    tracing::warn!("the history cannot be kept in {}: {error}", path.display());
+                    let words = format!("the history cannot be kept in {}: {error}", path.display());
+                    // Whoever does not take it takes no line either.
+                    let _ = lines.blocking_send(Line::Remark(words));
                     keeps = None;
                 }
                 Line::Text { number, text }

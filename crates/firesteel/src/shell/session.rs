@@ -170,7 +170,7 @@ impl Session {
         loop {
             match self.next_line().await {
                 Err(end) => return end,
-                Ok(Line::Interrupted) => {}
+                Ok(Line::Interrupted | Line::Remark(_)) => {}
                 Ok(Line::Failed(error)) => {
                     self.console.say(format_args!("firesteel: {error}"));
                     return End::Left(1);
@@ -213,7 +213,10 @@ impl Session {
             tokio::select! {
                 line = self.reader.next() => {
                     self.is_prompting = false;
-                    return Ok(line);
+                    match line {
+                        Line::Remark(words) => self.remark(&words),
+                        line => return Ok(line),
+                    }
                 }
                 report = self.reports.recv() => self.on_report(report)?,
                 request = self.requests.next() => return Err(End::Asked(request)),
