@@ -150,7 +150,10 @@ pub(crate) fn main() -> ExitCode {
 
 /// Runs a daemon or a question on a runtime of its own. What is left over when it is done is abandoned.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
+    // One thread more than may wait for a terminal that was stopped: somebody has to hear signals.
+    let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
     let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(threads)
         .enable_all()
         .build()
         .map_err(|error| Failure::of(Exit::Failure, format!("cannot start the runtime: {error}")))?;
