@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue};
 use firesteel::beginning::StartError;
 use firesteel::exit_code;
 use firesteel::settings::SettingError;
@@ -186,8 +187,20 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     }
 }
 
+/// No command takes words that look like options where an option is unknown, so the advice to pass it as a value
+/// misleads.
+fn forget_values(error: &mut clap::Error) {
+    let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) else { return };
+    let (_, tips): (Vec<_>, Vec<_>) =
+        tips.into_iter().partition(|tip| tip.to_string().starts_with("to pass "));
+    if !tips.is_empty() {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(tips));
+    }
+}
+
 /// Clap's words about the command line: help and version on standard output, errors on standard error.
-pub(super) fn usage(error: &clap::Error, form: Form) -> ExitCode {
+pub(super) fn usage(mut error: clap::Error, form: Form) -> ExitCode {
+    forget_values(&mut error);
     match form {
         Form::Json if error.use_stderr() => {
             let text = error.render().to_string();

@@ -37,7 +37,7 @@ on 127.0.0.1 unless it is told otherwise. For a cluster of several machines, in 
 name or address by which the others reach this machine: --host node-1. With --host 0.0.0.0 it listens on all \
 addresses and calls itself by the machine's name.
 
-  firesteel master
+  firesteel master                     for this machine alone
   firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false
 
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, as when the port is taken; 2 wrong usage; \

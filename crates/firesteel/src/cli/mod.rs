@@ -88,13 +88,14 @@ enum Command {
 /// Runs the command that the program was started with.
 pub(crate) fn main() -> ExitCode {
     completions::answer(Cli::command);
-    let words: Vec<OsString> = std::env::args_os().collect();
+    let mut words: Vec<OsString> = std::env::args_os().collect();
+    ask_for_help(&mut words);
     let known = Cli::command().color(Colors::asked(&words).for_help());
     let form = Form::asked(&words, &known);
     let parsed = known.try_get_matches_from(words).and_then(|found| Cli::from_arg_matches(&found));
     let Cli { talk, command } = match parsed {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(&error, form),
+        Err(error) => return exit::usage(error, form),
     };
     talk.start(match command {
         Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
@@ -145,6 +146,16 @@ pub(crate) fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report(form),
+    }
+}
+
+/// In Spark's daemons `-h` is the host. One without a host can only mean help.
+fn ask_for_help(words: &mut [OsString]) {
+    if let [_, command, .., last] = words
+        && (*command == "master" || *command == "worker")
+        && *last == "-h"
+    {
+        *last = "--help".into();
     }
 }
 

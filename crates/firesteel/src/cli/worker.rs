@@ -1,11 +1,13 @@
 //! `firesteel worker`.
 
+use std::net::IpAddr;
+
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::settings::size::{self, Unit};
 use firesteel::settings::variables::Environment;
 use firesteel::settings::{Reader, WorkerSettings, resources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
-use firesteel_core::address::parse_masters;
+use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::MOST_CORES;
 use firesteel_placement::{Cores, MiB};
 
@@ -20,8 +22,11 @@ use super::exit::{Exit, Failure};
 #[command(disable_help_flag = true, after_help = conf::help(HELP, Reader::Worker))]
 pub(super) struct Args {
     /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
-    #[arg(value_name = "MASTER")]
-    masters: String,
+    #[arg(value_name = "MASTER", conflicts_with = "master")]
+    masters: Option<String>,
+    /// The same; without either, $MASTER counts
+    #[arg(long, value_name = "URL")]
+    master: Option<String>,
     /// The name or address to listen on [default: 127.0.0.1]
     /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long)]
@@ -39,7 +44,8 @@ pub(super) struct Args {
     /// SPARK_WORKER_DIR]
     #[arg(short = 'd', long, value_name = "DIR")]
     work_dir: Option<String>,
-    /// A custom resource: an amount (gpu=2) or addresses (gpu=0,1,5); may be given several times
+    /// A custom resource: an amount (gpu=2) or addresses (gpu=0,1,5; one alone with a comma: gpu=5,); may be given
+    /// several times
     #[arg(long = "resource", value_name = "NAME=..")]
     resources: Vec<String>,
     #[command(flatten)]
@@ -52,9 +58,12 @@ pub(super) struct Args {
 }
 
 const HELP: &str = "\
-There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as.
+There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as. \
+Therefore a Worker listens on 127.0.0.1 unless it is told otherwise, where only this machine reaches it. For a cluster of \
+several machines give the name or address by which the others reach this one: --host node-2.
 
-  firesteel worker spark://node-1:7077
+  firesteel worker spark://127.0.0.1:7077
+  firesteel worker --host node-2 spark://node-1:7077
   firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077
 
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or \
@@ -62,13 +71,11 @@ variable with settings is wrong.";
 
 /// Runs a Worker until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    fn usage(error: impl std::error::Error) -> Failure {
-        Failure::with(Exit::Usage, &error)
-    }
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
     let address = choice::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
-    let masters = parse_masters(&args.masters).map_err(usage)?;
+    let masters = masters(&args, &environment)?;
+    warn_of_loopback(&address, &masters);
     let cores = cores(&chosen("--cores", &args.cores))?;
     let memory = memory(&chosen("--memory", &args.memory))?;
     let resources = resources::parse(args.resources.iter().map(String::as_str));
@@ -99,6 +106,35 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         };
         Failure::with(exit, &error)
     })
+}
+
+/// The Masters: those of the command line, or of `$MASTER`.
+fn masters(args: &Args, environment: &Environment) -> Result<Vec<Address>, Failure> {
+    if let Some(url) = args.masters.as_deref().or(args.master.as_deref()) {
+        return parse_masters(url).map_err(|error| Failure::with(Exit::Usage, &error));
+    }
+    let Some(url) = environment.get("MASTER") else {
+        let words = "no Master is given: write firesteel worker spark://HOST:PORT, or set $MASTER";
+        return Err(Failure::of(Exit::Usage, words));
+    };
+    parse_masters(url).map_err(|error| Failure::of(Exit::Configuration, format!("$MASTER: {error}")))
+}
+
+/// A Worker that only its own machine can reach is of no use to a Master elsewhere.
+fn warn_of_loopback(own: &Address, masters: &[Address]) {
+    let elsewhere = masters.iter().find(|master| !is_loopback(&master.host));
+    if let (true, Some(master)) = (is_loopback(&own.host), elsewhere) {
+        tracing::warn!(
+            "this Worker listens on {}, where only this machine reaches it, and its Master is {}: give --host the name \
+             or address by which others reach this machine",
+            own.host,
+            master.url()
+        );
+    }
+}
+
+fn is_loopback(host: &str) -> bool {
+    host == "localhost" || host.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 /// The cores to offer. `config check` reads them too.

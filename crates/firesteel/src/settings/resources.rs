@@ -13,6 +13,16 @@ pub enum ResourceError {
         /// What was given.
         text: String,
     },
+    /// An amount of none, which one who means the address 0 writes.
+    #[error(
+        "{text:?} is no {name} at all: leave it out, or write {name}=0, (with the comma) for the one address 0"
+    )]
+    Nothing {
+        /// What was given.
+        text: String,
+        /// The resource.
+        name: String,
+    },
     /// One address stands there twice.
     #[error("{text:?} names the address {address:?} twice")]
     Twice {
@@ -83,6 +93,9 @@ fn one(text: &str) -> Result<(&str, Vec<String>), ResourceError> {
     }
     if value.bytes().all(|b| b.is_ascii_digit()) {
         let amount = value.parse().ok().filter(|amount| *amount <= MOST).ok_or_else(too_many)?;
+        if amount == 0 {
+            return Err(ResourceError::Nothing { text: text.to_owned(), name: name.to_owned() });
+        }
         return Ok((name, (0..amount).map(|address: usize| address.to_string()).collect()));
     }
     let mut addresses: Vec<String> = Vec::new();
@@ -108,6 +121,7 @@ mod tests {
         let expected =
             Resources::from_iter([("gpu", vec!["0", "1"]), ("fpga", vec!["f0", "f1"]), ("nic", vec!["5"])]);
         assert_eq!(parsed, expected);
+        assert_eq!(parse(["gpu=0,"]), Ok(Resources::from_iter([("gpu", ["0"])])));
         assert_eq!(parse([]), Ok(Resources::default()));
     }
 
@@ -124,6 +138,7 @@ mod tests {
         for text in ["gpu", "=2", "gpu=", "gpu=a b", "gpu=0,,1", "g/pu=1", "gpu=-1,/", "gpu=1.5/"] {
             assert!(matches!(parse([text]), Err(ResourceError::Malformed { .. })), "{text:?}");
         }
+        assert!(matches!(parse(["gpu=0"]), Err(ResourceError::Nothing { .. })));
         assert!(matches!(parse(["gpu=0,1,0"]), Err(ResourceError::Twice { .. })));
         assert!(matches!(parse(["gpu=1", "gpu=2"]), Err(ResourceError::Again { .. })));
         assert!(matches!(parse(["gpu=4097"]), Err(ResourceError::TooMany { .. })));
