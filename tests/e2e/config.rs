@@ -93,6 +93,7 @@ fn show_has_every_origin_and_what_it_beats() {
             "value": "3",
             "origin": {"kind": "conf"},
             "beaten": [{"value": "8", "origin": file}],
+            "error": null,
         })
     );
     assert_eq!(setting("spark.master")["origin"], json!({"kind": "variable", "where": "MASTER"}));
@@ -100,4 +101,26 @@ fn show_has_every_origin_and_what_it_beats() {
     let worker = asked(&["show", "--for", "worker"], &[("SPARK_WORKER_CORES", "4")], 0);
     let cores = &worker["readers"][0]["settings"][2];
     assert_eq!((&cores["name"], &cores["value"]), (&json!("--cores"), &json!("4")));
+}
+
+#[test]
+fn show_marks_what_cannot_be_used_and_ends_with_78() {
+    let memory =
+        ["show", "--for", "application", "--conf", "spark.executor.memory=2x", "spark.executor.memory"];
+    let shown = asked(&memory, &[], 78);
+    let settings = &shown["readers"][0]["settings"];
+    assert_eq!(settings.as_array().map(Vec::len), Some(1), "only what was asked for: {shown}");
+    let error = settings[0]["error"].as_str().expect("it is wrong");
+    assert!(error.starts_with("spark.executor.memory: write "), "{error}");
+
+    let shown = asked(&["show", "--for", "worker", "memory"], &[("SPARK_WORKER_MEMORY", "2")], 78);
+    let error = shown["readers"][0]["settings"][0]["error"].as_str().expect("it is wrong");
+    assert!(error.starts_with("$SPARK_WORKER_MEMORY: "), "{error}");
+
+    let least = ["show", "--conf", "spark.dynamicAllocation.minExecutors=3"];
+    let both = [&least[..], &["--conf", "spark.dynamicAllocation.maxExecutors=2"]].concat();
+    let both = [&both[..], &["--conf", "spark.dynamicAllocation.enabled=true"]].concat();
+    let shown = asked(&both, &[], 78);
+    let errors = shown["readers"].as_array().expect("a list").iter().filter_map(|it| it["error"].as_str());
+    assert!(errors.count() > 0, "{shown}");
 }

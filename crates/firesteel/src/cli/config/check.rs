@@ -9,10 +9,10 @@ use firesteel::settings::sources::{self, Files, Sources};
 use firesteel::settings::variables::Environment;
 use serde::Serialize;
 
-use super::{For, print_json};
+use super::{For, print_json, wrong};
+use crate::cli::choice;
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::table::table;
-use crate::cli::{choice, worker};
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
@@ -75,17 +75,10 @@ impl Checked {
         for reader in audience.readers() {
             for flag in choice::flags(reader) {
                 let choice = choice::choose(reader, flag.name, None, &environment);
-                let wrong = match flag.name {
-                    "--cores" => worker::cores(&choice).err(),
-                    "--memory" => worker::memory(&choice).err(),
-                    "--port" => choice::port(&choice).err(),
-                    "--host" => choice::host(&choice).err(),
-                    _ => None,
-                };
                 let variable = self.findings.iter_mut().find(|it| choice.is_of(&it.name));
-                if let (Some(failure), Some(variable)) = (wrong, variable) {
+                if let (Some(wrong), Some(variable)) = (wrong(flag, &choice), variable) {
                     variable.outcome = Outcome::BadValue;
-                    failure.sentence().clone_into(&mut variable.why);
+                    variable.why = wrong;
                 }
             }
         }

@@ -9,7 +9,9 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use firesteel::settings::Reader;
 use serde::Serialize;
 
+use super::choice::{self, Choice, Flag};
 use super::exit::{Exit, Failure};
+use super::worker;
 use check::Check;
 use show::Show;
 
@@ -59,6 +61,18 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         Question::Check(check) => check.run(),
         Question::Show(show) => show.run(),
     }
+}
+
+/// What is wrong with what was chosen for a daemon's flag.
+fn wrong(flag: &Flag, choice: &Choice) -> Option<String> {
+    let failure = match flag.name {
+        "--cores" => worker::cores(choice).err(),
+        "--memory" => worker::memory(choice).err(),
+        "--port" => choice::port(choice).err(),
+        "--host" => choice::host(choice).err(),
+        _ => None,
+    };
+    failure.map(|failure| failure.sentence().to_owned())
 }
 
 fn print_json(value: &impl Serialize) -> io::Result<()> {

@@ -4,22 +4,31 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use firesteel::settings::findings::{self, Audience, Outcome};
+use firesteel::settings::key::matched;
 use firesteel::settings::secrets::shown;
 use firesteel::settings::{Origin, Reader, reference};
 use serde::Serialize;
 
-use super::{For, print_json};
+use super::{For, print_json, wrong};
 use crate::cli::choice;
 use crate::cli::conf::Conf;
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::table::table;
 
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "  firesteel config show --for worker
+#[command(after_help = "\
+A value that cannot be used is shown with what is wrong with it below the table: whatever reads it does not start.
+
+  firesteel config show --for worker
+  firesteel config show spark.executor.memory
   firesteel config show --origin --conf spark.cores.max=8
 
-Exit codes: 0 done; 2 wrong usage; 78 a file or variable with settings is wrong.")]
+Exit codes: 0 done; 2 wrong usage; 78 a value cannot be used, or a file or variable with settings is wrong.")]
 pub(super) struct Show {
+    /// Show only these, by their names (without --); all by default
+    #[arg(value_name = "SETTING")]
+    names: Vec<String>,
     /// Whose properties are shown; all by default
     #[arg(long = "for", value_enum, value_name = "READER")]
     reader: Option<For>,
@@ -46,6 +55,8 @@ struct OfReader {
     reader: Reader,
     files: Vec<PathBuf>,
     settings: Vec<Setting>,
+    /// What is wrong with values each of which could be used.
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -56,6 +67,8 @@ struct Setting {
     origin: Option<Origin>,
     meaning: &'static str,
     beaten: Vec<Beaten>,
+    /// What is wrong with the value: nothing that reads it starts.
+    error: Option<String>,
 }
 
 #[derive(Serialize)]
@@ -70,8 +83,13 @@ impl Show {
         let readers = self.reader.map_or(Reader::ALL.to_vec(), |reader| vec![reader.into()]);
         let readers =
             readers.into_iter().map(|reader| of_reader(reader, &self.conf)).collect::<Result<_, _>>()?;
-        let all = Shown { schema: 1, readers };
-        exit::written(if self.json { print_json(&all) } else { all.print(self.origin) })
+        let mut all = Shown { schema: 1, readers };
+        if !self.names.is_empty() {
+            all.keep(&self.names)?;
+        }
+        let is_wrong = all.readers.iter().any(|reader| reader.errors().next().is_some());
+        let exit = if is_wrong { Exit::Configuration } else { Exit::Done };
+        exit::written(if self.json { print_json(&all) } else { all.print(self.origin) }).map(|_| exit)
     }
 }
 
@@ -80,10 +98,16 @@ fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
     let loaded = conf.load(reader)?;
     let flags = choice::flags(reader).iter().map(|flag| {
         let choice = choice::choose(reader, flag.name, None, &sources.environment);
-        let (value, origin) = (choice.value, choice.origin);
-        Setting { name: flag.name.to_owned(), value, origin, meaning: flag.meaning, beaten: Vec::new() }
+        let error = wrong(flag, &choice);
+        let (name, value, origin) = (flag.name.to_owned(), choice.value, choice.origin);
+        Setting { name, value, origin, meaning: flag.meaning, beaten: Vec::new(), error }
     });
     let mut settings: Vec<Setting> = flags.collect();
+    let findings = findings::of_properties(&loaded, reader, Audience::One(reader));
+    let error = |name: &str| {
+        let wrong = findings.iter().find(|it| it.name == name && it.outcome == Outcome::BadValue);
+        wrong.map(|finding| format!("{name}: {}", finding.why))
+    };
     for key in reference::of(reader) {
         let names: Vec<&str> = loaded.properties.names(key.name).collect();
         for name in &names {
@@ -92,21 +116,51 @@ fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
                 origin: property.origin.clone(),
             });
             let Some(Beaten { value, origin }) = all.next() else { continue };
-            let (name, beaten) = ((*name).to_owned(), all.collect());
-            settings.push(Setting { name, value, origin: Some(origin), meaning: key.meaning(), beaten });
+            let (error, beaten) = (error(name), all.collect());
+            let (name, origin) = ((*name).to_owned(), Some(origin));
+            settings.push(Setting { name, value, origin, meaning: key.meaning(), beaten, error });
         }
         if names.is_empty() {
             let (name, value) = (key.name.to_owned(), key.default.words().to_owned());
-            settings.push(Setting { name, value, origin: None, meaning: key.meaning(), beaten: Vec::new() });
+            let (meaning, beaten) = (key.meaning(), Vec::new());
+            settings.push(Setting { name, value, origin: None, meaning, beaten, error: None });
         }
     }
-    Ok(OfReader { reader, files: loaded.files, settings })
+    let error = findings::contradiction(&loaded.properties).map(|error| error.to_string());
+    Ok(OfReader { reader, files: loaded.files, settings, error })
+}
+
+impl OfReader {
+    /// Why nothing would start that reads this.
+    fn errors(&self) -> impl Iterator<Item = &String> {
+        self.settings.iter().filter_map(|setting| setting.error.as_ref()).chain(&self.error)
+    }
 }
 
 impl Shown {
+    /// Keeps only what has one of these names, and only readers that read any of it.
+    fn keep(&mut self, names: &[String]) -> Result<(), Failure> {
+        let is = |setting: &Setting, name: &String| {
+            setting.name.trim_start_matches('-') == name
+                || matched(&setting.name, name).is_some_and(|words| !words.is_empty())
+        };
+        let settings = || self.readers.iter().flat_map(|reader| &reader.settings);
+        if let Some(stranger) = names.iter().find(|name| !settings().any(|setting| is(setting, name))) {
+            let words =
+                format!("{stranger:?} is no setting that is read here: firesteel config show lists all");
+            return Err(Failure::of(Exit::Usage, words));
+        }
+        for reader in &mut self.readers {
+            reader.settings.retain(|setting| names.iter().any(|name| is(setting, name)));
+        }
+        self.readers.retain(|reader| !reader.settings.is_empty());
+        Ok(())
+    }
+
     fn print(&self, with_origin: bool) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
-        for (number, OfReader { reader, files, settings }) in self.readers.iter().enumerate() {
+        for (number, of_reader) in self.readers.iter().enumerate() {
+            let OfReader { reader, files, settings, error: _ } = of_reader;
             if number > 0 {
                 writeln!(stdout)?;
             }
@@ -126,6 +180,9 @@ impl Shown {
             let header: &[&str] =
                 if with_origin { &["SETTING", "VALUE", "ORIGIN"] } else { &["SETTING", "VALUE"] };
             writeln!(stdout, "{}", table(header, rows.collect()))?;
+            for error in of_reader.errors() {
+                writeln!(stdout, "error: {error}")?;
+            }
         }
         stdout.flush()
     }
