@@ -26,7 +26,7 @@ impl Stage {
         let application = Daemon::spawn(command.args(["--", "sleep", "1000", ":::", "1"]));
         wait_for("the application to run", || {
             let status = master.status();
-            (status["applications"][0]["executors"][0]["state"] == "Running").then_some(())
+            (status["applications"][0]["executors"][0]["state"] == "RUNNING").then_some(())
         });
         Self { application, _worker: worker, master, _directory: directory }
     }

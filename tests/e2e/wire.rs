@@ -74,7 +74,7 @@ fn check(master: &Daemon, bytes: &[u8], then: Then, words: &str) {
     stranger.until_closed();
     let line = master.wait_for_line(&[&stranger.address.to_string(), words]);
     assert!(line.contains("WARN"), "{line}");
-    assert_eq!(master.status()["schema"], 2);
+    assert_eq!(master.status()["schema"], 3);
 }
 
 #[test]
@@ -173,12 +173,12 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
 fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
     let master = Daemon::master(&[]);
     let mut flood: Vec<Stranger> = (0..300).map(|_| Stranger::connect(&master)).collect();
-    assert_eq!(master.status()["schema"], 2);
+    assert_eq!(master.status()["schema"], 3);
     for stranger in &mut flood {
         stranger.until_closed();
     }
     master.wait_for_line(&[&flood[299].address.to_string(), "its handshake was not over after 10 s"]);
-    assert_eq!(master.status()["schema"], 2);
+    assert_eq!(master.status()["schema"], 3);
     assert_eq!(master.terminate(), 0);
 }
 
@@ -188,7 +188,7 @@ fn a_connection_in_its_handshake_does_not_hold_up_the_end_of_a_master() {
     let mut silent = Stranger::connect(&master);
     let mut half = Stranger::connect(&master);
     half.send(&PREAMBLE[..3]);
-    assert_eq!(master.status()["schema"], 2);
+    assert_eq!(master.status()["schema"], 3);
     let asked = Instant::now();
     assert_eq!(master.terminate(), 0);
     assert!(asked.elapsed() < Duration::from_secs(4), "{:?}", asked.elapsed());
@@ -216,6 +216,6 @@ fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
     let line = master.wait_for_line(&["cannot accept connections", "trying again"]);
     assert!(line.contains("WARN"), "{line}");
     drop(flood);
-    assert_eq!(master.status()["schema"], 2);
+    assert_eq!(master.status()["schema"], 3);
     assert_eq!(master.terminate(), 0);
 }

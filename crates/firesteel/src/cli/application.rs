@@ -4,29 +4,20 @@ use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{ApplicationDetail, ExecutorState, ExecutorView, ProfileView};
+use firesteel_core::messages::{
+    ApplicationDetail, ApplicationState, ApplicationView, ExecutorState, ExecutorView, ProfileView,
+};
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
-use serde::Serialize;
 
+use super::document;
 use super::status::{addresses, cores, state};
 use super::table::{clean, duration, table};
-
-/// The form of the JSON value.
-const SCHEMA: u32 = 1;
-
-/// The JSON value. `schema` rises when a field goes or changes its meaning.
-#[derive(Serialize)]
-struct Value<'a> {
-    schema: u32,
-    #[serde(flatten)]
-    detail: &'a ApplicationDetail,
-}
 
 /// Writes it to standard output.
 pub(super) fn print(detail: &ApplicationDetail, json: bool) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     if json {
-        serde_json::to_writer_pretty(&mut stdout, &Value { schema: SCHEMA, detail })?;
+        serde_json::to_writer_pretty(&mut stdout, &document::Detail::of(detail))?;
     } else {
         write!(stdout, "{}", text(detail))?;
     }
@@ -105,8 +96,8 @@ fn executors(detail: &ApplicationDetail) -> String {
     let rows = detail.application.executors.iter().map(|executor| {
         vec![
             executor.id.to_string(),
-            executor.state.name().to_owned(),
-            end(&executor.state),
+            standing(&detail.application, executor).to_owned(),
+            end(&detail.application, executor),
             executor.cores.0.to_string(),
             executor.memory.to_string(),
             addresses(&executor.resources),
@@ -125,9 +116,33 @@ fn lived(executor: &ExecutorView, now: Timestamp) -> std::time::Duration {
     executor.ended.unwrap_or(now).since(executor.launched)
 }
 
+/// The executor's state. One that was there to the end of an application that ended well is `FINISHED` like it: that
+/// its process was told to end is no news, and no harm.
+///
+/// Source: Spark Master, 4.0.1, which shows `KILLED` there, too.
+pub(super) fn standing(app: &ApplicationView, executor: &ExecutorView) -> &'static str {
+    if finished(app, executor) { state(app.state) } else { executor.state.name() }
+}
+
+/// `EXITED (exit code 1)`, `FINISHED`.
+pub(super) fn standing_and_end(app: &ApplicationView, executor: &ExecutorView) -> String {
+    if finished(app, executor) { state(app.state).to_owned() } else { executor.state.to_string() }
+}
+
+fn finished(app: &ApplicationView, executor: &ExecutorView) -> bool {
+    let outlived = |over| executor.ended.is_some_and(|ended| ended >= over);
+    matches!(executor.state, ExecutorState::Killed(_))
+        && app.state == ApplicationState::Finished
+        && app.ended.is_some_and(outlived)
+}
+
 /// How it ended: `exit code 1`, `signal 9 (SIGKILL)`, or why it is lost or could not be started.
-fn end(state: &ExecutorState) -> String {
-    match state {
+fn end(app: &ApplicationView, executor: &ExecutorView) -> String {
+    match &executor.state {
+        ExecutorState::Killed(status) if finished(app, executor) => {
+            let how = status.map(|status| format!(": {status}")).unwrap_or_default();
+            format!("with its application{how}")
+        }
         ExecutorState::Launching | ExecutorState::Running | ExecutorState::Killed(None) => String::new(),
         ExecutorState::Killed(Some(status)) | ExecutorState::Exited(status) => status.to_string(),
         ExecutorState::Failed(failure) => failure.to_string(),

@@ -158,6 +158,12 @@ impl Cluster {
     }
 }
 
+/// The application, and the executor if the word is `APP/EXECUTOR`, as status shows it.
+pub(super) fn parts(word: &str) -> (&str, Option<ExecutorId>) {
+    let both = word.rsplit_once('/').and_then(|(app, number)| Some((app, number.parse().ok()?)));
+    both.map_or((word, None), |(app, number)| (app, Some(ExecutorId(number))))
+}
+
 /// An application in detail, for commands that do nothing else meanwhile. One that is not known, or not the only
 /// one of that name, is an error.
 pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, Failure> {
@@ -175,6 +181,12 @@ pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Resu
 
 /// What to say of an application that is not known.
 pub(super) fn unknown(app: &str) -> String {
+    if let (whole, Some(executor)) = parts(app) {
+        return format!(
+            "{app:?} looks like executor {executor} of the application {whole:?}: name the application alone here; \
+             firesteel status and firesteel logs take one executor, and the kill of firesteel shell ends one"
+        );
+    }
     format!(
         "no application is called {app:?}, by id or name, or it is remembered no longer; \
          firesteel status lists them"

@@ -11,13 +11,14 @@ use firesteel_placement::words::{are, counted, have, list, none_or, noun};
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize};
 use serde::Serialize;
 
-use super::application::heading;
+use super::application::{heading, standing_and_end};
 use super::ask::{self, App, Masters};
+use super::document;
 use super::exit::{self, Exit, Failure};
 use super::table::{clean, duration};
 
 /// The form of the JSON value.
-const SCHEMA: u32 = 1;
+const SCHEMA: u32 = 2;
 
 /// Which application is explained.
 #[derive(Debug, ClapArgs)]
@@ -29,7 +30,8 @@ given more at once. Of an application that is over it says how it ended.
   firesteel explain app-20261120212235-0000
   firesteel explain nightly-sums --json
 
-JSON has a field schema, which rises when a field goes or changes its meaning: 1.
+JSON has a field schema, which rises when a field goes or changes its meaning, sentences, and in standing what they are \
+made of. Names end in their unit: _mib, and _ms.
 
 Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.")]
 pub(super) struct Args {
@@ -51,7 +53,7 @@ struct Explanation<'a> {
     name: &'a str,
     state: &'a str,
     sentences: &'a [String],
-    standing: Option<&'a Standing>,
+    standing: Option<document::Stand<'a>>,
 }
 
 /// Asks for the application and explains it.
@@ -76,7 +78,7 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
         name: &detail.application.name,
         state: super::status::state(detail.application.state),
         sentences,
-        standing: detail.standing.as_ref(),
+        standing: detail.standing.as_ref().map(document::Stand::of),
     };
     serde_json::to_writer_pretty(&mut stdout, &explanation)?;
     writeln!(stdout)
@@ -152,7 +154,11 @@ fn logs_of(detail: &ApplicationDetail, executor: &ExecutorView) -> String {
 }
 
 fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &ProfileView) -> Vec<String> {
-    let mut all = vec![wants(profile)];
+    let subject = match standing.profiles.len() {
+        0 | 1 => "It".to_owned(),
+        _ => format!("Profile {}", profile.id),
+    };
+    let mut all = vec![wants(&subject, profile)];
     match &profile.shortfall {
         Some(shortfall) => all.push(format!("  Of what it asked for, {shortfall}.")),
         None if profile.may_have_more && profile.with_room > 0 => {
@@ -177,7 +183,9 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
         }
         Some(Reason::TooFewCoresLeft { .. } | Reason::NoWorkers | Reason::TooSmall { .. }) | None => {}
     }
-    all.extend(profile.advice.iter().map(|advice| format!("  {}", advised(detail, profile, advice))));
+    // Who has all that was asked for needs no advice to ask for more.
+    let advice = profile.advice.iter().filter(|_| profile.shortfall.is_some() || profile.may_have_more);
+    all.extend(advice.map(|advice| format!("  {}", advised(detail, profile, advice))));
     all
 }
 
@@ -195,8 +203,8 @@ fn needs_room(profile: &ProfileView) -> bool {
     }
 }
 
-/// `Profile 0 wants executors of 4 cores and 1 GiB, any number; it has 2.`
-fn wants(profile: &ProfileView) -> String {
+/// `It wants executors of 4 cores and 1 GiB, any number; it has 2.`
+fn wants(subject: &str, profile: &ProfileView) -> String {
     let size = match profile.size {
         ExecutorSize::Fixed(each) => cores(each),
         ExecutorSize::OnePerWorker => "all cores that a Worker gives".to_owned(),
@@ -207,7 +215,7 @@ fn wants(profile: &ProfileView) -> String {
         ExecutorLimit::Unlimited => "as many as its cores allow".to_owned(),
         ExecutorLimit::AtMost(limit) => format!("at most {limit}"),
     };
-    format!("Profile {} wants executors of {}, {most}; it has {}.", profile.id, list(&each), profile.held)
+    format!("{subject} wants executors of {}, {most}; it has {}.", list(&each), profile.held)
 }
 
 /// `With --executor-cores 2, 3 more executors with 6 cores in all would be placed at once.`
@@ -257,10 +265,10 @@ fn others(standing: &Standing) -> Vec<String> {
         all.push(format!("Others hold cores: {}.", list(&holders)));
     }
     if standing.ahead > 0 {
-        let (are, they) = (are(standing.ahead), if standing.ahead == 1 { "It was" } else { "They were" });
         all.push(format!(
-            "{they} there before and {are} served first: {} that may have more.",
-            none_or(standing.ahead, "application")
+            "{} came earlier, may still have more, and {} served first.",
+            none_or(standing.ahead, "other application"),
+            are(standing.ahead)
         ));
     }
     all
@@ -274,7 +282,7 @@ fn ends(detail: &ApplicationDetail) -> Vec<String> {
     }
     let mut by_end: BTreeMap<String, u64> = BTreeMap::new();
     for executor in &app.executors {
-        *by_end.entry(clean(&executor.state.to_string())).or_default() += 1;
+        *by_end.entry(clean(&standing_and_end(app, executor))).or_default() += 1;
     }
     let each: Vec<String> = by_end.iter().map(|(end, count)| format!("{count} {end}")).collect();
     let had = none_or(app.executors_ended, "executor");

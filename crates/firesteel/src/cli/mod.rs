@@ -8,6 +8,7 @@ mod common;
 mod completions;
 mod conf;
 mod config;
+mod document;
 mod executor;
 mod exit;
 mod explain;

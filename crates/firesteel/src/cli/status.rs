@@ -1,39 +1,45 @@
 //! `firesteel status`.
 
+use std::cmp::Reverse;
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
-use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorView, MasterView, WorkerView};
+use firesteel_core::ids::WorkerId;
+use firesteel_core::messages::{
+    ApplicationState, ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView,
+};
 use firesteel_placement::{Cores, Resources};
-use serde::Serialize;
 
 use super::application;
 use super::ask::{self, Masters};
+use super::document;
 use super::exit::{self, Exit, Failure};
 use super::table::{clean, duration, table};
 
-/// The form of the JSON value. 2: ended applications and ended executors are counted, not listed.
-const SCHEMA: u32 = 2;
+const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
+  firesteel status app-20261120212235-0000     one application, live or ended
+  firesteel status app-20261120212235-0000/3   one executor of it
+  firesteel status --json | jq '.applications[].id'";
+
+const CODES: &str = "\
+Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.";
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "  firesteel status --master spark://10.0.0.1:7077
-  firesteel status app-20261120212235-0000     one application, live or ended
-  firesteel status --json | jq '.applications[].id'
-
-JSON has a field schema, which rises when a field goes or changes its meaning: 2 for a Master, 1 for an \
-application.
-
-Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.")]
+#[command(after_help = format!("{EXAMPLES}\n\n{}\n\n{CODES}", document::HELP))]
 pub(super) struct Args {
-    /// Show this application in detail: its id or its name
+    /// Show this application in detail: its id or its name; APP/EXECUTOR shows one of its executors
     #[arg(value_name = "APP")]
     app: Option<String>,
     #[command(flatten)]
     masters: Masters,
-    /// Print one JSON value instead of tables
+    /// List everything: all dead Workers and completed applications that are remembered, with their whole reasons
+    #[arg(long)]
+    all: bool,
+    /// Print one JSON value, which has everything, instead of tables
     #[arg(long)]
     json: bool,
 }
@@ -41,46 +47,78 @@ pub(super) struct Args {
 /// Asks a Master for its state, or for one application, and prints it.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("status")?;
-    if let Some(app) = &args.app {
-        let detail = ask::detail(&cluster, app)?;
+    if let Some(word) = &args.app {
+        let (app, executor) = ask::parts(word);
+        let mut detail = ask::detail(&cluster, app)?;
+        if let Some(executor) = executor {
+            let executors = &mut detail.application.executors;
+            executors.retain(|it| it.id == executor);
+            if executors.is_empty() {
+                let words = format!("application {} has no executor {executor}", detail.application.id);
+                return Err(Failure::of(Exit::Failure, words + ", or it is remembered no longer"));
+            }
+        }
         return exit::written(application::print(&detail, args.json));
     }
     let view = ask::now(cluster.state())?;
-    exit::written(if args.json { print_json(&view) } else { print_tables(&view) })
-}
-
-/// The JSON value. `schema` rises when a field goes or changes its meaning.
-#[derive(Serialize)]
-struct Status<'a> {
-    schema: u32,
-    #[serde(flatten)]
-    master: &'a MasterView,
+    exit::written(if args.json {
+        print_json(&view)
+    } else {
+        print_tables(&view, if args.all { Length::Whole } else { Length::Short })
+    })
 }
 
 fn print_json(view: &MasterView) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    serde_json::to_writer_pretty(&mut stdout, &Status { schema: SCHEMA, master: view })?;
+    serde_json::to_writer_pretty(&mut stdout, &document::Master::of(view))?;
     writeln!(stdout)
 }
 
-fn print_tables(view: &MasterView) -> io::Result<()> {
+fn print_tables(view: &MasterView, length: Length) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
-    writeln!(stdout, "{}", tables(view))?;
+    writeln!(stdout, "{}", tables(view, length))?;
     stdout.flush()
 }
 
+/// How much of what is over the tables have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Length {
+    /// The latest.
+    Short,
+    /// All that there is.
+    Whole,
+}
+
+/// Completed applications of a short table.
+const COMPLETED: usize = 10;
+
+/// Dead Workers of a short table.
+const DEAD: usize = 3;
+
+/// Characters of a reason in a short table. The whole of it is in the application's detail.
+const REASON: usize = 60;
+
 /// All tables.
-pub(super) fn tables(view: &MasterView) -> String {
+pub(super) fn tables(view: &MasterView, length: Length) -> String {
     let MasterView { url, now, left_out, .. } = view;
+    let (shown, dead) = fold_dead(&view.workers, length);
+    let earlier = match length {
+        Length::Short => view.completed.len().saturating_sub(COMPLETED),
+        Length::Whole => 0,
+    };
+    let latest = completed(&view.completed[earlier..], *now, length);
     let parts = [
-        ("Workers", workers(&view.workers, *now), left_out.workers),
-        ("Applications", applications(&view.applications, *now), left_out.applications),
-        ("Executors", executors(&view.applications, *now), left_out.executors),
-        ("Completed applications", completed(&view.completed, *now), left_out.completed),
+        ("Workers", workers(&shown, *now), dead, "dead", left_out.workers),
+        ("Applications", applications(&view.applications, *now), 0, "", left_out.applications),
+        ("Executors", executors(&view.applications, *now), 0, "", left_out.executors),
+        ("Completed applications", latest, earlier, "earlier", left_out.completed),
     ];
     let mut text = format!("Master {}", clean(url));
-    for (name, rows, more) in parts {
+    for (name, rows, folded, which, more) in parts {
         let _ = write!(text, "\n\n{name}\n{rows}");
+        if folded > 0 {
+            let _ = write!(text, "\n  and {folded} more, {which}: firesteel status --all lists them");
+        }
         if more > 0 {
             let _ = write!(text, "\n  and {more} more: firesteel status APP shows one application whole");
         }
@@ -88,7 +126,19 @@ pub(super) fn tables(view: &MasterView) -> String {
     text
 }
 
-fn workers(workers: &[WorkerView], now: Timestamp) -> String {
+/// The Workers without the dead, except for those that were heard from last, and how many are left out.
+fn fold_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
+    let mut dead: Vec<&WorkerView> =
+        workers.iter().filter(|worker| worker.state == WorkerState::Dead).collect();
+    dead.sort_by_key(|worker| (Reverse(worker.last_heartbeat), &worker.id));
+    let folded: BTreeSet<&WorkerId> = match length {
+        Length::Short => dead.into_iter().skip(DEAD).map(|worker| &worker.id).collect(),
+        Length::Whole => BTreeSet::new(),
+    };
+    (workers.iter().filter(|worker| !folded.contains(&worker.id)).collect(), folded.len())
+}
+
+fn workers(workers: &[&WorkerView], now: Timestamp) -> String {
     let rows = workers.iter().map(|worker| {
         vec![
             worker.id.to_string(),
@@ -120,7 +170,7 @@ fn applications(applications: &[ApplicationView], now: Timestamp) -> String {
     table(&header, rows.collect())
 }
 
-fn completed(applications: &[ApplicationView], now: Timestamp) -> String {
+fn completed(applications: &[ApplicationView], now: Timestamp, length: Length) -> String {
     let rows = applications.iter().map(|application| {
         let ended = application.ended.unwrap_or_default();
         vec![
@@ -130,10 +180,17 @@ fn completed(applications: &[ApplicationView], now: Timestamp) -> String {
             state(application.state).to_owned(),
             duration(ended.since(application.submitted)),
             format!("{} ago", duration(now.since(ended))),
-            application.end.clone().unwrap_or_default(),
+            clipped(application.end.as_deref().unwrap_or_default(), length),
         ]
     });
     table(&["APPLICATION", "NAME", "USER", "STATE", "DURATION", "ENDED", "REASON"], rows.collect())
+}
+
+fn clipped(reason: &str, length: Length) -> String {
+    match reason.char_indices().nth(REASON) {
+        Some((at, _)) if length == Length::Short => format!("{}...", reason[..at].trim_end()),
+        Some(_) | None => reason.to_owned(),
+    }
 }
 
 fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
@@ -192,8 +249,8 @@ pub(super) fn addresses(resources: &Resources) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ExecutorState, LeftOut, WorkerState};
+    use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
+    use firesteel_core::messages::{ExecutorState, LeftOut};
     use firesteel_core::process::ExitStatus;
     use firesteel_placement::MiB;
 
@@ -231,6 +288,22 @@ mod tests {
         }
     }
 
+    fn worker() -> WorkerView {
+        WorkerView {
+            id: WorkerId::new("w1"),
+            host: "h".to_owned(),
+            port: 1,
+            state: WorkerState::Alive,
+            cores: Cores(8),
+            cores_used: Cores(4),
+            memory: MiB(4096),
+            memory_used: MiB(1024),
+            resources: Resources::from_iter([("gpu", ["0", "1", "2"])]),
+            resources_used: Resources::from_iter([("gpu", ["0", "1"])]),
+            last_heartbeat: Timestamp::default(),
+        }
+    }
+
     fn view() -> MasterView {
         MasterView {
             url: "spark://h:1".to_owned(),
@@ -244,25 +317,13 @@ mod tests {
 
     #[test]
     fn tables_have_a_line_for_each_row() {
-        let worker = WorkerView {
-            id: WorkerId::new("w1"),
-            host: "h".to_owned(),
-            port: 1,
-            state: WorkerState::Alive,
-            cores: Cores(8),
-            cores_used: Cores(4),
-            memory: MiB(4096),
-            memory_used: MiB(1024),
-            resources: Resources::from_iter([("gpu", ["0", "1", "2"])]),
-            resources_used: Resources::from_iter([("gpu", ["0", "1"])]),
-            last_heartbeat: Timestamp::default(),
-        };
+        let worker = worker();
         let squeezed = |table: String| -> Vec<String> {
             table.lines().map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")).collect()
         };
         let now = Timestamp::from_millis(3_500);
         assert_eq!(
-            squeezed(workers(&[worker], now)),
+            squeezed(workers(&[&worker], now)),
             [
                 "WORKER STATE CORES MEMORY RESOURCES HEARTBEAT",
                 "w1 ALIVE 4/8 1 GiB of 4 GiB gpu 2/3 3.5 s ago"
@@ -283,7 +344,7 @@ mod tests {
         let ended = ApplicationView { end, ended: Some(now), ..application() };
         let later = Timestamp::from_millis(65_500);
         assert_eq!(
-            squeezed(completed(&[ended], later))[1],
+            squeezed(completed(&[ended], later, Length::Short))[1],
             "app-1 sums ann RUNNING 3.5 s 1 m 2 s ago its driver's connection ended"
         );
         assert_eq!(workers(&[], now), "  none");
@@ -297,8 +358,41 @@ mod tests {
     }
 
     #[test]
+    fn of_what_is_over_the_latest_are_listed_and_the_others_on_request() {
+        let end = Some(format!("it was refused: {}", "x".repeat(100)));
+        let ended = |number: u64| ApplicationView {
+            id: AppId::new(format!("app-{number}")),
+            end: end.clone(),
+            ended: Some(Timestamp::from_millis(number)),
+            ..application()
+        };
+        let dead = |number: u64| WorkerView {
+            id: WorkerId::new(format!("w{number}")),
+            state: if number == 0 { WorkerState::Alive } else { WorkerState::Dead },
+            last_heartbeat: Timestamp::from_millis(number),
+            ..worker()
+        };
+        let view = MasterView {
+            workers: (0..6).map(dead).collect(),
+            completed: (0..12).map(ended).collect(),
+            ..view()
+        };
+        let count = |text: &str, word: &str| text.lines().filter(|line| line.contains(word)).count();
+        let short = tables(&view, Length::Short);
+        assert_eq!((count(&short, "app-"), count(&short, " DEAD ")), (2 + 10, 3), "{short}");
+        assert!(short.contains("and 2 more, dead: ") && short.contains("and 2 more, earlier: "), "{short}");
+        assert!(short.contains("w5") && short.contains("app-11 ") && short.contains("xxx..."), "{short}");
+        let whole = tables(&view, Length::Whole);
+        assert!(count(&whole, "app-") == 2 + 12 && whole.contains(&"x".repeat(100)), "{whole}");
+        assert!(!whole.contains("more"), "{whole}");
+    }
+
+    #[test]
     fn what_did_not_fit_the_answer_is_counted() {
-        let text = tables(&MasterView { left_out: LeftOut { executors: 7, ..LeftOut::default() }, ..view() });
+        let text = tables(
+            &MasterView { left_out: LeftOut { executors: 7, ..LeftOut::default() }, ..view() },
+            Length::Short,
+        );
         assert!(text.contains("\n  and 7 more: "), "{text}");
     }
 
@@ -311,9 +405,15 @@ mod tests {
 
     #[test]
     fn the_json_value_has_a_schema_and_the_masters_tables() {
-        let value = serde_json::to_value(Status { schema: SCHEMA, master: &view() }).expect("it is JSON");
-        assert_eq!(value["schema"], 2);
-        assert_eq!(value["applications"][0]["executors"][0]["cores"], 4);
-        assert_eq!(value["applications"][0]["state"], "RUNNING");
+        let value = serde_json::to_value(document::Master::of(&view())).expect("it is JSON");
+        assert_eq!(value["schema"], 3);
+        let application = &value["applications"][0];
+        assert_eq!((&application["state"], &application["submitted_ms"]), (&"RUNNING".into(), &0.into()));
+        let executor = &application["executors"][0];
+        assert_eq!(
+            (&executor["state"], &executor["exit_code"]),
+            (&"RUNNING".into(), &serde_json::Value::Null)
+        );
+        assert_eq!((&executor["cores"], &executor["memory_mib"]), (&4.into(), &1024.into()));
     }
 }

@@ -259,7 +259,7 @@ impl fmt::Display for Summary {
         if host + rack + any > 0 {
             write!(
                 f,
-                "\n  of items with preferred hosts: {host} on one, {rack} in its rack, {any} elsewhere"
+                "\n  of items that prefer hosts: {host} ran on a preferred host, {rack} in the rack of one, {any} elsewhere"
             )?;
         }
         self.excluded.iter().try_for_each(|excluded| write!(f, "\n  {excluded}"))?;
@@ -354,7 +354,7 @@ mod tests {
             "3 items in 1.50 s: 1 succeeded, 1 failed, 1 cancelled\
              \n  on a: 0 items, 1 executor, 4 cores\
              \n  on b: 2 items, 2 executors, 8 cores\
-             \n  of items with preferred hosts: 0 on one, 1 in its rack, 0 elsewhere\
+             \n  of items that prefer hosts: 0 ran on a preferred host, 1 in the rack of one, 0 elsewhere\
              \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts"
         );
     }

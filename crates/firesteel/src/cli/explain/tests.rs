@@ -100,7 +100,7 @@ fn an_application_that_has_everything_says_so() {
         stage.explained("sums"),
         [
             "It has 2 executors with 8 cores in all; its maximum is 8 cores.",
-            "Profile 0 wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 2.",
+            "It wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 2.",
             "  It has all that it asked for.",
         ]
     );
@@ -115,7 +115,7 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
         stage.explained("sums"),
         [
             "It has no executor; it set no maximum of cores.",
-            "Profile 0 wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
+            "It wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
             "  Of what it asked for, no executor could be placed: 2 workers have 2 cores free, 4 cores asked.",
             "  2 of 2 Workers would be large enough if nothing else ran there.",
             "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",

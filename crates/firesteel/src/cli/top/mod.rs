@@ -85,7 +85,10 @@ pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     if args.once || !io::stdout().is_terminal() {
         let view = ask::now(cluster.state())?;
         let mut stdout = io::stdout().lock();
-        exit::written(writeln!(stdout, "{}", status::tables(&view)).and_then(|()| stdout.flush()))?;
+        exit::written(
+            writeln!(stdout, "{}", status::tables(&view, status::Length::Short))
+                .and_then(|()| stdout.flush()),
+        )?;
         return Ok(0);
     }
     block_on(live(cluster, args.interval))?

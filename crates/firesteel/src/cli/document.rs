@@ -1,0 +1,313 @@
+//! Masters and applications as programs read them: the JSON values of `status` and `explain`. Names have their units,
+//! and states are the words of the tables.
+
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_core::messages::{
+    ApplicationDetail, ApplicationState, ApplicationView, ClusterView, ExecutorState, ExecutorView, Holder,
+    LeftOut, MasterView, ProfileView, Standing, WorkerState, WorkerView,
+};
+use firesteel_placement::advice::{Advice, Change};
+use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
+use serde::Serialize;
+
+use super::application::standing;
+
+/// What the help of commands with such values says of them.
+pub(super) const HELP: &str = "\
+JSON has a field schema, which rises when a field goes or changes its meaning. Names end in their unit: _mib, and _ms, \
+which for a moment is since 1970 (UTC). States are the words of the tables. An executor has id, worker, profile, state, \
+exit_code (128 + N for signal N; null if it has none), error, cores, memory_mib, resources, host, port, directory, \
+launched_ms, started_ms, ended_ms; an application id, name, user, state, end, submitted_ms, ended_ms, max_cores, \
+cores_granted, memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
+
+/// A Master's tables.
+#[derive(Serialize)]
+pub(super) struct Master<'a> {
+    schema: u32,
+    url: &'a str,
+    now_ms: u64,
+    workers: Vec<Worker<'a>>,
+    applications: Vec<Application<'a>>,
+    completed: Vec<Application<'a>>,
+    left_out: &'a LeftOut,
+}
+
+/// One application, live or ended.
+#[derive(Serialize)]
+pub(super) struct Detail<'a> {
+    schema: u32,
+    now_ms: u64,
+    master: &'a str,
+    application: Application<'a>,
+    standing: Option<Stand<'a>>,
+}
+
+/// How a live application stands in the cluster.
+#[derive(Serialize)]
+pub(super) struct Stand<'a> {
+    profiles: Vec<Profile<'a>>,
+    cores_spent: i64,
+    failures: u32,
+    relaunch_at_ms: Option<u64>,
+    ahead: u64,
+    cluster: Cluster,
+    holders: &'a [Holder],
+    more_holders: u64,
+}
+
+#[derive(Serialize)]
+struct Worker<'a> {
+    id: &'a WorkerId,
+    host: &'a str,
+    port: u16,
+    state: WorkerState,
+    cores: i64,
+    cores_used: i64,
+    memory_mib: i64,
+    memory_used_mib: i64,
+    resources: &'a Resources,
+    resources_used: &'a Resources,
+    last_heartbeat_ms: u64,
+}
+
+#[derive(Serialize)]
+struct Application<'a> {
+    id: &'a AppId,
+    name: &'a str,
+    user: &'a str,
+    state: ApplicationState,
+    end: Option<&'a str>,
+    submitted_ms: u64,
+    ended_ms: Option<u64>,
+    max_cores: Option<i64>,
+    cores_granted: i64,
+    memory_per_executor_mib: i64,
+    executors_live: u64,
+    executors_ended: u64,
+    executors_forgotten: u64,
+    executors: Vec<Executor<'a>>,
+}
+
+#[derive(Serialize)]
+struct Executor<'a> {
+    id: ExecutorId,
+    worker: &'a WorkerId,
+    profile: ProfileId,
+    state: &'static str,
+    exit_code: Option<i32>,
+    error: Option<String>,
+    cores: i64,
+    memory_mib: i64,
+    resources: &'a Resources,
+    host: &'a str,
+    port: u16,
+    directory: &'a str,
+    launched_ms: u64,
+    started_ms: Option<u64>,
+    ended_ms: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Profile<'a> {
+    id: ProfileId,
+    /// `None`: all that a Worker gives.
+    executor_cores: Option<i64>,
+    executor_memory_mib: i64,
+    resources: &'a ResourceAmounts,
+    /// `None`: any number.
+    limit: Option<u64>,
+    held: u64,
+    may_have_more: bool,
+    large_enough: u64,
+    with_room: u64,
+    /// In words.
+    shortfall: Option<String>,
+    advice: Vec<Advised>,
+}
+
+/// What to ask for instead, where it is not `None`, and what that would bring at once.
+#[derive(Default, Serialize)]
+struct Advised {
+    executor_cores: Option<i64>,
+    executor_memory_mib: Option<i64>,
+    more_cores: Option<i64>,
+    limit: Option<u64>,
+    brings_executors: u64,
+    brings_cores: i64,
+}
+
+#[derive(Serialize)]
+struct Cluster {
+    workers: u64,
+    cores: i64,
+    cores_free: i64,
+    memory_mib: i64,
+    memory_free_mib: i64,
+}
+
+impl<'a> Master<'a> {
+    /// The form of the value. 3: names have units, an executor's state is a word.
+    const SCHEMA: u32 = 3;
+
+    pub(super) fn of(view: &'a MasterView) -> Self {
+        let MasterView { url, now, workers, applications, completed, left_out } = view;
+        Self {
+            schema: Self::SCHEMA,
+            url,
+            now_ms: now.millis(),
+            workers: workers.iter().map(Worker::of).collect(),
+            applications: applications.iter().map(Application::of).collect(),
+            completed: completed.iter().map(Application::of).collect(),
+            left_out,
+        }
+    }
+}
+
+impl<'a> Detail<'a> {
+    /// The form of the value. 2: names have units, an executor's state is a word.
+    const SCHEMA: u32 = 2;
+
+    pub(super) fn of(detail: &'a ApplicationDetail) -> Self {
+        Self {
+            schema: Self::SCHEMA,
+            now_ms: detail.now.millis(),
+            master: &detail.master,
+            application: Application::of(&detail.application),
+            standing: detail.standing.as_ref().map(Stand::of),
+        }
+    }
+}
+
+impl<'a> Stand<'a> {
+    pub(super) fn of(standing: &'a Standing) -> Self {
+        let Standing { profiles, cores_spent, failures, relaunch_at, ahead, cluster, holders, more_holders } =
+            standing;
+        let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
+        Self {
+            profiles: profiles.iter().map(Profile::of).collect(),
+            cores_spent: cores_spent.0,
+            failures: *failures,
+            relaunch_at_ms: relaunch_at.map(Timestamp::millis),
+            ahead: *ahead,
+            cluster: Cluster {
+                workers: *workers,
+                cores: cores.0,
+                cores_free: cores_free.0,
+                memory_mib: memory.0,
+                memory_free_mib: memory_free.0,
+            },
+            holders,
+            more_holders: *more_holders,
+        }
+    }
+}
+
+impl<'a> Worker<'a> {
+    fn of(view: &'a WorkerView) -> Self {
+        Self {
+            id: &view.id,
+            host: &view.host,
+            port: view.port,
+            state: view.state,
+            cores: view.cores.0,
+            cores_used: view.cores_used.0,
+            memory_mib: view.memory.0,
+            memory_used_mib: view.memory_used.0,
+            resources: &view.resources,
+            resources_used: &view.resources_used,
+            last_heartbeat_ms: view.last_heartbeat.millis(),
+        }
+    }
+}
+
+impl<'a> Application<'a> {
+    fn of(view: &'a ApplicationView) -> Self {
+        Self {
+            id: &view.id,
+            name: &view.name,
+            user: &view.user,
+            state: view.state,
+            end: view.end.as_deref(),
+            submitted_ms: view.submitted.millis(),
+            ended_ms: view.ended.map(Timestamp::millis),
+            max_cores: view.max_cores.map(|most| most.0),
+            cores_granted: view.cores_granted.0,
+            memory_per_executor_mib: view.memory_per_executor.0,
+            executors_live: view.executors_live,
+            executors_ended: view.executors_ended,
+            executors_forgotten: view.executors_forgotten,
+            executors: view.executors.iter().map(|executor| Executor::of(view, executor)).collect(),
+        }
+    }
+}
+
+impl<'a> Executor<'a> {
+    fn of(application: &ApplicationView, view: &'a ExecutorView) -> Self {
+        let error = match &view.state {
+            ExecutorState::Failed(failure) => Some(failure.to_string()),
+            ExecutorState::Lost(reason) => Some(reason.to_string()),
+            ExecutorState::Launching
+            | ExecutorState::Running
+            | ExecutorState::Killed(_)
+            | ExecutorState::Exited(_) => None,
+        };
+        Self {
+            id: view.id,
+            worker: &view.worker,
+            profile: view.profile,
+            state: standing(application, view),
+            exit_code: view.state.exit_status().map(|status| status.shell_code()),
+            error,
+            cores: view.cores.0,
+            memory_mib: view.memory.0,
+            resources: &view.resources,
+            host: &view.host,
+            port: view.port,
+            directory: &view.directory,
+            launched_ms: view.launched.millis(),
+            started_ms: view.started.map(Timestamp::millis),
+            ended_ms: view.ended.map(Timestamp::millis),
+        }
+    }
+}
+
+impl<'a> Profile<'a> {
+    fn of(view: &'a ProfileView) -> Self {
+        Self {
+            id: view.id,
+            executor_cores: match view.size {
+                ExecutorSize::Fixed(cores) => Some(cores.0),
+                ExecutorSize::OnePerWorker => None,
+            },
+            executor_memory_mib: view.memory.0,
+            resources: &view.resources,
+            limit: match view.limit {
+                ExecutorLimit::Unlimited => None,
+                ExecutorLimit::AtMost(limit) => Some(limit),
+            },
+            held: view.held,
+            may_have_more: view.may_have_more,
+            large_enough: view.large_enough,
+            with_room: view.with_room,
+            shortfall: view.shortfall.as_ref().map(ToString::to_string),
+            advice: view.advice.iter().map(Advised::of).collect(),
+        }
+    }
+}
+
+impl Advised {
+    fn of(advice: &Advice) -> Self {
+        let brings =
+            Self { brings_executors: advice.executors, brings_cores: advice.cores.0, ..Self::default() };
+        match advice.change {
+            Change::ExecutorCores(cores) => Self { executor_cores: Some(cores.0), ..brings },
+            Change::ExecutorMemory(memory) => Self { executor_memory_mib: Some(memory.0), ..brings },
+            Change::ExecutorCoresAndMemory(cores, memory) => {
+                Self { executor_cores: Some(cores.0), executor_memory_mib: Some(memory.0), ..brings }
+            }
+            Change::MoreCores(more) => Self { more_cores: Some(more.0), ..brings },
+            Change::ExecutorLimit(limit) => Self { limit: Some(limit), ..brings },
+        }
+    }
+}
