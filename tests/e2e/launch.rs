@@ -211,8 +211,10 @@ fn what_was_lost_with_its_worker_comes_again_elsewhere() {
     let first = wait_for("an executor", || {
         let lines = launch.output_so_far();
         let whole = lines.rsplit_once('\n')?.0.to_owned();
-        let running = events(&whole).into_iter().find(|event| event["event"] == "executor_launched")?;
-        Some(running["worker"].as_str()?.to_owned())
+        let events = events(&whole);
+        events.iter().find(|event| event["event"] == "executor_running")?;
+        let launched = events.iter().find(|event| event["event"] == "executor_launched")?;
+        Some(launched["worker"].as_str()?.to_owned())
     });
     let at = cluster.workers.iter().position(|worker| first.ends_with(&port(worker))).expect("one has it");
     cluster.workers[at].signal(Signal::SIGKILL);

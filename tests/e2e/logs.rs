@@ -67,11 +67,12 @@ fn each_output_is_shown_whole_or_from_its_end_also_when_the_application_is_over(
             assert_eq!(shown(&pair, &[&app, "0", "--bytes", bytes]), expected);
         }
         let stderr = shown(&pair, &[&app, "0", "--stderr"]);
-        assert!(
-            stderr.starts_with("Firesteel Executor Command: ") && stderr.ends_with("\nproblem\n"),
-            "{stderr}"
-        );
-        assert_eq!(shown(&pair, &[&app, "0", "--stderr", "-n", "1"]), "problem\n");
+        assert_eq!(stderr, "problem\n", "how it was started stands in the file alone");
+        for (lines, expected) in [("0", ""), ("1", "problem\n"), ("99", "problem\n")] {
+            assert_eq!(shown(&pair, &[&app, "0", "--stderr", "-n", lines]), expected);
+        }
+        let file = fs::read_to_string(pair.file(&driver, 0, "stderr")).expect("it was written");
+        assert!(file.starts_with("Firesteel Executor Command: ") && file.ends_with("\nproblem\n"), "{file}");
         // And once more when the application is over.
         driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone() });
         wait_for("the application's end", || {
@@ -154,6 +155,37 @@ fn the_list_has_every_executor_with_the_lengths_of_its_logs() {
 }
 
 #[test]
+fn all_logs_of_an_application_are_told_apart_by_their_executors() {
+    let pair = Pair::new(&[]);
+    // Those that come in the place of the first two have nothing to say.
+    let script = "[ $FIRESTEEL_EXECUTOR_ID -lt 2 ] || exec sleep 1000; echo a$FIRESTEEL_EXECUTOR_ID; until [ -e go ]; do :; done; printf b; echo c >&2";
+    let driver = pair.register(script, 2);
+    let app = driver.app.to_string();
+    let up = "0 | a0\n1 | a1\n";
+    wait_for("both to write", || (logs(&pair, &[&app]).stdout == up).then_some(()));
+    let mut follower =
+        command(&pair.master, &[&app, "--follow"]).stdout(Stdio::piped()).spawn().expect("it starts");
+    let mut lines = BufReader::new(follower.stdout.take().expect("it is piped")).lines();
+    let mut next = || lines.next().transpose().expect("it can be read");
+    assert_eq!([next(), next()].map(Option::unwrap_or_default).concat(), "0 | a01 | a1");
+    for (number, expected) in [(1, "1 | b"), (0, "0 | b")] {
+        fs::write(pair.file(&driver, number, "go"), "").expect("it can be written");
+        assert_eq!(next().as_deref(), Some(expected));
+    }
+    assert_eq!(next(), None);
+    assert!(follower.wait().expect("it ended").success());
+    wait_for("the next two", || pair.file(&driver, 3, "stdout").exists().then_some(()));
+    assert_eq!(shown(&pair, &[&app, "-n", "1"]), "0 | b\n1 | b\n");
+    assert_eq!(shown(&pair, &[&app, "--stderr"]), "0 | c\n1 | c\n");
+    // What cannot be had of some does not keep the others.
+    fs::remove_dir_all(pair.file(&driver, 0, "")).expect("it can be removed");
+    let done = logs(&pair, &[&app]);
+    assert_eq!((done.code(), done.stdout.as_str()), (1, "1 | a1\n1 | b\n"), "{done}");
+    assert!(done.stderr.contains("no such log of executor 0"), "{done}");
+    assert!(done.stderr.ends_with("firesteel: 1 of 4 logs could not be shown\n"), "{done}");
+}
+
+#[test]
 fn what_there_is_not_is_said_in_one_line() {
     let mut pair = Pair::new(&[]);
     let driver = pair.register("echo up; sleep 1000", 2);
@@ -163,7 +195,6 @@ fn what_there_is_not_is_said_in_one_line() {
     });
     refused(&pair, &["app-1"], 1, &["no application is called \"app-1\"", "firesteel status"]);
     refused(&pair, &["../.."], 1, &["no application is called \"../..\""]);
-    refused(&pair, &[&app], 1, &["has 2 executors: name one of 0, 1", "--list"]);
     refused(&pair, &[&app, "7"], 1, &["has no executor 7", "it has 0, 1"]);
     refused(&pair, &[&format!("{app}/0"), "1"], 2, &["names an executor"]);
     pair.worker.signal(Signal::SIGKILL);
@@ -196,7 +227,7 @@ fn rolled_and_compressed_logs_are_one_log() {
     assert_eq!(shown(&pair, &[app, "0", "-n", "3"]), "199998\n199999\n200000\n");
     let thousands = shown(&pair, &[app, "0", "-n", "100000"]);
     assert!(thousands.starts_with("100001\n") && thousands.ends_with("\n200000\n"));
-    assert!(shown(&pair, &[app, "0", "--stderr"]).ends_with("\nproblem\n"));
+    assert_eq!(shown(&pair, &[app, "0", "--stderr"]), "problem\n");
     let directory = pair.file(&driver, 0, "");
     let names =
         fs::read_dir(directory).expect("it is there").map(|entry| entry.expect("an entry").file_name());

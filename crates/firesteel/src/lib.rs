@@ -7,6 +7,7 @@ pub mod daemon;
 pub mod description;
 pub mod driver_daemon;
 pub mod executor;
+pub mod executor_log;
 pub mod exit_code;
 pub mod files;
 pub mod inbox;

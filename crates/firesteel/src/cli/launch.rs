@@ -50,9 +50,10 @@ enum Until {
 }
 
 const HELP: &str = "\
-Every executor is one process of the command, started by its Worker; what it writes is read with firesteel logs. An \
-argument that is exactly {{EXECUTOR_ID}}, {{CORES}}, {{MEMORY}} (MiB), {{HOSTNAME}}, {{APP_ID}}, {{WORKER_ID}}, \
-{{WORKER_URL}}, {{RESOURCE_PROFILE_ID}}, {{RESOURCES}} (gpu=0,1;nic=a) or {{FIRESTEEL}} (the Worker's program) is replaced. The command finds in its \
+Every executor is one process of the command, started by its Worker; what it writes is read with firesteel logs, and the \
+end of its standard error is shown if it fails (the first three times). An argument that is exactly {{EXECUTOR_ID}}, \
+{{CORES}}, {{MEMORY}} (MiB), {{HOSTNAME}}, {{APP_ID}}, {{WORKER_ID}}, {{WORKER_URL}}, {{RESOURCE_PROFILE_ID}}, \
+{{RESOURCES}} (gpu=0,1;nic=a) or {{FIRESTEEL}} (the Worker's program) is replaced. The command finds in its \
 environment: FIRESTEEL_APP_ID, FIRESTEEL_EXECUTOR_ID (from 0), FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, \
 FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses). The command is no shell line: for variables \
 write -- sh -c '...'.
@@ -66,7 +67,8 @@ How many executors: --num-executors, or as many as --total-executor-cores allows
 room for until the first has ended. Where there is room for fewer, the others wait for their turn, and the reason is \
 said after spark.starvation.timeout. An executor that is lost with its Worker is replaced whatever --until says, since \
 it did not end by itself. Ctrl-c ends the executors (SIGTERM, and SIGKILL after the Worker's grace) and returns when \
-all are gone; a second one returns at once. For a bound on the time write timeout 60 firesteel launch ...
+all are gone; a second one returns at once. For a bound on the time write timeout 60 firesteel launch ... To go on after \
+you have logged out write nohup firesteel launch ... &
 
 Exit codes: --until all: 0 if every executor returned 0, else the greatest of their codes; --until any: that of the \
 first that ended; 128 + N for one that signal N ended, 127 for one that could not be started; 1 the Master ended the \

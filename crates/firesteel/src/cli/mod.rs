@@ -68,7 +68,7 @@ enum Command {
     Shell(shell::Args),
     /// Run a command on every executor of an application, in the foreground
     Launch(launch::Args),
-    /// Show what an executor wrote
+    /// Show what executors wrote
     Logs(logs::Args),
     /// Say where executors would go, without starting anything
     Plan(plan::Args),
@@ -124,7 +124,7 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
-        Command::Logs(args) => logs::run(&args),
+        Command::Logs(args) => logs::run(&args, talk.show()),
         Command::Map(args) => match map::run(args, talk.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),

@@ -6,9 +6,11 @@
 //!       `---------------- end ---------------------'  if nobody reads them
 //! ```
 //!
-//! [`daemon`] is the shell around the machine, [`occurrence`] words what happened, for people and for programs.
+//! [`daemon`] is the shell around the machine, [`occurrence`] words what happened, for people and for programs, and
+//! `last_words` adds what an executor that failed wrote last.
 
 pub mod daemon;
+mod last_words;
 pub mod occurrence;
 
 use std::io;
@@ -31,7 +33,8 @@ use crate::settings::Properties;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::EndRequest;
 use daemon::{Handle, Last};
-use occurrence::{Lines, Occurrence};
+use last_words::LastWords;
+use occurrence::{Form, Lines, Occurrence};
 
 /// What is to be launched.
 #[derive(Clone, Debug)]
@@ -171,6 +174,7 @@ async fn print(
 ) -> io::Result<()> {
     let mut stdout = tokio::io::stdout();
     let mut unreachable = std::collections::BTreeSet::new();
+    let mut last_words = LastWords::default();
     while let Some(occurrence) = occurrences.recv().await {
         if let Occurrence::Noted { note, .. } = &occurrence {
             // Once for each Master and error is enough.
@@ -184,6 +188,12 @@ async fn print(
             stdout.write_all(format!("{line}\n").as_bytes()).await?;
         }
         stdout.flush().await?;
+        if let (Form::Text, Occurrence::Noted { note, .. }) = (lines.form(), &occurrence) {
+            for line in last_words.after(note).await {
+                stdout.write_all(format!("{line}\n").as_bytes()).await?;
+            }
+            stdout.flush().await?;
+        }
     }
     Ok(())
 }

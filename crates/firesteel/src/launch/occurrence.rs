@@ -53,6 +53,12 @@ impl Lines {
         Self { form, logs: None }
     }
 
+    /// The form that they have.
+    #[must_use]
+    pub fn form(&self) -> Form {
+        self.form
+    }
+
     /// The lines that an occurrence is worth.
     pub fn of(&mut self, occurrence: &Occurrence) -> Vec<String> {
         match self.form {

@@ -7,6 +7,12 @@ use firesteel_core::process::{Command, Quoted};
 /// What stands in the place of a secret. Source: Spark, 4.0.1.
 const REDACTED: &str = "*********(redacted)";
 
+/// What every header begins with.
+const BEGINNING: &str = "Firesteel Executor Command: ";
+
+/// What every header ends with.
+const END: &str = "\n========================================\n\n";
+
 /// A name with one of these in it, in either case, is a secret's name.
 const SECRET: [&str; 4] = ["SECRET", "PASSWORD", "TOKEN", "KEY"];
 
@@ -16,17 +22,25 @@ const SECRET: [&str; 4] = ["SECRET", "PASSWORD", "TOKEN", "KEY"];
 /// Source: Spark Worker, 4.0.1, which shows the command only.
 #[must_use]
 pub fn header(command: &Command, variables: &BTreeMap<String, String>) -> String {
-    let mut text = format!("Firesteel Executor Command: {}\n", redacted(command));
+    let mut text = format!("{BEGINNING}{}\n", redacted(command));
     text.push_str("Firesteel Executor Environment:");
     for (name, value) in variables {
         let value = if is_secret(name) { REDACTED } else { value };
         text.push(' ');
         text.push_str(&Quoted(&format!("{name}={value}")).to_string());
     }
-    text.push('\n');
-    text.push_str(&"=".repeat(40));
-    text.push_str("\n\n");
+    text.push_str(END);
     text
+}
+
+/// How many bytes of what begins a log are its header; 0 if it has none.
+#[must_use]
+pub fn length(beginning: &[u8]) -> usize {
+    if !beginning.starts_with(BEGINNING.as_bytes()) {
+        return 0;
+    }
+    let end = beginning.windows(END.len()).position(|window| window == END.as_bytes());
+    end.map_or(0, |at| at + END.len())
 }
 
 /// The command with `--password=x`, `PASSWORD=x` and what follows `--password` made unreadable.
@@ -72,5 +86,9 @@ mod tests {
              ========================================\n\n"
         );
         assert_eq!(header(&command, &variables), expected);
+        let with_more = expected.clone() + "more\n========================================\n\n";
+        assert_eq!(length(with_more.as_bytes()), expected.len());
+        assert_eq!(length(&with_more.as_bytes()[1..]), 0);
+        assert_eq!(length(&expected.as_bytes()[..expected.len() - 1]), 0);
     }
 }

@@ -1,0 +1,194 @@
+//! `firesteel logs`.
+
+mod print;
+
+use std::io::{self, Write};
+
+use clap::Args as ClapArgs;
+use firesteel::executor_log::{ExecutorLog, LogError};
+use firesteel::map::progress::Show;
+use firesteel_core::ids::ExecutorId;
+use firesteel_core::messages::{ApplicationView, ExecutorView, LogStart, Stream};
+
+use super::application::standing_and_end;
+use super::ask::{self, App, Masters};
+use super::block_on;
+use super::exit::{self, Exit, Failure};
+use super::table::table;
+use print::{Part, PrintError, Until};
+
+/// How many executors' logs are followed at once.
+const MOST_FOLLOWED: usize = 256;
+
+const HELP: &str = "\
+The log is read by the Worker that runs or ran the executor, for as long as it keeps the executor's directory, also \
+after the end of executor and application. Rolled files, compressed or not, are shown as one log. How an executor was \
+started, at the top of the file of its standard error, is left out.
+
+Without EXECUTOR all logs of the application are shown, each line after its executor's number where there are several; \
+--follow then goes on with the executors that there are by now. What items of map and tasks of shell write is no log: it \
+goes to whoever runs them.
+
+  firesteel logs app-20261121003159-0000              what all executors wrote to standard output
+  firesteel logs app-20261121003159-0000 3            what executor 3 wrote
+  firesteel logs app-20261121003159-0000/3 --stderr   its standard error
+  firesteel logs app-20261121003159-0000 3 -f         from the beginning, and on until the executor ends
+  firesteel logs app-20261121003159-0000 3 -f -n 20   the last 20 lines, and on
+  firesteel logs app-20261121003159-0000 --list       which executors there are, and how long their logs
+
+Exit codes: 0 done, also when nobody reads any more; 1 no such log, or its Worker cannot be asked; 2 wrong usage; \
+69 no Master could be reached; 130 ended by ctrl-c.";
+
+/// Which log, and which part of it.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = HELP)]
+pub(super) struct Args {
+    #[command(flatten)]
+    app: App,
+    /// The executor's number; all of the application by default
+    #[arg(value_name = "EXECUTOR")]
+    executor: Option<u32>,
+    /// Show standard error instead of standard output
+    #[arg(long)]
+    stderr: bool,
+    /// Go on as the log grows, until the executor has ended
+    #[arg(short, long)]
+    follow: bool,
+    /// Show only the last N lines of each log
+    #[arg(short = 'n', long, value_name = "N", conflicts_with = "bytes")]
+    tail: Option<u64>,
+    /// Show only the last N bytes of each log
+    #[arg(short = 'c', long, value_name = "N")]
+    bytes: Option<u64>,
+    /// List the application's executors and the lengths of their logs instead
+    #[arg(long, conflicts_with_all = ["executor", "stderr", "follow", "tail", "bytes"])]
+    list: bool,
+    #[command(flatten)]
+    masters: Masters,
+}
+
+/// Prints logs, or the list of them.
+pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
+    let (app, number) = names(args)?;
+    let detail = ask::detail(&args.masters.cluster("logs")?, app)?;
+    let application = &detail.application;
+    if args.list {
+        return list(application);
+    }
+    let part = Part {
+        stream: if args.stderr { Stream::Stderr } else { Stream::Stdout },
+        from: match (args.tail, args.bytes) {
+            (Some(lines), _) => LogStart::LastLines(lines),
+            (None, Some(bytes)) => LogStart::LastBytes(bytes),
+            (None, None) => LogStart::Offset(0),
+        },
+        until: if args.follow { Until::ExecutorEnds } else { Until::EndOfLog },
+    };
+    let printed = match &executors(application, number)? {
+        [executor] => block_on(print::one(&application.id, executor, part))?,
+        several if args.follow && several.len() > MOST_FOLLOWED => {
+            let words = format!(
+                "application {} has {} executors, and the logs of {MOST_FOLLOWED} are followed at most: name one of {}",
+                application.id,
+                several.len(),
+                some_of(several)
+            );
+            return Err(Failure::of(Exit::Usage, words));
+        }
+        several => block_on(print::several(&application.id, several, part))?,
+    };
+    match printed {
+        Ok(0) if show == Show::Auto => Ok(say_empty(part)),
+        Ok(_) => Ok(Exit::Done),
+        Err(PrintError::Stdout(error)) => exit::written(Err(error)),
+        Err(PrintError::Log(error)) => Err(Failure::with(Exit::Failure, &*error)),
+        Err(PrintError::Some { failed, of }) => {
+            Err(Failure::of(Exit::Failure, format!("{failed} of {of} logs could not be shown")))
+        }
+    }
+}
+
+/// Nothing at all is a surprise to who expects an item's output there.
+fn say_empty(part: Part) -> Exit {
+    if part.is_all() {
+        let (written, other) = match part.stream {
+            Stream::Stdout => ("standard output", "; --stderr shows standard error"),
+            Stream::Stderr => ("standard error", ""),
+        };
+        // Nobody may be left to read it.
+        let _ = writeln!(
+            io::stderr(),
+            "firesteel: nothing was written to {written} (what items of map and tasks of shell write goes to whoever \
+             runs them){other}"
+        );
+    }
+    Exit::Done
+}
+
+/// `APP EXECUTOR`, or `APP/EXECUTOR` in one word, as status shows it.
+fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
+    let word = args.app.app.as_str();
+    match ask::parts(word) {
+        (_, None) => Ok((word, args.executor.map(ExecutorId))),
+        (_, Some(_)) if args.executor.is_some() || args.list => {
+            let words = format!("{word:?} names an executor: write only the application there");
+            Err(Failure::of(Exit::Usage, words))
+        }
+        (app, number) => Ok((app, number)),
+    }
+}
+
+/// The one of that number, or all, at least one.
+fn executors(application: &ApplicationView, number: Option<ExecutorId>) -> Result<&[ExecutorView], Failure> {
+    let fail = |words: String| Err(Failure::of(Exit::Failure, words));
+    let (app, executors) = (&application.id, application.executors.as_slice());
+    if executors.is_empty() {
+        return fail(format!("application {app} has had no executor yet: firesteel explain {app} says why"));
+    }
+    let Some(number) = number else { return Ok(executors) };
+    match executors.iter().position(|executor| executor.id == number) {
+        Some(at) => Ok(&executors[at..=at]),
+        None => fail(format!(
+            "application {app} has no executor {number}, or it ended so long ago that it is forgotten; it has {}",
+            some_of(executors)
+        )),
+    }
+}
+
+/// `0, 1, 2`, or `0, 1, 2, .. 17`.
+fn some_of(executors: &[ExecutorView]) -> String {
+    let numbers = |few: &[ExecutorView]| few.iter().map(|e| e.id.to_string()).collect::<Vec<_>>().join(", ");
+    match executors {
+        [few @ .., last] if few.len() > 7 => format!("{}, .. {}", numbers(&few[..6]), last.id),
+        few => numbers(few),
+    }
+}
+
+fn client_name() -> String {
+    format!("firesteel logs {}", std::process::id())
+}
+
+/// Which executors there are, and how long their logs.
+fn list(application: &ApplicationView) -> Result<Exit, Failure> {
+    let rows = block_on(async {
+        let mut rows = Vec::new();
+        for executor in &application.executors {
+            rows.push(row(application, executor).await);
+        }
+        rows
+    })?;
+    let header = ["EXECUTOR", "STATE", "STDOUT", "STDERR", "WHERE"];
+    exit::written(writeln!(io::stdout(), "{}", table(&header, rows)))
+}
+
+/// Where a Worker cannot be asked, the lengths are not known.
+async fn row(application: &ApplicationView, executor: &ExecutorView) -> Vec<String> {
+    let known = |length: Result<u64, LogError>| length.map_or("?".to_owned(), |length| length.to_string());
+    let (stdout, stderr) = match ExecutorLog::open(&application.id, executor, &client_name()).await {
+        Ok(mut log) => (known(log.length(Stream::Stdout).await), known(log.length(Stream::Stderr).await)),
+        Err(_) => ("?".to_owned(), "?".to_owned()),
+    };
+    let place = format!("{}:{}", executor.host, executor.directory);
+    let id = format!("{}/{}", application.id, executor.id);
+    vec![id, standing_and_end(application, executor), stdout, stderr, place]
+}
