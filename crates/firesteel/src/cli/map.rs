@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io::{self, IsTerminal};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel::map::input::Source;
@@ -12,9 +12,10 @@ use firesteel::map::printer::Sinks;
 use firesteel::map::progress::{Progress, Show};
 use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
-use firesteel::map::summary::Summary;
+use firesteel::map::summary::{self, Summary};
 use firesteel::map::{self, Job, StartError};
 use firesteel::settings::{Reader, size};
+use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
 
@@ -109,7 +110,7 @@ The command finds in its environment: FIRESTEEL_TASK_ID, FIRESTEEL_TASK_ATTEMPT 
 FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HOST; what its executor has: \
 FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses, with commas between); and what of that it \
 was given itself with --task-resource: FIRESTEEL_TASK_RESOURCE_NAME. With --files or --archives it runs in its \
-executor's directory, where ./NAME is what was brought along, and FIRESTEEL_FILES_DIR is where that is kept.
+executor's directory, where ./NAME is what was brought along and other paths must be absolute, and FIRESTEEL_FILES_DIR is where that is kept.
 
 With --conf spark.dynamicAllocation.enabled=true there are as many executors as there is work for: when items have \
 waited for spark.dynamicAllocation.schedulerBacklogTimeout, one more is asked for, then two, four and so on; one that \
@@ -126,6 +127,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let progress = Progress::new(show);
     let (form, file) = (args.summary, args.summary_file.clone());
     let job = args.job(&progress)?;
+    let directory = job.directory.clone();
     let done = block_on(map::run(job, Sinks::standard(), &progress))?;
     let (ending, summary) = done.map_err(|error| failure(&error))?;
     if let Some(path) = file {
@@ -135,11 +137,25 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
         })?;
     }
     match form {
-        Form::Text if !matches!(ending, Ending::ReaderGone) => say(&progress, show, &summary),
+        Form::Text if !matches!(ending, Ending::ReaderGone) => {
+            say(&progress, show, &summary);
+            if directory == TaskDirectory::Executor && summary.failures.iter().any(is_here) {
+                progress.remark(
+                    "commands ran in their executor's directory: what --files and --archives did not bring needs an \
+                     absolute path",
+                );
+            }
+        }
         Form::Json => progress.say(summary.to_json()),
         Form::Text | Form::None => {}
     }
     Ok(ending.exit_code(&summary))
+}
+
+/// Whether the item names a file by its place below the current directory.
+fn is_here(failure: &summary::Failure) -> bool {
+    let path = Path::new(&failure.item);
+    path.is_relative() && path.exists()
 }
 
 /// Items that failed are worth a line even to those who want it quiet.

@@ -15,7 +15,7 @@ use super::exit::{self, Exit, Failure};
 Nothing is started: the answers are what a Master would decide. Each line of FILE is a JSON object, either one \
 placement call (one application over workers in a given order) or one scheduling pass (applications over \
 workers, first in, first out); each answer is a line, {\"i\":..,\"assigned_cores\":[..]} or \
-{\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md describes the formats. \
+{\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md in Firesteel's repository describes the formats. \
 The answers before a line that cannot be used stand.
 
   firesteel plan --jsonl questions.jsonl

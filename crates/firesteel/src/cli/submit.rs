@@ -19,7 +19,7 @@ use super::exit::{Exit, Failure};
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Submit {
     /// spark://HOST:PORT[,HOST:PORT..], or local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and
-    /// ended with this command
+    /// ended with this command; otherwise spark.master in spark-defaults.conf, or $MASTER
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
     /// The application's name

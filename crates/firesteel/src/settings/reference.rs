@@ -10,7 +10,9 @@ use super::variables::{self, Role};
 /// The properties that the reader has, one after the other with default and meaning, in lines of at most 98 columns.
 #[must_use]
 pub fn help(reader: Reader) -> String {
-    let mut text = "Properties (--conf KEY=VALUE), with their defaults:".to_owned();
+    let mut text =
+        "Properties (--conf KEY=VALUE) with defaults; a flag beats --conf, that a file, that a variable:"
+            .to_owned();
     for key in of(reader) {
         let _ = write!(text, "\n  {} ({})", key.name, key.default.words());
         wrap(&mut text, key.meaning(), 98, "\n      ");
