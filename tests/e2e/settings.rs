@@ -175,7 +175,16 @@ fn status_asks_the_master_that_map_would_use() {
         assert_eq!(done.code(), 0, "{done}");
         assert!(done.stdout.contains(master.url()), "{done}");
     }
+    // Nobody is asked in the place of a cluster that was meant.
+    for value in ["foo", "local[2]", "local-cluster[1,1,512]", "spark://nowhere"] {
+        for words in [&["status"][..], &["kill", "a"], &["explain", "a"], &["logs", "a", "0"], &["top"]] {
+            let wrong = run(firesteel().args(words).env("MASTER", value));
+            let name = format!("firesteel: spark.master of $MASTER: \"{}", value.trim_start_matches("spark://"));
+            assert_eq!(wrong.code(), 78, "{words:?} {wrong}");
+            assert!(wrong.stderr.starts_with(&name), "{words:?} {wrong}");
+        }
+    }
     let wrong = status(&[("MASTER", "spark://nowhere")]);
     assert_eq!(wrong.code(), 78, "{wrong}");
-    assert!(wrong.stderr.contains("the Master of $MASTER: \"nowhere\" has no usable port"), "{wrong}");
+    assert!(wrong.stderr.contains("spark.master of $MASTER: \"nowhere\" has no usable port"), "{wrong}");
 }

@@ -42,7 +42,7 @@ impl fmt::Display for Address {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
     /// The scheme is missing or another one.
-    #[error("{url:?} does not begin with spark://")]
+    #[error("{url:?} does not begin with spark://: write spark://HOST:PORT[,HOST:PORT..]")]
     Scheme {
         /// What was given.
         url: String,
@@ -87,13 +87,14 @@ impl FromStr for Address {
 
 const SCHEME: &str = "spark://";
 
-/// The Masters of `spark://host:port[,host:port...]`: at least one, in the order given. The scheme stands once.
+/// The Masters of `spark://host:port[,host:port...]`: at least one, in the order given. The scheme stands once. A slash
+/// at the end, as it comes with a copied URL, means nothing. (Spark refuses it.)
 ///
 /// # Errors
 /// The first thing that is wrong with the list.
 pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
     let list = url.strip_prefix(SCHEME).ok_or_else(|| AddressError::Scheme { url: url.to_owned() })?;
-    list.split(',').map(str::parse).collect()
+    list.strip_suffix('/').unwrap_or(list).split(',').map(str::parse).collect()
 }
 
 #[cfg(test)]
@@ -105,6 +106,7 @@ mod tests {
         assert_eq!(parse_masters("spark://a:7077"), Ok(vec![Address::new("a", 7077)]));
         let three = parse_masters("spark://10.0.0.1:1,b-2.c:65535,[::1]:7077").expect("three good addresses");
         assert_eq!(three[2], Address::new("::1", 7077));
+        assert_eq!(parse_masters("spark://a:1,b:2/"), parse_masters("spark://a:1,b:2"));
         assert_eq!(three[2].url(), "spark://[::1]:7077");
     }
 
@@ -119,6 +121,7 @@ mod tests {
             ("spark://a:0", "no usable port"),
             ("spark://a:65536", "no usable port"),
             ("spark://a:7077/x", "no usable port"),
+            ("spark://a:7077//", "no usable port"),
             ("spark://:7077", "no usable host"),
             ("spark://a b:7077", "no usable host"),
             ("spark://::1:7077", "no usable host"),

@@ -27,6 +27,15 @@ pub enum MasterUrlError {
         /// What was given.
         url: String,
     },
+    /// Spark's master without a cluster, which Firesteel does not have.
+    #[error(
+        "{url:?} is Spark without a cluster, which Firesteel does not have: leave the master out for a local cluster \
+         sized to this machine, or write local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
+    )]
+    Local {
+        /// What was given.
+        url: String,
+    },
     /// Its list of Masters is malformed.
     #[error(transparent)]
     Spark(#[from] AddressError),
@@ -43,6 +52,8 @@ impl FromStr for MasterUrl {
             Ok(Self::Spark(parse_masters(url)?))
         } else if url.starts_with("local-cluster") {
             Ok(Self::LocalCluster(url.parse()?))
+        } else if url == "local" || url.starts_with("local[") {
+            Err(MasterUrlError::Local { url: url.to_owned() })
         } else {
             Err(MasterUrlError::Unknown { url: url.to_owned() })
         }
@@ -57,9 +68,12 @@ mod tests {
     fn a_master_url_is_told_by_its_beginning() {
         assert_eq!("spark://a:1".parse(), Ok(MasterUrl::Spark(vec![Address::new("a", 1)])));
         assert!(matches!("local-cluster[2,1,1024]".parse(), Ok(MasterUrl::LocalCluster(_))));
-        for url in ["", "local", "local[4]", "yarn", "k8s://x", "a:7077", "Spark://a:1"] {
+        for url in ["", "locality", "yarn", "k8s://x", "a:7077", "Spark://a:1"] {
             let error = url.parse::<MasterUrl>().expect_err(url);
             assert!(matches!(error, MasterUrlError::Unknown { .. }), "{url}");
+        }
+        for url in ["local", "local[4]", "local[*]"] {
+            assert!(matches!(url.parse::<MasterUrl>(), Err(MasterUrlError::Local { .. })), "{url}");
         }
         assert!(matches!("spark://a".parse::<MasterUrl>(), Err(MasterUrlError::Spark(_))));
         assert!(matches!("local-cluster[]".parse::<MasterUrl>(), Err(MasterUrlError::LocalCluster(_))));

@@ -17,6 +17,9 @@ use firesteel_core::wire::Role;
 use super::block_on;
 use super::exit::{Exit, Failure};
 
+/// The Masters that are asked where nothing says which.
+const DEFAULT: &str = "spark://127.0.0.1:7077";
+
 /// Which Master is asked.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Masters {
@@ -69,7 +72,7 @@ impl Masters {
 }
 
 impl Masters {
-    /// Where `map` would go, if that is a running cluster: so that both speak of the same one.
+    /// Where `map` would go, so that both speak of the same cluster. A value that names no running one is refused.
     fn masters(&self, environment: Environment) -> Result<Vec<Address>, Failure> {
         let conf = Vec::new();
         let sources = Sources { reader: Reader::Application, conf, files: Files::Defaults, environment };
@@ -77,12 +80,13 @@ impl Masters {
         if let Some(master) = &self.master {
             properties.set(keys::MASTER, master.as_str(), Origin::Flag("--master"));
         }
-        let default = Property { value: "spark://127.0.0.1:7077".to_owned(), origin: Origin::Conf };
-        let is_cluster = |it: &&Property| it.origin.is_command_line() || it.value.starts_with("spark://");
-        let found = properties.all(keys::MASTER).find(is_cluster).unwrap_or(&default);
-        parse_masters(&found.value).map_err(|error| match found.origin.is_command_line() {
+        let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
+            return Ok(parse_masters(DEFAULT).expect("the default can be used"));
+        };
+        // Nobody is asked in the place of a cluster that was meant.
+        parse_masters(value).map_err(|error| match origin.is_command_line() {
             true => Failure::of(Exit::Usage, format!("--master: {error}")),
-            false => Failure::of(Exit::Configuration, format!("the Master of {}: {error}", found.origin)),
+            false => Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER)),
         })
     }
 }

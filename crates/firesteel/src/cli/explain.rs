@@ -33,7 +33,8 @@ given more at once. Of an application that is over it says how it ended.
 JSON has a field schema, which rises when a field goes or changes its meaning, sentences, and in standing what they are \
 made of. Names end in their unit: _mib, and _ms.
 
-Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.")]
+Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
+78 a file or variable with settings is wrong.")]
 pub(super) struct Args {
     #[command(flatten)]
     app: App,

@@ -20,7 +20,7 @@ KILLED; firesteel status APP goes on to show it.
   firesteel kill nightly-sums                  by its name
 
 Exit codes: 0 every one is killed; 1 one was not known, or over already; 2 wrong usage; 69 no Master could be \
-reached.")]
+reached; 78 a file or variable with settings is wrong.")]
 pub(super) struct Args {
     /// The applications: their ids or names
     #[arg(value_name = "APP", required = true)]

@@ -25,7 +25,8 @@ const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
   firesteel status --json | jq '.applications[].id'";
 
 const CODES: &str = "\
-Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached.";
+Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
+78 a file or variable with settings is wrong.";
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]

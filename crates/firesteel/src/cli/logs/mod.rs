@@ -37,7 +37,7 @@ goes to whoever runs them.
   firesteel logs app-20261121003159-0000 --list       which executors there are, and how long their logs
 
 Exit codes: 0 done, also when nobody reads any more; 1 no such log, or its Worker cannot be asked; 2 wrong usage; \
-69 no Master could be reached; 130 ended by ctrl-c.";
+69 no Master could be reached; 78 a file or variable with settings is wrong; 130 ended by ctrl-c.";
 
 /// Which log, and which part of it.
 #[derive(Debug, ClapArgs)]
