@@ -179,7 +179,8 @@ fn status_asks_the_master_that_map_would_use() {
     for value in ["foo", "local[2]", "local-cluster[1,1,512]", "spark://nowhere"] {
         for words in [&["status"][..], &["kill", "a"], &["explain", "a"], &["logs", "a", "0"], &["top"]] {
             let wrong = run(firesteel().args(words).env("MASTER", value));
-            let name = format!("firesteel: spark.master of $MASTER: \"{}", value.trim_start_matches("spark://"));
+            let name =
+                format!("firesteel: spark.master of $MASTER: \"{}", value.trim_start_matches("spark://"));
             assert_eq!(wrong.code(), 78, "{words:?} {wrong}");
             assert!(wrong.stderr.starts_with(&name), "{words:?} {wrong}");
         }

@@ -7,7 +7,6 @@ use firesteel::map::progress::{Progress, Show};
 use firesteel::settings::Reader;
 use firesteel_core::launcher;
 use firesteel_core::process::Command;
-use firesteel_placement::ExecutorLimit;
 
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
@@ -99,11 +98,9 @@ impl Args {
             )));
         }
         let (environment, directory) = (environment(&self.env)?, directory(&self.chdir)?);
-        let Submission { settings, cluster, properties } =
-            self.submit.resolve(&TaskOptions::default(), progress)?;
-        if settings.executors == ExecutorLimit::AtMost(0) {
-            return Err(usage("--num-executors (spark.executor.instances) is 0: there is nothing to launch"));
-        }
+        let submission = self.submit.resolve(&TaskOptions::default(), progress)?;
+        submission.wants_executors()?;
+        let Submission { settings, cluster, properties } = submission;
         Ok(Launch {
             name: settings.name.clone().unwrap_or_else(|| program.clone()),
             command: Command { program: program.clone(), arguments: arguments.to_vec(), environment },

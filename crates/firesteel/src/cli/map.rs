@@ -15,6 +15,7 @@ use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::{self, Summary};
 use firesteel::map::{self, Job, StartError};
 use firesteel::settings::{Reader, size};
+use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
@@ -188,7 +189,12 @@ impl Args {
                 "{program:?} is no option of firesteel map: see firesteel map --help"
             )));
         }
-        let Submission { settings, cluster, properties } = self.submit.resolve(&self.tasks, progress)?;
+        let submission = self.submit.resolve(&self.tasks, progress)?;
+        // What is allocated dynamically begins with none, perhaps, and then has as many as the work needs.
+        if submission.settings.allocation == Allocation::Fixed {
+            submission.wants_executors()?;
+        }
+        let Submission { settings, cluster, properties } = submission;
         if let Some(idle) = settings.idle_resources() {
             progress.remark(idle);
         }

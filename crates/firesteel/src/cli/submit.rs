@@ -10,7 +10,8 @@ use firesteel::master_url::{MasterUrl, MasterUrlError};
 use firesteel::settings::application::ApplicationSettings;
 use firesteel::settings::{Origin, Properties, Reader, keys, resources};
 use firesteel::worker::capacity;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::words::counted;
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use super::conf::Conf;
 use super::exit::{Exit, Failure};
@@ -72,6 +73,17 @@ pub(super) struct Submission {
     pub(super) properties: Properties,
 }
 
+impl Submission {
+    /// Refuses an application that asks for no executor, for commands whose work would wait for one for ever.
+    pub(super) fn wants_executors(&self) -> Result<(), Failure> {
+        if self.settings.executors != ExecutorLimit::AtMost(0) {
+            return Ok(());
+        }
+        let words = "--num-executors (spark.executor.instances) is 0: nothing could ever run";
+        Err(Failure::of(blame(&self.properties, keys::EXECUTOR_INSTANCES), words))
+    }
+}
+
 impl Submit {
     /// What is submitted. Remarks go to `progress`.
     pub(super) fn resolve(&self, tasks: &TaskOptions, progress: &Progress) -> Result<Submission, Failure> {
@@ -87,6 +99,9 @@ impl Submit {
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         let cluster = cluster(&settings, &mut properties, progress)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
+        if let Cluster::Local(options) = &cluster {
+            check_room(&settings, options.spec, &properties)?;
+        }
         Ok(Submission { settings, cluster, properties })
     }
 
@@ -171,6 +186,55 @@ fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
             Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER))
         }
         Some(_) | None => Failure::with(Exit::Usage, error),
+    }
+}
+
+/// Refuses what no Worker of a local cluster has room for: no other Worker could come, so that it would be waited for
+/// for ever.
+fn check_room(
+    settings: &ApplicationSettings,
+    spec: LocalClusterSpec,
+    properties: &Properties,
+) -> Result<(), Failure> {
+    let refuse = |key: &str, has: String, what_to_do: String| {
+        let asked = properties.get(key).unwrap_or_default();
+        let sentence = format!(
+            "{key} is {asked}, and a Worker of {spec} has {has}: no executor could ever start; {what_to_do}"
+        );
+        Err(Failure::of(blame(properties, key), sentence))
+    };
+    let larger = |spec: LocalClusterSpec| format!("ask for less, or for a larger one: --master '{spec}'");
+    let resource = settings.executor_resources.iter().find(|(_, amount)| **amount > 0);
+    match (settings.executor_cores, resource) {
+        (Some(cores), _) if cores > spec.cores => {
+            let has = counted(spec.cores.0, "core");
+            refuse(keys::EXECUTOR_CORES, has, larger(LocalClusterSpec { cores, ..spec }))
+        }
+        _ if settings.executor_memory > spec.memory => {
+            let memory = settings.executor_memory;
+            refuse(
+                keys::EXECUTOR_MEMORY,
+                spec.memory.to_string(),
+                larger(LocalClusterSpec { memory, ..spec }),
+            )
+        }
+        (_, Some((name, _))) => {
+            let key = keys::EXECUTOR_RESOURCE.replace("NAME", name);
+            refuse(
+                &key,
+                "none".to_owned(),
+                "use a Worker that has some: firesteel worker --resource".to_owned(),
+            )
+        }
+        (Some(_) | None, None) => Ok(()),
+    }
+}
+
+/// Who is to blame for a property: the command line, or a file or a variable.
+fn blame(properties: &Properties, key: &str) -> Exit {
+    match properties.origin(key) {
+        Some(origin) if !origin.is_command_line() => Exit::Configuration,
+        Some(_) | None => Exit::Usage,
     }
 }
 
