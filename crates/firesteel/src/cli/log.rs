@@ -1,11 +1,14 @@
 //! The log: lines on standard error.
 
-use std::io;
+use std::{fmt, io};
 
 use clap::{ArgAction, Args};
 use firesteel::map::progress::Show;
-use tracing::Level;
+use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::registry::LookupSpan;
 
 use super::color::Colors;
 
@@ -41,18 +44,45 @@ pub(super) enum Usual {
     Warnings,
 }
 
+/// Writes what a command remarks as it writes its errors: `firesteel: WORDS`.
+struct Remarks;
+
+impl<S, N> FormatEvent<S, N> for Remarks
+where
+    S: Subscriber + for<'a> LookupSpan<'a>,
+    N: for<'a> FormatFields<'a> + 'static,
+{
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
+        let name = if writer.has_ansi_escapes() { "\u{1b}[33mfiresteel:\u{1b}[0m" } else { "firesteel:" };
+        write!(writer, "{name} ")?;
+        context.field_format().format_fields(writer.by_ref(), event)?;
+        writeln!(writer)
+    }
+}
+
 impl Talk {
     /// Starts the log. `RUST_LOG` overrides what flags say.
     pub(super) fn start(self, usual: Usual) {
         let filter = EnvFilter::try_from_default_env()
             .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
-        tracing_subscriber::fmt()
+        let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
             .with_ansi(self.color.on_stderr())
             // A log that cannot be written, on a full disk say, must not end the daemon.
             .log_internal_errors(false)
-            .with_writer(io::stderr)
-            .init();
+            .with_writer(io::stderr);
+        match usual {
+            // Times and modules are for who asked for more than that.
+            Usual::Warnings if self.verbose == 0 && std::env::var_os("RUST_LOG").is_none() => {
+                log.event_format(Remarks).init();
+            }
+            Usual::Warnings | Usual::Info => log.init(),
+        }
     }
 
     /// Whether commands show a bar and make remarks.

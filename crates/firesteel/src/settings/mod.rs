@@ -12,6 +12,7 @@ pub mod java_options;
 pub mod key;
 pub mod keys;
 pub mod master;
+pub mod near;
 pub mod origin;
 pub mod properties;
 pub mod properties_file;

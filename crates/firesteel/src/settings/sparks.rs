@@ -203,6 +203,14 @@ pub const TABLE: &[Row] = &[
 
 const ENGINE: &str = "it is about Spark's engine, which runs inside an application";
 
+impl Row {
+    /// Whether it stands for many properties, whatever they are called: `spark.executor.*`.
+    #[must_use]
+    pub fn is_family(&self) -> bool {
+        self.name.ends_with(".*") && self.verdict == Verdict::NotOurs
+    }
+}
+
 /// The row of a property. `None`: Firesteel knows no such property.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::key::{Key, Reader};
+use super::near::near;
 use super::origin::Origin;
 use super::properties::Property;
 use super::secrets::shown;
@@ -24,6 +25,8 @@ pub enum Standing {
     NoEffect(&'static str),
     /// It asks for protection that Firesteel does not have: nothing starts with it.
     Refused(&'static str),
+    /// Firesteel knows no such property, and this one looks like it.
+    Misspelt(&'static Key),
     /// Firesteel knows no such property.
     Unknown,
 }
@@ -49,7 +52,14 @@ impl Standing {
         if let Some(key) = keys::find(name) {
             return if key.readers.contains(&reader) { Self::Read(key) } else { Self::Others(key) };
         }
-        let Some(row) = sparks::find(name) else { return Self::Unknown };
+        let row = sparks::find(name);
+        // Of a family only the name of it is known: it may well be one of ours that is misspelt.
+        if row.is_none_or(|row| row.is_family())
+            && let Some(meant) = near(name, keys::TABLE.iter().map(|key| key.name)).and_then(keys::find)
+        {
+            return Self::Misspelt(meant);
+        }
+        let Some(row) = row else { return Self::Unknown };
         if row.harmless.contains(&value.to_ascii_lowercase().as_str()) {
             return Self::Harmless;
         }
@@ -72,6 +82,7 @@ impl fmt::Display for Standing {
             }
             Self::NotOurs(why) | Self::NoEffect(why) | Self::Refused(why) => f.write_str(why),
             Self::Harmless => f.write_str("that is so in Firesteel anyway"),
+            Self::Misspelt(key) => write!(f, "Firesteel knows no such property: is {} meant?", key.name),
             Self::Unknown => f.write_str("Firesteel knows no such property: is it misspelt?"),
         }
     }
@@ -99,7 +110,7 @@ pub fn warn(properties: &Properties, reader: Reader) {
         let value = shown(key, value);
         match standing {
             Standing::Read(_) | Standing::Others(_) | Standing::Harmless | Standing::Refused(_) => {}
-            Standing::NoEffect(_) | Standing::Unknown => {
+            Standing::NoEffect(_) | Standing::Misspelt(_) | Standing::Unknown => {
                 tracing::warn!("{key}={value} ({origin}) has no effect: {standing}");
             }
             Standing::NotOurs(_) if origin.is_command_line() => {
@@ -152,7 +163,8 @@ mod tests {
     fn every_property_of_spark_standalone_has_its_standing() {
         for name in LISTED.split_whitespace() {
             for reader in Reader::ALL {
-                assert_ne!(Standing::of(name, "x", reader), Standing::Unknown, "{name}");
+                let standing = Standing::of(name, "x", reader);
+                assert!(!matches!(standing, Standing::Unknown | Standing::Misspelt(_)), "{name}: {standing}");
             }
         }
     }
@@ -166,6 +178,21 @@ mod tests {
         assert!(matches!(engine, Standing::NotOurs(_)));
         assert_eq!(Standing::of("spark.colour", "red", Reader::Master), Standing::Unknown);
         assert_eq!(Standing::of("firesteel.colour", "red", Reader::Master), Standing::Unknown);
+    }
+
+    #[test]
+    fn a_property_that_looks_like_one_of_ours_is_asked_about() {
+        for (name, meant) in [
+            ("spark.executor.memry", "spark.executor.memory"),
+            ("spark.dynamicallocation.enabled", "spark.dynamicAllocation.enabled"),
+            ("spark.core.max", "spark.cores.max"),
+            ("firesteel.topology.tabel", "firesteel.topology.table"),
+        ] {
+            let words = format!("Firesteel knows no such property: is {meant} meant?");
+            assert_eq!(Standing::of(name, "1", Reader::Application).to_string(), words, "{name}");
+        }
+        let overhead = Standing::of("spark.executor.memoryOverhead", "1g", Reader::Application);
+        assert!(matches!(overhead, Standing::NoEffect(_)), "what Spark has is not misspelt");
     }
 
     #[test]

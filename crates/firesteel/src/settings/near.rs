@@ -1,0 +1,70 @@
+//! Names that look like one that is none: what somebody may have meant.
+
+/// How many slips a name may be away from what was meant.
+const SLIPS: usize = 2;
+
+/// The name that was meant, perhaps: the nearest that is at most two slips away (a letter too many, too few, another
+/// one, or two that are swapped; capitals do not matter), and of equally near ones the first.
+#[must_use]
+pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let slips = known.into_iter().map(|known| (slips(name, known), known));
+    // A short name is near to everything.
+    let most = SLIPS.min(name.len() / 4);
+    slips.filter(|(slips, _)| *slips <= most).min_by_key(|(slips, _)| *slips).map(|(_, known)| known)
+}
+
+/// How many slips make one word of the other.
+fn slips(one: &str, other: &str) -> usize {
+    let letters = |word: &str| word.to_lowercase().chars().collect::<Vec<char>>();
+    let (one, other) = (letters(one), letters(other));
+    if one.len().abs_diff(other.len()) > SLIPS {
+        return usize::MAX;
+    }
+    // Rows of the table of prefixes: the one before the last, the last, and this one.
+    let mut before: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=other.len()).collect();
+    for (i, a) in one.iter().enumerate() {
+        let mut row = vec![i + 1];
+        for (j, b) in other.iter().enumerate() {
+            let changed = last[j] + usize::from(a != b);
+            let mut least = changed.min(last[j + 1] + 1).min(row[j] + 1);
+            if i > 0 && j > 0 && *a == other[j - 1] && one[i - 1] == *b {
+                least = least.min(before[j - 1] + 1);
+            }
+            row.push(least);
+        }
+        before = std::mem::replace(&mut last, row);
+    }
+    last[other.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn slips_are_letters_too_many_too_few_wrong_or_swapped() {
+        for (one, other, count) in [
+            ("memory", "memory", 0),
+            ("memry", "memory", 1),
+            ("memmory", "memory", 1),
+            ("mamory", "memory", 1),
+            ("meomry", "memory", 1),
+            ("Memory", "memory", 0),
+            ("mmry", "memory", 2),
+            ("a", "memory", usize::MAX),
+        ] {
+            assert_eq!(slips(one, other), count, "{one}");
+            assert_eq!(slips(other, one), count, "{one}");
+        }
+    }
+
+    #[test]
+    fn the_nearest_name_is_meant_and_a_short_one_means_nothing() {
+        let known = ["--num-executors", "--executor-cores", "--env"];
+        assert_eq!(near("--num-executers", known), Some("--num-executors"));
+        assert_eq!(near("--executor-core", known), Some("--executor-cores"));
+        assert_eq!(near("--jobs", known), None);
+        assert_eq!(near("-e", known), None);
+    }
+}
