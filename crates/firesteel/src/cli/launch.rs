@@ -8,10 +8,10 @@ use firesteel::settings::Reader;
 use firesteel_core::launcher;
 use firesteel_core::process::Command;
 
-use super::exit::{Exit, Failure};
+use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::{directory, environment};
-use super::{block_on, conf};
+use super::{block_on, conf, stray};
 
 /// Runs a command on every executor of an application, in the foreground.
 #[derive(Debug, ClapArgs)]
@@ -93,10 +93,11 @@ impl Args {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
         // Where the command begins, options end, so that a misspelt option looks like the command's name.
         if program.starts_with('-') {
-            return Err(usage(format!(
-                "{program:?} is no option of firesteel launch: see firesteel launch --help"
-            )));
+            return Err(stray::option::<Self>("launch", program));
         }
+        let remarks =
+            [stray::late::<Self>("launch", &self.command), stray::shell_line(&self.command, "'...'")];
+        remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let (environment, directory) = (environment(&self.env)?, directory(&self.chdir)?);
         let submission = self.submit.resolve(&TaskOptions::default(), progress)?;
         submission.wants_executors()?;
@@ -115,8 +116,4 @@ impl Args {
             properties,
         })
     }
-}
-
-fn usage(words: impl Into<String>) -> Failure {
-    Failure::of(Exit::Usage, words)
 }

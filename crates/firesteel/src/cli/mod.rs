@@ -23,6 +23,7 @@ mod plan;
 mod reaper;
 mod shell;
 mod status;
+mod stray;
 mod submit;
 mod surroundings;
 mod table;
