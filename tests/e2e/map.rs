@@ -379,6 +379,27 @@ fn ctrl_c_sigterm_and_a_closed_terminal_leave_no_process() {
 }
 
 #[test]
+fn the_items_of_an_interrupted_run_are_left_for_another_one() {
+    let gate = directory();
+    let (input, left) = (gate.path().join("input"), gate.path().join("left"));
+    // More than are read ahead and wait at the driver.
+    let items: Vec<String> = (1000..2000).map(|number| number.to_string()).collect();
+    std::fs::write(&input, items.join("\n")).expect("written");
+    let mut command = map(&["--failed"]);
+    command.arg(&left).arg("--input").arg(&input);
+    let mut running = Daemon::spawn(command.args(["--", "sh", "-c", &gated(gate.path(), "echo $0")]));
+    wait_for("items to begin", || (began(gate.path()) == 4).then_some(()));
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait(), 130, "{}", running.log());
+    assert!(running.log().contains("; ctrl-c again leaves at once"), "{}", running.log());
+    assert!(running.log().contains("1,000 items not done: "), "{}", running.log());
+    let text = std::fs::read_to_string(&left).expect("it is there");
+    let mut found: Vec<&str> = text.lines().collect();
+    found.sort_unstable();
+    assert_eq!(found, items);
+}
+
+#[test]
 fn ctrl_c_ends_a_run_whose_input_is_a_pipe_that_nobody_writes_to() {
     let place = directory();
     let pipe = place.path().join("pipe");

@@ -1,12 +1,13 @@
 //! `firesteel map`.
 
-use std::fs;
-use std::io::{self, IsTerminal};
+use std::fs::{File, OpenOptions};
+use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel::map::input::Source;
 use firesteel::map::items::{Cut, Separator, Unit};
+use firesteel::map::leftovers::LeftoversError;
 use firesteel::map::preference::Preference;
 use firesteel::map::printer::Sinks;
 use firesteel::map::progress::{Progress, Show};
@@ -20,11 +21,10 @@ use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
 
-use super::block_on;
-use super::conf;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
+use super::{block_on, conf, stray};
 
 /// What separates the command from its items.
 const ITEMS: &str = ":::";
@@ -37,7 +37,7 @@ pub(super) struct Args {
     submit: Submit,
     #[command(flatten)]
     tasks: TaskOptions,
-    /// Read the items from a file instead of standard input, a line an item
+    /// Read the items from a file instead of standard input, which is also -, a line an item
     #[arg(short, long, value_name = "FILE", help_heading = "Items")]
     input: Option<PathBuf>,
     /// Items end with a NUL byte, as find -print0 writes them
@@ -46,9 +46,9 @@ pub(super) struct Args {
     /// Give the command blocks of whole lines on its standard input, instead of an item as an argument
     #[arg(long, help_heading = "Items")]
     pipe: bool,
-    /// About how long a block is, at most 8m; for --pipe
-    #[arg(long, value_name = "SIZE", default_value = "1m", help_heading = "Items")]
-    block: String,
+    /// About how long a block is, at most 8m; otherwise 1m
+    #[arg(long, value_name = "SIZE", help_heading = "Items", requires = "pipe")]
+    block: Option<String>,
     /// Hosts where items would like to run: line n has those of item n, with commas between; an empty line if it
     /// does not matter
     #[arg(long, value_name = "FILE", help_heading = "Items", conflicts_with = "locality_column")]
@@ -68,6 +68,10 @@ pub(super) struct Args {
     /// Write the summary as JSON into a file, too
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     summary_file: Option<PathBuf>,
+    /// Write the items that failed, were cancelled or were not begun into a file, for another run with --input FILE and
+    /// the same options; what was not read from standard input yet is not among them
+    #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
+    failed: Option<PathBuf>,
     #[command(flatten)]
     surroundings: Surroundings,
     /// The command, its arguments, and perhaps ::: and the items
@@ -89,7 +93,8 @@ enum Form {
 const HELP: &str = "\
 {} in any argument is replaced by the item; if there is none, the item is added as the last argument. An item is \
 UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command \
-is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
+is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh. Never write {} into such a line: the shell \
+would run what stands in the item.
 
   firesteel map -- gzip -k ::: a.txt b.txt
   git ls-files | firesteel map -- sha256sum
@@ -103,6 +108,12 @@ is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh.
 An item that prefers hosts (--locality, --locality-column; by the names that status shows) runs on one of them, after \
 spark.locality.wait in the rack of one (firesteel.topology.table: a file with a host and its rack on each line), and \
 after as long again anywhere; it waits only where an executor is.
+
+Files and ::: are read through before anything starts (files of up to 64 MiB), so that an item that cannot be used \
+shows at once. What a run with --failed left is done by another one:
+
+  firesteel map -i urls --failed left -- curl -sO
+  firesteel map -i left --failed left.2 -- curl -sO
 
 Without --master, a local cluster sized to this machine is started and ended. An item that fails is tried again \
 elsewhere, up to spark.task.maxFailures times in all; only the last attempt's output is printed.
@@ -118,8 +129,8 @@ waited for spark.dynamicAllocation.schedulerBacklogTimeout, one more is asked fo
 had nothing to do for spark.dynamicAllocation.executorIdleTimeout ends; never more than \
 spark.dynamicAllocation.maxExecutors, never fewer than minExecutors.
 
-Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input that cannot \
-be used; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
+Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input or output that \
+cannot be used, and nothing was done; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
 SIGHUP, ctrl-c and SIGTERM; 143 also if the application was killed by firesteel kill; \
 141 standard output was closed.";
 
@@ -129,13 +140,13 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let (form, file) = (args.summary, args.summary_file.clone());
     let job = args.job(&progress)?;
     let directory = job.directory.clone();
+    let leaves = job.leftovers.is_some();
+    // What cannot be written is to be known before hours of work.
+    let file = file.map(SummaryFile::open).transpose()?;
     let done = block_on(map::run(job, Sinks::standard(), &progress))?;
     let (ending, summary) = done.map_err(|error| failure(&error))?;
-    if let Some(path) = file {
-        let json = summary.to_json();
-        fs::write(&path, json + "\n").map_err(|error| {
-            Failure::of(Exit::Failure, format!("cannot write the summary to {}: {error}", path.display()))
-        })?;
+    if let Some(file) = file {
+        file.write(&summary)?;
     }
     match form {
         Form::Text if !matches!(ending, Ending::ReaderGone) => {
@@ -145,6 +156,9 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
                     "commands ran in their executor's directory: what --files and --archives did not bring needs an \
                      absolute path",
                 );
+            }
+            if summary.unnamed() > 0 && !leaves {
+                progress.remark("--failed FILE writes all items that fail, for another run");
             }
         }
         Form::Json => progress.say(summary.to_json()),
@@ -159,6 +173,31 @@ fn is_here(failure: &summary::Failure) -> bool {
     path.is_relative() && path.exists()
 }
 
+/// Where `--summary-file` goes.
+struct SummaryFile {
+    path: PathBuf,
+    file: File,
+}
+
+impl SummaryFile {
+    /// Opens it, and leaves what it has until there is something else.
+    fn open(path: PathBuf) -> Result<Self, Failure> {
+        match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
+            Ok(file) => Ok(Self { path, file }),
+            Err(error) => Err(usage(format!("cannot write the summary to {}: {error}", path.display()))),
+        }
+    }
+
+    fn write(mut self, summary: &Summary) -> Result<(), Failure> {
+        // What is no file, such as a pipe, has no length to cut.
+        let _ = self.file.set_len(0);
+        self.file.write_all((summary.to_json() + "\n").as_bytes()).map_err(|error| {
+            let words = format!("cannot write the summary to {}: {error}", self.path.display());
+            Failure::of(Exit::Failure, words)
+        })
+    }
+}
+
 /// Items that failed are worth a line even to those who want it quiet.
 fn say(progress: &Progress, show: Show, summary: &Summary) {
     match show {
@@ -171,8 +210,10 @@ fn say(progress: &Progress, show: Show, summary: &Summary) {
 fn failure(error: &StartError) -> Failure {
     let exit = match error {
         StartError::Begin(error) => return Failure::start(error),
-        StartError::Input(_) => Exit::Usage,
-        StartError::Outlet(_) => Exit::Failure,
+        StartError::Input(_)
+        | StartError::Leftovers(LeftoversError::Open { .. } | LeftoversError::IsInput { .. }) => Exit::Usage,
+        StartError::Outlet(_)
+        | StartError::Leftovers(LeftoversError::Write { .. } | LeftoversError::Rest { .. }) => Exit::Failure,
     };
     Failure::with(exit, error)
 }
@@ -183,12 +224,17 @@ impl Args {
         let Some((program, arguments)) = command.split_first() else {
             return Err(usage("there is no command before :::"));
         };
+        if items.iter().flatten().any(|item| item == ITEMS) {
+            return Err(usage(
+                "::: stands there twice: all items stand after one; an item that is ::: is given by --input",
+            ));
+        }
         // Where the command begins, options end, so that a misspelt option looks like the command's name.
         if program.starts_with('-') {
-            return Err(usage(format!(
-                "{program:?} is no option of firesteel map: see firesteel map --help"
-            )));
+            return Err(stray::option::<Self>("map", program));
         }
+        let remarks = [stray::late::<Self>("map", &command), stray::shell_line(&command, "'... \"$1\"' sh")];
+        remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, progress)?;
         // What is allocated dynamically begins with none, perhaps, and then has as many as the work needs.
         if submission.settings.allocation == Allocation::Fixed {
@@ -199,7 +245,8 @@ impl Args {
             progress.remark(idle);
         }
         let source = source(items, self.input, progress)?;
-        let unit = if self.pipe { Unit::Block { bytes: block(&self.block)? } } else { Unit::Record };
+        let unit =
+            if self.pipe { Unit::Block { bytes: block(self.block.as_deref())? } } else { Unit::Record };
         if self.pipe && matches!(source, Source::Words(_)) {
             return Err(usage(
                 "--pipe reads blocks of lines: give them with --input or standard input, not with :::",
@@ -210,6 +257,13 @@ impl Args {
             return Err(usage("--pipe makes blocks of many lines: they cannot prefer hosts of single ones"));
         }
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
+        if let (Some(_), Source::Words(words), Separator::Newline) = (&self.failed, &source, separator)
+            && words.iter().any(|word| word.contains('\n'))
+        {
+            return Err(usage(
+                "an item has a line feed: the file of --failed has an item a line, unless --null is given",
+            ));
+        }
         Ok(Job {
             source,
             cut: Cut { separator, unit },
@@ -221,6 +275,7 @@ impl Args {
             },
             directory: self.surroundings.directory(&settings)?,
             order: if self.unordered { Order::Completion } else { Order::Input },
+            leftovers: self.failed,
             limits: Limits::default(),
             name: settings.name.unwrap_or_else(|| program.clone()),
             cluster,
@@ -249,8 +304,8 @@ fn source(items: Option<Vec<String>>, file: Option<PathBuf>, progress: &Progress
     match (items, file) {
         (Some(_), Some(_)) => Err(usage("items come either after ::: or from --input, not from both")),
         (Some(items), None) => Ok(Source::Words(items)),
-        (None, Some(file)) => Ok(Source::File(file)),
-        (None, None) => {
+        (None, Some(file)) if file.as_os_str() != "-" => Ok(Source::File(file)),
+        (None, Some(_) | None) => {
             if io::stdin().is_terminal() {
                 progress.remark("reading items from the terminal, a line an item; ctrl-d ends them");
             }
@@ -277,7 +332,8 @@ fn preference(
     }
 }
 
-fn block(text: &str) -> Result<usize, Failure> {
+fn block(text: Option<&str>) -> Result<usize, Failure> {
+    let text = text.unwrap_or("1m");
     let bytes = size::bytes(text, size::Unit::Bytes).ok().and_then(|bytes| usize::try_from(bytes).ok());
     bytes.filter(|bytes| (1..=MAX_STDIN).contains(bytes)).ok_or_else(|| {
         usage(format!(
@@ -304,10 +360,10 @@ mod tests {
 
     #[test]
     fn blocks_have_a_size_that_a_task_can_take() {
-        assert_eq!(block("1m"), Ok(1 << 20));
-        assert_eq!(block("8m"), Ok(MAX_STDIN));
+        assert_eq!(block(None), Ok(1 << 20));
+        assert_eq!(block(Some("8m")), Ok(MAX_STDIN));
         for bad in ["0", "9m", "-1", "x", ""] {
-            assert!(block(bad).is_err(), "{bad}");
+            assert!(block(Some(bad)).is_err(), "{bad}");
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Where the items come from: words, a file, or standard input, read by a thread of its own.
 
 use std::fmt;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, BufReader, PipeReader, PipeWriter, Read};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
@@ -17,6 +17,9 @@ use super::preference::{Preference, Preferences};
 
 /// How many arguments, and how many blocks, may be read ahead.
 const AHEAD: (usize, usize) = (256, 2);
+
+/// How many bytes are read before anything is done, to see whether all of them can be used.
+const READ_THROUGH: u64 = 64 << 20;
 
 /// Where the items come from.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -139,30 +142,33 @@ pub struct Input {
     items: mpsc::Receiver<Result<Item, InputError>>,
     first: Option<Result<Item, InputError>>,
     count: Option<u64>,
+    /// Whether all of it can be read without waiting for anybody.
+    at_hand: bool,
     _open: PipeWriter,
 }
 
 impl Input {
-    /// Opens the source and starts to read.
+    /// Opens the source and starts to read. What is at hand and short is read through before: what is wrong with it
+    /// shows before anything is done, and its items are counted.
     ///
     /// # Errors
-    /// The file cannot be opened.
+    /// The file cannot be opened, or has something that cannot be used.
     pub fn open(source: Source, cut: Cut, preference: Preference) -> Result<Self, InputError> {
         let origin = Origin::from(source.to_string());
         let failed = |error| InputError::Open { origin: origin.clone(), error };
         let (ended, open) = io::pipe().map_err(failed)?;
+        let at_hand = length(&source, &preference).is_some();
+        let count = read_through(&source, cut, &preference, &ended)?;
         let preferences = preferences(preference, &origin, &ended)?;
         let capacity = match cut.unit {
             Unit::Record => AHEAD.0,
             Unit::Block { .. } => AHEAD.1,
         };
         let (sender, items) = mpsc::channel(capacity);
-        let mut count = None;
         let thread = thread::Builder::new().name("input".into());
         match source {
             Source::Words(words) => {
-                count = Some(words.len() as u64);
-                thread.spawn(move || send_words(words, &origin, preferences, &sender))
+                thread.spawn(move || send(word_items(words, &origin), preferences, &sender))
             }
             Source::File(path) => {
                 let file = File::open(path).map_err(failed)?;
@@ -178,7 +184,7 @@ impl Input {
             }
         }
         .map_err(|error| InputError::Open { origin: "a thread".into(), error })?;
-        Ok(Self { items, first: None, count, _open: open })
+        Ok(Self { items, first: None, count, at_hand, _open: open })
     }
 
     /// Waits for the first item. Whether there is one.
@@ -203,16 +209,74 @@ impl Input {
     pub fn count(&self) -> Option<u64> {
         self.count
     }
+
+    /// Whether all of it can be read without waiting for anybody, as of a file, and not of a pipe.
+    #[must_use]
+    pub fn is_at_hand(&self) -> bool {
+        self.at_hand
+    }
 }
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
-fn send_words(words: Vec<String>, origin: &Origin, preferences: Preferences, sender: &Sender) {
-    let items = (1..).zip(words).map(|(number, word)| {
+/// How many bytes of it all there are to read, where nobody has to be waited for.
+fn length(source: &Source, preference: &Preference) -> Option<u64> {
+    let file = |path: &PathBuf| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|data| data.len());
+    let items = match source {
+        Source::Words(_) => Some(0),
+        Source::File(path) => file(path),
+        Source::StandardInput => None,
+    };
+    let hosts = match preference {
+        Preference::None | Preference::Column { .. } => Some(0),
+        Preference::File(path) => file(path),
+    };
+    Some(items?.saturating_add(hosts?))
+}
+
+/// Reads items and hosts to their end, if they are at hand and short: how many items there are.
+fn read_through(
+    source: &Source,
+    cut: Cut,
+    preference: &Preference,
+    ended: &PipeReader,
+) -> Result<Option<u64>, InputError> {
+    let origin = Origin::from(source.to_string());
+    if length(source, preference).is_none_or(|length| length > READ_THROUGH) {
+        return Ok(None);
+    }
+    let preferences = preferences(preference.clone(), &origin, ended)?;
+    match source {
+        Source::Words(words) => all_usable(word_items(words.clone(), &origin), preferences).map(Some),
+        Source::File(path) => {
+            let file =
+                File::open(path).map_err(|error| InputError::Open { origin: origin.clone(), error })?;
+            let mut items = Items::new(BufReader::with_capacity(128 << 10, file), cut, origin);
+            all_usable(std::iter::from_fn(|| items.next().transpose()), preferences).map(Some)
+        }
+        Source::StandardInput => Ok(None),
+    }
+}
+
+/// How many items there are, if all of them and their hosts can be used.
+fn all_usable(
+    items: impl Iterator<Item = Result<Item, InputError>>,
+    mut preferences: Preferences,
+) -> Result<u64, InputError> {
+    let mut count = 0;
+    for item in items {
+        preferences.place(item?)?;
+        count += 1;
+    }
+    preferences.end(count)?;
+    Ok(count)
+}
+
+fn word_items(words: Vec<String>, origin: &Origin) -> impl Iterator<Item = Result<Item, InputError>> {
+    (1..).zip(words).map(|(number, word)| {
         let word = argument(word.into_bytes(), number, origin)?;
         Ok(Item { number, content: Content::Argument(word), hosts: Vec::new() })
-    });
-    send(items, preferences, sender);
+    })
 }
 
 fn send_records(source: UntilEnded, cut: Cut, origin: &Origin, preferences: Preferences, sender: &Sender) {
@@ -317,7 +381,7 @@ mod tests {
         file.write_all(b"a\nb\n").expect("written");
         let mut input =
             Input::open(Source::File(file.path().to_owned()), LINES, Preference::None).expect("it is there");
-        assert_eq!(input.count(), None);
+        assert_eq!((input.count(), input.is_at_hand()), (Some(2), true));
         let mut all = Vec::new();
         while let Some(item) = input.next().await {
             all.push(item.expect("a good one").content.to_string());
@@ -331,6 +395,19 @@ mod tests {
             Input::open(Source::File("/".into()), LINES, Preference::None).expect("Linux opens directories");
         let error = directory.next().await.expect("an error").expect_err("no file");
         assert_eq!(error.to_string(), "cannot read / after record 0: Is a directory (os error 21)");
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_file_shows_before_anything_is_done() {
+        let mut file = tempfile::NamedTempFile::new().expect("a file");
+        file.write_all(b"a\nb\nc\xff\n").expect("written");
+        let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None)
+            .expect_err("record 3 is no text");
+        assert!(matches!(error, InputError::NotText { record: 3, .. }), "{error}");
+        let words = Source::Words(vec!["a".into(), "b".into(), "c".into(), "d".into()]);
+        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()))
+            .expect_err("the hosts of item 3 are no text");
+        assert!(error.to_string().contains("after record 2"), "{error}");
     }
 
     #[test]

@@ -32,6 +32,17 @@ pub enum Separator {
     Nul,
 }
 
+impl Separator {
+    /// The byte.
+    #[must_use]
+    pub fn byte(self) -> u8 {
+        match self {
+            Self::Newline => b'\n',
+            Self::Nul => 0,
+        }
+    }
+}
+
 /// What an item is made of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
@@ -156,10 +167,7 @@ impl<R: BufRead> Items<R> {
     }
 
     fn separator(&self) -> u8 {
-        match self.cut.separator {
-            Separator::Newline => b'\n',
-            Separator::Nul => 0,
-        }
+        self.cut.separator.byte()
     }
 }
 

@@ -8,11 +8,12 @@
 //! ```
 //!
 //! [`input`] cuts a source into items ([`preference`]: where they would like to be), [`template`] makes a task of each, [`mod@run`] keeps the driver supplied and
-//! the count ([`summary`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
+//! the count ([`summary`]) and what is left ([`leftovers`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
 //! is both threads together, and [`progress`] is what a person sees meanwhile.
 
 pub mod input;
 pub mod items;
+pub mod leftovers;
 pub mod outlet;
 pub mod preference;
 pub mod printer;
@@ -23,6 +24,7 @@ pub mod summary;
 pub mod template;
 
 use std::ops::ControlFlow;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_core::ids::TaskId;
@@ -39,6 +41,7 @@ use crate::settings::application::ApplicationSettings;
 use crate::signals::EndRequests;
 use input::{Input, InputError, Source};
 use items::Cut;
+use leftovers::{Leftovers, LeftoversError};
 use outlet::{Outlet, OutletError};
 use preference::Preference;
 use printer::Sinks;
@@ -63,6 +66,8 @@ pub struct Job {
     pub directory: TaskDirectory,
     /// In which order outputs are printed.
     pub order: Order,
+    /// The file that gets the items that are left.
+    pub leftovers: Option<PathBuf>,
     /// Where outputs are kept.
     pub limits: Limits,
     /// The application's name.
@@ -82,6 +87,9 @@ pub enum StartError {
     /// The input cannot be read, or its first item is none.
     #[error(transparent)]
     Input(#[from] InputError),
+    /// There is no file for the items that are left.
+    #[error(transparent)]
+    Leftovers(#[from] LeftoversError),
     /// Nothing can be printed.
     #[error(transparent)]
     Outlet(#[from] OutletError),
@@ -95,6 +103,8 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
     let mut requests = beginning::end_requests()?;
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
+    let open = |path: &PathBuf| Leftovers::open(path, &source, cut.separator, &preference);
+    let mut leftovers = job.leftovers.as_ref().map(open).transpose()?;
     // A named pipe is open only when somebody writes to it.
     let opening = spawn_blocking(move || Input::open(source, cut, preference));
     let mut input = tokio::select! {
@@ -105,13 +115,16 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     }
-    let Ground { files, cluster, masters } =
-        match beginning::begin(&job.cluster, &settings, &mut requests).await? {
-            ControlFlow::Continue(ground) => ground,
-            ControlFlow::Break(request) => return Ok((Ending::Asked(request), nothing())),
-        };
+    let begun = beginning::begin(&job.cluster, &settings, &mut requests).await;
+    if let (Some(leftovers), Err(_) | Ok(ControlFlow::Break(_))) = (&mut leftovers, &begun) {
+        leftovers.close(&mut input).await?;
+    }
+    let Ground { files, cluster, masters } = match begun? {
+        ControlFlow::Continue(ground) => ground,
+        ControlFlow::Break(request) => return Ok((Ending::Asked(request), nothing())),
+    };
     let application = Application { name: job.name.clone(), masters, settings, files };
-    let done = drive(job, application, input, sinks, progress, requests).await;
+    let done = drive(job, application, (input, leftovers), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // Whoever asked twice does not wait.
         Ok(Ending::Abandoned(_)) => {}
@@ -123,7 +136,7 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
 async fn drive(
     job: Job,
     application: Application,
-    input: Input,
+    (input, leftovers): (Input, Option<Leftovers>),
     sinks: Sinks,
     progress: &Progress,
     requests: EndRequests,
@@ -133,7 +146,8 @@ async fn drive(
     let started = driver_daemon::start(application, listen, requests).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
     let outlet = Outlet::start(TaskId(0), job.order, job.limits, sinks, progress.clone(), driver.clone())?;
-    Ok(Run::new(input, template, driver, outlet, progress.clone(), Stake::Application).finish(reports).await)
+    let run = Run::new(input, template, driver, outlet, progress.clone(), Stake::Application);
+    Ok(run.leaving(leftovers).finish(reports).await)
 }
 
 fn nothing() -> Summary {

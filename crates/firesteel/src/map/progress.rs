@@ -21,7 +21,7 @@ pub enum Show {
 /// Where a run stands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Items that are over, well or not.
+    /// Items that are over, well or not. Those that are cancelled are not.
     pub done: u64,
     /// Of these, items that failed.
     pub failed: u64,

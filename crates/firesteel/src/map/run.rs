@@ -6,6 +6,7 @@ use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use bytes::Bytes;
 use firesteel_core::NoteLevel;
 use firesteel_core::driver::{Note, Outcome, TaskOutcome, TaskRequest};
 use firesteel_core::ids::{ExecutorId, TaskId};
@@ -16,9 +17,10 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::input::{Input, InputError};
 use super::items::{Content, Item};
+use super::leftovers::Leftovers;
 use super::outlet::{Outlet, OutletError, Piece, Place};
 use super::printer::PrintError;
-use super::progress::{Progress, Standing};
+use super::progress::{Progress, Standing, counted};
 use super::summary::{Summary, Tally, shown};
 use super::template::Template;
 use crate::driver_daemon::{Handle, Report};
@@ -88,6 +90,8 @@ pub struct Run {
     more: More,
     unreachable: BTreeSet<String>,
     started: Instant,
+    /// Gets the items that are left.
+    leftovers: Option<Leftovers>,
     /// When the first executor was ready.
     first_executor: Option<Instant>,
     ending: Ending,
@@ -99,6 +103,8 @@ struct Pending {
     item: String,
     bytes: usize,
     place: Place,
+    /// The item as the input had it, for the leftovers if there are any.
+    record: Option<Bytes>,
 }
 
 /// Why the work is over.
@@ -152,9 +158,16 @@ impl Run {
             more: More::Yes,
             unreachable: BTreeSet::new(),
             started: Instant::now(),
+            leftovers: None,
             first_executor,
             ending: Ending::Completed,
         }
+    }
+
+    /// The same, writing there the items that are left.
+    #[must_use]
+    pub fn leaving(self, leftovers: Option<Leftovers>) -> Self {
+        Self { leftovers, ..self }
     }
 
     /// Runs it to its end.
@@ -173,6 +186,7 @@ impl Run {
                 request = requests.next() => self.ending = Ending::Abandoned(request),
             },
         }
+        self.leave_rest().await;
         self.progress.finish();
         (self.ending, self.tally.close(self.started.elapsed()))
     }
@@ -251,6 +265,31 @@ impl Run {
         }
     }
 
+    /// Writes an item that is left.
+    fn leave(&mut self, record: Option<Bytes>) {
+        let (Some(leftovers), Some(record)) = (&mut self.leftovers, record) else { return };
+        if let Err(error) = leftovers.leave(&record) {
+            self.leftovers = None;
+            self.lose_output(&error.to_string());
+        }
+    }
+
+    /// Writes the items that did not come to their end.
+    async fn leave_rest(&mut self) {
+        for pending in std::mem::take(&mut self.pending).into_values() {
+            self.leave(pending.record);
+        }
+        let Some(mut leftovers) = self.leftovers.take() else { return };
+        match leftovers.close(&mut self.input).await {
+            Err(error) => self.lose_output(&error.to_string()),
+            Ok(()) if leftovers.count() > 0 => {
+                let (items, path) = (counted(leftovers.count(), "item"), leftovers.path().display());
+                self.progress.remark(format_args!("{items} not done: {path} has them, for another run"));
+            }
+            Ok(()) => {}
+        }
+    }
+
     /// Whether all of its tasks are over, where the application goes on.
     fn is_over(&self) -> bool {
         match self.stake {
@@ -301,7 +340,9 @@ impl Run {
 
     async fn on_item(&mut self, place: Place, item: Option<Result<Item, InputError>>) {
         match item {
-            Some(Ok(Item { number, content, hosts })) => {
+            Some(Ok(item)) => {
+                let record = self.leftovers.as_ref().map(|leftovers| leftovers.record(&item));
+                let Item { number, content, hosts } = item;
                 let bytes = match &content {
                     Content::Argument(_) => 0,
                     Content::Block { bytes, .. } => bytes.len(),
@@ -312,12 +353,15 @@ impl Run {
                         let id = TaskId(self.first() + self.tally.summary.items);
                         self.tally.summary.items += 1;
                         self.pending_bytes += bytes;
-                        self.pending.insert(id, Pending { number, item, bytes, place });
+                        self.pending.insert(id, Pending { number, item, bytes, place, record });
                         // Refused only when the application is over, and then its end is on the way.
                         let request = TaskRequest { preferred_hosts: hosts, ..task };
                         let _ = self.driver.submit(id, request).await;
                     }
-                    Err(error) => self.end_input(format!("item {number} ({item}): {error}")).await,
+                    Err(error) => {
+                        self.leave(record);
+                        self.end_input(format!("item {number} ({item}): {error}")).await;
+                    }
                 }
             }
             Some(Err(error)) => self.end_input(error.to_string()).await,
@@ -346,6 +390,10 @@ impl Run {
             Report::TaskEnded { task, outcome } => self.on_task_ended(task, &outcome),
             Report::Note(note) => self.on_note(note),
             Report::AskedToEnd(request) => {
+                if self.stake == Stake::Application && !self.pending.is_empty() {
+                    let items = counted(self.pending.len() as u64, "item");
+                    self.progress.remark(format_args!("ending {items}; ctrl-c again leaves at once"));
+                }
                 self.more = More::No;
                 self.end_with(Ending::Asked(request));
             }
@@ -362,7 +410,7 @@ impl Run {
     }
 
     fn on_task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
-        let Some(Pending { number, item, bytes, place }) = self.pending.remove(&task) else { return };
+        let Some(Pending { number, item, bytes, place, record }) = self.pending.remove(&task) else { return };
         self.pending_bytes -= bytes;
         self.tally.add_outcome(number, &item, outcome);
         let last = match outcome {
@@ -370,6 +418,12 @@ impl Run {
             TaskOutcome::Cancelled | TaskOutcome::Unfit(_) => None,
         };
         self.outlet.put(Piece::Ended { task, last, place });
+        match outcome {
+            TaskOutcome::Succeeded { .. } => {}
+            TaskOutcome::Failed { .. } | TaskOutcome::Cancelled | TaskOutcome::Unfit(_) => {
+                self.leave(record);
+            }
+        }
     }
 
     fn on_note(&mut self, note: Note) {
@@ -448,12 +502,12 @@ impl Run {
         let (executors, cores) = self.tally.ready();
         let summary = &self.tally.summary;
         let total = match self.more {
-            More::Yes => self.input.count(),
-            More::No => Some(summary.items),
+            More::No if matches!(self.ending, Ending::Completed) => Some(summary.items),
+            More::Yes | More::No => self.input.count(),
         };
         let elapsed = self.first_executor.map(|first| first.elapsed()).unwrap_or_default();
         Standing {
-            done: self.tally.done(),
+            done: summary.succeeded + summary.failed,
             failed: summary.failed,
             total,
             executors,

@@ -14,8 +14,9 @@ use serde::{Serialize, Serializer};
 use super::items::Content;
 use super::progress::counted;
 
-/// How many failed items are named.
+/// How many failed items are named to people, and how many at most to programs.
 const NAMED: usize = 10;
+const NAMED_IN_JSON: usize = 1000;
 
 /// How many characters of an item are shown.
 const SHOWN: usize = 200;
@@ -47,8 +48,10 @@ pub struct Summary {
     pub excluded: Vec<String>,
     /// Why the run ended early, if it did.
     pub error: Option<String>,
-    /// The first items that failed.
+    /// The items that failed, by number: the first 1000 of them.
     pub failures: Vec<Failure>,
+    /// How many more failed than are there.
+    pub failures_omitted: u64,
     /// Every executor that was used, by number.
     pub executors: Vec<ExecutorUse>,
     /// The same by host.
@@ -124,6 +127,8 @@ pub struct Tally {
     /// The summary so far; the executors are filled in at the end.
     pub summary: Summary,
     executors: BTreeMap<ExecutorId, ExecutorUse>,
+    /// The first items that failed, by number.
+    failures: BTreeMap<u64, Failure>,
     /// Executors of the application before it was registered anew, whose numbers came again.
     earlier: Vec<ExecutorUse>,
 }
@@ -133,12 +138,6 @@ impl Tally {
     #[must_use]
     pub fn new() -> Self {
         Self { summary: Summary { schema: 1, ..Summary::default() }, ..Self::default() }
-    }
-
-    /// Items that are over, well or not.
-    #[must_use]
-    pub fn done(&self) -> u64 {
-        self.summary.succeeded + self.summary.failed + self.summary.cancelled
     }
 
     /// Executors that are ready, and their cores.
@@ -200,8 +199,9 @@ impl Tally {
 
     fn add_failure(&mut self, failure: Failure) {
         self.summary.failed += 1;
-        if self.summary.failures.len() < NAMED {
-            self.summary.failures.push(failure);
+        self.failures.insert(failure.number, failure);
+        if self.failures.len() > NAMED_IN_JSON {
+            self.failures.pop_last();
         }
     }
 
@@ -216,7 +216,9 @@ impl Tally {
             host.cores += executor.cores;
             host.items += executor.items;
         }
-        Summary { elapsed, executors, hosts, ..self.summary }
+        let failures: Vec<_> = self.failures.into_values().collect();
+        let failures_omitted = self.summary.failed.saturating_sub(failures.len() as u64);
+        Summary { elapsed, executors, hosts, failures, failures_omitted, ..self.summary }
     }
 }
 
@@ -274,15 +276,21 @@ impl Summary {
         serde_json::to_string(self).expect("a summary has nothing that JSON has not")
     }
 
+    /// How many items failed that people are not told of one by one.
+    #[must_use]
+    pub fn unnamed(&self) -> u64 {
+        self.failed.saturating_sub(NAMED as u64)
+    }
+
     fn write_failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for failure in &self.failures {
+        for failure in self.failures.iter().take(NAMED) {
             let Failure { number, item, failures, cause, .. } = failure;
             write!(f, "\n  failed: item {number} ({item}): {cause}")?;
             if *failures > 1 {
                 write!(f, ", after {failures} attempts")?;
             }
         }
-        match self.failed.saturating_sub(self.failures.len() as u64) {
+        match self.unnamed() {
             0 => Ok(()),
             more => write!(f, "\n  and {more} more failed"),
         }
@@ -342,7 +350,7 @@ mod tests {
     #[test]
     fn items_are_counted_where_they_ended() {
         let tally = tally();
-        assert_eq!((tally.done(), tally.ready()), (3, (2, Cores(8))));
+        assert_eq!(tally.ready(), (2, Cores(8)));
         let summary = tally.close(Duration::from_millis(1500));
         let hosts = BTreeMap::from([
             ("a".to_owned(), HostUse { executors: 1, cores: 4, items: 0 }),
@@ -390,12 +398,18 @@ mod tests {
     #[test]
     fn only_the_first_failures_are_named() {
         let mut tally = Tally::new();
-        for number in 1..=12 {
+        for number in (1..=12).rev() {
             tally.add_outcome(number, "x", &failed(0, ExitStatus::Code(1)));
         }
-        let text = tally.close(Duration::ZERO).to_string();
+        let text = tally.clone().close(Duration::ZERO).to_string();
+        assert!(text.contains("failed: item 1 (x)") && !text.contains("item 11"), "{text}");
         assert_eq!(text.matches("failed: item").count(), 10);
         assert!(text.ends_with("and 2 more failed"), "{text}");
+        for number in 13..=1005 {
+            tally.add_outcome(number, "x", &failed(0, ExitStatus::Code(1)));
+        }
+        let summary = tally.close(Duration::ZERO);
+        assert_eq!((summary.failures.len(), summary.failures_omitted), (1000, 5));
     }
 
     #[test]

@@ -146,7 +146,9 @@ fn of_property(key: &str, property: &Property, reader: Reader, audience: Audienc
             (Outcome::Ignored, standing.to_string())
         }
         (Standing::Harmless, _) => (Outcome::Read, standing.to_string()),
-        (Standing::NoEffect(_) | Standing::Misspelt(_) | Standing::Unknown, _) => (Outcome::NotHonoured, standing.to_string()),
+        (Standing::NoEffect(_) | Standing::Misspelt(_) | Standing::Unknown, _) => {
+            (Outcome::NotHonoured, standing.to_string())
+        }
         (Standing::Refused(_), _) => (Outcome::Refused, standing.to_string()),
     };
     let bad = (outcome == Outcome::Read).then(|| bad_value(key, property)).flatten();
