@@ -32,7 +32,7 @@ pub(super) struct Submit {
     /// Cores of one executor; otherwise one executor on each Worker takes all that it has
     #[arg(long, value_name = "CORES", help_heading = "Application")]
     executor_cores: Option<String>,
-    /// Memory of one executor, such as 512m or 2g; otherwise 1g
+    /// Memory of one executor, such as 512m or 2g; otherwise 1g. It is what is counted, not a limit of what may be used
     #[arg(long, value_name = "SIZE", help_heading = "Application")]
     executor_memory: Option<String>,
     /// How many executors; otherwise as many as the cores allow
@@ -97,6 +97,9 @@ impl Submit {
             set_amounts(&mut properties, flag, key, values)?;
         }
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
+        if let Some(remark) = unitless(&properties) {
+            progress.remark(remark);
+        }
         let cluster = cluster(&settings, &mut properties, progress)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         if let Cluster::Local(options) = &cluster {
@@ -187,6 +190,14 @@ fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
         }
         Some(_) | None => Failure::with(Exit::Usage, error),
     }
+}
+
+/// What to say of so little memory, without a unit, that one was forgotten.
+fn unitless(properties: &Properties) -> Option<String> {
+    const LITTLE: u64 = 32;
+    let text = properties.get(keys::EXECUTOR_MEMORY)?;
+    let mib: u64 = text.parse().ok().filter(|mib| *mib <= LITTLE)?;
+    Some(format!("{} is {text}, which is {mib} MiB: is {mib}g meant?", keys::EXECUTOR_MEMORY))
 }
 
 /// Refuses what no Worker of a local cluster has room for: no other Worker could come, so that it would be waited for
