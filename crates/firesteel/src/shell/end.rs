@@ -79,16 +79,25 @@ impl Session {
         // Refused if it is over already.
         let _ = self.driver.cancel().await;
         let until = Instant::now() + GOODBYE;
-        loop {
+        let outcome = loop {
             tokio::select! {
                 report = self.reports.recv() => match report {
-                    None | Some(Report::Done(_)) => break,
+                    None => break None,
+                    Some(Report::Done(outcome)) => break Some(outcome),
                     Some(_) => {}
                 },
                 request = self.requests.next() => return End::Abandoned(request),
-                () = sleep_until(until) => break,
+                () = sleep_until(until) => break None,
             }
-        }
+        };
+        let end = match (end, outcome.and_then(Over::of_driver)) {
+            // The last command had ended with the application, before the session heard of that.
+            (End::Left(_), Some(over)) => {
+                self.console.say(format_args!("firesteel: {over}"));
+                End::Over(over)
+            }
+            (end, _) => end,
+        };
         self.last_words(end).await
     }
 
