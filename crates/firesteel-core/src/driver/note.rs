@@ -9,7 +9,7 @@ use super::{Culprit, FailureCause, Replacement};
 use crate::address::Address;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::NoteLevel;
-use crate::messages::{ExecutorState, LossReason, RefusedExecutor, UnsoundProfile};
+use crate::messages::{ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile};
 
 /// A remark for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -220,6 +220,8 @@ pub enum RefusedProfile {
     Unsound(UnsoundProfile),
     /// The number has another profile.
     Taken,
+    /// There are as many as there may be.
+    TooMany,
 }
 
 impl fmt::Display for RefusedProfile {
@@ -227,6 +229,7 @@ impl fmt::Display for RefusedProfile {
         match self {
             Self::Unsound(error) => write!(f, "{error}"),
             Self::Taken => f.write_str("its number has another profile"),
+            Self::TooMany => write!(f, "an application has at most {MOST_PROFILES} profiles"),
         }
     }
 }

@@ -6,7 +6,9 @@ use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
 use super::{Allocation, Driver, Note, RefusedProfile, Replacement, Request};
 use crate::ids::{ExecutorId, ProfileId};
-use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorTarget, ResourceProfile};
+use crate::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorTarget, MOST_PROFILES, ResourceProfile,
+};
 
 /// The resource profiles of the application.
 #[derive(Clone, Debug)]
@@ -58,6 +60,7 @@ impl Driver {
             (Err(error), _) => RefusedProfile::Unsound(error),
             (Ok(()), Some(known)) if known.needs != needs => RefusedProfile::Taken,
             (Ok(()), Some(_)) => return self.on_request_executors(profile, total),
+            (Ok(()), None) if self.targets.profiles.len() >= MOST_PROFILES => RefusedProfile::TooMany,
             (Ok(()), None) => {
                 let row = Profile { needs, target: ExecutorLimit::AtMost(0) };
                 self.targets.profiles.insert(profile, row);

@@ -11,14 +11,12 @@ use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    HostWishes, MasterToDriver, MasterToWorker, ResourceProfile,
+    HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, ResourceProfile,
 };
 use crate::time::Timestamp;
 
 /// The longest name of an application or its user, in bytes: every status has them.
 const LONGEST_NAME: usize = 4096;
-/// The most resource profiles of an application: each is looked at in every pass, and told in every explanation.
-const MOST_PROFILES: usize = 1000;
 /// Of a name that is refused so many characters are worth a line in the log.
 const LONGEST_NOTED: usize = 100;
 

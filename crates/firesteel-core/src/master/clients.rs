@@ -13,6 +13,8 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
+/// For so many profiles, the first ones, it is tried what else would bring executors: each trial is a placement.
+const MOST_ADVISED: usize = 8;
 /// How many applications of one name are told.
 const MOST_NAMESAKES: usize = 20;
 /// The longest name of whoever kills an application; the rest is cut.
@@ -88,11 +90,16 @@ impl Master {
     fn standing(&self, app: &Application) -> Standing {
         let free: Vec<Offer<'_>> = self.offers(app).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
-        let profiles = app.profiles.iter().map(|(id, profile)| {
+        let mut profiles = Vec::new();
+        for (id, profile) in &app.profiles {
             let stand = ProfileStand { app, profile, free: &free, whole: &whole };
-            self.profile(*id, &stand)
-        });
-        let profiles = profiles.collect();
+            let mut view = Self::profile(*id, &stand);
+            if profiles.len() < MOST_ADVISED {
+                let demand = app.demand(profile);
+                view.advice = advice(&demand, &free, self.config.worker_order, self.config.strategy);
+            }
+            profiles.push(view);
+        }
         let earlier = self.applications.queue().take_while(|other| other.sequence < app.sequence);
         let ahead = earlier.filter(|other| other.may_have_more()).count() as u64;
         let mut holders: Vec<Holder> = self
@@ -116,7 +123,8 @@ impl Master {
         }
     }
 
-    fn profile(&self, id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
+    /// A profile's stand, without advice.
+    fn profile(id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
         let ProfileStand { app, profile, free, whole } = stand;
         let demand = app.demand(profile);
         let fitting = |offers: &[Offer<'_>]| offers.iter().filter(|offer| offer.fits(&demand)).count() as u64;
@@ -131,7 +139,7 @@ impl Master {
             large_enough: fitting(whole),
             with_room: fitting(free),
             shortfall: shortfall(&demand, free, whole),
-            advice: advice(&demand, free, self.config.worker_order, self.config.strategy),
+            advice: Vec::new(),
         }
     }
 

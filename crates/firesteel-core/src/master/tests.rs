@@ -256,9 +256,9 @@ fn an_application_has_a_bounded_number_of_profiles() {
         let message = Outbound::Driver(MasterToDriver::ExecutorsRequested { accepted });
         vec![Effect::Send { peer: DRIVER, message }]
     };
-    assert_eq!(ask(1..1000), answer(true), "with the default one, as many as there may be");
-    assert_eq!(ask(1000..1001), answer(false));
-    assert_eq!(ask(0..1000), answer(true), "the same ones again are no more");
+    assert_eq!(ask(1..64), answer(true), "with the default one, as many as there may be");
+    assert_eq!(ask(64..65), answer(false));
+    assert_eq!(ask(0..64), answer(true), "the same ones again are no more");
 }
 
 #[test]
@@ -478,6 +478,33 @@ fn an_application_that_cannot_be_is_refused() {
         };
         assert!(matches!(end, ApplicationEnd::Refused { .. }));
     }
+}
+
+#[test]
+fn resources_that_no_explanation_could_tell_are_refused_with_the_reason() {
+    let refused = |resources: ResourceAmounts| {
+        let mut description = description(None, Some(1));
+        description.profile.resources = resources;
+        let effects =
+            Bench::new(Config::default()).driver_says(DriverToMaster::RegisterApplication(description));
+        match &effects[..] {
+            [Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. }] => {
+                Some(end.to_string())
+            }
+            _ => None,
+        }
+    };
+    let named = |length| ResourceAmounts::from([("n".repeat(length), 1)]);
+    let many = |count: u32| (0..count).map(|number| (number.to_string(), 1)).collect();
+    assert_eq!((refused(named(100)), refused(many(16))), (None, None));
+    assert_eq!(
+        refused(named(101)).as_deref(),
+        Some("refused: the name of a custom resource cannot have 101 bytes: at most 100")
+    );
+    assert_eq!(
+        refused(many(17)).as_deref(),
+        Some("refused: an executor cannot have 17 custom resources: at most 16")
+    );
 }
 
 #[test]

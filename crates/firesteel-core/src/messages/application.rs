@@ -142,6 +142,6 @@ pub struct ProfileView {
     pub with_room: u64,
     /// Why there are fewer than asked, if there are.
     pub shortfall: Option<Shortfall>,
-    /// What would bring more at once.
+    /// What would bring more at once. Of very many profiles only the first are given advice.
     pub advice: Vec<Advice>,
 }

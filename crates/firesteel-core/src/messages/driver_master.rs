@@ -136,17 +136,29 @@ pub struct ResourceProfile {
 impl ResourceProfile {
     /// Cores and MiB that may be asked for at most, so that sums cannot overflow.
     pub const MOST: i64 = i32::MAX as i64;
+    /// So many custom resources an executor may have: each is told in every explanation.
+    pub const MOST_RESOURCES: usize = 16;
+    /// The longest name of one, in bytes.
+    pub const LONGEST_NAME: usize = 100;
 
     /// Whether an executor can be like this.
     ///
     /// # Errors
-    /// It has less than a core or less than no memory, or more of one than [`MOST`](Self::MOST).
+    /// It has less than a core or less than no memory, or more of one than [`MOST`](Self::MOST); it has more custom
+    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES), or one with a name that is longer than
+    /// [`LONGEST_NAME`](Self::LONGEST_NAME).
     pub fn check(&self) -> Result<(), UnsoundProfile> {
         if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {
             return Err(UnsoundProfile::Cores(cores));
         }
         if let Some(memory) = self.memory.filter(|memory| !(0..=Self::MOST).contains(&memory.0)) {
             return Err(UnsoundProfile::Memory(memory));
+        }
+        if self.resources.len() > Self::MOST_RESOURCES {
+            return Err(UnsoundProfile::Resources(self.resources.len()));
+        }
+        if let Some(name) = self.resources.keys().find(|name| name.len() > Self::LONGEST_NAME) {
+            return Err(UnsoundProfile::Name(name.len()));
         }
         Ok(())
     }
@@ -161,6 +173,12 @@ pub enum UnsoundProfile {
     /// It has so much memory.
     #[error("an executor cannot have {0} of memory")]
     Memory(MiB),
+    /// It has so many custom resources.
+    #[error("an executor cannot have {0} custom resources: at most {most}", most = ResourceProfile::MOST_RESOURCES)]
+    Resources(usize),
+    /// One of its custom resources has a name of so many bytes.
+    #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
+    Name(usize),
 }
 
 /// Where an application's waiting tasks would like to run. Hosts are the Workers' own words for themselves.
@@ -178,6 +196,9 @@ pub struct HostWishes {
 pub const MOST_PREFERRED: usize = 1024;
 /// So many hosts have racks at most.
 pub const MOST_ROWS: usize = 16_384;
+
+/// So many resource profiles an application may have: each is looked at in every pass of the Master.
+pub const MOST_PROFILES: usize = 64;
 
 /// How many executors of a profile are wanted in all.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -60,12 +60,15 @@ pub enum Reason {
         largest: Amounts,
     },
     /// Each worker lacks something at the moment. One entry for each set of things lacking, every worker
-    /// counted once, the entry with most workers first.
+    /// counted once, the entry with most workers first; of more than [`MOST_GROUPS`] entries the first.
     Busy {
         /// The workers.
         workers: Vec<LackingWorkers>,
     },
 }
+
+/// So many sets of things that workers lack are told at most: nobody reads more, and a message can hold them.
+pub const MOST_GROUPS: usize = 16;
 
 /// Workers that all lack the same: of what they lack, even the one with the `most` has less than was asked.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -193,6 +196,7 @@ fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) 
     }
     let mut workers: Vec<_> = groups.into_values().collect();
     workers.sort_by_key(|group| std::cmp::Reverse(group.count));
+    workers.truncate(MOST_GROUPS);
     Reason::Busy { workers }
 }
 

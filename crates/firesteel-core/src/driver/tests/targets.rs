@@ -150,6 +150,21 @@ fn what_the_master_refuses_is_remarked() {
 }
 
 #[test]
+fn an_application_has_no_more_profiles_than_a_master_keeps() {
+    let mut bench = Bench::registered();
+    let mut add = |number| {
+        let event = Event::AddProfile { profile: ProfileId(number), needs: big(), total: 0 };
+        bench.apply(event).into_iter().find_map(|effect| match effect {
+            Effect::Note(Note::ProfileRefused { reason, .. }) => Some(reason.to_string()),
+            _ => None,
+        })
+    };
+    assert!((1..64).all(|number| add(number).is_none()));
+    assert_eq!(add(64).as_deref(), Some("an application has at most 64 profiles"));
+    assert_eq!(add(1), None, "the same again is no more");
+}
+
+#[test]
 fn a_profile_is_fixed_once_it_is_known() {
     let mut bench = Bench::registered();
     let unknown = Effect::Note(Note::ProfileUnknown { profile: BIG });

@@ -1,7 +1,7 @@
 //! What status clients are answered.
 
 use firesteel_placement::advice::{Advice, Change};
-use firesteel_placement::shortfall::{Missing, Reason};
+use firesteel_placement::shortfall::{MOST_GROUPS, Missing, Reason};
 
 use super::*;
 
@@ -231,4 +231,49 @@ fn answers_fit_a_frame_however_large_the_cluster() {
         }
     }
     assert!(seen.into_iter().eq(0..60_000));
+}
+
+/// As many profiles, resources and kinds of workers as there may be, with the longest names.
+#[test]
+fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
+    let mut bench = Bench::new(Config::default());
+    let name = |number: usize| format!("{number:0>width$}", width = ResourceProfile::LONGEST_NAME);
+    let names = || (0..ResourceProfile::MOST_RESOURCES).map(name);
+    for n in 0..300 {
+        let WorkerToMaster::RegisterWorker { mut worker, executors } = register(n, 8, Vec::new()) else {
+            unreachable!("it is a registration");
+        };
+        // The first has them all, the others lack one or some.
+        let has = |(bit, _): &(usize, String)| n == 0 || n >> bit & 1 == 1;
+        worker.resources = names().enumerate().filter(has).map(|(_, name)| (name, ["0"])).collect();
+        bench.worker_says(n, WorkerToMaster::RegisterWorker { worker, executors });
+    }
+    bench.application(None, 8);
+    let target = |id| {
+        let resources = names().map(|name| (name, 1)).collect();
+        let profile = ResourceProfile { cores: Some(Cores(1)), resources, ..ResourceProfile::default() };
+        ExecutorTarget { id: ProfileId(id), profile, total: 2 }
+    };
+    let none = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total: 0 };
+    let executors = (0..300).map(ExecutorId).collect();
+    let targets = [none].into_iter().chain((1..64).map(target)).collect();
+    bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets });
+    bench.driver_says(DriverToMaster::KillExecutors { app: app(), executors });
+
+    let answer = bench.answer("test", 0);
+    crate::wire::encode(&answer, crate::wire::MAX_FRAME).expect("it fits a frame");
+    let ApplicationAnswer::Known(detail) = answer else { panic!("it is known") };
+    let profiles = detail.standing.expect("it is live").profiles;
+    assert_eq!(profiles.len(), MOST_PROFILES);
+    for profile in &profiles[1..] {
+        let shortfall = profile.shortfall.as_ref().expect("there is one worker for all of them");
+        let Reason::Busy { workers } = &shortfall.reason else { panic!("{shortfall:?}") };
+        assert_eq!(workers.len(), MOST_GROUPS);
+    }
+    assert!(profiles[8..].iter().all(|profile| profile.advice.is_empty()));
+    let effects = bench.driver_says(DriverToMaster::RequestShortfall { app: app() });
+    let [Effect::Send { message: Outbound::Driver(answer), .. }] = &effects[..] else {
+        panic!("{} effects", effects.len());
+    };
+    crate::wire::encode(answer, crate::wire::MAX_FRAME).expect("it fits a frame");
 }
