@@ -61,6 +61,7 @@ impl Pair {
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
+            executor_timeout: Duration::from_secs(120),
             topology: Topology::default(),
             locality_wait: driver::LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
             exclusion: driver::ExclusionPolicy::default(),

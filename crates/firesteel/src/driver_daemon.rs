@@ -349,6 +349,7 @@ fn config(application: Application, driver: &Address) -> Config {
         registration_timeout: settings.registration_timeout,
         starvation_timeout: settings.starvation_timeout,
         loss_delay: settings.loss_delay,
+        executor_timeout: settings.executor_timeout,
         topology: settings.topology,
         exclusion: settings.exclusion,
         locality_wait: settings.locality_wait,

@@ -27,6 +27,9 @@ pub struct Config {
     /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long to wait for the Master's word on an
     /// executor whose connection ended. Spark's default is 5 s.
     pub loss_delay: Duration,
+    /// `firesteel.driver.executorTimeout`: how long to wait for an executor whose process runs to register before
+    /// another one is asked for in its place.
+    pub executor_timeout: Duration,
     /// Which host is in which rack.
     pub topology: Topology,
     /// How long cores are kept free for tasks that would like to be near.

@@ -65,17 +65,20 @@ pub(super) enum Trust {
 }
 
 /// ```text
-///  (nothing) --ExecutorAdded--> ANNOUNCED
-///      |                            |
-///      `--- RegisterExecutor -------+--> OFFERING --killed a task unasked--> LEAVING
-///                                           |                                   |
-///                                           `--------- connection ended --------+--> SILENT
+///  (nothing) --ExecutorAdded--> ANNOUNCED --it runs--> EXPECTED
+///      |                            |                     |
+///      `--- RegisterExecutor -------+---------------------+--> OFFERING --killed a task unasked--> LEAVING
+///                                                                 |                                   |
+///                                                                 `--------- connection ended --------+--> SILENT
 /// ```
-/// From each state an executor is lost by the Master's word; a silent one also by time.
+/// From each state an executor is lost by the Master's word; a silent one also by time. One that is expected for too
+/// long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// The Master assigned it; it has not been heard from.
     Announced,
+    /// Its process runs. It is ended then, if it has not registered.
+    Expected(Timestamp),
     /// It takes tasks.
     Offering(PeerId),
     /// It ends by itself and takes no more tasks.
@@ -96,7 +99,7 @@ impl Executor {
     pub(super) fn peer(&self) -> Option<PeerId> {
         match self.state {
             State::Offering(peer) | State::Leaving(peer) => Some(peer),
-            State::Announced | State::Silent(_) => None,
+            State::Announced | State::Expected(_) | State::Silent(_) => None,
         }
     }
 
@@ -149,10 +152,26 @@ impl Executor {
         matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
     }
 
+    /// Whether the Master has assigned it, and it has not registered.
+    pub(super) fn is_to_come(&self) -> bool {
+        match self.state {
+            State::Announced | State::Expected(_) => true,
+            State::Offering(_) | State::Leaving(_) | State::Silent(_) => false,
+        }
+    }
+
+    /// Until when something of it is waited for.
+    pub(super) fn until(&self) -> Option<Timestamp> {
+        match (self.state, self.fate) {
+            (State::Silent(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
+            (State::Announced | State::Expected(_) | State::Offering(_) | State::Leaving(_), _) => None,
+        }
+    }
+
     /// Whether it takes tasks, or is about to.
     pub(super) fn is_in_reach(&self) -> bool {
         match self.state {
-            State::Announced | State::Offering(_) => {
+            State::Announced | State::Expected(_) | State::Offering(_) => {
                 (self.fate, self.trust) == (Fate::Wanted, Trust::Trusted)
             }
             State::Leaving(_) | State::Silent(_) => false,

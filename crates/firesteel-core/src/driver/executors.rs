@@ -22,8 +22,8 @@ pub(super) struct Executors {
     reach: Reach,
     /// Executors that came, went, or were given or done with a task since that was last asked.
     touched: BTreeSet<ExecutorId>,
-    /// When the Master's word on a silent executor is no longer waited for.
-    silent: BTreeSet<(Timestamp, ExecutorId)>,
+    /// Until when something of an executor is waited for: that it registers, or the Master's word on a silent one.
+    awaited: BTreeSet<(Timestamp, ExecutorId)>,
 }
 
 /// The executors of one profile.
@@ -71,9 +71,29 @@ impl Executors {
         Cores(self.profiles.values().map(cores).fold(0, i64::saturating_add))
     }
 
-    /// When the next silent executor is given up, and which it is.
-    pub(super) fn next_loss(&self) -> Option<(Timestamp, ExecutorId)> {
-        self.silent.first().copied()
+    /// Until when something of an executor is waited for, of all the earliest, and of which.
+    pub(super) fn next_due(&self) -> Option<(Timestamp, ExecutorId)> {
+        self.awaited.first().copied()
+    }
+
+    /// The process of an executor that was announced runs: it is to register until then.
+    pub(super) fn expect(&mut self, id: ExecutorId, until: Timestamp) {
+        if let Some(row) = self.rows.get_mut(&id)
+            && row.state == State::Announced
+        {
+            row.state = State::Expected(until);
+            self.await_again(id, None);
+        }
+    }
+
+    /// Something else is waited for of an executor.
+    fn await_again(&mut self, id: ExecutorId, before: Option<Timestamp>) {
+        if let Some(before) = before {
+            self.awaited.remove(&(before, id));
+        }
+        if let Some(until) = self.rows.get(&id).and_then(Executor::until) {
+            self.awaited.insert((until, id));
+        }
     }
 
     /// The Master assigned an executor. Nothing if it is known already, or has ended.
@@ -92,14 +112,15 @@ impl Executors {
         assigned: Assigned,
         topology: &Topology,
     ) -> bool {
-        let known = self.rows.get(&id).map(|row| row.state);
-        if self.ended.contains(id) || !matches!(known, None | Some(State::Announced)) {
+        let known = self.rows.get(&id);
+        if self.ended.contains(id) || known.is_some_and(|row| !row.is_to_come()) {
             return false;
         }
-        let fate = self.rows.get(&id).map_or(Fate::Wanted, |row| row.fate);
+        let (fate, before) = known.map_or((Fate::Wanted, None), |row| (row.fate, row.until()));
         let row = Executor::new(assigned, topology, State::Offering(peer), fate);
         self.leave_reach(id);
         self.rows.insert(id, row);
+        self.await_again(id, before);
         self.enter_reach(id);
         self.peers.insert(peer, id);
         self.touched.insert(id);
@@ -110,10 +131,12 @@ impl Executors {
     /// The Master is asked to end an executor. Its profile, if there is such an executor and it was wanted until
     /// now.
     pub(super) fn kill(&mut self, id: ExecutorId) -> Option<ProfileId> {
-        let profile = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?.profile;
+        let row = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?;
+        let (profile, before) = (row.profile, row.until());
         self.stop_offering(id);
         self.leave_reach(id);
         self.rows.get_mut(&id)?.fate = Fate::Killed;
+        self.await_again(id, before);
         Some(profile)
     }
 
@@ -168,14 +191,14 @@ impl Executors {
         let Some(peer) = self.rows.get(&id).and_then(Executor::peer) else { return };
         self.peers.remove(&peer);
         self.set_state(id, State::Silent(until));
-        self.silent.insert((until, id));
+        self.await_again(id, None);
     }
 
     /// Takes out an executor for good. Its number stays taken.
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
-        if let State::Silent(until) = self.rows.get(&id)?.state {
-            self.silent.remove(&(until, id));
+        if let Some(until) = self.rows.get(&id)?.until() {
+            self.awaited.remove(&(until, id));
         }
         self.stop_offering(id);
         self.leave_reach(id);
@@ -328,8 +351,8 @@ impl Executors {
             if let Some(peer) = row.peer() {
                 expected.peers.insert(peer, id);
             }
-            if let State::Silent(until) = row.state {
-                expected.silent.insert((until, id));
+            if let Some(until) = row.until() {
+                expected.awaited.insert((until, id));
             }
             let profile = expected.profiles.entry(row.profile).or_default();
             if row.is_offering() {
@@ -347,8 +370,8 @@ impl Executors {
                 return Some(format!("of profile {id} there are {found:?}, the rows say {wanted:?}"));
             }
         }
-        let found = (&self.peers, &self.silent);
-        let wanted = (&expected.peers, &expected.silent);
+        let found = (&self.peers, &self.awaited);
+        let wanted = (&expected.peers, &expected.awaited);
         let agree = found == wanted && self.reach.agrees(&expected.reach);
         (!agree).then(|| {
             format!("the indexes are {found:?}, the rows say {wanted:?}, or executors are elsewhere")

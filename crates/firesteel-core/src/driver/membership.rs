@@ -2,7 +2,7 @@
 
 use firesteel_placement::{Resources, Shortfall, shortfall};
 
-use super::executor::{Assigned, Executor, State};
+use super::executor::{Assigned, Executor};
 use super::tasks::Place;
 use super::unfit::MAX_ADDRESSES;
 use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
@@ -61,11 +61,21 @@ impl Driver {
         }
     }
 
+    /// An executor's process runs, and it has not come: another one is asked for in its place, and what keeps it
+    /// from coming may keep others on its host, too.
+    pub(super) fn replace_absent(&mut self, executor: ExecutorId) {
+        let Some(host) = self.executors.get(executor).map(|row| row.host.clone()) else { return };
+        self.executors.kill(executor);
+        self.record.start_failed(&host);
+        self.note(Note::ExecutorAbsent { executor, host, waited: self.config.executor_timeout });
+        self.send_kills(vec![executor]);
+    }
+
     /// Gives an executor up. What ran there runs again.
     pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
         let Some(executor) = self.executors.remove(id) else { return };
         let (host, tasks) = (executor.host.clone(), executor.running().len());
-        if executor.state == State::Announced && ended_by_itself(&loss) {
+        if executor.is_to_come() && ended_by_itself(&loss) {
             self.record.start_failed(&host);
         }
         self.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });

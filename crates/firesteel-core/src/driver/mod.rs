@@ -47,7 +47,7 @@ use firesteel_placement::{Cores, ExecutorLimit, Resources};
 
 use self::delay::Delays;
 use self::exclusion::Record;
-use self::executor::Assigned;
+use self::executor::{Assigned, Executor};
 use self::executors::Executors;
 use self::hints::Hints;
 use self::membership::Newcomer;
@@ -59,7 +59,9 @@ use crate::applicant::registration::{Order, Registered, Registration, Remark, Se
 use crate::applicant::starvation::{Asked, Starvation};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Machine, Violation};
-use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor};
+use crate::messages::{
+    DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver, RefusedExecutor,
+};
 use crate::time::Timestamp;
 
 pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
@@ -122,8 +124,8 @@ pub enum Reason {
     RegistrationTimeout,
     /// The Masters are tried again.
     RegistrationRound,
-    /// The Master's word on an executor has been waited for long enough.
-    LossDelay(ExecutorId),
+    /// The Master's word on an executor, or its registration, has been waited for long enough.
+    ExecutorDelay(ExecutorId),
     /// No executor has come for a while.
     Starvation,
     /// Cores were kept free for nearer tasks for long enough.
@@ -251,7 +253,7 @@ impl Machine for Driver {
         let deadlines = [
             self.registration.give_up().map(|at| (at, Reason::RegistrationTimeout)),
             self.registration.next_round().map(|at| (at, Reason::RegistrationRound)),
-            self.executors.next_loss().map(|(at, executor)| (at, Reason::LossDelay(executor))),
+            self.executors.next_due().map(|(at, executor)| (at, Reason::ExecutorDelay(executor))),
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
             self.delays.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
@@ -289,6 +291,8 @@ impl Driver {
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
                 if state.is_finished() {
                     self.lose_executor(executor, ExecutorLoss::Ended(state));
+                } else if state == ExecutorState::Running {
+                    self.executors.expect(executor, now + self.config.executor_timeout);
                 }
             }
             MasterToDriver::WorkerRemoved { worker, host, reason } => {
@@ -377,10 +381,13 @@ impl Driver {
         }
         let orders = self.registration.run_rounds(now);
         self.follow(orders);
-        while let Some((at, executor)) = self.executors.next_loss()
+        while let Some((at, executor)) = self.executors.next_due()
             && at <= now
         {
-            self.lose_executor(executor, ExecutorLoss::Disconnected);
+            match self.executors.get(executor).is_some_and(Executor::is_to_come) {
+                true => self.replace_absent(executor),
+                false => self.lose_executor(executor, ExecutorLoss::Disconnected),
+            }
         }
         self.complain(now);
     }

@@ -62,6 +62,15 @@ pub enum Note {
         /// Why.
         reason: RefusedExecutor,
     },
+    /// An executor's process runs, and it has not come to register. It is ended, and another one asked for.
+    ExecutorAbsent {
+        /// Its number.
+        executor: ExecutorId,
+        /// Its host.
+        host: String,
+        /// How long it was waited for.
+        waited: Duration,
+    },
     /// An executor is given up.
     ExecutorLost {
         /// Its number.
@@ -316,6 +325,7 @@ impl Note {
             Self::MasterUnreachable { .. }
             | Self::MasterLost { .. }
             | Self::ExecutorRefused { .. }
+            | Self::ExecutorAbsent { .. }
             | Self::ExecutorLost { .. }
             | Self::KillUnknown { .. }
             | Self::TargetIsDynamic { .. }
@@ -355,6 +365,13 @@ impl fmt::Display for Note {
             }
             Self::ExecutorRefused { executor, reason } => {
                 write!(f, "executor {executor} is refused: {reason}")
+            }
+            Self::ExecutorAbsent { executor, host, waited } => {
+                let waited = waited.as_secs();
+                write!(
+                    f,
+                    "executor {executor} on {host} has run for {waited} s without a word: another one is asked for"
+                )
             }
             Self::ExecutorLost { executor, host, loss, tasks } => {
                 write!(f, "executor {executor} on {host} is lost: {loss}; tasks that ran there: {tasks}")

@@ -95,8 +95,10 @@ fn view_of(id: ExecutorId, executor: &Executor) -> ExecutorView {
     let state = match (executor.state, executor.fate, executor.trust) {
         (State::Silent(_), _, _) => ExecutorViewState::Silent,
         (State::Leaving(_), _, _) | (_, Fate::Killed, _) => ExecutorViewState::Leaving,
-        (State::Announced | State::Offering(_), Fate::Wanted, Trust::Excluded) => ExecutorViewState::Excluded,
-        (State::Announced, Fate::Wanted, Trust::Trusted) => ExecutorViewState::Announced,
+        (State::Announced | State::Expected(_) | State::Offering(_), Fate::Wanted, Trust::Excluded) => {
+            ExecutorViewState::Excluded
+        }
+        (State::Announced | State::Expected(_), Fate::Wanted, Trust::Trusted) => ExecutorViewState::Announced,
         (State::Offering(_), Fate::Wanted, Trust::Trusted) => ExecutorViewState::Offering,
     };
     ExecutorView {

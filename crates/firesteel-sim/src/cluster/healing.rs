@@ -1,6 +1,6 @@
 //! After the faults: everything must come right by itself, within a bounded time.
 
-use firesteel_core::driver::{Allocation, ExecutorViewState, Question, Replacement};
+use firesteel_core::driver::{Allocation, Question, Replacement};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
 use firesteel_core::messages::WorkerToMaster;
 use firesteel_core::{driver, worker};
@@ -48,13 +48,8 @@ impl World {
             self.cancel_hanging_tasks(node, app);
             match self.scenario.apps[app].allocation {
                 Allocation::Fixed => self.turn_to_a_profile(node, app, round),
-                // An executor that hangs counts, and nobody else sees that it never comes.
-                Allocation::Dynamic(_) => {
-                    let executors = self.announced(node);
-                    let replacement = Replacement::Wanted;
-                    let event = driver::Event::KillExecutors { executors, replacement };
-                    self.tell(node, NodeEvent::Driver(event));
-                }
+                // It sees itself to what its tasks need.
+                Allocation::Dynamic(_) => {}
             }
         }
     }
@@ -77,14 +72,6 @@ impl World {
             let event = driver::Event::KillExecutors { executors, replacement };
             self.tell(node, NodeEvent::Driver(event));
         }
-    }
-
-    /// Executors that their driver has not heard from.
-    fn announced(&mut self, driver: NodeIndex) -> Vec<ExecutorId> {
-        let Some(body) = self.driver_mut(driver) else { return Vec::new() };
-        let executors = body.machine.view().executors.into_iter();
-        let silent = executors.filter(|executor| executor.state == ExecutorViewState::Announced);
-        silent.map(|executor| executor.id).collect()
     }
 
     pub(crate) fn fits_somewhere(&self, plan: &AppPlan) -> bool {

@@ -137,6 +137,7 @@ impl World {
             registration_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(15),
             loss_delay: Duration::from_secs(5),
+            executor_timeout: Duration::from_secs(30),
             topology: plan.locality.topology.clone(),
             exclusion: plan.locality.exclusion,
             locality_wait: self

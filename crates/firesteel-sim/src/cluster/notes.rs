@@ -11,7 +11,7 @@ kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable Mast
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch ExecutorStarted ExecutorEnded KillAsked KillUnknown
     GraceOver UnknownRunner EndForgotten DirectoriesRemoved ShuttingDown ShutdownForced LeftBehind);
 kinds!("driver note", driver::Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
-    ExecutorRefused ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused
+    ExecutorRefused ExecutorAbsent ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled KillUnknown ProfileUnknown ProfileRefused
     RequestRefused WorkerRemoved TaskFailed Excluded Readmitted HostsReadmitted TaskTooLarge NeverFits NoExecutor CreditExceeded
     UnexpectedMessage UnexpectedTask);
 kinds!("launcher note", launcher::Note: MasterUnreachable Registered MasterLost ExecutorLaunched ExecutorRunning

@@ -443,6 +443,7 @@ impl Run {
             | Note::MasterLost { .. }
             | Note::ExecutorAdded { .. }
             | Note::ExecutorRefused { .. }
+            | Note::ExecutorAbsent { .. }
             | Note::TargetSet { .. }
             | Note::TargetIsDynamic { .. }
             | Note::IdleExecutorsKilled { .. }

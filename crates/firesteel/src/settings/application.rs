@@ -47,6 +47,8 @@ pub struct ApplicationSettings {
     pub max_task_failures: u32,
     /// `spark.standalone.executorRemoveDelayOnDisconnection`, 5 s by default.
     pub loss_delay: Duration,
+    /// `firesteel.driver.executorTimeout`, 120 s by default.
+    pub executor_timeout: Duration,
     /// `spark.starvation.timeout`, 15 s by default.
     pub starvation_timeout: Duration,
     /// `spark.locality.wait.node` and `.rack`, each by default `spark.locality.wait`, which is 3 s.
@@ -96,6 +98,9 @@ impl ApplicationSettings {
                 .read(keys::TASK_MAX_FAILURES, "a whole number from 1 to 4294967295", failures)?
                 .unwrap_or(4),
             loss_delay: seconds(keys::REMOVE_DELAY, 5)?,
+            executor_timeout: properties
+                .period(keys::EXECUTOR_TIMEOUT, Unit::Seconds)?
+                .unwrap_or(Duration::from_secs(120)),
             starvation_timeout: seconds(keys::STARVATION_TIMEOUT, 15)?,
             locality_wait: locality_wait(properties)?,
             exclusion: exclusion(properties)?,
@@ -225,6 +230,7 @@ mod tests {
             task_cores: Cores(1),
             max_task_failures: 4,
             loss_delay: Duration::from_secs(5),
+            executor_timeout: Duration::from_secs(120),
             starvation_timeout: Duration::from_secs(15),
             locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
             exclusion: ExclusionPolicy::default(),
@@ -271,6 +277,7 @@ mod tests {
             "spark.task.maxFailures=1",
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
             "spark.starvation.timeout=2",
+            "firesteel.driver.executorTimeout=1min",
             "spark.excludeOnFailure.enabled=false",
             "spark.excludeOnFailure.timeout=1min",
             "spark.excludeOnFailure.application.maxFailedTasksPerExecutor=3",
@@ -299,6 +306,7 @@ mod tests {
             task_cores: Cores(2),
             max_task_failures: 1,
             loss_delay: Duration::from_secs(1),
+            executor_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(2),
             locality_wait: LocalityWait { node: Duration::from_secs(1), rack: Duration::from_millis(2500) },
             exclusion: ExclusionPolicy {

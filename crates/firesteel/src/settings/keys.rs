@@ -138,6 +138,8 @@ table! {
     TOPOLOGY_TABLE: "firesteel.topology.table", [Application], Otherwise("no host has a rack");
     /// How long to look for a Master.
     REGISTRATION_TIMEOUT: "firesteel.driver.registrationTimeout", [Application], Value("60s");
+    /// An executor that runs and has not registered with its driver for so long is ended, and another one is asked for.
+    EXECUTOR_TIMEOUT: "firesteel.driver.executorTimeout", [Application], Value("120s");
     /// How many bytes of a task's output may be under way.
     OUTPUT_CREDIT: "firesteel.task.outputCredit", [Application], Value("1m");
     /// How many bytes a shell keeps of the outputs of tasks in the background; those that ended first are forgotten.

@@ -158,6 +158,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
         registration_timeout: Duration::from_secs(60),
         starvation_timeout: Duration::from_secs(15),
         loss_delay: Duration::from_secs(5),
+        executor_timeout: Duration::from_secs(120),
         topology: Topology::default(),
         locality_wait: LocalityWait { node: Duration::from_secs(3), rack: Duration::from_secs(3) },
         exclusion: ExclusionPolicy::default(),

@@ -4,9 +4,11 @@ use std::time::Duration;
 
 use super::bench::*;
 use crate::driver::{Effect, Event, ExecutorLoss, FailureCause, Note, Reason, TaskOutcome};
-use crate::ids::ExecutorId;
+use crate::ids::{AppId, ExecutorId};
 use crate::machine::Machine;
-use crate::messages::{DriverToExecutor, ExecutorState, LossReason, RefusedExecutor, TaskEnd};
+use crate::messages::{
+    DriverToExecutor, DriverToMaster, ExecutorState, LossReason, RefusedExecutor, TaskEnd,
+};
 use crate::process::ExitStatus;
 
 const CRASHED: ExecutorState = ExecutorState::Exited(ExitStatus::Signal(9));
@@ -32,7 +34,7 @@ fn a_silent_executor_waits_for_the_masters_word_and_its_tasks_count_the_crash() 
     bench.submit(3, 1);
     assert_eq!(disconnect(&mut bench, 0), []);
     let (at, reason) = bench.driver.next_deadline().expect("the Master's word is waited for");
-    assert_eq!((at.since(bench.now).as_secs(), reason), (5, Reason::LossDelay(ExecutorId(0))));
+    assert_eq!((at.since(bench.now).as_secs(), reason), (5, Reason::ExecutorDelay(ExecutorId(0))));
     // Tasks 0 and 2 ran there.
     let cause = FailureCause::ExecutorDied(CRASHED);
     assert_eq!(
@@ -174,4 +176,41 @@ fn an_executor_that_registers_twice_is_given_up() {
             discard(attempt(0, 0)),
         ]
     );
+}
+
+#[test]
+fn an_executor_that_runs_and_does_not_come_is_ended_and_replaced_and_two_exclude_their_host() {
+    let mut bench = Bench::registered();
+    bench.executor(0, register(0, 1));
+    bench.added(1, 1);
+    assert_eq!(bench.driver.next_deadline(), None, "its Worker may have much to fetch for it");
+    bench.updated(1, ExecutorState::Running);
+    let (at, reason) = bench.driver.next_deadline().expect("it is expected");
+    assert_eq!((at.since(bench.now).as_secs(), reason), (120, Reason::ExecutorDelay(ExecutorId(1))));
+    let absent = |executor| Note::ExecutorAbsent {
+        executor: ExecutorId(executor),
+        host: format!("h{executor}"),
+        waited: Duration::from_secs(120),
+    };
+    let kill = |executor| {
+        let (app, executors) = (AppId::new("app-1"), vec![ExecutorId(executor)]);
+        to_master(DriverToMaster::KillExecutors { app, executors })
+    };
+    let effects = bench.pass(Duration::from_secs(120));
+    assert_eq!(effects, [Effect::Note(absent(1)), kill(1)], "the target stays");
+    assert_eq!(bench.driver.next_deadline(), None);
+    // It comes after all, and takes no task.
+    bench.executor(1, register(1, 1));
+    bench.submit(0, 1);
+    assert_eq!(bench.submit(1, 1), []);
+}
+
+#[test]
+fn an_executor_that_comes_in_time_is_waited_for_no_more() {
+    let mut bench = Bench::registered();
+    bench.added(0, 1);
+    bench.updated(0, ExecutorState::Running);
+    bench.executor(0, register(0, 1));
+    bench.updated(0, ExecutorState::Running);
+    assert_eq!(bench.driver.next_deadline(), None);
 }
