@@ -82,6 +82,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
     let properties = args.conf.properties(Reader::Worker)?;
     let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
+    let resources = resources::merged(&resources, &settings.resources);
     let options = Options {
         address,
         masters,

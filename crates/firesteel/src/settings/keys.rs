@@ -98,6 +98,8 @@ table! {
     IDLE_TIMEOUT: "spark.dynamicAllocation.executorIdleTimeout", [Application], Value("60s");
     /// Which part of the executors that tasks could keep busy dynamic allocation asks for.
     ALLOCATION_RATIO: "spark.dynamicAllocation.executorAllocationRatio", [Application], Value("1");
+    /// How many of a custom resource, such as gpu, a Worker has: addresses 0, 1 and so on (--resource names others).
+    WORKER_RESOURCE: "spark.worker.resource.NAME.amount", [Worker], Otherwise("none");
     /// How many of a custom resource, such as gpu, each executor has.
     EXECUTOR_RESOURCE: "spark.executor.resource.NAME.amount", [Application], Otherwise("none");
     /// How many of its executor's addresses of a custom resource a task takes, or which part of one, at most 0.5.

@@ -1,6 +1,10 @@
 //! Custom resources of a Worker: `gpu=2`, `gpu=0,1,5`.
 
+use std::collections::BTreeSet;
+
 use firesteel_placement::Resources;
+
+use super::{Properties, SettingError, keys};
 
 /// A resource that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -65,6 +69,31 @@ pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, 
     Ok(all.into_iter().collect())
 }
 
+/// `spark.worker.resource.NAME.amount`: addresses 0, 1 and so on.
+pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingError> {
+    let amount = |(name, _): (&str, &str)| {
+        let key = keys::WORKER_RESOURCE.replace("NAME", name);
+        let at_most = |text: &str| text.parse().ok().filter(|amount| *amount <= MOST);
+        let amount = properties.read(&key, "a whole number from 0 to 4096", at_most)?.unwrap_or(0);
+        Ok((name.to_owned(), (0..amount).map(|address| address.to_string()).collect::<Vec<_>>()))
+    };
+    properties.family(keys::WORKER_RESOURCE).map(amount).collect()
+}
+
+/// What flags say, and what properties say of resources that no flag names.
+#[must_use]
+pub fn merged(flags: &Resources, properties: &Resources) -> Resources {
+    let said: BTreeSet<&str> = flags.iter().map(|(name, _)| name).collect();
+    let owned = |(name, addresses): (&str, Vec<&str>)| {
+        (name.to_owned(), addresses.into_iter().map(str::to_owned).collect::<Vec<_>>())
+    };
+    let all = |resources: &Resources| -> Vec<(String, Vec<String>)> {
+        resources.iter().map(|(name, addresses)| owned((name, addresses.collect()))).collect()
+    };
+    let others = all(properties).into_iter().filter(|(name, _)| !said.contains(name.as_str()));
+    all(flags).into_iter().chain(others).collect()
+}
+
 /// Whether a resource, or one of its addresses, can be called so: letters, digits and `-_.:` of ASCII.
 #[must_use]
 pub fn is_name(word: &str) -> bool {
@@ -123,6 +152,18 @@ mod tests {
         assert_eq!(parsed, expected);
         assert_eq!(parse(["gpu=0,"]), Ok(Resources::from_iter([("gpu", ["0"])])));
         assert_eq!(parse([]), Ok(Resources::default()));
+    }
+
+    #[test]
+    fn a_flag_takes_the_place_of_the_property_of_the_same_resource() {
+        let properties = ["spark.worker.resource.gpu.amount=4", "spark.worker.resource.nic.amount=1"];
+        let properties =
+            of_worker(&Properties::parse(properties).expect("they are pairs")).expect("they are sound");
+        let flags = parse(["gpu=7,"]).expect("it is sound");
+        let expected = Resources::from_iter([("gpu", ["7"]), ("nic", ["0"])]);
+        assert_eq!(merged(&flags, &properties), expected);
+        let too_many = Properties::parse(["spark.worker.resource.gpu.amount=4097"]).expect("it is a pair");
+        assert!(of_worker(&too_many).is_err());
     }
 
     #[test]

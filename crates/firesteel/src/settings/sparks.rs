@@ -102,7 +102,12 @@ pub const TABLE: &[Row] = &[
         &[],
         "give a Worker's resources as flags: --resource gpu=0,1",
     ),
-    row("spark.worker.resource.*", NoEffect, &[], "give a Worker's resources as flags: --resource gpu=0,1"),
+    row(
+        "spark.worker.resource.*",
+        NoEffect,
+        &[],
+        "only the amount is read; addresses are flags: --resource gpu=0,1",
+    ),
     row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
     row("spark.decommission.*", NoEffect, &["false"], NOT_YET),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),

@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use firesteel_core::worker::Cleanup;
+use firesteel_placement::Resources;
 
 use super::duration::Unit;
 use super::rolling::{self, NotRolled};
-use super::{Properties, SettingError, keys};
+use super::{Properties, SettingError, keys, resources};
 use crate::worker::log::Rolling;
 
 /// What of a Worker's settings comes from properties.
@@ -18,6 +19,8 @@ pub struct WorkerSettings {
     pub kill_grace: Duration,
     /// `spark.worker.cleanup.*`: when directories of ended applications are removed; `None`: never.
     pub cleanup: Option<Cleanup>,
+    /// `spark.worker.resource.NAME.amount`.
+    pub resources: Resources,
     /// `spark.worker.ui.retainedExecutors`.
     pub retained_executors: usize,
     /// `spark.executor.logs.rolling.*`: how executors' logs are rolled; `None`: they are not.
@@ -39,6 +42,7 @@ impl WorkerSettings {
                 .duration(keys::KILL_GRACE, Unit::Seconds)?
                 .unwrap_or(Duration::from_secs(10)),
             cleanup: cleanup(properties)?,
+            resources: resources::of_worker(properties)?,
             retained_executors: properties
                 .count(keys::RETAINED_EXECUTORS)?
                 .map_or(1_000, |count| count as usize),
@@ -75,6 +79,7 @@ mod tests {
                 interval: Duration::from_secs(1_800),
                 keep: Duration::from_secs(7 * 86_400),
             }),
+            resources: Resources::default(),
             retained_executors: 1_000,
             rolling: None,
             not_rolled: None,
@@ -84,6 +89,7 @@ mod tests {
             max_registration_retries: 2,
             kill_grace: Duration::from_millis(5),
             cleanup: Some(Cleanup { interval: Duration::from_secs(60), keep: Duration::from_secs(3_600) }),
+            resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             rolling: Some(Rolling {
                 policy: Policy::BySize(1 << 20),
@@ -97,6 +103,7 @@ mod tests {
             "firesteel.worker.killGrace=5ms",
             "spark.worker.cleanup.interval=60",
             "spark.worker.cleanup.appDataTtl=1h",
+            "spark.worker.resource.gpu.amount=2",
             "spark.worker.ui.retainedExecutors=7",
             "spark.executor.logs.rolling.strategy=size",
         ];
