@@ -63,8 +63,10 @@ impl World {
         let others: Vec<_> = view.executors.iter().filter(|executor| executor.profile != turn).collect();
         let executors: Vec<ExecutorId> = others.iter().map(|executor| executor.id).collect();
         let targets = view.targets.iter().map(|(profile, _)| *profile);
+        // A thousand tasks are not to wait for four executors.
+        let enough = 4.max(self.scenario.apps[app].tasks.len() as u64 / 25);
         for profile in targets {
-            let total = if profile == turn { 4 } else { 0 };
+            let total = if profile == turn { enough } else { 0 };
             self.tell(node, NodeEvent::Driver(driver::Event::RequestExecutors { profile, total }));
         }
         if !executors.is_empty() {
