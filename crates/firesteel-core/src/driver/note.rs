@@ -431,10 +431,13 @@ impl fmt::Display for Note {
             }
             Self::NoExecutor { waited, master: MasterStanding::Registered { master: _, shortfalls } } => {
                 write!(f, "no executor has come for {} s: ", waited.as_secs())?;
-                let Some((first, others)) = shortfalls.split_first() else {
+                let Some(((profile, first), others)) = shortfalls.split_first() else {
                     return f.write_str("those assigned have not registered yet");
                 };
-                write!(f, "{}", first.1)?;
+                if *profile != ProfileId::DEFAULT {
+                    write!(f, "profile {profile}: ")?;
+                }
+                write!(f, "{first}")?;
                 others
                     .iter()
                     .try_for_each(|(profile, shortfall)| write!(f, "; profile {profile}: {shortfall}"))
