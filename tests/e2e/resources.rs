@@ -104,3 +104,39 @@ fn an_address_is_free_again_when_its_executor_was_killed() {
     let found = lines(&rig.map(&options, script, &["a"]));
     assert_eq!(found, ["1 0"]);
 }
+
+#[test]
+fn a_worker_has_what_its_property_says_and_its_flag_is_stronger() {
+    let rig = Rig::new(&["--conf", "spark.worker.resource.gpu.amount=2", "--resource", "nic=eth0"]);
+    let options =
+        ["--executor-resource", "gpu=1", "--executor-resource", "nic=1", "--task-resource", "nic=1"];
+    let script = r#"echo "$FIRESTEEL_RESOURCE_GPU $FIRESTEEL_TASK_RESOURCE_NIC""#;
+    assert_eq!(lines(&rig.map(&options, script, &["a"])), ["0 eth0"]);
+}
+
+#[test]
+fn a_task_of_a_profile_runs_on_its_executors_and_has_their_addresses() {
+    let rig = Rig::new(&["--resource", "gpu=2"]);
+    let commands = r#"
+wait --executors 1
+profile add 1 --cores 2 --resource gpu=2 --task-resource gpu=1
+wait --executors 2
+run sh -c 'echo $FIRESTEEL_EXECUTOR_ID $FIRESTEEL_CORES $FIRESTEEL_TASK_RESOURCE_GPU'
+run --profile 1 sh -c 'echo $FIRESTEEL_EXECUTOR_ID $FIRESTEEL_CORES $FIRESTEEL_TASK_RESOURCE_GPU'
+map --profile 1 sh -c 'echo $1 $FIRESTEEL_CORES' sh ::: a b
+"#;
+    let mut shell = firesteel();
+    shell.args([
+        "-q",
+        "shell",
+        "--master",
+        rig.master.url(),
+        "--executor-cores",
+        "1",
+        "--num-executors",
+        "1",
+    ]);
+    let shell = shell.args(["--executor-memory", "64m", "--command", commands]).output();
+    let found = lines(&shell.expect("firesteel runs"));
+    assert_eq!(found[found.len() - 4..], ["0 1", "1 2 0", "a 2", "b 2"], "{found:?}");
+}

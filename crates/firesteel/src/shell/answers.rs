@@ -9,6 +9,8 @@ use firesteel_placement::words::{are, counted};
 use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
 
 use super::Defaults;
+use super::executors::AddedProfile;
+use super::request::TaskShare;
 use super::tasks::{Task, Tasks, exit_code};
 use super::words::quote;
 use crate::settings::Properties;
@@ -204,6 +206,9 @@ pub(super) fn defaults(defaults: &Defaults) -> String {
         TaskDirectory::Path(path) => path,
     };
     let mut text = format!("cores {}\ndirectory {}\n", defaults.needs.cores, quote(directory));
+    for (name, amount) in &defaults.needs.resources {
+        writeln!(text, "{amount} of {name}").expect("a text takes every line");
+    }
     for (name, value) in &defaults.environment {
         writeln!(text, "env {}", quote(&format!("{name}={value}"))).expect("a text takes every line");
     }
@@ -217,9 +222,9 @@ pub(super) fn settings(properties: &Properties) -> String {
 }
 
 /// The resource profiles.
-pub(super) fn profiles(view: &View, known: &[(ProfileId, ResourceProfile)]) -> String {
+pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     let row = |(profile, limit): &(ProfileId, ExecutorLimit)| {
-        let needs = known.iter().find(|(id, _)| id == profile).map(|(_, needs)| needs);
+        let added = known.iter().find(|added| added.id == *profile);
         let wanted = match limit {
             ExecutorLimit::Unlimited => "as many as there are".to_owned(),
             ExecutorLimit::AtMost(total) => total.to_string(),
@@ -229,10 +234,20 @@ pub(super) fn profiles(view: &View, known: &[(ProfileId, ResourceProfile)]) -> S
             profile.to_string(),
             wanted,
             here.to_string(),
-            needs.map_or_else(|| "as at the start".into(), words),
+            added.map_or_else(|| "as at the start".into(), |added| words(&added.needs)),
+            added.map_or_else(|| "as is set".into(), |added| share(&added.task)),
         ]
     };
-    table(&["PROFILE", "WANTED", "HERE", "AN EXECUTOR HAS"], view.targets.iter().map(row).collect()) + "\n"
+    let header = ["PROFILE", "WANTED", "HERE", "AN EXECUTOR HAS", "A TASK TAKES"];
+    table(&header, view.targets.iter().map(row).collect()) + "\n"
+}
+
+/// What a task takes of an executor.
+fn share(task: &TaskShare) -> String {
+    let cores = task.cores.map(|cores| counted(cores.0, "core"));
+    let resources = task.resources.iter().map(|(name, amount)| format!("{amount} {name}"));
+    let parts: Vec<String> = cores.into_iter().chain(resources).collect();
+    if parts.is_empty() { "cores as is set".to_owned() } else { parts.join(", ") }
 }
 
 /// What an executor of a profile has.

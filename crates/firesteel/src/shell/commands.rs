@@ -19,7 +19,7 @@ pub struct Command {
 pub const COMMANDS: [Command; 18] = [
     Command {
         name: "run",
-        usage: "run [--cores N] [--retries N] COMMAND...",
+        usage: "run [--profile P] [--cores N] [--retries N] COMMAND...",
         brief: "run a command on some executor; its output comes as it is written",
         details: "\
 The exit code is the command's; 128 and the number for a signal, 127 if the program is not found. A command that
@@ -32,7 +32,7 @@ ctrl-c ends the command. With & at the end it runs in the background: see watch,
     },
     Command {
         name: "map",
-        usage: "map [--cores N] [-i FILE] [-0] [--unordered] COMMAND... [::: ITEM...]",
+        usage: "map [--profile P] [--cores N] [-i FILE] [-0] [--unordered] COMMAND... [::: ITEM...]",
         brief: "run a command once for each item; outputs come in the order of the items",
         details: "\
 {} in the command is replaced by the item; without one, the item becomes the last argument. Items are the words after
@@ -104,13 +104,16 @@ with --kill, idle ones end until N are left, and then busy ones, whose tasks run
     },
     Command {
         name: "profile",
-        usage: "profile add COUNT [--cores N] [--memory SIZE] [--resource NAME=N]... | profile list",
-        brief: "ask for executors of another size as well",
+        usage: "profile add COUNT [--[task-]cores N] [--memory SIZE] [--[task-]resource NAME=N]... | profile list",
+        brief: "ask for executors of another size as well, for run --profile and map --profile",
         details: "\
 A resource profile says what one of its executors has: cores and memory as the others if they are not given; custom
-resources only as given. COUNT can be changed with request N --profile P.
+resources only as given. COUNT can be changed with request N --profile P. What runs with --profile P runs on these
+executors only. --task-cores and --task-resource say what a task takes of one: cores as set if not given, and custom
+resources only as given, a whole number of addresses or at most 0.5 of one, found in FIRESTEEL_TASK_RESOURCE_NAME.
 
-  profile add 2 --cores 4 --memory 2g --resource gpu=1",
+  profile add 2 --cores 4 --memory 2g --resource gpu=2 --task-resource gpu=1
+  run --profile 1 sh -c 'train --gpu $FIRESTEEL_TASK_RESOURCE_GPU'",
     },
     Command {
         name: "status",

@@ -106,13 +106,13 @@ fn kind(before: &str) -> Kind {
 /// The options of the command that is typed.
 fn options(before: &str) -> &'static [&'static str] {
     match command_words(before).next() {
-        Some("run") => &["--cores", "--retries"],
-        Some("map") => &["--cores", "--input", "--null", "--unordered"],
+        Some("run") => &["--profile", "--cores", "--retries"],
+        Some("map") => &["--profile", "--cores", "--input", "--null", "--unordered"],
         Some("tasks" | "jobs" | "ps" | "cancel") => &["--all"],
         Some("wait") => &["--executors", "--for"],
         Some("request") => &["--profile", "--kill"],
         Some("kill") => &["--replace"],
-        Some("profile") => &["--cores", "--memory", "--resource"],
+        Some("profile") => &["--cores", "--memory", "--resource", "--task-cores", "--task-resource"],
         Some(_) | None => &[],
     }
 }

@@ -12,7 +12,7 @@ use tokio::time::{Instant, timeout};
 use super::answers;
 use super::end::End;
 use super::reports::{Refusal, Step};
-use super::request::Surplus;
+use super::request::{Surplus, TaskShare};
 use super::session::{Served, Session, TICK};
 
 /// How long the Master's answer is waited for.
@@ -31,6 +31,17 @@ enum MastersAnswer {
     Silent,
     /// ctrl-c.
     Interrupted,
+}
+
+/// A resource profile that was added.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AddedProfile {
+    /// Its number.
+    pub id: ProfileId,
+    /// What its executors have.
+    pub needs: ResourceProfile,
+    /// What a task takes of one.
+    pub task: TaskShare,
 }
 
 impl Session {
@@ -184,7 +195,17 @@ impl Session {
         }
     }
 
-    pub(super) async fn add_profile(&mut self, needs: ResourceProfile, total: u64) -> Served {
+    /// A profile that was added.
+    pub(super) fn added(&self, profile: ProfileId) -> Option<&AddedProfile> {
+        self.profiles.iter().find(|added| added.id == profile)
+    }
+
+    pub(super) async fn add_profile(
+        &mut self,
+        needs: ResourceProfile,
+        task: TaskShare,
+        total: u64,
+    ) -> Served {
         let view = self.view().await?;
         let last = view.targets.iter().map(|(profile, _)| profile.0).max().unwrap_or(0);
         let profile = ProfileId(last.saturating_add(1));
@@ -193,15 +214,12 @@ impl Session {
         let answer = self.ask_master().await?;
         // It comes before the answer.
         self.hear()?;
-        if let Refusal::Came(_) = std::mem::take(&mut self.refusal) {
-            return self.complain(
-                1,
-                format_args!("the Master refused profile {profile}: it keeps no more of one application"),
-            );
+        if let Refusal::Came(words) = std::mem::take(&mut self.refusal) {
+            return self.complain(1, words);
         }
         let wanted = format!("{} {}", counted(total, "executor"), are(total));
         let each = answers::words(&needs);
-        self.profiles.push((profile, needs));
+        self.profiles.push(AddedProfile { id: profile, needs, task });
         match answer {
             MastersAnswer::Shortfalls(_) => {
                 self.console.print(format!("profile {profile}: {wanted} wanted, each with {each}\n"));

@@ -6,11 +6,11 @@ use std::time::Duration;
 use firesteel_core::driver::Replacement;
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::ResourceProfile;
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, TaskAmount};
 
 use super::arguments::Arguments;
 use super::commands;
-use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, Which};
+use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, TaskShare, Which};
 use super::words::{Place, Sentence, quote};
 use crate::map::items::Separator;
 use crate::map::spool::Order;
@@ -73,24 +73,26 @@ impl Request {
 }
 
 fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> {
-    let (mut cores, mut retries) = (None, 0);
+    let (mut profile, mut cores, mut retries) = (ProfileId::DEFAULT, None, 0);
     while let Some(option) = arguments.leading_option() {
         match option.as_str() {
             "--cores" => cores = Some(arguments.cores()?),
+            "--profile" => profile = ProfileId(arguments.parsed("a profile's number")?),
             "--retries" => retries = arguments.parsed("a number of times")?,
             other => return Err(arguments.wrong(format!("{other} is no option of run"))),
         }
     }
     let command = arguments.command_words()?;
-    Ok(Request::Run(Run { cores, retries, command, place }))
+    Ok(Request::Run(Run { profile, cores, retries, command, place }))
 }
 
 fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
-    let (mut cores, mut file) = (None, None);
+    let (mut profile, mut cores, mut file) = (ProfileId::DEFAULT, None, None);
     let (mut separator, mut order) = (Separator::Newline, Order::Input);
     while let Some(option) = arguments.leading_option() {
         match option.as_str() {
             "--cores" => cores = Some(arguments.cores()?),
+            "--profile" => profile = ProfileId(arguments.parsed("a profile's number")?),
             "-i" | "--input" => file = Some(PathBuf::from(arguments.required("a file")?)),
             "-0" | "--null" => separator = Separator::Nul,
             "--unordered" => order = Order::Completion,
@@ -112,7 +114,7 @@ fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
         (Some(_), Some(_)) => return Err(arguments.wrong("items come either after ::: or from -i")),
         (None, None) => return Err(arguments.wrong("there are no items")),
     };
-    Ok(Request::Map(Map { cores, command, items, order }))
+    Ok(Request::Map(Map { profile, cores, command, items, order }))
 }
 
 fn wait(arguments: &mut Arguments) -> Result<Request, RequestError> {
@@ -180,12 +182,42 @@ fn profile(arguments: &mut Arguments) -> Result<Request, RequestError> {
                     .ok_or_else(|| arguments.wrong(format!("--resource {} is not NAME=N", quote(&text))))?;
                 needs.resources.insert(name.to_owned(), count);
             }
+            let task = task_share(arguments, &needs)?;
             let total = arguments.parsed("a number of executors")?;
             needs.check().map_err(|error| arguments.wrong(error.to_string()))?;
-            Ok(Request::AddProfile { needs, total })
+            Ok(Request::AddProfile { needs, task, total })
         }
         Some(other) => Err(arguments.wrong(format!("{} has no meaning here", quote(other)))),
     }
+}
+
+/// What a task takes of an executor of a profile, which must have it.
+fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<TaskShare, RequestError> {
+    let cores: Option<i64> = arguments.option_parsed("--task-cores", "a number of cores")?;
+    if let Some(cores) = cores.filter(|cores| *cores < 1) {
+        return Err(arguments.wrong(format!("--task-cores {cores}: a task has at least 1 core")));
+    }
+    let mut task = TaskShare { cores: cores.map(Cores), ..TaskShare::default() };
+    if let (Some(cores), Some(each)) = (task.cores, needs.cores)
+        && cores > each
+    {
+        let words = format!("a task takes {cores} cores, and an executor has {each}");
+        return Err(arguments.wrong(words));
+    }
+    while let Some(text) = arguments.option("--task-resource")? {
+        let pair = text.split_once('=').and_then(|(name, amount)| Some((name, amount.parse().ok()?)));
+        let (name, amount): (_, TaskAmount) = pair.ok_or_else(|| {
+            let words = "NAME=AMOUNT, a whole number or at most 0.5";
+            arguments.wrong(format!("--task-resource {} is not {words}", quote(&text)))
+        })?;
+        let each = needs.resources.get(name).copied().unwrap_or(0);
+        if each < amount.addresses() {
+            let words = format!("a task takes {amount} of {name}, and an executor has {each}");
+            return Err(arguments.wrong(words));
+        }
+        task.resources.insert(name.to_owned(), amount);
+    }
+    Ok(task)
 }
 
 fn set(arguments: &mut Arguments) -> Result<Request, RequestError> {

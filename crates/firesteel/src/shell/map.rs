@@ -21,7 +21,8 @@ use crate::signals::EndRequest;
 
 impl Session {
     pub(super) async fn run_map(&mut self, map: Map) -> Served {
-        let Map { cores, command, items, order } = map;
+        let Map { profile, cores, command, items, order } = map;
+        let Some(needs) = self.needs(profile, cores) else { return self.no_such_profile(profile) };
         let (source, separator) = match items {
             Items::Words(words) => (Source::Words(words), Separator::Newline),
             Items::File(path, separator) => (Source::File(path), separator),
@@ -43,13 +44,13 @@ impl Session {
         };
         let view = self.view().await?;
         let ready = |executor: &ExecutorView| {
-            (executor.state == ExecutorViewState::Offering)
+            (executor.state == ExecutorViewState::Offering && executor.profile == profile)
                 .then(|| (executor.id, executor.host.clone(), executor.cores))
         };
         let first = self.next;
         let stake = Stake::Tasks { first, executors: view.executors.iter().filter_map(ready).collect() };
         let (command, directory) = (self.command(command), self.defaults.directory.clone());
-        let template = Template::new(command, directory, self.needs(cores));
+        let template = Template::new(command, directory, needs);
         let progress = self.progress.again();
         let sinks = self.console.sinks();
         let outlet =

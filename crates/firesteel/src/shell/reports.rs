@@ -174,7 +174,7 @@ impl Session {
                 !is_first
             }
             Note::ExecutorRegistered { .. } => self.is_interactive && self.missing_at.is_some(),
-            Note::RequestRefused { .. } | Note::TargetIsDynamic { .. }
+            Note::RequestRefused { .. } | Note::TargetIsDynamic { .. } | Note::ProfileRefused { .. }
                 if self.refusal == Refusal::Awaited =>
             {
                 self.refusal = Refusal::Came(note.to_string());

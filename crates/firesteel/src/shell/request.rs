@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_core::driver::Replacement;
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::messages::ResourceProfile;
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, TaskResources};
 
 use super::commands::Command;
 use super::words::{Place, quote};
@@ -59,6 +59,8 @@ pub enum Request {
     AddProfile {
         /// What they have.
         needs: ResourceProfile,
+        /// What a task takes of them.
+        task: TaskShare,
         /// How many.
         total: u64,
     },
@@ -82,9 +84,20 @@ pub enum Request {
     Quit(Option<u8>),
 }
 
+/// What a task takes of an executor of its profile.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct TaskShare {
+    /// Its cores, if not as is set.
+    pub cores: Option<Cores>,
+    /// Its addresses.
+    pub resources: TaskResources,
+}
+
 /// A command for one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
+    /// The resource profile whose executors it runs on.
+    pub profile: ProfileId,
     /// Its cores, if not as is set.
     pub cores: Option<Cores>,
     /// How often it is run again when it fails.
@@ -98,6 +111,8 @@ pub struct Run {
 /// A command for many items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
+    /// The resource profile whose executors its tasks run on.
+    pub profile: ProfileId,
     /// Cores of a task, if not as is set.
     pub cores: Option<Cores>,
     /// The command, at least the program.

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use firesteel_core::driver::TaskRequest;
-use firesteel_core::ids::TaskId;
+use firesteel_core::ids::{ProfileId, TaskId};
 use firesteel_core::process::Command;
 use firesteel_placement::Cores;
 use tokio::time::Instant;
@@ -11,7 +11,7 @@ use super::answers::shortened;
 use super::end::End;
 use super::keeper::Record;
 use super::reports::{Settled, Step};
-use super::request::Run;
+use super::request::{Run, TaskShare};
 use super::session::{Served, Session, TICK};
 use super::tasks::{Task, ending};
 use super::words::Place;
@@ -19,14 +19,15 @@ use crate::task_needs::TaskNeeds;
 
 impl Session {
     pub(super) async fn run_command(&mut self, run: Run) -> Served {
-        let Run { cores, retries, command, place } = run;
+        let Run { profile, cores, retries, command, place } = run;
+        let Some(needs) = self.needs(profile, cores) else { return self.no_such_profile(profile) };
         let id = self.next;
         self.next.0 += 1;
         let record = (place == Place::Background).then(|| self.keeper.record(id));
         let (shown, submitted) = (shortened(&command), std::time::Instant::now());
         self.tasks.add(id, Task { command: shown, place, submitted, record, end: None });
         let (command, directory) = (self.command(command), self.defaults.directory.clone());
-        let request = self.needs(cores).request(command, directory, Bytes::new());
+        let request = needs.request(command, directory, Bytes::new());
         let request = TaskRequest { max_failures: Some(retries.saturating_add(1)), ..request };
         // Refused only when the application is over, and then its end is on the way.
         let _ = self.driver.submit(id, request).await;
@@ -41,10 +42,18 @@ impl Session {
         }
     }
 
-    /// What a task needs, on so many cores if that is said.
-    pub(super) fn needs(&self, cores: Option<Cores>) -> TaskNeeds {
-        let defaults = self.defaults.needs.clone();
-        TaskNeeds { cores: cores.unwrap_or(defaults.cores), ..defaults }
+    /// What a task of that profile needs, on so many cores if that is said. Nothing if there is no such profile.
+    pub(super) fn needs(&self, profile: ProfileId, cores: Option<Cores>) -> Option<TaskNeeds> {
+        let defaults = &self.defaults.needs;
+        if profile == defaults.profile {
+            return Some(TaskNeeds { cores: cores.unwrap_or(defaults.cores), ..defaults.clone() });
+        }
+        let TaskShare { cores: own, resources } = self.added(profile)?.task.clone();
+        Some(TaskNeeds { profile, cores: cores.or(own).unwrap_or(defaults.cores), resources })
+    }
+
+    pub(super) fn no_such_profile(&mut self, profile: ProfileId) -> Served {
+        self.complain(1, format_args!("there is no profile {profile}: profile list lists them"))
     }
 
     pub(super) fn command(&self, mut words: Vec<String>) -> Command {

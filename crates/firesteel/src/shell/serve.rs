@@ -42,7 +42,7 @@ impl Session {
             Request::Executor { total, profile, surplus } => self.request(total, profile, surplus).await,
             Request::Kill { executors, replacement } => self.kill(executors, replacement).await,
             Request::Why => self.why().await,
-            Request::AddProfile { needs, total } => self.add_profile(needs, total).await,
+            Request::AddProfile { needs, task, total } => self.add_profile(needs, task, total).await,
             Request::ListProfiles => {
                 let view = self.view().await?;
                 self.console.print(answers::profiles(&view, &self.profiles));

@@ -8,14 +8,14 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use firesteel_core::driver::{ExecutorView, ExecutorViewState};
-use firesteel_core::ids::{AppId, ProfileId, TaskId};
-use firesteel_core::messages::ResourceProfile;
+use firesteel_core::ids::{AppId, TaskId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
 use super::complete::Living;
 use super::console::Console;
 use super::end::End;
+use super::executors::AddedProfile;
 use super::keeper::Keeper;
 use super::reader::{Line, Reader};
 use super::reports::{Refusal, at};
@@ -57,7 +57,7 @@ pub struct Session {
     pub(super) map: Option<(TaskId, mpsc::UnboundedSender<Report>)>,
     pub(super) defaults: Defaults,
     pub(super) properties: Properties,
-    pub(super) profiles: Vec<(ProfileId, ResourceProfile)>,
+    pub(super) profiles: Vec<AddedProfile>,
     pub(super) history: VecDeque<String>,
     pub(super) app: Option<AppId>,
     pub(super) living: Arc<Mutex<Living>>,
