@@ -95,7 +95,12 @@ impl World {
 
     /// Plans everything that happens by itself.
     fn set_out(&mut self) {
-        let master_at = if self.dice.one_in(6) { 3_000 } else { 0 };
+        // Now and then so late that those who came first have given up.
+        let master_at = match self.dice.one_in(6) {
+            true if self.dice.one_in(8) => 70_000,
+            true => 3_000,
+            false => 0,
+        };
         self.at(master_at, Happening::StartMaster);
         for plan in 0..self.scenario.workers.len() {
             self.at(self.scenario.workers[plan].starts_at, Happening::StartWorker { plan });
