@@ -6,3 +6,5 @@
 
 pub(crate) mod registration;
 pub(crate) mod starvation;
+
+pub use registration::Patience;

@@ -1,6 +1,7 @@
 //! Finding a Master and staying with it.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use firesteel_placement::ExecutorLimit;
@@ -14,8 +15,11 @@ use crate::time::Timestamp;
 
 /// The first pause between two rounds; it doubles with each round, up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// The longest pause: Spark's application client tries every 20 s.
-const LAST_PAUSE: Duration = Duration::from_secs(20);
+/// The longest pause. Somebody waits for it, and a Master that has just come up is to be found soon: Spark's
+/// application client tries every 20 s.
+const LAST_PAUSE: Duration = Duration::from_secs(5);
+/// A last round is this long before a first Master is no longer sought, so that it can still answer.
+const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 /// Where an application stands with its Masters. A round dials every Master that is not connected, and asks those
 /// that are again: a Master may have begun to lead since.
@@ -76,11 +80,30 @@ pub(crate) enum Order {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark {
     /// A Master could not be reached; it will be tried again.
-    Unreachable { master: Address, error: String },
+    Unreachable { master: Address, error: String, patience: Patience },
     /// A Master took the application under this id.
     Registered { app: AppId, master: Address },
     /// The Master's connection ended.
     Lost { master: Address },
+}
+
+/// How long a Master that cannot be reached is tried, from the first time on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// So long.
+    UpTo(Duration),
+    /// For as long as the application lives: a Master has taken it.
+    Endless,
+}
+
+/// `tried for 60 s`, `tried again`.
+impl fmt::Display for Patience {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::UpTo(time) => write!(f, "is tried for {} s", time.as_secs_f64()),
+            Self::Endless => f.write_str("is tried again"),
+        }
+    }
 }
 
 /// How a Master is found.
@@ -189,8 +212,9 @@ impl Registration {
         if now < next_round {
             return Vec::new();
         }
-        self.state =
-            State::Seeking { next_round: now + self.pause(rounds), rounds: rounds.saturating_add(1) };
+        let pause = self.pause(rounds);
+        let next_round = self.in_time(now, now + pause);
+        self.state = State::Seeking { next_round, rounds: rounds.saturating_add(1) };
         let mut orders: Vec<_> = self.candidates.keys().map(|&peer| self.application(peer)).collect();
         let connected: BTreeSet<_> = self.candidates.values().collect();
         for master in &self.masters {
@@ -215,7 +239,7 @@ impl Registration {
         self.errors.insert(master.clone(), error.clone());
         match self.master() {
             Some(_) => Vec::new(),
-            None => vec![Order::Remark(Remark::Unreachable { master, error })],
+            None => vec![Order::Remark(Remark::Unreachable { master, error, patience: self.patience() })],
         }
     }
 
@@ -263,6 +287,17 @@ impl Registration {
     fn pause(&mut self, rounds: u32) -> Duration {
         let nominal = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LAST_PAUSE);
         nominal.mul_f64(self.rng.random_range(0.5..1.5))
+    }
+
+    /// A round that would come when it is too late, or nearly so, comes a little before that.
+    fn in_time(&self, now: Timestamp, next_round: Timestamp) -> Timestamp {
+        let last = self.give_up.map(|give_up| give_up - LAST_CHANCE);
+        last.filter(|last| now < *last).map_or(next_round, |last| next_round.min(last))
+    }
+
+    /// How long a first Master is sought; without an end once one has taken the application.
+    fn patience(&self) -> Patience {
+        self.give_up.map_or(Patience::Endless, |_| Patience::UpTo(self.timeout))
     }
 
     /// For the invariants: no Master is both dialled and connected, and a registered driver asks nobody.

@@ -64,6 +64,7 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
+pub use crate::applicant::Patience;
 pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound, Replacement};
@@ -464,7 +465,9 @@ impl Driver {
                 }
                 Order::Close(peer) => self.close(peer),
                 Order::Remark(remark) => self.note(match remark {
-                    Remark::Unreachable { master, error } => Note::MasterUnreachable { master, error },
+                    Remark::Unreachable { master, error, patience } => {
+                        Note::MasterUnreachable { master, error, patience }
+                    }
                     Remark::Registered { app, master } => Note::Registered { app, master },
                     Remark::Lost { master } => Note::MasterLost { master },
                 }),

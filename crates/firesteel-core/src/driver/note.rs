@@ -7,6 +7,7 @@ use firesteel_placement::{Cores, MiB, Shortfall};
 
 use super::{Culprit, FailureCause, Replacement};
 use crate::address::Address;
+use crate::applicant::Patience;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::NoteLevel;
 use crate::messages::{ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile};
@@ -20,6 +21,8 @@ pub enum Note {
         master: Address,
         /// Why.
         error: String,
+        /// How long it is tried.
+        patience: Patience,
     },
     /// A Master took the application.
     Registered {
@@ -350,8 +353,8 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::MasterUnreachable { master, error } => {
-                write!(f, "{} is not reached yet and tried again: {error}", master.url())
+            Self::MasterUnreachable { master, error, patience } => {
+                write!(f, "{} is not reached yet, and {patience}: {error}", master.url())
             }
             Self::Registered { app, master } => write!(f, "registered with {} as {app}", master.url()),
             Self::MasterLost { master } => {

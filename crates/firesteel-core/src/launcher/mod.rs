@@ -28,6 +28,7 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
+pub use crate::applicant::Patience;
 pub use config::{Config, Until};
 pub use effect::{Effect, Outcome};
 pub use event::Event;
@@ -390,7 +391,9 @@ impl Launcher {
                 Order::Register(peer, message) => self.effects.push(Effect::Send { peer, message }),
                 Order::Close(peer) => self.close(peer),
                 Order::Remark(remark) => self.note(match remark {
-                    Remark::Unreachable { master, error } => Note::MasterUnreachable { master, error },
+                    Remark::Unreachable { master, error, patience } => {
+                        Note::MasterUnreachable { master, error, patience }
+                    }
                     Remark::Registered { app, master } => Note::Registered { app, master },
                     Remark::Lost { master } => Note::MasterLost { master },
                 }),

@@ -107,7 +107,7 @@ fn json_of(occurrence: &Occurrence) -> Value {
 
 fn note_json(note: &Note) -> Value {
     match note {
-        Note::MasterUnreachable { master, error } => {
+        Note::MasterUnreachable { master, error, patience: _ } => {
             json!({ "event": "master_unreachable", "master": master.url(), "error": error })
         }
         Note::Registered { app, master } => {

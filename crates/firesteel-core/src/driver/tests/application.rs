@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
 
 use super::bench::*;
-use crate::driver::{Effect, Event, Inbound, MasterStanding, Note, Outbound, Outcome, Reason};
+use crate::driver::{Effect, Event, Inbound, MasterStanding, Note, Outbound, Outcome, Patience, Reason};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::machine::Machine;
 use crate::messages::{
@@ -77,8 +77,13 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
     let mut bench = Bench::new(&["m1"]);
     bench.apply(Event::Start);
     let (mut rounds, mut longest, mut last) = (1, Duration::ZERO, bench.now);
+    let mut last_round = bench.now;
     let outcome = loop {
-        let note = Note::MasterUnreachable { master: master("m1"), error: "refused".to_owned() };
+        let note = Note::MasterUnreachable {
+            master: master("m1"),
+            error: "refused".to_owned(),
+            patience: Patience::UpTo(60 * SECOND),
+        };
         assert_eq!(bench.apply(unreachable("m1")), [Effect::Note(note)]);
         let (at, reason) = bench.driver.next_deadline().expect("a driver without a Master tries again");
         longest = longest.max(at.since(last));
@@ -89,11 +94,13 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
         }
         assert_eq!(effects, [connect("m1")]);
         rounds += 1;
+        last_round = at;
     };
+    assert_eq!(bench.now.since(last_round), SECOND, "one more at the end");
     let errors = vec![(master("m1"), "refused".to_owned())];
     assert_eq!(outcome, [Effect::Done(Outcome::NoMaster { errors })]);
-    assert!((5..15).contains(&rounds), "{rounds} rounds");
-    assert!(longest > 4 * SECOND && longest < 30 * SECOND, "{longest:?}");
+    assert!((12..30).contains(&rounds), "{rounds} rounds");
+    assert!(longest > 4 * SECOND && longest < 8 * SECOND, "{longest:?}");
 }
 
 #[test]
