@@ -215,7 +215,7 @@ impl World {
     }
 
     /// A launch ends exactly when its executors have ended as was waited for, with their code, and nothing of it is
-    /// left.
+    /// left, as far as the Master was told the truth.
     fn hold_outcome(&mut self, node: NodeIndex, outcome: &Outcome) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let (plan, books) = (&self.scenario.apps[body.app], &body.books);
@@ -230,7 +230,7 @@ impl World {
             }
             Outcome::Met { .. } | Outcome::Asked | Outcome::Removed(_) | Outcome::NoMaster { .. } => {}
         }
-        let Some(app) = books.id.clone().filter(|_| !books.leaves_some) else { return };
+        let Some(app) = books.id.clone().filter(|_| !books.leaves_some && !self.was_lied_to) else { return };
         let mut of_app = self.processes.keys().filter(|key| key.app == app);
         let left = of_app.find(|key| !books.lost.contains(&key.executor)).cloned();
         if let Some(key) = left {

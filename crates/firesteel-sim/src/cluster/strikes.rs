@@ -223,6 +223,7 @@ impl World {
         };
         let Some(listener) = listener else { return };
         self.fault(fault);
+        self.was_lied_to |= role == StrangerRole::Worker;
         let node = self.add_node(Body::Stranger);
         self.connect(node, listener);
         let left = self.dice.between(1, 8);

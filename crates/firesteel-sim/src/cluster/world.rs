@@ -40,6 +40,8 @@ pub(crate) struct World {
     pub(crate) links: Vec<Link>,
     /// The Master, while one lives.
     pub(crate) master: Option<NodeIndex>,
+    /// Somebody has spoken as a Worker who is none: what the Master was told of executors may be untrue.
+    pub(crate) was_lied_to: bool,
     /// The Worker of each machine, while one lives.
     pub(crate) workers: Vec<Option<NodeIndex>>,
     pub(crate) drivers: Vec<DriverPhase>,
@@ -83,6 +85,7 @@ impl World {
             fetches: Fetches::default(),
             ledger: Ledger::default(),
             is_calm: scenario.faults.until == 0,
+            was_lied_to: false,
             coverage: Coverage { runs: 1, ..Coverage::default() },
             saboteur,
             violation: None,
