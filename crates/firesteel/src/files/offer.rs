@@ -17,6 +17,7 @@ use tokio::task::spawn_blocking;
 use tokio_util::sync::CancellationToken;
 
 use super::server;
+use super::unpack::{UnpackError, look_through};
 use crate::net::Listener;
 
 /// Bytes that are read at once.
@@ -71,6 +72,14 @@ pub enum OfferError {
     Format {
         /// Which.
         path: PathBuf,
+    },
+    /// It is damaged, or not what its name says.
+    #[error("{path:?} cannot be brought along: {error}")]
+    Archive {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: UnpackError,
     },
     /// No name for a file in an executor's directory.
     #[error(
@@ -248,6 +257,13 @@ fn read(wish: Wish, stop: &CancellationToken) -> Result<OfferedFile, OfferError>
             }
         }
     }
+    if let Some(format) = archive {
+        // Here it is one error, and there one for each executor.
+        look_through(&file, format, stop).map_err(|error| match error {
+            UnpackError::Stopped => OfferError::Stopped,
+            error => OfferError::Archive { path: path.clone(), error },
+        })?;
+    }
     let is_executable = metadata.permissions().mode() & 0o111 != 0;
     let kind = match archive {
         Some(format) => FileKind::Archive(format),
@@ -348,6 +364,13 @@ mod tests {
         assert!(missing.to_string().contains("missing\""), "{missing}");
         fs::create_dir(scratch.path().join("directory")).expect("a directory");
         assert!(matches!(open("directory").await, OfferError::Directory { .. }));
+        for name in ["bad.tar", "bad.tgz", "bad.zip"] {
+            let path = scratch.path().join(name);
+            fs::write(&path, [b'x'; 2000]).expect("a file");
+            let text = path.to_str().expect("UTF-8").to_owned();
+            let error = OfferedFiles::open(&[], &[text]).await.expect_err("it is no archive");
+            assert!(matches!(error, OfferError::Archive { .. }), "{error}");
+        }
         nix::unistd::mkfifo(&scratch.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
         assert!(matches!(open("pipe").await, OfferError::Irregular { .. }));
     }

@@ -1,7 +1,8 @@
 //! Archives become directories, and nothing of them lands elsewhere.
 //!
 //! Links are made last, so that nothing is written through one, and only those are left that stay within the
-//! directory, by themselves and through each other, whether or not there is anything where they lead. What was packed is read-only, its owners, times and special bits are forgotten.
+//! directory, by themselves and through each other, whether or not there is anything where they lead. What was packed is
+//! read-only, its owners, times and special bits are forgotten.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -85,6 +86,29 @@ pub enum UnpackError {
     Stopped,
 }
 
+/// Looks through an archive for damage, and unpacks nothing. To be called where one may block.
+///
+/// # Errors
+/// It cannot be read as what it is called.
+pub(super) fn look_through(
+    file: &File,
+    format: ArchiveFormat,
+    stop: &CancellationToken,
+) -> Result<(), UnpackError> {
+    match format {
+        ArchiveFormat::Tar => survey(Stoppable { inner: from_the_start(file)?, stop }, stop),
+        ArchiveFormat::TarGz => {
+            survey(Stoppable { inner: MultiGzDecoder::new(from_the_start(file)?), stop }, stop)
+        }
+        ArchiveFormat::Zip => Ok(ZipArchive::new(from_the_start(file)?).map(drop)?),
+    }
+}
+
+fn from_the_start(mut file: &File) -> Result<BufReader<&File>, UnpackError> {
+    file.rewind().map_err(UnpackError::Read)?;
+    Ok(BufReader::new(file))
+}
+
 /// Unpacks an archive into a directory, which is made. To be called where one may block.
 ///
 /// # Errors
@@ -101,20 +125,10 @@ pub fn unpack(
     fs::create_dir(directory).map_err(write_error(directory))?;
     let root = directory.canonicalize().map_err(write_error(directory))?;
     let mut unpacking = Unpacking { root, links: BTreeMap::new(), entries: 0, most, left: most, stop };
-    let from_the_start = || {
-        let mut file = &file;
-        file.rewind().map_err(UnpackError::Read)?;
-        Ok::<_, UnpackError>(BufReader::new(file))
-    };
+    look_through(&file, format, stop)?;
     match format {
-        ArchiveFormat::Tar => {
-            survey(Stoppable { inner: from_the_start()?, stop }, stop)?;
-            unpacking.tar(from_the_start()?)?;
-        }
-        ArchiveFormat::TarGz => {
-            survey(Stoppable { inner: MultiGzDecoder::new(from_the_start()?), stop }, stop)?;
-            unpacking.tar(MultiGzDecoder::new(from_the_start()?))?;
-        }
+        ArchiveFormat::Tar => unpacking.tar(from_the_start(&file)?)?,
+        ArchiveFormat::TarGz => unpacking.tar(MultiGzDecoder::new(from_the_start(&file)?))?,
         ArchiveFormat::Zip => unpacking.zip(&file)?,
     }
     unpacking.make_links()

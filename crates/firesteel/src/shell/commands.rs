@@ -68,7 +68,7 @@ on this machine's disk; past firesteel.shell.keptOutput in all, those of the tas
         brief: "wait until tasks in the background end, or executors are ready",
         details: "\
 Without TASK, until all have ended. The exit code is that of the last task that failed. With --executors, until so
-many are ready; after SECONDS (60) it fails and says why they do not come.
+many are ready; after SECONDS (60) it fails and says why they do not come, and at once if fewer are wanted.
 
   run ./long.sh & wait
   wait --executors 4 --for 10",

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use firesteel_core::driver::{ExecutorView, Replacement, View};
+use firesteel_core::driver::{Allocation, ExecutorView, Replacement, View};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::messages::ResourceProfile;
-use firesteel_placement::Shortfall;
 use firesteel_placement::words::{are, counted, have, noun};
+use firesteel_placement::{ExecutorLimit, Shortfall};
 use tokio::time::{Instant, timeout};
 
 use super::answers;
@@ -52,6 +52,14 @@ impl Session {
             if ready >= count {
                 return Ok(0);
             }
+            if let Some(wanted) = self.wanted().await?.filter(|wanted| *wanted < count as u64) {
+                let words = format!(
+                    "only {} {} wanted: request {count} first",
+                    counted(wanted, "executor"),
+                    are(wanted)
+                );
+                return self.complain(1, words);
+            }
             let now = Instant::now();
             if now >= until {
                 let words = format!(
@@ -68,6 +76,16 @@ impl Session {
                 return self.interrupted();
             }
         }
+    }
+
+    /// How many executors were asked for, of all profiles, if that is a number and changes only on request.
+    async fn wanted(&mut self) -> Result<Option<u64>, End> {
+        let view = self.view().await?;
+        let totals = view.targets.iter().map(|(_, limit)| match limit {
+            ExecutorLimit::AtMost(total) => Some(*total),
+            ExecutorLimit::Unlimited => None,
+        });
+        Ok(totals.sum::<Option<u64>>().filter(|_| self.allocation == Allocation::Fixed))
     }
 
     pub(super) async fn request(&mut self, total: u64, profile: ProfileId, surplus: Surplus) -> Served {

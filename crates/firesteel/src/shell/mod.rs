@@ -136,11 +136,10 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
             ControlFlow::Break(request) => return Ok(request.exit_code()),
         };
     let listen = Listen::of(&job.properties, &masters).map_err(beginning::StartError::from)?;
-    let kept = settings.kept_output;
-    let application = Application { name: job.name.clone(), masters, settings, files };
+    let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
     let started = driver_daemon::start(application, listen, EndRequests::nobody()).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
-    let session = Session::new(&job, kept, driver, reports, requests, progress.clone());
+    let session = Session::new(&job, &settings, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;
     if !matches!(end, End::Abandoned(_)) {
         cluster.end().await;

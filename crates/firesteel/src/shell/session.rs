@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use firesteel_core::driver::{ExecutorView, ExecutorViewState};
+use firesteel_core::driver::{Allocation, ExecutorView, ExecutorViewState};
 use firesteel_core::ids::{AppId, TaskId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -25,7 +25,7 @@ use super::words::sentences;
 use super::{Defaults, Job, OnFailure, answers};
 use crate::driver_daemon::{Handle, Report};
 use crate::map::progress::Progress;
-use crate::settings::Properties;
+use crate::settings::{ApplicationSettings, Properties};
 use crate::signals::EndRequests;
 
 /// How long the first executors are waited for before the first prompt.
@@ -57,6 +57,7 @@ pub struct Session {
     pub(super) map: Option<(TaskId, mpsc::UnboundedSender<Report>)>,
     pub(super) defaults: Defaults,
     pub(super) properties: Properties,
+    pub(super) allocation: Allocation,
     pub(super) profiles: Vec<AddedProfile>,
     pub(super) history: VecDeque<String>,
     pub(super) app: Option<AppId>,
@@ -84,13 +85,13 @@ pub struct Session {
 }
 
 impl Session {
-    /// A session of an application that has just started, which keeps so many bytes of background tasks' outputs.
+    /// A session of an application that has just started.
     ///
     /// # Errors
     /// The script cannot be opened, or there are no threads.
     pub fn new(
         job: &Job,
-        kept: u64,
+        settings: &ApplicationSettings,
         driver: Handle,
         reports: mpsc::UnboundedReceiver<Report>,
         requests: EndRequests,
@@ -100,7 +101,7 @@ impl Session {
         let mut reader = Reader::open(&job.source, Arc::clone(&living))?;
         let history = std::mem::take(&mut reader.remembered).into();
         Ok(Self {
-            keeper: Keeper::start(driver.clone(), kept)?,
+            keeper: Keeper::start(driver.clone(), settings.kept_output)?,
             console: Console::start(reader.above.take())?,
             driver,
             reports,
@@ -113,6 +114,7 @@ impl Session {
             map: None,
             defaults: job.defaults.clone(),
             properties: job.properties.clone(),
+            allocation: settings.allocation,
             profiles: Vec::new(),
             history,
             app: None,
