@@ -443,7 +443,8 @@ impl fmt::Display for Note {
                 write!(f, "{first}")?;
                 others
                     .iter()
-                    .try_for_each(|(profile, shortfall)| write!(f, "; profile {profile}: {shortfall}"))
+                    .try_for_each(|(profile, shortfall)| write!(f, "; profile {profile}: {shortfall}"))?;
+                f.write_str("; firesteel explain says who has what there is")
             }
             Self::NoExecutor { waited, master: MasterStanding::Lost } => {
                 write!(f, "no executor has come for {} s, and no Master is connected", waited.as_secs())
