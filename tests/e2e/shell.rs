@@ -65,6 +65,12 @@ impl Session {
     pub(crate) fn end(&mut self) -> i32 {
         self.0.wait().expect("it ends with a code")
     }
+
+    /// Leaves by ctrl-d, which is no failure.
+    pub(crate) fn leave(&mut self) {
+        self.keys(CTRL_D);
+        assert_eq!(self.end(), 0);
+    }
 }
 
 /// A session at a terminal, at its first prompt.
@@ -104,8 +110,7 @@ fn a_session_greets_runs_what_is_typed_and_leaves_in_order() {
     terminal.wait_for("item 1\nitem 2\nitem 3\n");
     terminal.wait_for_prompt();
     assert_eq!(applications(&master), 1);
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
     wait_for("the application to end", || (applications(&master) == 0).then_some(()));
 }
 
@@ -128,8 +133,7 @@ fn tab_completes_and_arrows_find_lines_of_this_and_earlier_sessions() {
     terminal.wait_until("the line before", |screen| screen.trim_end().ends_with("firesteel> run echo first"));
     terminal.keys(CTRL_C);
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 
     let mut terminal = Session::start(home.path(), &arguments);
     terminal.wait_for_prompt();
@@ -151,13 +155,11 @@ fn without_history_no_line_is_kept() {
     terminal.line("run echo secret");
     terminal.wait_for("\nsecret\n");
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
     assert!(!home.path().join(".local/state/firesteel/history").exists());
 
     let mut terminal = session(home.path());
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -172,8 +174,7 @@ fn ctrl_c_ends_the_task_in_hand_and_leaves_no_process() {
     terminal.line("run echo still here");
     terminal.wait_for("\nstill here\n");
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -187,8 +188,7 @@ fn a_second_ctrl_c_waits_for_a_task_that_does_not_listen_and_ends_no_session() {
     terminal.wait_for("was cancelled");
     assert!(is_gone(pid));
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -205,8 +205,7 @@ fn ctrl_c_ends_all_tasks_of_a_map() {
     terminal.line("run echo after");
     terminal.wait_for("\nafter\n");
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -224,8 +223,7 @@ fn ctrl_c_at_the_prompt_clears_the_line_and_another_size_is_harmless() {
     terminal.wait_for("\na\nb\n");
     terminal.wait_for_prompt();
     assert!(!home.path().join("wrong").exists());
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -235,8 +233,7 @@ fn an_output_without_a_line_end_does_not_eat_the_prompt() {
     terminal.line("run printf unfinished");
     terminal
         .wait_until("the prompt below it", |screen| screen.trim_end().ends_with("\nunfinished\nfiresteel>"));
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -253,8 +250,7 @@ fn what_happens_is_said_above_the_line_that_is_being_typed() {
     terminal.keys(ENTER);
     terminal.wait_for("\nalive\n");
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -275,8 +271,7 @@ fn a_task_in_the_background_is_watched_and_outlives_the_watching() {
     terminal.line("watch 0");
     terminal.wait_for("begun\ndone\nfiresteel: task 0 failed: exit code 4\n");
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 #[test]
@@ -333,8 +328,7 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
     terminal.line("wait --executors 1; run echo with another one");
     terminal.wait_for("\nwith another one\n");
     terminal.wait_for_prompt();
-    terminal.keys(CTRL_D);
-    assert_eq!(terminal.end(), 0);
+    terminal.leave();
 }
 
 /// A script through standard input: what it answers.

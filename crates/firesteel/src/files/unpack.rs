@@ -125,10 +125,16 @@ pub fn unpack(
     fs::create_dir(directory).map_err(write_error(directory))?;
     let root = directory.canonicalize().map_err(write_error(directory))?;
     let mut unpacking = Unpacking { root, links: BTreeMap::new(), entries: 0, most, left: most, stop };
-    look_through(&file, format, stop)?;
     match format {
-        ArchiveFormat::Tar => unpacking.tar(from_the_start(&file)?)?,
-        ArchiveFormat::TarGz => unpacking.tar(MultiGzDecoder::new(from_the_start(&file)?))?,
+        ArchiveFormat::Tar => {
+            look_through(&file, format, stop)?;
+            unpacking.tar(from_the_start(&file)?)?;
+        }
+        ArchiveFormat::TarGz => {
+            look_through(&file, format, stop)?;
+            unpacking.tar(MultiGzDecoder::new(from_the_start(&file)?))?;
+        }
+        // Its directory is all that there is to look at, and is read there.
         ArchiveFormat::Zip => unpacking.zip(&file)?,
     }
     unpacking.make_links()

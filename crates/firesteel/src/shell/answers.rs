@@ -60,7 +60,7 @@ pub(super) fn here(view: &View) -> String {
     text
 }
 
-fn ready(view: &View) -> Vec<&ExecutorView> {
+pub(super) fn ready(view: &View) -> Vec<&ExecutorView> {
     view.executors.iter().filter(|executor| executor.state == ExecutorViewState::Offering).collect()
 }
 

@@ -48,11 +48,12 @@ impl Session {
     pub(super) async fn wait_for_executors(&mut self, count: usize, limit: Duration) -> Served {
         let until = Instant::now() + limit;
         loop {
-            let ready = self.ready().await?;
+            let view = self.view().await?;
+            let ready = answers::ready(&view).len();
             if ready >= count {
                 return Ok(0);
             }
-            if let Some(wanted) = self.wanted().await?.filter(|wanted| *wanted < count as u64) {
+            if let Some(wanted) = self.wanted(&view).filter(|wanted| *wanted < count as u64) {
                 let words = format!(
                     "only {} {} wanted: request {count} first",
                     counted(wanted, "executor"),
@@ -79,13 +80,12 @@ impl Session {
     }
 
     /// How many executors were asked for, of all profiles, if that is a number and changes only on request.
-    async fn wanted(&mut self) -> Result<Option<u64>, End> {
-        let view = self.view().await?;
+    fn wanted(&self, view: &View) -> Option<u64> {
         let totals = view.targets.iter().map(|(_, limit)| match limit {
             ExecutorLimit::AtMost(total) => Some(*total),
             ExecutorLimit::Unlimited => None,
         });
-        Ok(totals.sum::<Option<u64>>().filter(|_| self.allocation == Allocation::Fixed))
+        totals.sum::<Option<u64>>().filter(|_| self.allocation == Allocation::Fixed)
     }
 
     pub(super) async fn request(&mut self, total: u64, profile: ProfileId, surplus: Surplus) -> Served {

@@ -7,7 +7,7 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, ExecutorView, ExecutorViewState};
+use firesteel_core::driver::Allocation;
 use firesteel_core::ids::{AppId, TaskId};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
@@ -157,7 +157,7 @@ impl Session {
             return Ok(());
         }
         let until = Instant::now() + FIRST_EXECUTORS;
-        while self.ready().await? == 0 && Instant::now() < until {
+        while answers::ready(&self.view().await?).is_empty() && Instant::now() < until {
             self.step(Some(until)).await?;
         }
         self.missing_at = Some(Instant::now() + MISSING);
@@ -275,12 +275,6 @@ impl Session {
     pub(super) fn complain(&mut self, code: u8, words: impl std::fmt::Display) -> Served {
         self.console.say(format_args!("firesteel: {}{words}", self.place));
         Ok(code)
-    }
-
-    /// The number of executors that are ready.
-    pub(super) async fn ready(&mut self) -> Result<usize, End> {
-        let is_ready = |executor: &&ExecutorView| executor.state == ExecutorViewState::Offering;
-        Ok(self.view().await?.executors.iter().filter(is_ready).count())
     }
 
     async fn refresh_living(&mut self) -> Result<(), End> {
