@@ -330,3 +330,14 @@ impl<I: Ord> Index<I> {
         demand.room(entry.cores, entry.memory, |name| self.stock.count(entry.slot, name))
     }
 }
+
+/// Ways in which ids may come: up, down, from both ends inwards, down after a first one, and scattered.
+#[cfg(test)]
+fn arrivals(ids: u32) -> [Vec<u32>; 5] {
+    let up: Vec<u32> = (0..ids).collect();
+    let down = up.iter().rev().copied().collect();
+    let inwards = up.iter().flat_map(|&n| [n, 2 * ids - n]).collect();
+    let fixed_left = [0].into_iter().chain((1..ids).rev()).collect();
+    let scattered = up.iter().map(|n| n.wrapping_mul(2_654_435_761)).collect();
+    [up, down, inwards, fixed_left, scattered]
+}

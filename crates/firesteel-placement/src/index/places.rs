@@ -116,18 +116,14 @@ impl Places {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arrivals;
     use super::*;
 
     /// Whatever the order in which they come, places are in the order of the ids, and few are moved.
     #[test]
     fn places_follow_the_ids() {
         const IDS: u32 = 3000;
-        let up: Vec<u32> = (0..IDS).collect();
-        let down: Vec<u32> = up.iter().rev().copied().collect();
-        let inwards: Vec<u32> = up.iter().flat_map(|&n| [n, 2 * IDS - n]).collect();
-        let fixed_left: Vec<u32> = [0].into_iter().chain((1..IDS).rev()).collect();
-        let scattered: Vec<u32> = up.iter().map(|n| n.wrapping_mul(2_654_435_761)).collect();
-        for ids in [up, down, inwards, fixed_left, scattered] {
+        for ids in arrivals(IDS) {
             let mut places = Places::new();
             let mut known = std::collections::BTreeMap::new();
             let mut moved = 0;

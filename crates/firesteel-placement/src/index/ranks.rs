@@ -99,18 +99,14 @@ impl<I: Ord> Ranks<I> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::arrivals;
     use super::*;
 
     /// Whatever the order in which ids come, ranks are in the order of the ids, and few are spread anew.
     #[test]
     fn ranks_follow_the_ids() {
         const IDS: u32 = 4000;
-        let up: Vec<u32> = (0..IDS).collect();
-        let down: Vec<u32> = up.iter().rev().copied().collect();
-        let inwards: Vec<u32> = up.iter().flat_map(|&n| [n, 2 * IDS - n]).collect();
-        let fixed_left: Vec<u32> = [0].into_iter().chain((1..IDS).rev()).collect();
-        let scattered: Vec<u32> = up.iter().map(|n| n.wrapping_mul(2_654_435_761)).collect();
-        for ids in [up, down, inwards, fixed_left, scattered] {
+        for ids in arrivals(IDS) {
             let mut ranks = Ranks::new();
             let mut spread = 0;
             for (slot, id) in ids.into_iter().enumerate() {
