@@ -1,0 +1,111 @@
+//! Named set-ups of a Master: what `plan` and `simulate` hold against each other.
+
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+use firesteel_core::master::Config;
+use firesteel_placement::{Strategy, WorkerOrder};
+
+/// How a Master decides, as a whole, under one name.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Setup {
+    /// Spark's default: spread out, Workers with most free cores first.
+    #[default]
+    Spark,
+    /// Spark's consolidation (`spark.deploy.spreadOutApps=false`): one Worker is filled before the next.
+    SparkConsolidate,
+    /// Consolidation in the order of fewest free cores, so that what is begun is filled up first.
+    CoresAscending,
+}
+
+impl Setup {
+    /// All of them, in the order in which they are told.
+    pub const ALL: [Self; 3] = [Self::Spark, Self::SparkConsolidate, Self::CoresAscending];
+
+    /// Its name, in kebab case: `spark-consolidate`.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Spark => "spark",
+            Self::SparkConsolidate => "spark-consolidate",
+            Self::CoresAscending => "cores-ascending",
+        }
+    }
+
+    /// What it does, in half a sentence for people.
+    #[must_use]
+    pub fn meaning(self) -> &'static str {
+        match self {
+            Self::Spark => {
+                "spread out over the Workers with most free cores, as Spark does unless told otherwise"
+            }
+            Self::SparkConsolidate => {
+                "fill the Worker with most free cores, then the next (spreadOutApps=false)"
+            }
+            Self::CoresAscending => "fill the Worker with fewest free cores, then the next",
+        }
+    }
+
+    /// The settings of a Master that decides so; what is not about deciding stays as it is in `base`.
+    #[must_use]
+    pub fn config(self, base: Config) -> Config {
+        let (strategy, worker_order) = match self {
+            Self::Spark => (Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
+            Self::SparkConsolidate => (Strategy::Consolidate, WorkerOrder::CoresFreeDesc),
+            Self::CoresAscending => (Strategy::Consolidate, WorkerOrder::CoresFreeAsc),
+        };
+        Config { strategy, worker_order, ..base }
+    }
+}
+
+/// Its name.
+impl Display for Setup {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// By its name.
+impl FromStr for Setup {
+    type Err = UnknownSetup;
+
+    fn from_str(name: &str) -> Result<Self, UnknownSetup> {
+        let found = Self::ALL.into_iter().find(|setup| setup.name() == name);
+        found.ok_or_else(|| UnknownSetup { name: name.to_owned() })
+    }
+}
+
+/// A name that no set-up has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("no policy is called {name:?}: use {}", names())]
+pub struct UnknownSetup {
+    /// The name as given.
+    pub name: String,
+}
+
+fn names() -> String {
+    let names: Vec<&str> = Setup::ALL.iter().map(|setup| setup.name()).collect();
+    names.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_set_up_is_found_by_its_name_and_decides_in_its_own_way() {
+        let mut seen = Vec::new();
+        for setup in Setup::ALL {
+            assert_eq!(setup.name().parse(), Ok(setup));
+            let config = setup.config(Config::default());
+            assert!(!seen.contains(&config), "{setup} decides as another one does");
+            seen.push(config);
+        }
+        assert_eq!(Setup::default().config(Config::default()), Config::default(), "the default is Spark's");
+        let unknown = "sparks".parse::<Setup>().expect_err("no such set-up").to_string();
+        assert!(
+            unknown.starts_with("no policy is called \"sparks\": use spark, spark-consolidate, "),
+            "{unknown}"
+        );
+    }
+}
