@@ -20,6 +20,7 @@ pub mod master_url;
 pub mod net;
 pub mod over;
 pub mod owner;
+pub mod picture;
 mod process_group;
 pub mod settings;
 pub mod shell;
