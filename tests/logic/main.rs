@@ -10,4 +10,5 @@ mod placement;
 mod scripts;
 mod simulation;
 mod targets;
+mod trace;
 mod wire;

@@ -3,3 +3,4 @@
 pub mod cluster;
 pub mod plan;
 pub mod setup;
+pub mod trace;

@@ -1,0 +1,104 @@
+//! The GPU trace that Alibaba published in 2023 (`openb`): `nodes.csv` and `pods.csv`.
+//!
+//! Each pod becomes an application of one executor, each node a Worker. A share of one GPU becomes a whole GPU, since a
+//! Worker gives out whole ones. A pod that was never scheduled says nothing of how long it would have run, and is
+//! left out.
+
+use std::collections::BTreeMap;
+use std::io::Read;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB};
+use serde::Deserialize;
+
+use super::table::{Table, TraceError, Wrong, rows, within};
+use super::{Request, Trace, TraceApplication, WorkerKind, most};
+
+#[derive(Deserialize)]
+struct Node {
+    cpu_milli: u64,
+    memory_mib: u64,
+    gpu: u64,
+    model: String,
+}
+
+#[derive(Deserialize)]
+struct Pod {
+    cpu_milli: u64,
+    memory_mib: u64,
+    num_gpu: u64,
+    creation_time: u64,
+    deletion_time: Option<u64>,
+    scheduled_time: Option<u64>,
+}
+
+/// Reads the trace.
+///
+/// # Errors
+/// The first line that cannot be used, with its table.
+pub fn read(nodes: impl Read, pods: impl Read) -> Result<Trace, TraceError> {
+    let workers = workers(nodes)?;
+    let mut applications = applications(pods)?;
+    applications.sort_by_key(|application| application.arrival);
+    Ok(Trace { workers, applications })
+}
+
+/// Nodes that are alike are one kind.
+fn workers(input: impl Read) -> Result<Vec<WorkerKind>, TraceError> {
+    let table = Table::Nodes;
+    let mut kinds: BTreeMap<(u64, u64, u64, String), u64> = BTreeMap::new();
+    for (node, number) in rows::<Node>(table, input).zip(1..) {
+        let (line, node) = node?;
+        let sound = || -> Result<_, Wrong> {
+            within("lines", number, 1, most::WORKERS)?;
+            let cores = within("cpu_milli", node.cpu_milli, 1000, most::CORES * 1000)? / 1000;
+            let memory = within("memory_mib", node.memory_mib, 1, most::MIB)?;
+            Ok((cores, memory, within("gpu", node.gpu, 0, most::GPUS)?, node.model))
+        };
+        let kind = sound().map_err(|wrong| TraceError { table, line, wrong })?;
+        *kinds.entry(kind).or_default() += 1;
+    }
+    if kinds.is_empty() {
+        return Err(TraceError { table, line: 1, wrong: Wrong::Empty });
+    }
+    let kind = |((cores, memory, gpus, model), count): ((u64, u64, u64, String), u64)| WorkerKind {
+        count,
+        cores: Cores(cores.cast_signed()),
+        memory: MiB(memory.cast_signed()),
+        gpus,
+        model,
+    };
+    Ok(kinds.into_iter().map(kind).collect())
+}
+
+fn applications(input: impl Read) -> Result<Vec<TraceApplication>, TraceError> {
+    let table = Table::Pods;
+    let mut applications = Vec::new();
+    for pod in rows::<Pod>(table, input) {
+        let (line, pod) = pod?;
+        applications.extend(pod.application().map_err(|wrong| TraceError { table, line, wrong })?);
+    }
+    if applications.is_empty() {
+        return Err(TraceError { table, line: 1, wrong: Wrong::Empty });
+    }
+    Ok(applications)
+}
+
+impl Pod {
+    /// What it asked for, if it ever ran.
+    fn application(&self) -> Result<Option<TraceApplication>, Wrong> {
+        let request = Request {
+            milli_cores: within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(1),
+            memory: MiB(within("memory_mib", self.memory_mib, 0, most::MIB)?.cast_signed()),
+            gpus: within("num_gpu", self.num_gpu, 0, most::GPUS)?,
+        };
+        let arrival = Duration::from_secs(within("creation_time", self.creation_time, 0, most::SECONDS)?);
+        let (Some(scheduled), Some(deleted)) = (self.scheduled_time, self.deletion_time) else {
+            return Ok(None);
+        };
+        within("scheduled_time", scheduled, 0, most::SECONDS)?;
+        let deleted = within("deletion_time", deleted, scheduled, most::SECONDS)?;
+        let lifetime = Duration::from_secs(deleted - scheduled);
+        Ok(Some(TraceApplication { arrival, executors: 1, request, lifetime, gang: 1 }))
+    }
+}

@@ -1,0 +1,245 @@
+//! A trace from a seed whose requests and lifetimes are spread as those of a real cluster are.
+//!
+//! Requests come in [`SHAPES`] shapes, of which one is a fifth of all, as there. Each shape has a place on the scale
+//! of cores and one on the scale of memory for each core, and the second ones change hands until cores, memory and
+//! both together lie as the [`quantiles`] say. Lifetimes are drawn evenly over the whole scale, the last
+//! hundredth of it included, which is nearly all of their mean. That trace has one executor to an application; here
+//! applications have 1 to [`MOST_EXECUTORS`] of them, few of many (Pareto's law), and three of four of those with
+//! several are gangs. They come over a week, more by day than by night.
+//!
+//! The Workers are a cluster of that trace's size and make: 27 kinds, of which two are 61 in a hundred.
+
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB};
+
+use super::quantiles::{self, Look, Quantiles, distance, value};
+use super::{Request, Trace, TraceApplication, WorkerKind};
+use crate::cluster::Dice;
+
+/// The seed of the committed trace.
+pub const SEED: u64 = 20_261_121;
+/// Applications of the committed trace.
+pub const APPLICATIONS: u64 = 4_000;
+/// Different requests.
+pub const SHAPES: usize = 112;
+/// Most executors of an application.
+pub const MOST_EXECUTORS: u64 = 64;
+
+/// Most cores of an application: some tenth of a cluster of 200 Workers.
+const MOST_CORES: u64 = 1_024;
+/// Pareto's exponent of the number of executors: the smaller, the more large ones.
+const SKEW: f64 = 1.1;
+const WEEK: f64 = 7.0 * 86_400.0;
+/// The longest lifetime: some five months.
+const LONGEST: f64 = 12_500_000.0;
+/// The distance from each table at which shapes are good.
+const NEAR: f64 = 0.02;
+
+/// Count, cores, GiB and GPUs of the kinds of Workers.
+const KINDS: [(u64, i64, i64, u64); 27] = [
+    (550, 96, 384, 8),
+    (380, 104, 512, 2),
+    (133, 32, 256, 0),
+    (100, 16, 128, 2),
+    (60, 96, 512, 0),
+    (40, 128, 768, 8),
+    (30, 96, 384, 0),
+    (30, 32, 128, 4),
+    (25, 32, 128, 0),
+    (22, 64, 256, 2),
+    (22, 64, 512, 0),
+    (20, 96, 768, 8),
+    (20, 104, 512, 0),
+    (20, 8, 32, 1),
+    (16, 96, 384, 4),
+    (10, 32, 64, 0),
+    (10, 48, 384, 4),
+    (8, 64, 256, 0),
+    (8, 64, 256, 8),
+    (4, 64, 128, 0),
+    (3, 104, 768, 0),
+    (3, 8, 64, 1),
+    (3, 8, 64, 2),
+    (3, 128, 1024, 1),
+    (1, 80, 320, 8),
+    (1, 104, 192, 0),
+    (1, 96, 768, 0),
+];
+
+/// The trace of that seed, with so many applications.
+#[must_use]
+pub fn trace(seed: u64, applications: u64) -> Trace {
+    let mut dice = Dice::new(seed);
+    let shapes = shapes(&mut dice);
+    let mut requests: Vec<Request> = spread(&shapes, applications).collect();
+    shuffle(&mut requests, &mut dice);
+    let mut lifetimes: Vec<f64> = (0..applications)
+        .map(|n| value(quantiles::LIFETIME, (n as f64 + chance(&mut dice)) / applications as f64, LONGEST))
+        .collect();
+    shuffle(&mut lifetimes, &mut dice);
+    let mut arrivals: Vec<f64> = (0..applications).map(|_| arrival(&mut dice)).collect();
+    arrivals.sort_by(f64::total_cmp);
+
+    let each = requests.into_iter().zip(lifetimes).zip(arrivals);
+    let applications = each.map(|((request, lifetime), arrival)| {
+        let executors = executors(&mut dice, &request);
+        let is_gang = executors > 1 && !dice.one_in(4);
+        TraceApplication {
+            arrival: Duration::from_secs(arrival as u64),
+            executors,
+            request,
+            lifetime: Duration::from_secs(lifetime.round() as u64),
+            gang: if is_gang { executors } else { 1 },
+        }
+    });
+    Trace { applications: applications.collect(), workers: KINDS.into_iter().map(kind).collect() }
+}
+
+fn kind((count, cores, gib, gpus): (u64, i64, i64, u64)) -> WorkerKind {
+    let model = if gpus == 0 { format!("c{cores}m{gib}") } else { format!("c{cores}m{gib}g{gpus}") };
+    WorkerKind { count, cores: Cores(cores), memory: MiB(gib * 1024), gpus, model }
+}
+
+/// From 0 to less than 1.
+fn chance(dice: &mut Dice) -> f64 {
+    const DIGITS: u64 = 1 << 53;
+    dice.below(DIGITS) as f64 / DIGITS as f64
+}
+
+fn shuffle<T>(items: &mut [T], dice: &mut Dice) {
+    for end in (1..items.len()).rev() {
+        items.swap(end, dice.index(end + 1).expect("there is one at least"));
+    }
+}
+
+/// More by day than by night: four times as many at noon as at midnight.
+fn arrival(dice: &mut Dice) -> f64 {
+    loop {
+        let time = chance(dice) * WEEK;
+        if chance(dice) < (1.0 - 0.6 * (TAU * time / 86_400.0).cos()) / 1.6 {
+            return time;
+        }
+    }
+}
+
+/// By Pareto's law, and no more than there should be of such large ones.
+fn executors(dice: &mut Dice, request: &Request) -> u64 {
+    let most =
+        (MOST_CORES * 1000 / request.milli_cores).clamp(1, if request.gpus > 1 { 4 } else { MOST_EXECUTORS });
+    ((1.0 - chance(dice)).powf(-1.0 / SKEW) as u64).min(most)
+}
+
+/// Each shape as often as its weight says, `all` in all.
+fn spread(shapes: &[(Request, f64)], all: u64) -> impl Iterator<Item = Request> {
+    let (mut shape, mut upto) = (0, shapes[0].1);
+    (0..all).map(move |n| {
+        while (n as f64 + 0.5) / all as f64 > upto && shape + 1 < shapes.len() {
+            shape += 1;
+            upto += shapes[shape].1;
+        }
+        shapes[shape].0
+    })
+}
+
+/// The shapes with their weights, which are 1 together.
+fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
+    let weights = weights();
+    let mut cores: Vec<usize> = (1..SHAPES).collect();
+    shuffle(&mut cores, dice);
+    let mut ratios = cores.clone();
+    shuffle(&mut ratios, dice);
+    let drawn = |ratios: &[usize]| {
+        let cores = scale(&cores, &weights, quantiles::CORES, 120.0);
+        let ratios = scale(ratios, &weights, quantiles::GIB_PER_CORE, 10.0);
+        let request = |shape: usize| Request {
+            milli_cores: (cores[shape] * 10.0).round() as u64 * 100,
+            memory: MiB(((cores[shape] * ratios[shape]).min(720.0) * 4.0).round() as i64 * 256),
+            gpus: 1,
+        };
+        (0..SHAPES).map(|shape| (request(shape), weights[shape])).collect::<Vec<_>>()
+    };
+    let mut found = drawn(&ratios);
+    let mut far = farthest(&found);
+    while far > NEAR {
+        let (one, other) = (dice.index(SHAPES - 1), dice.index(SHAPES - 1));
+        let (one, other) = (one.expect("there are shapes"), other.expect("there are shapes"));
+        ratios.swap(one, other);
+        let next = drawn(&ratios);
+        let next_far = farthest(&next);
+        if next_far <= far {
+            (found, far) = (next, next_far);
+        } else {
+            ratios.swap(one, other);
+        }
+    }
+    give_gpus(&mut found, dice);
+    found
+}
+
+/// The first shape is a fifth of all; of the others each is less than the one before it.
+fn weights() -> Vec<f64> {
+    let others: Vec<f64> = (1..SHAPES).map(|shape| 1.0 / (shape as f64 + 8.0)).collect();
+    let all: f64 = others.iter().sum();
+    std::iter::once(0.2).chain(others.into_iter().map(|weight| 0.8 * weight / all)).collect()
+}
+
+/// The shapes' values when they stand side by side in that order, as wide as their weights, on the table's scale. The
+/// first shape stands where the table has many that are nearly equal: from a twentieth to a quarter of all.
+fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f64> {
+    let mut values = vec![0.0; SHAPES];
+    values[0] = value(table, 0.15, most);
+    let (mut upto, mut is_past) = (0.0, false);
+    for &shape in order {
+        if !is_past && upto + weights[shape] / 2.0 > 0.05 {
+            (upto, is_past) = (upto + weights[0], true);
+        }
+        values[shape] = value(table, upto + weights[shape] / 2.0, most);
+        upto += weights[shape];
+    }
+    values
+}
+
+/// The greatest distance of the shapes from the tables.
+fn farthest(shapes: &[(Request, f64)]) -> f64 {
+    let application = |request| TraceApplication {
+        arrival: Duration::ZERO,
+        executors: 1,
+        request,
+        lifetime: Duration::ZERO,
+        gang: 1,
+    };
+    let off = |look: &Look| {
+        let of = |&(request, weight): &(Request, f64)| ((look.of)(&application(request)), weight);
+        distance(shapes.iter().map(of), look.table)
+    };
+    // The last look is at lifetimes.
+    quantiles::LOOKS[..3].iter().map(off).fold(0.0, f64::max)
+}
+
+/// The shapes with most cores get several GPUs, others by lot none, until the parts are right; the rest has one.
+fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
+    let [none, _, several] = quantiles::GPUS;
+    let mut order: Vec<usize> = (1..shapes.len()).collect();
+    order.sort_by_key(|&shape| std::cmp::Reverse(shapes[shape].0.milli_cores));
+    let (mut left, mut amounts) = (several, [8, 8, 4, 2].into_iter().cycle());
+    order.retain(|&shape| {
+        let (request, weight) = &mut shapes[shape];
+        let takes = *weight <= left * 1.2;
+        if takes {
+            left -= *weight;
+            request.gpus = amounts.next().expect("it never ends");
+        }
+        !takes
+    });
+    shuffle(&mut order, dice);
+    let mut left = none;
+    for shape in order {
+        let (request, weight) = &mut shapes[shape];
+        if *weight <= left * 1.2 {
+            left -= *weight;
+            request.gpus = 0;
+        }
+    }
+}
