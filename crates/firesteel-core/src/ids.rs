@@ -72,7 +72,8 @@ number_id! {
     ProfileId(u32)
 }
 number_id! {
-    /// A task's number within its application, counted from 0.
+    /// A task's number within its application, higher than those of the tasks submitted before it. Firesteel's own
+    /// commands count from 1, as lines and items are counted.
     TaskId(u64)
 }
 number_id! {
@@ -83,6 +84,11 @@ number_id! {
     /// One connection, as its owner's shell counts them. It is all that a core knows of a connection; a peer
     /// that reconnects comes back under another number.
     PeerId(u64)
+}
+
+impl TaskId {
+    /// The first task of Firesteel's own commands.
+    pub const FIRST: Self = Self(1);
 }
 
 impl ProfileId {

@@ -176,6 +176,17 @@ pub struct StartFailure {
     pub error: String,
 }
 
+impl StartFailure {
+    /// Whether it is the machine's: the same process cannot be started there a moment later either.
+    #[must_use]
+    pub fn is_of_the_machine(&self) -> bool {
+        match self.step {
+            StartStep::Directory | StartStep::Lookup => true,
+            StartStep::Files | StartStep::Output | StartStep::Program => false,
+        }
+    }
+}
+
 /// What is done to start a process, in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartStep {
@@ -185,6 +196,8 @@ pub enum StartStep {
     Directory,
     /// Opening its output files.
     Output,
+    /// Finding the program: there is none of that name, or it may not be run.
+    Lookup,
     /// Starting the program.
     Program,
 }
@@ -195,7 +208,7 @@ impl fmt::Display for StartStep {
             Self::Files => "cannot get the application's files",
             Self::Directory => "cannot use the working directory",
             Self::Output => "cannot open the output files",
-            Self::Program => "cannot start the program",
+            Self::Lookup | Self::Program => "cannot start the program",
         })
     }
 }

@@ -270,6 +270,12 @@ impl<Id: Ord + Copy> Located<Id> {
         self.on_host.iter().map(|(host, ids)| (&**host, ids.len()))
     }
 
+    /// How many hosts have something.
+    #[must_use]
+    pub fn host_count(&self) -> usize {
+        self.on_host.len()
+    }
+
     /// Whether anything in it has a rack.
     #[must_use]
     pub fn any_rack(&self) -> bool {

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! let (driver, mut reports) = driver_daemon::start(application, listen, EndRequests::install()?).await?;
-//! driver.submit(TaskId(0), spec.into()).await?;
+//! driver.submit(TaskId::FIRST, spec.into()).await?;
 //! driver.end_input().await?;
 //! while let Some(report) = reports.recv().await { .. }    // ends after Report::Done
 //! ```

@@ -22,9 +22,10 @@ pub(crate) fn enter(path: &str) -> Result<(), StartFailure> {
 
 /// The program itself could not be started.
 pub(crate) fn not_started(program: &str, error: &io::Error) -> StartFailure {
-    let error = match error.kind() {
-        io::ErrorKind::NotFound => format!("{program}: not found"),
-        _ => format!("{program}: {error}"),
+    let (step, error) = match error.kind() {
+        io::ErrorKind::NotFound => (StartStep::Lookup, format!("{program}: not found")),
+        io::ErrorKind::PermissionDenied => (StartStep::Lookup, format!("{program}: {error}")),
+        _ => (StartStep::Program, format!("{program}: {error}")),
     };
-    StartFailure { step: StartStep::Program, error }
+    StartFailure { step, error }
 }

@@ -7,6 +7,7 @@ use super::tasks::Place;
 use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
 use crate::ids::{AttemptId, ExecutorId, TaskId};
 use crate::messages::{DriverToExecutor, Stream, TaskEnd, TaskState};
+use crate::process::StartFailure;
 use crate::time::Timestamp;
 
 impl Driver {
@@ -108,15 +109,31 @@ impl Driver {
             failures,
             limit,
         });
-        if failures < limit {
+        let nowhere = match &cause {
+            FailureCause::Ended(TaskEnd::NotStarted(failure)) if failure.is_of_the_machine() => {
+                self.starts_nowhere(attempt.task, host, failure)
+            }
+            FailureCause::Ended(_) | FailureCause::ExecutorDied(_) | FailureCause::StartsNowhere { .. } => None,
+        };
+        if failures < limit && nowhere.is_none() {
             self.repeat_attempt(attempt);
         } else {
+            let cause = nowhere.unwrap_or(cause);
             let locality = self.locality(attempt.task, host);
             self.tasks.finish(attempt.task);
             self.tasks.tally_mut().failed += 1;
             let outcome = TaskOutcome::Failed { attempt, executor, locality, failures, cause };
             self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
         }
+    }
+
+    /// What to say of a task that could not be started on that host either, if no other host has executors for it.
+    fn starts_nowhere(&mut self, task: TaskId, host: &str, failure: &StartFailure) -> Option<FailureCause> {
+        let (profile, barred) = self.tasks.bar(task, host);
+        let reach = self.executors.reach();
+        let left = reach.hosts(profile) - barred.iter().filter(|host| reach.is_on(profile, host)).count();
+        let (failure, hosts) = (failure.clone(), barred.len());
+        (left == 0).then_some(FailureCause::StartsNowhere { failure, hosts })
     }
 
     /// An attempt came to nothing: the task waits again.

@@ -9,6 +9,7 @@ use super::{Answer, Note, QuestionId, Unfit};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
+use crate::process::StartFailure;
 
 /// What a driver has its shell do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,14 +112,24 @@ pub enum FailureCause {
     Ended(TaskEnd),
     /// Its executor died under it, by its own fault or the task's.
     ExecutorDied(ExecutorState),
+    /// It could not be started on any host that has executors: other attempts would fail alike.
+    StartsNowhere {
+        /// How it failed on the last of them.
+        failure: StartFailure,
+        /// How many hosts that was tried on.
+        hosts: usize,
+    },
 }
 
-/// `exit code 3`, `its executor died: EXITED (signal 9 (SIGKILL))`.
+/// `exit code 3`, `its executor died: EXITED (signal 9 (SIGKILL))`,
+/// `cannot start the program: nonesuch: not found, on 3 hosts, and no other has executors`.
 impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended(end) => write!(f, "{end}"),
             Self::ExecutorDied(state) => write!(f, "its executor died: {state}"),
+            Self::StartsNowhere { failure, hosts: 1 } => write!(f, "{failure}"),
+            Self::StartsNowhere { failure, hosts } => write!(f, "{failure}, on {hosts} hosts, and no other has executors"),
         }
     }
 }

@@ -289,6 +289,7 @@ pub enum ExecutorLoss {
 impl fmt::Display for ExecutorLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Self::Ended(ExecutorState::Lost(reason)) => write!(f, "{reason}"),
             Self::Ended(state) => write!(f, "{state}"),
             Self::Disconnected => f.write_str("its connection ended"),
             Self::ApplicationReplaced => f.write_str("the application was registered anew"),

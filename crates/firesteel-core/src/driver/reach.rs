@@ -27,6 +27,16 @@ impl Reach {
         self.executors.get(&profile).into_iter().flat_map(move |executors| executors.on_host(host))
     }
 
+    /// How many hosts have executors of a profile.
+    pub(super) fn hosts(&self, profile: ProfileId) -> usize {
+        self.executors.get(&profile).map_or(0, Located::host_count)
+    }
+
+    /// Whether a host has executors of a profile.
+    pub(super) fn is_on(&self, profile: ProfileId, host: &str) -> bool {
+        self.on_host(profile, host).next().is_some()
+    }
+
     /// An executor takes tasks from now on, or is about to.
     pub(super) fn enter(&mut self, id: ExecutorId, profile: ProfileId, sites: &Sites) {
         self.note_change(profile, sites);

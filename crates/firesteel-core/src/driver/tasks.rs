@@ -40,6 +40,8 @@ pub(super) struct Task {
     shuns: Shuns,
     /// Where it failed: the executors with their hosts, and how often.
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
+    /// Hosts where it cannot be started.
+    barred: BTreeSet<String>,
     /// Where it would like to run.
     sites: Sites,
     /// The nearest level that it can have, while it waits.
@@ -143,6 +145,7 @@ impl Tasks {
             needs,
             shuns,
             failed_on,
+            barred: BTreeSet::new(),
             sites,
             best,
             place,
@@ -256,6 +259,15 @@ impl Tasks {
         }
         task.shuns.rather_not_at.insert(host.to_owned());
         task.failures
+    }
+
+    /// A task cannot be started on that host. Its profile, and all hosts of which that is so.
+    pub(super) fn bar(&mut self, id: TaskId, host: &str) -> (ProfileId, &BTreeSet<String>) {
+        let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
+        if !task.barred.contains(host) {
+            task.barred.insert(host.to_owned());
+        }
+        (task.needs.profile, &task.barred)
     }
 
     /// Where a task failed: the executors with their hosts.

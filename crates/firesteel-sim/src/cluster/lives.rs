@@ -423,5 +423,5 @@ impl World {
 }
 
 pub(crate) fn no_such_file() -> StartFailure {
-    StartFailure { step: StartStep::Program, error: "no such file or directory".to_owned() }
+    StartFailure { step: StartStep::Lookup, error: "no such file or directory".to_owned() }
 }

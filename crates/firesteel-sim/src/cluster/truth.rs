@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use firesteel_core::driver::{Question, QuestionId, TaskOutcome};
+use firesteel_core::driver::{FailureCause, Question, QuestionId, TaskOutcome};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorKey};
 use firesteel_core::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
 
@@ -255,11 +255,15 @@ impl Tasks {
                 }
                 Ok(())
             }
-            TaskOutcome::Failed { attempt, executor: _, locality: _, failures, cause: _ } => {
-                if !self.attempts.contains_key(attempt) {
+            TaskOutcome::Failed { attempt, executor: _, locality: _, failures, cause } => {
+                let Some(row) = self.attempts.get(attempt) else {
                     return Err(format!("task {task} failed in attempt {attempt}, which was never launched"));
+                };
+                let starts_nowhere = matches!(cause, FailureCause::StartsNowhere { .. });
+                if starts_nowhere && !matches!(row.end, Some(TaskEnd::NotStarted(_))) {
+                    return Err(format!("task {task} is said to start nowhere, and attempt {attempt} did"));
                 }
-                if *failures < max_failures {
+                if *failures < max_failures && !starts_nowhere {
                     return Err(format!(
                         "task {task} was given up after {failures} of {max_failures} failures"
                     ));

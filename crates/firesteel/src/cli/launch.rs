@@ -91,10 +91,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
 impl Args {
     fn launch(self, progress: &Progress) -> Result<Launch, Failure> {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
-        // Where the command begins, options end, so that a misspelt option looks like the command's name.
-        if program.starts_with('-') {
-            return Err(stray::option::<Self>("launch", program));
-        }
+        stray::first_word::<Self>("launch", program)?;
         let remarks =
             [stray::late::<Self>("launch", &self.command), stray::shell_line(&self.command, "'...'")];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));

@@ -229,10 +229,7 @@ impl Args {
                 "::: stands there twice: all items stand after one; an item that is ::: is given by --input",
             ));
         }
-        // Where the command begins, options end, so that a misspelt option looks like the command's name.
-        if program.starts_with('-') {
-            return Err(stray::option::<Self>("map", program));
-        }
+        stray::first_word::<Self>("map", program)?;
         let remarks = [stray::late::<Self>("map", &command), stray::shell_line(&command, "'... \"$1\"' sh")];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, progress)?;

@@ -25,8 +25,18 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["--cores", "--cpus"], "write --executor-cores N, or --total-executor-cores N for all together"),
 ];
 
+/// What is wrong with the first word of a command, if something is. Where the command begins, options end, so that a
+/// misspelt option looks like the command's name.
+pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure> {
+    if word.is_empty() {
+        let words = format!("the command's name is empty: write firesteel {name} -- COMMAND");
+        return Err(Failure::of(Exit::Usage, words));
+    }
+    if word.starts_with('-') { Err(option::<A>(name, word)) } else { Ok(()) }
+}
+
 /// An option where the command should begin, for the command with those options.
-pub(super) fn option<A: Args>(name: &str, word: &str) -> Failure {
+fn option<A: Args>(name: &str, word: &str) -> Failure {
     let bare = word.split_once('=').map_or(word, |(bare, _)| bare);
     let is = |other: &str| other == bare || (is_short(other) && is_number_after(other, bare));
     let known = options::<A>(name);

@@ -75,10 +75,11 @@ impl Lines {
                 self.logs = Some((master.url(), app.to_string()));
                 vec![note.to_string()]
             }
-            Note::ExecutorLaunched { executor, .. } => {
+            Note::ExecutorLaunched { .. } => {
                 let logs = self.logs.take();
-                let hint =
-                    logs.map(|(url, app)| format!("output: firesteel logs --master {url} {app} {executor}"));
+                let hint = logs.map(|(url, app)| {
+                    format!("output: firesteel logs --master {url} {app} (and a number: of that executor alone)")
+                });
                 std::iter::once(note.to_string()).chain(hint).collect()
             }
             Note::ExecutorRunning { .. } | Note::ExecutorEnded { .. } | Note::Ending { .. } => {

@@ -322,7 +322,7 @@ impl Run {
 
     fn first(&self) -> u64 {
         match &self.stake {
-            Stake::Application => 0,
+            Stake::Application => TaskId::FIRST.0,
             Stake::Tasks { first, .. } => first.0,
         }
     }

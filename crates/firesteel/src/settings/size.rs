@@ -15,7 +15,7 @@ pub enum Unit {
 
 /// How a size is written, for error messages.
 pub const EXPECTED: &str =
-    "a whole number with a unit (b, k, m, g, t or p; powers of 1024), such as 512m or 2g";
+    "a whole number with a unit (b, k, m, g, t or p, also as kb or kib; powers of 1024), such as 512m or 2g";
 
 /// A size that cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(
             memory("10000", Unit::Bytes).expect_err("that is no MiB").to_string(),
             "\"10000\" is less than 1 MiB: is the unit missing? Write a whole number with a unit (b, k, m, g, \
-             t or p; powers of 1024), such as 512m or 2g"
+             t or p, also as kb or kib; powers of 1024), such as 512m or 2g"
         );
         assert_eq!(memory("1536k", Unit::Bytes), Ok(MiB(1)));
     }

@@ -94,9 +94,10 @@ impl Arguments {
     pub(super) fn command_words(&mut self) -> Result<Vec<String>, RequestError> {
         let mut words = std::mem::take(&mut self.words);
         words.reverse();
-        match words.is_empty() {
-            true => Err(self.wrong("there is no command to run")),
-            false => Ok(words),
+        match words.first().map(String::as_str) {
+            None => Err(self.wrong("there is no command to run")),
+            Some("") => Err(self.wrong("the command's name is empty")),
+            Some(_) => Ok(words),
         }
     }
 

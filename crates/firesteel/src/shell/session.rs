@@ -109,7 +109,7 @@ impl Session {
             reader,
             progress,
             tasks: Tasks::default(),
-            next: TaskId(0),
+            next: TaskId::FIRST,
             in_hand: None,
             map: None,
             defaults: job.defaults.clone(),

@@ -90,6 +90,7 @@ pub fn exit_code(outcome: &TaskOutcome) -> u8 {
             TaskEnd::NotStarted(_) => 127,
             TaskEnd::Killed => 1,
         },
+        TaskOutcome::Failed { cause: FailureCause::StartsNowhere { .. }, .. } => 127,
         TaskOutcome::Failed { cause: FailureCause::ExecutorDied(_), .. } | TaskOutcome::Unfit(_) => 1,
         TaskOutcome::Cancelled => 130,
     }

@@ -142,6 +142,33 @@ fn a_task_that_failed_as_often_as_it_may_is_given_up_with_its_last_output() {
 }
 
 #[test]
+fn a_task_that_starts_on_no_host_with_executors_is_not_tried_there_again() {
+    let failure = StartFailure { step: StartStep::Lookup, error: "nonesuch: not found".to_owned() };
+    let end = TaskEnd::NotStarted(failure.clone());
+    let over = |executor, attempt, hosts| TaskOutcome::Failed {
+        attempt,
+        executor: ExecutorId(executor),
+        locality: None,
+        failures: hosts as u32,
+        cause: FailureCause::StartsNowhere { failure: failure.clone(), hosts },
+    };
+    let noted = |executor, attempt, failures| {
+        failure_noted(attempt, executor, FailureCause::Ended(end.clone()), failures)
+    };
+
+    let mut bench = Bench::with_executors(&[1]);
+    bench.submit(0, 1);
+    let a = attempt(0, 0);
+    assert_eq!(bench.end(0, a, end.clone()), [noted(0, a, 1), ended(0, over(0, a, 1))]);
+
+    let mut bench = Bench::with_executors(&[1, 1]);
+    bench.submit(0, 1);
+    let (a, b) = (attempt(0, 0), attempt(0, 1));
+    assert_eq!(bench.end(0, a, end.clone()), [noted(0, a, 1), discard(a), launch(1, b)]);
+    assert_eq!(bench.end(1, b, end.clone()), [noted(1, b, 2), ended(0, over(1, b, 2))]);
+}
+
+#[test]
 fn a_task_may_have_a_limit_of_its_own() {
     let mut bench = Bench::with_executors(&[1]);
     let request = TaskRequest { max_failures: Some(1), ..spec(1).into() };

@@ -42,7 +42,7 @@ Without a terminal on standard output it prints one snapshot and ends, as with -
   firesteel top --once | head -20
 
 Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view goes on \
-asking); 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.")]
+asking); 78 a file or variable with settings is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.")]
 pub(super) struct Args {
     #[command(flatten)]
     masters: Masters,
