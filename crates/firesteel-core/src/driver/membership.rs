@@ -119,7 +119,9 @@ impl Driver {
                 if let (Some(waited), Some((_, master))) =
                     (self.starvation.waited(now), self.registration.master())
                 {
-                    let master = MasterStanding::Registered { master: master.clone(), shortfalls };
+                    let waiting = self.tasks.waiting().profiles();
+                    let unwanted = waiting.filter(|profile| self.targets.wants_none(*profile)).collect();
+                    let master = MasterStanding::Registered { master: master.clone(), shortfalls, unwanted };
                     self.note(Note::NoExecutor { waited, master });
                 }
             }

@@ -307,6 +307,8 @@ pub enum MasterStanding {
         master: Address,
         /// What it says is missing, by profile; nothing if every executor that was asked for is assigned.
         shortfalls: Vec<(ProfileId, Shortfall)>,
+        /// Profiles of which no executor is wanted, and tasks wait for one.
+        unwanted: Vec<ProfileId>,
     },
     /// None has.
     Lost,
@@ -433,19 +435,25 @@ impl fmt::Display for Note {
             Self::NeverFits { profile: _, shortfall } => {
                 write!(f, "{shortfall}; the application waits for a larger Worker")
             }
-            Self::NoExecutor { waited, master: MasterStanding::Registered { master: _, shortfalls } } => {
+            Self::NoExecutor { waited, master: MasterStanding::Registered { shortfalls, unwanted, .. } } => {
                 write!(f, "no executor has come for {} s: ", waited.as_secs())?;
-                let Some(((profile, first), others)) = shortfalls.split_first() else {
-                    return f.write_str("those assigned have not registered yet");
-                };
-                if *profile != ProfileId::DEFAULT {
-                    write!(f, "profile {profile}: ")?;
+                let mut reasons: Vec<String> = Vec::new();
+                for (profile, shortfall) in shortfalls {
+                    reasons.push(match *profile {
+                        ProfileId::DEFAULT => shortfall.to_string(),
+                        profile => format!("profile {profile}: {shortfall}"),
+                    });
                 }
-                write!(f, "{first}")?;
-                others
-                    .iter()
-                    .try_for_each(|(profile, shortfall)| write!(f, "; profile {profile}: {shortfall}"))?;
-                f.write_str("; firesteel explain says who has what there is")
+                for profile in unwanted {
+                    reasons.push(format!("tasks wait for one{}, and none is wanted", OfProfile(*profile)));
+                }
+                if reasons.is_empty() {
+                    return f.write_str("those assigned have not registered yet");
+                }
+                if !shortfalls.is_empty() {
+                    reasons.push("firesteel explain says who has what there is".to_owned());
+                }
+                f.write_str(&reasons.join("; "))
             }
             Self::NoExecutor { waited, master: MasterStanding::Lost } => {
                 write!(f, "no executor has come for {} s, and no Master is connected", waited.as_secs())

@@ -45,6 +45,11 @@ impl Targets {
         self.profiles.get(&id)?.needs.cores.or(default)
     }
 
+    /// Whether no executor of a profile is wanted.
+    pub(super) fn wants_none(&self, id: ProfileId) -> bool {
+        self.profiles.get(&id).is_some_and(|profile| profile.target == ExecutorLimit::AtMost(0))
+    }
+
     fn wish(&self, id: ProfileId) -> Option<ExecutorTarget> {
         let Profile { needs, target } = self.profiles.get(&id)?;
         match *target {

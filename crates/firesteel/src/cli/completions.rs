@@ -9,7 +9,7 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use firesteel::settings::keys;
 use firesteel::settings::variables::Environment;
-use firesteel_core::messages::MasterView;
+use firesteel_core::messages::{ApplicationView, MasterView};
 
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
@@ -74,9 +74,11 @@ fn with_values(mut command: Command) -> Command {
     for name in names {
         command = command.mut_subcommand(name, with_values);
     }
+    let ends_some = command.get_name() == "kill";
     command.mut_args(|argument| {
         let value = argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
         let completer = match value.as_deref() {
+            Some("APP") if ends_some => ArgValueCompleter::new(|current: &OsStr| live(current, unfinished)),
             Some("APP") => ArgValueCompleter::new(|current: &OsStr| live(current, applications)),
             Some("EXECUTOR") => ArgValueCompleter::new(|current: &OsStr| live(current, executors)),
             Some("WORKER") => ArgValueCompleter::new(|current: &OsStr| live(current, workers)),
@@ -108,8 +110,16 @@ fn properties(current: &OsStr) -> Vec<CompletionCandidate> {
 }
 
 fn applications(view: &MasterView) -> Vec<Named> {
-    let all = view.applications.iter().chain(&view.completed);
-    all.map(|application| (application.id.to_string(), application.name.clone())).collect()
+    view.applications.iter().chain(&view.completed).map(id_and_name).collect()
+}
+
+/// Those that have not ended: an application that is over cannot be killed.
+fn unfinished(view: &MasterView) -> Vec<Named> {
+    view.applications.iter().map(id_and_name).collect()
+}
+
+fn id_and_name(application: &ApplicationView) -> Named {
+    (application.id.to_string(), application.name.clone())
 }
 
 fn executors(view: &MasterView) -> Vec<Named> {
@@ -152,7 +162,7 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, ApplicationView, ExecutorState, ExecutorView, LeftOut};
+    use firesteel_core::messages::{ApplicationState, ExecutorState, ExecutorView, LeftOut};
     use firesteel_placement::{Cores, MiB, Resources};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
@@ -207,6 +217,7 @@ mod tests {
     #[test]
     fn applications_are_offered_with_their_names_if_they_fit() {
         assert_eq!(words(applications(&view())), ["app-1", "app-2", "app-0"]);
+        assert_eq!(words(unfinished(&view())), ["app-1", "app-2"], "one that is over cannot be killed");
         let offered = begins(applications(&view()), OsStr::new("app-2"));
         let [only] = &offered[..] else { panic!("{offered:?}") };
         assert_eq!(only.get_value(), "app-2");

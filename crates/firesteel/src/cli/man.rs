@@ -4,9 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Args as ClapArgs, Command};
+use clap::{Arg, ArgAction, Args as ClapArgs, Command};
 use clap_mangen::Man;
-use clap_mangen::roff::{Roff, bold, roman};
+use clap_mangen::roff::{Roff, bold, italic, roman};
 use firesteel::exit_code;
 use firesteel::settings::Reader;
 use firesteel::settings::variables::{self, Role};
@@ -51,7 +51,9 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
-    man.render_synopsis_section(&mut page)?;
+    let mut roff = Roff::default();
+    synopsis(&mut roff, command);
+    roff.to_writer(&mut page)?;
     man.render_description_section(&mut page)?;
     let mut roff = Roff::default();
     for paragraph in &words.notes {
@@ -83,6 +85,44 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     roff.to_writer(&mut page)?;
     page.flush()?;
     Ok(page)
+}
+
+/// How the command is written: its options with their values, and then its arguments.
+fn synopsis(roff: &mut Roff, command: &Command) {
+    let (options, arguments): (Vec<&Arg>, Vec<&Arg>) = command
+        .get_arguments()
+        .filter(|argument| !argument.is_hide_set())
+        .partition(|argument| !argument.is_positional());
+    let mut line = vec![bold(command.get_bin_name().unwrap_or_else(|| command.get_name()))];
+    for option in options {
+        let (open, close) = if option.is_required_set() { (" ", "") } else { (" [", "]") };
+        let short = option.get_short().map(|short| format!("-{short}"));
+        let long = option.get_long().map(|long| format!("--{long}"));
+        let names: Vec<String> = short.into_iter().chain(long).collect();
+        line.extend([roman(open), bold(names.join("|"))]);
+        if option.get_action().takes_values() {
+            line.extend([roman(" "), italic(values(option))]);
+        }
+        line.push(roman(close));
+        if matches!(option.get_action(), ArgAction::Append) {
+            line.push(roman("..."));
+        }
+    }
+    for argument in arguments {
+        let (open, close) = if argument.is_required_set() { (" ", "") } else { (" [", "]") };
+        let more = argument.get_num_args().is_some_and(|count| count.max_values() > 1);
+        line.extend([roman(open), italic(values(argument)), roman(if more { "..." } else { "" }), roman(close)]);
+    }
+    if command.has_subcommands() {
+        line.push(italic(" COMMAND"));
+    }
+    roff.control("SH", ["SYNOPSIS"]).text(line);
+}
+
+/// What stands for an argument's values in its help.
+fn values(argument: &Arg) -> String {
+    let named = argument.get_value_names().map(|names| names.join(" "));
+    named.unwrap_or_else(|| argument.get_id().as_str().to_uppercase())
 }
 
 /// What stands below the options of a command's help, by what it is about.

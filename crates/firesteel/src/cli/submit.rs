@@ -45,8 +45,8 @@ pub(super) struct Submit {
     /// given several times
     #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
     files: Vec<String>,
-    /// Archives (.tar, .tar.gz, .tgz, .zip, .jar) that every executor finds unpacked, each in a directory called after
-    /// it, or #NAME. May be given several times
+    /// Archives (.tar, .tar.gz, .tgz, .zip, .jar) that every executor finds unpacked, each in a directory of its whole
+    /// name, lib.tgz/, or of another: lib.tgz#lib. May be given several times
     #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
     archives: Vec<String>,
     #[command(flatten)]

@@ -5,7 +5,8 @@ use std::net::IpAddr;
 use clap::{ArgAction, Args as ClapArgs};
 use firesteel::settings::size::{self, Unit};
 use firesteel::settings::variables::Environment;
-use firesteel::settings::{Reader, WorkerSettings, resources};
+use firesteel::settings::properties::Property;
+use firesteel::settings::{Properties, Reader, WorkerSettings, keys, resources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::MOST_CORES;
@@ -24,7 +25,7 @@ pub(super) struct Args {
     /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
     #[arg(value_name = "MASTER", conflicts_with = "master")]
     masters: Option<String>,
-    /// The same; without either, $MASTER counts
+    /// The same; without either, spark.master counts, or else $MASTER
     #[arg(long, value_name = "URL")]
     master: Option<String>,
     /// The name or address to listen on [default: 127.0.0.1]
@@ -74,13 +75,13 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
     let address = choice::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
-    let masters = masters(&args, &environment)?;
+    let properties = args.conf.properties(Reader::Worker)?;
+    let masters = masters(&args, &properties)?;
     warn_of_loopback(&address, &masters);
     let cores = cores(&chosen("--cores", &args.cores))?;
     let memory = memory(&chosen("--memory", &args.memory))?;
     let resources = resources::parse(args.resources.iter().map(String::as_str));
     let resources = resources.map_err(|error| Failure::of(Exit::Usage, format!("--resource: {error}")))?;
-    let properties = args.conf.properties(Reader::Worker)?;
     let settings = WorkerSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
     let resources = resources::merged(&resources, &settings.resources);
     let options = Options {
@@ -109,16 +110,17 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     })
 }
 
-/// The Masters: those of the command line, or of `$MASTER`.
-fn masters(args: &Args, environment: &Environment) -> Result<Vec<Address>, Failure> {
+/// The Masters: those of the command line, or of the properties, which `$MASTER` is one of.
+fn masters(args: &Args, properties: &Properties) -> Result<Vec<Address>, Failure> {
     if let Some(url) = args.masters.as_deref().or(args.master.as_deref()) {
         return parse_masters(url).map_err(|error| Failure::with(Exit::Usage, &error));
     }
-    let Some(url) = environment.get("MASTER") else {
-        let words = "no Master is given: write firesteel worker spark://HOST:PORT, or set $MASTER";
+    let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
+        let words = "no Master is given: write firesteel worker spark://HOST:PORT, or set spark.master or $MASTER";
         return Err(Failure::of(Exit::Usage, words));
     };
-    parse_masters(url).map_err(|error| Failure::of(Exit::Configuration, format!("$MASTER: {error}")))
+    let words = |error| format!("{} of {origin}: {error}", keys::MASTER);
+    parse_masters(value).map_err(|error| Failure::of(Exit::Configuration, words(error)))
 }
 
 /// A Worker that only its own machine can reach is of no use to a Master elsewhere.

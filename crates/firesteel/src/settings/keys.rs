@@ -72,8 +72,8 @@ table! {
 
     /// The application's name (--name).
     APP_NAME: "spark.app.name", [Application], Otherwise("the command's name");
-    /// Where it runs (--master): spark://HOST:PORT[,HOST:PORT..] or local-cluster[WORKERS,CORES,MEMORY-IN-MIB].
-    MASTER: "spark.master", [Application], Otherwise("a local cluster as large as this machine");
+    /// The Master (--master): spark://HOST:PORT[,HOST:PORT..], for an application also local-cluster[WORKERS,CORES,MEMORY-IN-MIB].
+    MASTER: "spark.master", [Application, Worker], Otherwise("for an application a local cluster as large as this machine");
     /// Cores of all its executors together (--total-executor-cores).
     CORES_MAX: "spark.cores.max", [Application], Otherwise("the Master's spark.deploy.defaultCores");
     /// Cores of one executor (--executor-cores).

@@ -2,8 +2,8 @@
 //!
 //! From the strongest to the weakest: a flag that stands for a property (set later, by whoever has flags), `--conf`, for
 //! daemons the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS` and then of `SPARK_DAEMON_JAVA_OPTS`, the
-//! file, and for applications the variables `MASTER`, `SPARK_EXECUTOR_CORES`, `SPARK_EXECUTOR_MEMORY` and
-//! `SPARK_LOCAL_IP`. The file is that of `--properties-file` or, without one, `spark-defaults.conf` in
+//! file, and, but for a Master, the variable `MASTER`, for applications also `SPARK_EXECUTOR_CORES`,
+//! `SPARK_EXECUTOR_MEMORY` and `SPARK_LOCAL_IP`. The file is that of `--properties-file` or, without one, `spark-defaults.conf` in
 //! `$SPARK_CONF_DIR` or, without that, in `$SPARK_HOME/conf`.
 //!
 //! Source: Spark 4.0.1; its daemons have no `--conf`.

@@ -83,7 +83,7 @@ pub const TABLE: &[Variable] = &[
     row("SPARK_WORKER_CORES", WORKER, Role::Flag("--cores"), "cores to give to executors"),
     row("SPARK_WORKER_MEMORY", WORKER, Role::Flag("--memory"), "memory to give to executors"),
     row("SPARK_WORKER_DIR", WORKER, Role::Flag("--work-dir"), "where executors run"),
-    row("MASTER", WORKER, Role::Flag("--master"), "the Masters to register with"),
+    row("MASTER", WORKER, Role::Property(keys::MASTER), "the Masters to register with"),
     row("SPARK_LOCAL_HOSTNAME", DAEMONS, Role::Flag("--host"), "the name of this machine"),
     row("SPARK_LOCAL_IP", DAEMONS, Role::Flag("--host"), "the address of this machine to listen on"),
     row(

@@ -245,7 +245,7 @@ fn tasks_without_executors_are_explained_again_and_again() {
         assert_eq!(bench.pass(15 * SECOND), [request_shortfall(MASTER, "app-1")]);
         let shortfalls = vec![(ProfileId::DEFAULT, too_small())];
         let answer = bench.master(MasterToDriver::Shortfalls(shortfalls.clone()));
-        let standing = MasterStanding::Registered { master: master("m1"), shortfalls };
+        let standing = MasterStanding::Registered { master: master("m1"), shortfalls, unwanted: Vec::new() };
         let note = Note::NoExecutor { waited: round * 15 * SECOND, master: standing };
         assert_eq!(answer, [Effect::Note(note)]);
     }
