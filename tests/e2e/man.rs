@@ -52,12 +52,20 @@ fn a_synopsis_has_what_stands_for_the_values() {
     let directory = tempfile::tempdir().expect("a temporary directory");
     run(firesteel().args(["man", "--out"]).arg(directory.path()));
     for (name, parts) in [
-        ("map", &["[\\fB\\-\\-master\\fR \\fIURL\\fR]", "[\\fB\\-i|\\-\\-input\\fR \\fIFILE\\fR]", "\\fICOMMAND\\fR..."][..]),
+        (
+            "map",
+            &[
+                "[\\fB\\-\\-master\\fR \\fIURL\\fR]",
+                "[\\fB\\-i|\\-\\-input\\fR \\fIFILE\\fR]",
+                "\\fICOMMAND\\fR...",
+            ][..],
+        ),
         ("logs", &["\\fIAPP\\fR", "[\\fIEXECUTOR\\fR]", "[\\fB\\-f|\\-\\-follow\\fR]"]),
         ("man", &["\\fB\\-\\-out\\fR \\fIDIR\\fR"]),
         ("worker", &["[\\fB\\-\\-resource\\fR \\fINAME=..\\fR]..."]),
     ] {
-        let page = std::fs::read_to_string(directory.path().join(format!("firesteel-{name}.1"))).expect("it is there");
+        let page = std::fs::read_to_string(directory.path().join(format!("firesteel-{name}.1")))
+            .expect("it is there");
         let synopsis = section(&page, "SYNOPSIS");
         for part in parts {
             assert!(synopsis.contains(part), "{part} is not in {synopsis}");

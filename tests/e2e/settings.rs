@@ -189,3 +189,19 @@ fn status_asks_the_master_that_map_would_use() {
     assert_eq!(wrong.code(), 78, "{wrong}");
     assert!(wrong.stderr.contains("spark.master of $MASTER: \"nowhere\" has no usable port"), "{wrong}");
 }
+
+#[test]
+fn every_help_that_lists_properties_says_what_beats_what() {
+    for command in ["master", "worker", "map", "launch", "shell"] {
+        let help = run(firesteel().args([command, "--help"])).stdout;
+        let words = "a flag beats --conf, that a file, that a variable";
+        let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert!(help.contains(words), "{command}: {help}");
+        if ["map", "launch", "shell"].contains(&command) {
+            assert!(
+                help.contains("otherwise spark.master in spark-defaults.conf, or $MASTER"),
+                "{command}: {help}"
+            );
+        }
+    }
+}

@@ -267,9 +267,9 @@ fn a_task_in_the_background_is_watched_and_outlives_the_watching() {
     terminal.wait_for("1 task still runs: leave again to end it, or wait");
     terminal.wait_for_prompt();
     fs::write(home.path().join("go"), "").expect("written");
-    terminal.wait_for("task 0 failed: exit code 4 (watch 0 shows its output)");
-    terminal.line("watch 0");
-    terminal.wait_for("begun\ndone\nfiresteel: task 0 failed: exit code 4\n");
+    terminal.wait_for("task 1 failed: exit code 4 (watch 1 shows its output)");
+    terminal.line("watch 1");
+    terminal.wait_for("begun\ndone\nfiresteel: task 1 failed: exit code 4\n");
     terminal.wait_for_prompt();
     terminal.leave();
 }
@@ -388,7 +388,7 @@ fn a_script_stops_at_the_first_failure_and_names_its_line() {
     let text = "# nothing\n\nrun echo a\nrun sh -c 'exit 9'\nrun echo b\n";
     let (code, stdout, stderr) = script(home.path(), &LOCAL, text);
     assert_eq!((code, stdout.as_str()), (9, "a\n"));
-    assert_eq!(stderr, "firesteel: line 4: task 1 (sh -c 'exit 9') failed: exit code 9\n");
+    assert_eq!(stderr, "firesteel: line 4: task 2 (sh -c 'exit 9') failed: exit code 9\n");
     let going_on = [&LOCAL[..], &["--keep-going"]].concat();
     let (code, stdout, stderr) = script(home.path(), &going_on, &format!("{text}nonsense\nrun 'open\n"));
     assert_eq!((code, stdout.as_str()), (2, "a\nb\n"), "{stderr}");

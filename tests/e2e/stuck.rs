@@ -159,7 +159,7 @@ fn what_is_sourced_is_a_file_with_an_end_and_its_failures_count() {
     }
     let (code, stdout, stderr) = sourced(&[], "source outer\nrun echo no\n");
     assert_eq!((code, stdout.as_str()), (1, ""), "{stderr}");
-    assert_eq!(stderr, "firesteel: bad, line 1: task 0 (false) failed: exit code 1\n");
+    assert_eq!(stderr, "firesteel: bad, line 1: task 1 (false) failed: exit code 1\n");
     let (code, stdout, stderr) = sourced(&["--keep-going"], "source outer\nrun echo after\n");
     assert_eq!((code, stdout.as_str()), (2, "on\nafter\n"), "{stderr}");
     let (code, stdout, stderr) = sourced(&["--keep-going"], "run sh -c 'exit 9'; quit\n");
@@ -172,10 +172,10 @@ fn what_is_sourced_is_a_file_with_an_end_and_its_failures_count() {
 fn the_outputs_of_background_tasks_that_ended_first_make_room_for_others() {
     let home = home();
     let arguments = [&LOCAL[..], &["--conf", "firesteel.shell.keptOutput=1m", "--keep-going"]].concat();
-    let text = "run head -c 600000 /dev/zero & wait\nrun head -c 700000 /dev/zero & wait\nwatch 0\nwatch 1\nwatch 9\n";
+    let text = "run head -c 600000 /dev/zero & wait\nrun head -c 700000 /dev/zero & wait\nwatch 1\nwatch 2\nwatch 9\n";
     let (code, stdout, stderr) = script(home.path(), &arguments, text);
     assert_eq!((code, stdout.len()), (1, 700_000), "{stderr}");
-    let said = "firesteel: line 3: the output of task 0 is forgotten: firesteel.shell.keptOutput has room for 1048576 \
+    let said = "firesteel: line 3: the output of task 1 is forgotten: firesteel.shell.keptOutput has room for 1048576 \
                 bytes of all tasks together\n";
     assert!(stderr.contains(said), "{stderr}");
     assert!(stderr.ends_with("line 5: there is no task 9: tasks lists them\n"), "{stderr}");

@@ -257,3 +257,43 @@ fn a_worker_that_cannot_work_says_why_and_what_to_do() {
     let once = ["worker", nobody, "-d", work, "--conf", "spark.worker.maxRegistrationRetries=1"];
     fails(&once, 69, &["no Master took this Worker in 1 attempts: spark://127.0.0.1:1"]);
 }
+
+#[test]
+fn a_worker_that_only_its_own_machine_reaches_says_so_if_its_master_is_elsewhere() {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    // An address of the documentation's range: nobody answers there.
+    let start = |arguments: &[&str]| {
+        let mut command = firesteel();
+        command.args(["worker", "--port", "0", "--work-dir"]).arg(work.path()).args(arguments);
+        Daemon::spawn(&mut command)
+    };
+    let worker = start(&["spark://192.0.2.1:7077"]);
+    let line = worker.wait_for_line(&["where only this machine reaches it"]);
+    assert!(line.contains("127.0.0.1") && line.contains("spark://192.0.2.1:7077"), "{line}");
+    assert!(line.contains("give --host"), "{line}");
+    let near = start(&["spark://127.0.0.1:1"]);
+    near.wait_for_line(&["spark://127.0.0.1:1"]);
+    assert!(!near.log().contains("only this machine"), "{}", near.log());
+}
+
+#[test]
+fn a_worker_finds_its_master_in_a_flag_then_in_properties_then_in_the_environment() {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let conf = tempfile::tempdir().expect("a temporary directory");
+    let file = conf.path().join("spark-defaults.conf");
+    let dialled = |arguments: &[&str], port: u16| {
+        let mut command = firesteel();
+        command.args(["worker", "--port", "0", "--work-dir"]).arg(work.path()).args(arguments);
+        command.env("SPARK_CONF_DIR", conf.path()).env("MASTER", "spark://127.0.0.1:3");
+        Daemon::spawn(&mut command).wait_for_line(&[&format!("spark://127.0.0.1:{port}")]);
+    };
+    dialled(&[], 3);
+    fs::write(&file, "spark.master spark://127.0.0.1:2\n").expect("it can be written");
+    dialled(&[], 2);
+    dialled(&["--conf", "spark.master=spark://127.0.0.1:4"], 4);
+    dialled(&["spark://127.0.0.1:5"], 5);
+    fs::write(&file, "spark.master yarn\n").expect("it can be written");
+    let done = run(firesteel().arg("worker").env("SPARK_CONF_DIR", conf.path()));
+    assert_eq!(done.code(), 78, "{done}");
+    assert!(done.stderr.contains("spark.master of") && done.stderr.contains("yarn"), "{done}");
+}

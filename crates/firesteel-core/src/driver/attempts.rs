@@ -113,7 +113,9 @@ impl Driver {
             FailureCause::Ended(TaskEnd::NotStarted(failure)) if failure.is_of_the_machine() => {
                 self.starts_nowhere(attempt.task, host, failure)
             }
-            FailureCause::Ended(_) | FailureCause::ExecutorDied(_) | FailureCause::StartsNowhere { .. } => None,
+            FailureCause::Ended(_) | FailureCause::ExecutorDied(_) | FailureCause::StartsNowhere { .. } => {
+                None
+            }
         };
         if failures < limit && nowhere.is_none() {
             self.repeat_attempt(attempt);

@@ -129,7 +129,9 @@ impl fmt::Display for FailureCause {
             Self::Ended(end) => write!(f, "{end}"),
             Self::ExecutorDied(state) => write!(f, "its executor died: {state}"),
             Self::StartsNowhere { failure, hosts: 1 } => write!(f, "{failure}"),
-            Self::StartsNowhere { failure, hosts } => write!(f, "{failure}, on {hosts} hosts, and no other has executors"),
+            Self::StartsNowhere { failure, hosts } => {
+                write!(f, "{failure}, on {hosts} hosts, and no other has executors")
+            }
         }
     }
 }

@@ -111,7 +111,12 @@ fn synopsis(roff: &mut Roff, command: &Command) {
     for argument in arguments {
         let (open, close) = if argument.is_required_set() { (" ", "") } else { (" [", "]") };
         let more = argument.get_num_args().is_some_and(|count| count.max_values() > 1);
-        line.extend([roman(open), italic(values(argument)), roman(if more { "..." } else { "" }), roman(close)]);
+        line.extend([
+            roman(open),
+            italic(values(argument)),
+            roman(if more { "..." } else { "" }),
+            roman(close),
+        ]);
     }
     if command.has_subcommands() {
         line.push(italic(" COMMAND"));

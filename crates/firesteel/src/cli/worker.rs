@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 
 use clap::{ArgAction, Args as ClapArgs};
+use firesteel::settings::properties::Property;
 use firesteel::settings::size::{self, Unit};
 use firesteel::settings::variables::Environment;
-use firesteel::settings::properties::Property;
 use firesteel::settings::{Properties, Reader, WorkerSettings, keys, resources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::{Address, parse_masters};
@@ -116,7 +116,8 @@ fn masters(args: &Args, properties: &Properties) -> Result<Vec<Address>, Failure
         return parse_masters(url).map_err(|error| Failure::with(Exit::Usage, &error));
     }
     let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
-        let words = "no Master is given: write firesteel worker spark://HOST:PORT, or set spark.master or $MASTER";
+        let words =
+            "no Master is given: write firesteel worker spark://HOST:PORT, or set spark.master or $MASTER";
         return Err(Failure::of(Exit::Usage, words));
     };
     let words = |error| format!("{} of {origin}: {error}", keys::MASTER);

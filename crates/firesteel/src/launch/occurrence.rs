@@ -77,9 +77,7 @@ impl Lines {
             }
             Note::ExecutorLaunched { .. } => {
                 let logs = self.logs.take();
-                let hint = logs.map(|(url, app)| {
-                    format!("output: firesteel logs --master {url} {app} (and a number: of that executor alone)")
-                });
+                let hint = logs.map(|(url, app)| format!("output: firesteel logs --master {url} {app}"));
                 std::iter::once(note.to_string()).chain(hint).collect()
             }
             Note::ExecutorRunning { .. } | Note::ExecutorEnded { .. } | Note::Ending { .. } => {

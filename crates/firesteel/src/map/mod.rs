@@ -145,7 +145,8 @@ async fn drive(
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
     let started = driver_daemon::start(application, listen, requests).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
-    let outlet = Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
+    let outlet =
+        Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let run = Run::new(input, template, driver, outlet, progress.clone(), Stake::Application);
     Ok(run.leaving(leftovers).finish(reports).await)
 }

@@ -186,7 +186,7 @@ impl Session {
 
     /// Says that there is no such task.
     fn unknown(&mut self, id: TaskId) -> Served {
-        match id < self.next {
+        match (TaskId::FIRST..self.next).contains(&id) {
             true => self.complain(
                 1,
                 format_args!("task {id} is forgotten, or was an item of a map: tasks --all lists the others"),
