@@ -63,6 +63,7 @@ fn register(max_cores: i64, cores: i64) -> DriverToMaster {
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     })
 }

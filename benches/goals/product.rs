@@ -161,6 +161,7 @@ fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     });
     Event::Received { peer, message: Inbound::Driver(message) }

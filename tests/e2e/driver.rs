@@ -43,6 +43,7 @@ pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
         initial_limit: ExecutorLimit::AtMost(executors),
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     }
 }

@@ -36,6 +36,7 @@ impl Pair {
         let description = ApplicationDescription {
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
+            policy: None,
             name: "test".to_owned(),
             user: "me".to_owned(),
             max_cores: max_cores.map(Cores),

@@ -11,7 +11,7 @@ use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::wire::{self, Hello, Role};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, shortfall,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts, Resources, shortfall,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -163,6 +163,7 @@ fn drivers(record: &mut Record) {
         initial_limit: ExecutorLimit::AtMost(2),
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenLost,
+        policy: Some(Policy::BestFit),
         files: None,
     };
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };

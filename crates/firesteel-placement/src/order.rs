@@ -49,7 +49,8 @@ impl WorkerOrder {
 }
 
 impl WorkerOrder {
-    fn compare(self, a: &Offer<'_>, b: &Offer<'_>) -> std::cmp::Ordering {
+    /// Which of two workers comes first.
+    pub(crate) fn compare(self, a: &Offer<'_>, b: &Offer<'_>) -> std::cmp::Ordering {
         match self {
             Self::CoresFreeDesc => (b.cores, b.worker).cmp(&(a.cores, a.worker)),
             Self::CoresFreeAsc => (a.cores, a.worker).cmp(&(b.cores, b.worker)),

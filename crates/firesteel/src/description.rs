@@ -28,6 +28,7 @@ pub fn describe(
         initial_limit: settings.executors,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: settings.policy,
         files: None,
     }
 }

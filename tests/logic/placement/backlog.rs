@@ -334,6 +334,7 @@ fn description(most: Option<i64>, profile: &Asks, limit: Option<u64>) -> Applica
         initial_limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     }
 }

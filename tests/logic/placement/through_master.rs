@@ -42,6 +42,7 @@ fn description(demand: &Demand, max_cores: Cores) -> ApplicationDescription {
         initial_limit: demand.limit,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     }
 }

@@ -94,6 +94,7 @@ scripts! {
     profiles
     application_ends
     turns
+    policies
     leavers
     history
     one_application

@@ -93,6 +93,7 @@ impl Stage {
         for &(key, value) in words.settings() {
             match key {
                 "strategy" => config.strategy = strategy(value),
+                "policy" => config.policy = value.parse().expect("a policy"),
                 "order" => config.worker_order = value.parse().expect("a worker order"),
                 "default-cores" => config.default_cores.0 = number(value),
                 "retries" => config.retries = Retries::AtMost(value.parse().expect("a number")),
@@ -167,6 +168,7 @@ impl Stage {
                 Some("lost") => Relaunch::WhenLost,
                 Some(other) => panic!("{other:?} are never relaunched: write lost"),
             },
+            policy: words.setting("policy").map(|name| name.parse().expect("a policy")),
             files: None,
         };
         let peer = self.new_peer(name);

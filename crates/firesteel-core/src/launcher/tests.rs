@@ -75,6 +75,7 @@ fn config(until: Until, limit: ExecutorLimit) -> Config {
             profile,
             initial_limit: limit,
             relaunch: Relaunch::WhenEnded,
+            policy: None,
             files: None,
         },
         until,

@@ -4,10 +4,11 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts};
 
 use super::backlog::Shape;
 use super::capacity::Grant;
+use super::config::Config;
 use super::wishes::Wishes;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
@@ -170,6 +171,11 @@ impl Application {
         let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
         let open = demands.filter(|(_, demand)| self.may_be_served() && demand.allows_one_more());
         open.map(|(id, demand)| (id, Shape::of(&demand)))
+    }
+
+    /// By which rule Workers are chosen for it.
+    pub(super) fn policy(&self, config: &Config) -> Policy {
+        self.description.policy.unwrap_or(config.policy)
     }
 
     /// What it asks for now under that profile.

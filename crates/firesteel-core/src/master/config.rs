@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_placement::{Cores, Strategy, WorkerOrder};
+use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -16,6 +16,8 @@ pub struct Config {
     pub strategy: Strategy,
     /// `spark.deploy.workerSelectionPolicy`.
     pub worker_order: WorkerOrder,
+    /// `firesteel.placement.policy`: for applications that name none.
+    pub policy: Policy,
     /// `spark.deploy.defaultCores`: cores of an application that names no maximum.
     pub default_cores: Cores,
     /// `spark.deploy.maxExecutorRetries`: an application ends when so many executors failed in a row.
@@ -49,6 +51,7 @@ impl Default for Config {
             worker_timeout: Duration::from_secs(60),
             strategy: Strategy::SpreadOut,
             worker_order: WorkerOrder::CoresFreeDesc,
+            policy: Policy::Spark,
             default_cores: Cores::UNLIMITED,
             retries: Retries::AtMost(10),
             proven_after: Duration::from_secs(5),

@@ -104,6 +104,7 @@ fn description(max_cores: Option<i64>, cores: Option<i64>) -> ApplicationDescrip
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     }
 }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::policy::Whole;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Strategy, WorkerOrder};
 
 use super::capacity::{Amounts, Capacity, Grant};
@@ -28,6 +29,8 @@ pub(super) struct WorkerTable {
     index: Index<WorkerId>,
     /// The living, by their numbers in the index.
     rows: Vec<Option<WorkerRow>>,
+    /// What the living have together.
+    whole: Whole,
     /// Those who have more free than at the last pass, or may have.
     gained: BTreeSet<Slot>,
     by_peer: BTreeMap<PeerId, Slot>,
@@ -87,6 +90,11 @@ impl WorkerRow {
         self.capacity.offer(self.description.id.as_str())
     }
 
+    /// What it has in all.
+    pub(super) fn whole_offer(&self) -> Offer<'_> {
+        self.capacity.whole_offer(self.description.id.as_str())
+    }
+
     pub(super) fn view(&self, state: WorkerState) -> WorkerView {
         let used = self.capacity.used();
         WorkerView {
@@ -110,6 +118,7 @@ impl WorkerTable {
         Self {
             index: Index::new(order),
             rows: Vec::new(),
+            whole: Whole::default(),
             gained: BTreeSet::new(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
@@ -126,6 +135,7 @@ impl WorkerTable {
         let Amounts { cores, memory, resources } = row.capacity.free();
         let slot = self.index.insert(id.clone(), *cores, *memory, resources);
         self.gained.insert(slot);
+        self.whole.add(&row.whole_offer());
         self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
         self.looks.insert((row.look, id));
@@ -139,6 +149,7 @@ impl WorkerTable {
     pub(super) fn remove(&mut self, id: &WorkerId) -> Option<WorkerRow> {
         let slot = self.index.remove(id)?;
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
+        self.whole.remove(&row.whole_offer());
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
         self.looks.remove(&(row.look, id.clone()));
@@ -264,7 +275,17 @@ impl WorkerTable {
 
     /// The living Workers by id.
     pub(super) fn iter(&self) -> impl Iterator<Item = &WorkerRow> {
-        self.index.iter().filter_map(|(_, slot)| self.at(slot))
+        self.slots().map(|(_, row)| row)
+    }
+
+    /// The living Workers by id, with their numbers.
+    pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &WorkerRow)> {
+        self.index.iter().filter_map(|(_, slot)| Some((slot, self.at(slot)?)))
+    }
+
+    /// What they have together, free or not.
+    pub(super) fn whole(&self) -> &Whole {
+        &self.whole
     }
 
     /// What the living Workers have free, by id.
@@ -274,7 +295,7 @@ impl WorkerTable {
 
     /// What the living Workers have in all, by id.
     pub(super) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
-        self.iter().map(|row| row.capacity.whole_offer(row.description.id.as_str()))
+        self.iter().map(WorkerRow::whole_offer)
     }
 
     /// When to look for silent Workers next.
@@ -316,6 +337,11 @@ impl WorkerTable {
             if !known {
                 return Err(format!("{id} is not in every table"));
             }
+        }
+        let mut whole = Whole::default();
+        self.whole_offers().for_each(|all| whole.add(&all));
+        if whole != self.whole {
+            return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
         }
         let rows = self.rows.iter().flatten().count();
         let sizes = [rows, self.by_peer.len(), self.by_address.len(), self.looks.len()];

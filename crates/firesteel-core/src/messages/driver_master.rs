@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::{ApplicationFiles, ExecutorState, LossReason, TaskDirectory};
@@ -70,6 +70,8 @@ pub struct ApplicationDescription {
     pub initial_limit: ExecutorLimit,
     /// Which of its executors are replaced when they end.
     pub relaunch: Relaunch,
+    /// By which rule Workers are chosen for its executors. `None`: by the Master's.
+    pub policy: Option<Policy>,
     /// The files that executors find in their directories. `None`: none.
     pub files: Option<ApplicationFiles>,
 }

@@ -95,7 +95,7 @@ pub struct Share {
 }
 
 impl Share {
-    fn of(demand: &Demand, slot: Slot, units: u64) -> Self {
+    pub(crate) fn of(demand: &Demand, slot: Slot, units: u64) -> Self {
         match demand.size {
             ExecutorSize::Fixed(cores) => Self { slot, executors: units, cores },
             ExecutorSize::OnePerWorker => Self { slot, executors: 1, cores: Cores(units as i64) },

@@ -237,6 +237,7 @@ impl AppPlan {
             },
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
+            policy: None,
             files: rolled_files(dice, number),
         };
         Self {

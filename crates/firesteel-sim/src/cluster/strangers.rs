@@ -217,6 +217,7 @@ impl World {
             initial_limit: ExecutorLimit::AtMost(0),
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
+            policy: None,
             files: self.dice.one_in(4).then(odd_files),
         }
     }

@@ -131,6 +131,7 @@ impl SchedulePass {
                 initial_limit: default.limit,
                 directory: TaskDirectory::Executor,
                 relaunch: Relaunch::WhenEnded,
+                policy: None,
                 files: None,
             },
             peer: PeerId((self.workers.len() + 1 + index) as u64),

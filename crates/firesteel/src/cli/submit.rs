@@ -38,6 +38,9 @@ pub(super) struct Submit {
     /// How many executors; otherwise as many as the cores allow
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
+    /// By which rule Workers are chosen: spark, best-fit, least-fragmentation or spread-held; otherwise by the Master's
+    #[arg(long, value_name = "NAME", help_heading = "Application")]
+    placement_policy: Option<String>,
     /// A custom resource of each executor: so many addresses of it, such as gpu=2. May be given several times
     #[arg(long = "executor-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
     executor_resources: Vec<String>,
@@ -117,6 +120,7 @@ impl Submit {
             ("--executor-cores", keys::EXECUTOR_CORES, &self.executor_cores),
             ("--executor-memory", keys::EXECUTOR_MEMORY, &self.executor_memory),
             ("--num-executors", keys::EXECUTOR_INSTANCES, &self.num_executors),
+            ("--placement-policy", keys::PLACEMENT_POLICY, &self.placement_policy),
         ];
         for (flag, key, value) in options {
             if let Some(value) = value {

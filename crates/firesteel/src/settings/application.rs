@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::driver::{Allocation, Exclusion, ExclusionPolicy, LocalityWait};
 use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, TaskResources};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
 use super::duration::Unit;
 use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
@@ -29,6 +29,8 @@ pub struct ApplicationSettings {
     /// `spark.executor.instances`: how many executors at the start. Without it, as many as the cores allow. Spark's
     /// Standalone mode reads it only together with dynamic allocation.
     pub executors: ExecutorLimit,
+    /// `firesteel.placement.policy`. `None`: the Master's.
+    pub policy: Option<Policy>,
     /// `spark.dynamicAllocation.*`: who decides how many executors there are later.
     pub allocation: Allocation,
     /// `spark.executor.resource.NAME.amount`.
@@ -87,6 +89,7 @@ impl ApplicationSettings {
             executor_cores: properties.cores(keys::EXECUTOR_CORES)?,
             executor_memory: properties.memory(keys::EXECUTOR_MEMORY)?.unwrap_or(MiB(1024)),
             executors,
+            policy: properties.policy()?,
             allocation: allocation::of(properties, executors)?,
             executor_resources: amounts::of_executors(properties)?,
             task_resources: amounts::of_tasks(properties)?,
@@ -221,6 +224,7 @@ mod tests {
             executor_cores: None,
             executor_memory: MiB(1024),
             executors: ExecutorLimit::Unlimited,
+            policy: None,
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::new(),
             task_resources: TaskResources::new(),
@@ -284,6 +288,7 @@ mod tests {
             "spark.excludeOnFailure.application.maxFailedExecutorsPerNode=4",
             "spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor=5",
             "spark.excludeOnFailure.task.maxTaskAttemptsPerNode=6",
+            "firesteel.placement.policy=Spread-Held",
             "spark.locality.wait=2500",
             "spark.locality.wait.node=1s",
             "firesteel.driver.registrationTimeout=3s",
@@ -297,6 +302,7 @@ mod tests {
             executor_cores: Some(Cores(6)),
             executor_memory: MiB(2048),
             executors: ExecutorLimit::AtMost(3),
+            policy: Some(Policy::SpreadHeld),
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
             task_resources: TaskResources::from([("gpu".to_owned(), TaskAmount::Shared(4))]),

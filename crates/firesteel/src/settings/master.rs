@@ -29,6 +29,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         worker_order: properties
             .read(keys::WORKER_ORDER, WORKER_ORDERS, |text| text.parse().ok())?
             .unwrap_or(defaults.worker_order),
+        policy: properties.policy()?.unwrap_or(defaults.policy),
         default_cores: properties.cores(keys::DEFAULT_CORES)?.unwrap_or(defaults.default_cores),
         retries: properties
             .read(keys::MAX_EXECUTOR_RETRIES, "-1 (never give up) or a whole number from 0 on", retries)?
@@ -58,7 +59,7 @@ fn retries(text: &str) -> Option<Retries> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use firesteel_placement::{Cores, WorkerOrder};
+    use firesteel_placement::{Cores, Policy, WorkerOrder};
     use std::time::Duration;
 
     fn parsed(pairs: &[&str]) -> Result<Config, SettingError> {
@@ -73,6 +74,7 @@ mod tests {
             "spark.worker.timeout=7",
             "spark.deploy.spreadOutApps=FALSE",
             "spark.deploy.workerSelectionPolicy=memory_free_asc",
+            "firesteel.placement.policy=best-fit",
             "spark.deploy.defaultCores=3",
             "spark.deploy.maxExecutorRetries=-1",
             "firesteel.executor.provenAfter=1500ms",
@@ -84,6 +86,7 @@ mod tests {
             worker_timeout: Duration::from_secs(7),
             strategy: Strategy::Consolidate,
             worker_order: WorkerOrder::MemoryFreeAsc,
+            policy: Policy::BestFit,
             default_cores: Cores(3),
             retries: Retries::Unlimited,
             proven_after: Duration::from_millis(1500),
@@ -109,6 +112,7 @@ mod tests {
             "spark.worker.timeout=soon",
             "spark.deploy.spreadOutApps=yes",
             "spark.deploy.workerSelectionPolicy=RANDOM",
+            "firesteel.placement.policy=best",
             "spark.deploy.defaultCores=0",
             "spark.deploy.maxExecutorRetries=-2",
             "spark.deploy.retainedApplications=-1",

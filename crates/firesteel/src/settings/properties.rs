@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::{Cores, MiB, Policy};
 
 use super::origin::Origin;
-use super::{duration, key, size};
+use super::{duration, key, keys, size};
 
 /// The properties of a daemon or an application, by key: what counts, and then what that beats.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -251,6 +251,15 @@ impl Properties {
         let positive = |text: &str| text.parse::<i32>().ok().filter(|cores| *cores > 0);
         let cores = self.read(key, "a whole number from 1 to 2147483647", positive)?;
         Ok(cores.map(|cores| Cores(cores.into())))
+    }
+
+    /// `firesteel.placement.policy`, a Master's or an application's.
+    ///
+    /// # Errors
+    /// It is set to something else.
+    pub fn policy(&self) -> Result<Option<Policy>, SettingError> {
+        const NAMES: &str = "spark, best-fit, least-fragmentation or spread-held";
+        self.read(keys::PLACEMENT_POLICY, NAMES, |text| text.parse().ok())
     }
 
     /// Memory; a number alone counts MiB.

@@ -185,6 +185,7 @@ pub(super) fn description() -> ApplicationDescription {
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        policy: None,
         files: None,
     }
 }

@@ -65,6 +65,7 @@ impl Stage {
             initial_limit: limit,
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
+            policy: None,
             files: None,
         };
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
