@@ -146,6 +146,19 @@ fn the_nearest_in_an_index_is_the_nearest_of_all_in_it_and_taking_out_undoes_put
                 "the index says {}, not {expected}",
                 index.nearest(sites)
             );
+            for level in Locality::ALL {
+                let near = |id: &usize| nearness(sites, &places[*id]) <= level;
+                let met = match level {
+                    Locality::Host | Locality::Any => (0..places.len()).find(near),
+                    // A rack holds those on the host itself, too.
+                    Locality::Rack => (0..places.len()).find(|id| {
+                        let racks: Vec<_> = sites.racks().collect();
+                        places[*id].racks().any(|rack| racks.contains(&rack))
+                    }),
+                };
+                let first = index.first(sites, level);
+                ensure!(first == met, "at {level} the index begins with {first:?}, not {met:?}");
+            }
             for place in &places {
                 ensure!(nearness(sites, place) == nearness(place, sites), "nearness has a direction");
             }

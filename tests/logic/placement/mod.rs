@@ -7,6 +7,7 @@ mod golden;
 mod history;
 mod index;
 mod locality;
+mod needs;
 mod plan;
 mod properties;
 mod reference;

@@ -2,12 +2,12 @@
 //!
 //! A *want* (a task, a request for a container) names hosts; a *place* (an executor, a Worker, a container) is
 //! on one. Both have [`Sites`]: hosts, and the racks that a [`Topology`] knows for them. [`nearness`] says how
-//! near two of them are, an index [`Located`] finds what is on a host or in a rack without a walk, and
-//! [`next_match`] is the one rule by which wants meet places:
+//! near two of them are, and in an index [`Located`] there is one rule by which wants meet places, nearest first:
 //!
-//! - the driver gives waiting tasks to executors with free cores,
+//! - the driver gives waiting tasks to executors with free cores ([`next_match`]),
 //! - the Master takes Workers near an application's waiting tasks first ([`Located::nearest`]),
-//! - an allocator gives the containers that it was granted to its requests.
+//! - an allocator gives the containers that it was granted to its requests ([`Located::first`]), after it asked for
+//!   them by what tasks prefer and by what it has ([`needs`] and [`wishes`]).
 //!
 //! Whoever serves all wants runs a level to its end before the next one, nearest first:
 //!
@@ -33,10 +33,16 @@
 //! assert_eq!(met, [(1, 2, Locality::Host), (2, 1, Locality::Rack), (3, 0, Locality::Any)]);
 //! ```
 
+mod needs;
+mod topology;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
+
+pub use needs::{Expected, Pending, Wish, needs, wishes};
+pub use topology::{Sites, Topology, TopologyError};
 
 /// How near a place is to what is wanted. Nearer is less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,127 +77,6 @@ impl fmt::Display for Locality {
             Self::Rack => "rack",
             Self::Any => "any",
         })
-    }
-}
-
-/// Which host is in which rack. A host without a row has no rack: nothing is near it but itself.
-///
-/// Source: Hadoop's `TableMapping`; there, hosts without a row share `/default-rack`.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Topology {
-    racks: BTreeMap<Arc<str>, Arc<str>>,
-}
-
-/// A line of a topology table that cannot be used.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "line {line} is {text:?}: write a host and its rack with a blank between, such as \"node-1 /rack-1\""
-)]
-pub struct TopologyError {
-    /// Counted from 1.
-    pub line: usize,
-    /// The line.
-    pub text: String,
-}
-
-impl Topology {
-    /// A table with a host and its rack on each line, blanks between. Empty lines and those that begin with `#`
-    /// count for nothing; of two rows for a host the last one counts.
-    ///
-    /// Source: Hadoop's `TableMapping`, which skips lines that are not so.
-    ///
-    /// # Errors
-    /// The first line that has not two words.
-    pub fn parse(table: &str) -> Result<Self, TopologyError> {
-        let rows = (1..).zip(table.lines().map(str::trim));
-        let rows = rows.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
-        let row = |(line, text): (usize, &str)| {
-            let mut words = text.split_whitespace();
-            match (words.next(), words.next(), words.next()) {
-                (Some(host), Some(rack), None) => Ok((host.to_owned(), rack.to_owned())),
-                _ => Err(TopologyError { line, text: text.to_owned() }),
-            }
-        };
-        rows.map(row).collect::<Result<Vec<_>, _>>().map(Self::from_iter)
-    }
-
-    /// The rack of a host, if it has a row.
-    #[must_use]
-    pub fn rack(&self, host: &str) -> Option<&str> {
-        self.racks.get(host).map(AsRef::as_ref)
-    }
-
-    /// The rows, by host.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        self.racks.iter().map(|(host, rack)| (&**host, &**rack))
-    }
-
-    /// Whether there is no row.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.racks.is_empty()
-    }
-
-    /// Those hosts, each once, with their racks.
-    pub fn sites<'a>(&self, hosts: impl IntoIterator<Item = &'a str>) -> Sites {
-        let names: BTreeSet<&str> = hosts.into_iter().collect();
-        let racks: BTreeSet<&Arc<str>> = names.iter().filter_map(|host| self.racks.get(*host)).collect();
-        Sites {
-            hosts: names.into_iter().map(Arc::from).collect(),
-            racks: racks.into_iter().cloned().collect(),
-        }
-    }
-}
-
-impl FromIterator<(String, String)> for Topology {
-    fn from_iter<T: IntoIterator<Item = (String, String)>>(rows: T) -> Self {
-        let mut names = BTreeSet::<Arc<str>>::new();
-        let mut racks = BTreeMap::new();
-        for (host, rack) in rows {
-            let rack = names.get(&*rack).cloned().unwrap_or_else(|| {
-                let rack = Arc::<str>::from(rack);
-                names.insert(Arc::clone(&rack));
-                rack
-            });
-            racks.insert(Arc::from(host), rack);
-        }
-        Self { racks }
-    }
-}
-
-/// The hosts where something would like to be, or the one where it is, with their racks. Without hosts: it does
-/// not matter.
-#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Sites {
-    /// In order, each once.
-    hosts: Vec<Arc<str>>,
-    /// In order, each once.
-    racks: Vec<Arc<str>>,
-}
-
-impl Sites {
-    /// The hosts, in order.
-    pub fn hosts(&self) -> impl Iterator<Item = &str> {
-        self.hosts.iter().map(AsRef::as_ref)
-    }
-
-    /// Their racks, in order.
-    pub fn racks(&self) -> impl Iterator<Item = &str> {
-        self.racks.iter().map(AsRef::as_ref)
-    }
-
-    /// Whether no host is named.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.hosts.is_empty()
-    }
-
-    fn names(&self, level: Locality) -> &[Arc<str>] {
-        match level {
-            Locality::Host => &self.hosts,
-            Locality::Rack => &self.racks,
-            Locality::Any => &[],
-        }
     }
 }
 
@@ -282,14 +167,22 @@ impl<Id: Ord + Copy> Located<Id> {
         !self.in_rack.is_empty()
     }
 
+    /// The first thing in it that meets those sites at that level: one that shares a host with them, or a rack, or
+    /// any. What it costs does not depend on how many things are in it, but for a logarithm.
+    #[must_use]
+    pub fn first(&self, sites: &Sites, level: Locality) -> Option<Id> {
+        let index = match level {
+            Locality::Host => &self.on_host,
+            Locality::Rack => &self.in_rack,
+            Locality::Any => return self.all.first().copied(),
+        };
+        sites.names(level).iter().filter_map(|name| index.get(name)?.first().copied()).min()
+    }
+
     /// How near the nearest thing in it is.
     #[must_use]
     pub fn nearest(&self, sites: &Sites) -> Locality {
-        let met = |level: &Locality| match level {
-            Locality::Host => sites.hosts.iter().any(|host| self.on_host.contains_key(host)),
-            Locality::Rack => sites.racks.iter().any(|rack| self.in_rack.contains_key(rack)),
-            Locality::Any => true,
-        };
+        let met = |level: &Locality| self.first(sites, *level).is_some();
         Locality::ALL.into_iter().find(met).unwrap_or(Locality::Any)
     }
 }
@@ -338,16 +231,6 @@ fn meet<'a, W, P>(
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_topology_is_a_table_of_hosts_and_racks() {
-        let topology = Topology::parse("# racks\n\n h1   /r1\nh2\t/r1\nh1 /r2\n").expect("it is one");
-        assert_eq!(topology.iter().collect::<Vec<_>>(), [("h1", "/r2"), ("h2", "/r1")]);
-        assert_eq!((topology.rack("h2"), topology.rack("h9")), (Some("/r1"), None));
-        for (table, line, text) in [("h1 /r1\nh2", 2, "h2"), ("a b c\n", 1, "a b c")] {
-            assert_eq!(Topology::parse(table), Err(TopologyError { line, text: text.to_owned() }));
-        }
-    }
 
     #[test]
     fn nearness_is_host_then_rack_then_any() {
