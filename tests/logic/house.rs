@@ -66,7 +66,7 @@ fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
 
 #[test]
 fn the_state_machines_do_not_know_each_other() {
-    let machines = ["master", "worker", "driver", "executor"];
+    let machines = ["master", "worker", "driver", "executor", "launcher", "allocator"];
     for machine in machines {
         for source in sources(&root().join("crates/firesteel-core/src").join(machine)) {
             let text = read(&source);

@@ -63,6 +63,10 @@ text_id! {
     /// A Worker: `worker-yyyyMMddHHmmss-host-port`, made by the Worker at its start and kept for its life.
     WorkerId
 }
+text_id! {
+    /// A container, as the manager of a cluster names it: `container_1795209755042_0001_01_000002`.
+    ContainerId
+}
 number_id! {
     /// An executor's number within its application, counted from 0.
     ExecutorId(u32)

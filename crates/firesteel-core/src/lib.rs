@@ -1,7 +1,7 @@
 //! The state machines of Firesteel, and the messages between them.
 //!
-//! Five machines decide everything that is decided over time: [`master`], [`worker`], [`driver`], [`executor`] and
-//! [`launcher`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
+//! Six machines decide everything that is decided over time: [`master`], [`worker`], [`driver`], [`executor`],
+//! [`launcher`], and, for clusters that are somebody else's, [`allocator`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
 //! and answers with effects. They never import each other: they meet in [`messages`], and [`wire`] turns
 //! messages into bytes and back.
 //!
@@ -9,6 +9,7 @@
 //! simulator (crate `firesteel-sim`) own those, feed events in, and perform the effects.
 
 pub mod address;
+pub mod allocator;
 mod applicant;
 pub mod driver;
 pub mod executor;

@@ -1,0 +1,187 @@
+//! The containers that the application has, from their grant to their end.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+use crate::ids::{ContainerId, ExecutorId, ProfileId};
+
+/// So many ended containers are remembered, in case they are granted or said to end once more.
+const MOST_REMEMBERED: usize = 10_000;
+
+/// A container.
+#[derive(Clone, Debug)]
+pub(super) struct Container {
+    pub(super) host: Arc<str>,
+    pub(super) profile: ProfileId,
+    pub(super) stage: Stage,
+}
+
+/// Where a container stands.
+///
+/// ```text
+///           used              started
+///  granted ------> Launching ---------> Running ----> ended
+///     |               | killed, or         | killed      ^
+///     | not wanted    v cannot be started  v             |
+///     `-----------> Released ----------------------------'
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// Its process is about to run.
+    Launching(ExecutorId),
+    /// Its process runs.
+    Running(ExecutorId),
+    /// It is given back; the manager has not said yet that it is gone.
+    Released(Residue),
+}
+
+/// What is left in a container that is given back.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Residue {
+    /// Nobody knows of an executor there.
+    Nothing,
+    /// An executor whose end the driver has not heard of.
+    Executor(ExecutorId),
+}
+
+impl Stage {
+    /// The executor in it, unless it is given back.
+    pub(super) fn live(self) -> Option<ExecutorId> {
+        match self {
+            Self::Launching(executor) | Self::Running(executor) => Some(executor),
+            Self::Released(_) => None,
+        }
+    }
+
+    /// The executor whose end is still to be told.
+    pub(super) fn executor(self) -> Option<ExecutorId> {
+        match self {
+            Self::Released(Residue::Nothing) => None,
+            Self::Launching(executor)
+            | Self::Running(executor)
+            | Self::Released(Residue::Executor(executor)) => Some(executor),
+        }
+    }
+}
+
+/// All of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Containers {
+    rows: BTreeMap<ContainerId, Container>,
+    of_executor: BTreeMap<ExecutorId, ContainerId>,
+    /// To be given back with the next call.
+    to_release: BTreeSet<ContainerId>,
+    /// Given back with the call under way.
+    releasing: BTreeSet<ContainerId>,
+    ended: BTreeSet<ContainerId>,
+    ended_order: VecDeque<ContainerId>,
+}
+
+impl Containers {
+    pub(super) fn get(&self, id: &ContainerId) -> Option<&Container> {
+        self.rows.get(id)
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&ContainerId, &Container)> {
+        self.rows.iter()
+    }
+
+    /// Whether it is here, or was not long ago.
+    pub(super) fn knows(&self, id: &ContainerId) -> bool {
+        self.rows.contains_key(id) || self.ended.contains(id)
+    }
+
+    /// The container of an executor whose end has not been told.
+    pub(super) fn of(&self, executor: ExecutorId) -> Option<&ContainerId> {
+        self.of_executor.get(&executor)
+    }
+
+    /// A granted container is used, or given back at once.
+    pub(super) fn insert(&mut self, id: ContainerId, container: Container) {
+        match container.stage {
+            Stage::Launching(executor) | Stage::Running(executor) => {
+                self.of_executor.insert(executor, id.clone());
+            }
+            Stage::Released(_) => _ = self.to_release.insert(id.clone()),
+        }
+        self.rows.insert(id, container);
+    }
+
+    /// A container's process runs.
+    pub(super) fn run(&mut self, id: &ContainerId, executor: ExecutorId) {
+        if let Some(container) = self.rows.get_mut(id) {
+            container.stage = Stage::Running(executor);
+        }
+    }
+
+    /// A container is given back.
+    pub(super) fn release(&mut self, id: &ContainerId, residue: Residue) {
+        let Some(container) = self.rows.get_mut(id) else { return };
+        if let (Some(executor), Residue::Nothing) = (container.stage.executor(), residue) {
+            self.of_executor.remove(&executor);
+        }
+        container.stage = Stage::Released(residue);
+        self.to_release.insert(id.clone());
+    }
+
+    /// A container is gone.
+    pub(super) fn remove(&mut self, id: &ContainerId) -> Option<Container> {
+        let container = self.rows.remove(id)?;
+        if let Some(executor) = container.stage.executor() {
+            self.of_executor.remove(&executor);
+        }
+        self.to_release.remove(id);
+        self.releasing.remove(id);
+        if self.ended_order.len() >= MOST_REMEMBERED
+            && let Some(oldest) = self.ended_order.pop_front()
+        {
+            self.ended.remove(&oldest);
+        }
+        self.ended.insert(id.clone());
+        self.ended_order.push_back(id.clone());
+        Some(container)
+    }
+
+    /// What the next call gives back.
+    pub(super) fn releases(&mut self) -> Vec<ContainerId> {
+        self.releasing = std::mem::take(&mut self.to_release);
+        self.releasing.iter().cloned().collect()
+    }
+
+    /// The manager heard the last call.
+    pub(super) fn heard(&mut self) {
+        self.releasing.clear();
+    }
+
+    /// Nobody knows whether it did.
+    pub(super) fn doubt(&mut self) {
+        self.to_release.append(&mut self.releasing);
+    }
+
+    /// The manager has forgotten everything: all that it has not confirmed is given back again.
+    pub(super) fn forget(&mut self) {
+        self.releasing.clear();
+        let released = self.rows.iter().filter(|(_, container)| container.stage.live().is_none());
+        self.to_release = released.map(|(id, _)| id.clone()).collect();
+    }
+
+    /// What contradicts itself.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let executors = self.rows.iter().filter_map(|(id, row)| Some((row.stage.executor()?, id.clone())));
+        let executors: BTreeMap<_, _> = executors.collect();
+        if executors != self.of_executor {
+            return Some(format!("containers by executor are {:?}, not {executors:?}", self.of_executor));
+        }
+        let used = |id: &&ContainerId| self.rows.get(*id).is_none_or(|row| row.stage.live().is_some());
+        if let Some(id) = self.to_release.iter().chain(&self.releasing).find(used) {
+            return Some(format!("{id} is given back, and is none that was released"));
+        }
+        if let Some(id) = self.rows.keys().find(|id| self.ended.contains(*id)) {
+            return Some(format!("{id} has ended, and is here"));
+        }
+        let orders = self.ended.len() == self.ended_order.len() && self.ended.len() <= MOST_REMEMBERED;
+        (!orders).then(|| {
+            format!("{} containers have ended, {} in order", self.ended.len(), self.ended_order.len())
+        })
+    }
+}

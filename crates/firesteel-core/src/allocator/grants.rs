@@ -1,0 +1,130 @@
+//! Containers come: they meet requests, and executors are launched in them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use firesteel_placement::locality::{Locality, Sites};
+
+use super::Allocator;
+use super::containers::{Container, Residue, Stage};
+use super::effect::{Effect, Launch};
+use super::event::Granted;
+use super::note::Note;
+use crate::ids::ContainerId;
+
+/// A container that has come and is not used yet.
+struct Arrival {
+    granted: Granted,
+    sites: Sites,
+}
+
+impl Allocator {
+    /// Gives each container to the oldest request that it meets: all of them to requests for their hosts, then what is
+    /// left to requests in their racks, then to any; and gives back what is left then.
+    ///
+    /// A request that names hosts may be served elsewhere: it is asked for anywhere, too.
+    ///
+    /// Source: Spark on YARN, 4.0.1. There a container that was granted, and is not wanted when its turn to launch comes,
+    /// stays with the application unused.
+    pub(super) fn on_granted(&mut self, granted: Vec<Granted>) {
+        let mut arrivals = Vec::with_capacity(granted.len());
+        let mut seen = BTreeSet::new();
+        for granted in granted {
+            if !seen.insert(granted.container.clone()) {
+                self.note(Note::GrantedTwice { container: granted.container });
+            } else if let Some(granted) = self.examine(granted) {
+                let sites = self.config.topology.sites([granted.host.as_str()]);
+                arrivals.push(Arrival { granted, sites });
+            }
+        }
+        let mut kept = Vec::with_capacity(arrivals.len());
+        for level in Locality::ALL {
+            let mut rest = Vec::new();
+            for arrival in arrivals {
+                let profile = self.profiles.get_mut(&arrival.granted.profile);
+                match profile.is_some_and(|profile| profile.requests.serve(&arrival.sites, level)) {
+                    true => kept.push((arrival, level)),
+                    false => rest.push(arrival),
+                }
+            }
+            arrivals = rest;
+        }
+        for Arrival { granted, sites } in arrivals {
+            if let Some(profile) = self.profiles.get_mut(&granted.profile) {
+                profile.requests.remind(&sites);
+            }
+            self.give_back(granted);
+        }
+        for (Arrival { granted, .. }, level) in kept {
+            self.use_container(granted, level);
+        }
+    }
+
+    /// The container, unless it is known already, or no executor fits into it.
+    fn examine(&mut self, granted: Granted) -> Option<Granted> {
+        if self.containers.knows(&granted.container) {
+            self.note(Note::GrantedTwice { container: granted.container });
+            return None;
+        }
+        let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
+        let asked = profile.size.memory;
+        if granted.memory >= asked {
+            return Some(granted);
+        }
+        let sites = self.config.topology.sites([granted.host.as_str()]);
+        profile.requests.remind(&sites);
+        let note = Note::TooSmall { container: granted.container.clone(), memory: granted.memory, asked };
+        self.note(note);
+        self.keep(granted, Stage::Released(Residue::Nothing));
+        None
+    }
+
+    fn give_back(&mut self, granted: Granted) {
+        let (container, host) = (granted.container.clone(), Arc::from(granted.host.as_str()));
+        self.note(Note::Excess { container, host });
+        self.keep(granted, Stage::Released(Residue::Nothing));
+    }
+
+    fn keep(&mut self, granted: Granted, stage: Stage) {
+        let Granted { container, host, profile, memory: _ } = granted;
+        self.containers.insert(container, Container { host: host.into(), profile, stage });
+    }
+
+    /// Launches an executor in a container that has met a request, if one is still missing.
+    fn use_container(&mut self, granted: Granted, level: Locality) {
+        let Some(profile) = self.profiles.get_mut(&granted.profile) else { return };
+        if profile.launched() >= profile.target() {
+            return self.give_back(granted);
+        }
+        let host = match profile.on_host.get_key_value(granted.host.as_str()) {
+            Some((host, _)) => Arc::clone(host),
+            None => Arc::from(granted.host.as_str()),
+        };
+        profile.starting += 1;
+        *profile.on_host.entry(Arc::clone(&host)).or_default() += 1;
+        let executor = self.next_executor;
+        self.next_executor.0 = executor.0.checked_add(1).expect("nobody launches four billion executors");
+        let launch = Launch {
+            container: granted.container.clone(),
+            host: Arc::clone(&host),
+            executor,
+            profile: granted.profile,
+            cores: profile.size.cores,
+            memory: profile.size.own_memory,
+        };
+        self.note(Note::Matched { container: granted.container.clone(), host, level });
+        self.keep(granted, Stage::Launching(executor));
+        self.effects.push(Effect::Launch(launch));
+    }
+
+    /// A container's process runs. One that was given back meanwhile, or has ended, is none of ours any more.
+    pub(super) fn on_started(&mut self, id: &ContainerId) {
+        let Some(container) = self.containers.get(id) else { return };
+        let Stage::Launching(executor) = container.stage else { return };
+        if let Some(profile) = self.profiles.get_mut(&container.profile) {
+            profile.starting -= 1;
+            profile.running += 1;
+        }
+        self.containers.run(id, executor);
+    }
+}

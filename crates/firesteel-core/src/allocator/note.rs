@@ -1,0 +1,150 @@
+//! What an allocator remarks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use firesteel_placement::MiB;
+use firesteel_placement::locality::Locality;
+use firesteel_placement::words::counted;
+
+use super::event::AllocateFailure;
+use crate::ids::{ContainerId, ExecutorId, ProfileId};
+use crate::machine::NoteLevel;
+
+/// Something worth a line in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// A profile is to have another number of executors.
+    TargetSet {
+        /// Which profile.
+        profile: ProfileId,
+        /// How many.
+        total: u64,
+    },
+    /// A target names a profile that there is no room for.
+    TooManyProfiles {
+        /// Which.
+        profile: ProfileId,
+    },
+    /// A container serves a request.
+    Matched {
+        /// Which.
+        container: ContainerId,
+        /// Its host.
+        host: Arc<str>,
+        /// How near it is to what the request named.
+        level: Locality,
+    },
+    /// A container serves no request, or none any more, and is given back.
+    Excess {
+        /// Which.
+        container: ContainerId,
+        /// Its host.
+        host: Arc<str>,
+    },
+    /// A container has less memory than was asked for, and is given back.
+    TooSmall {
+        /// Which.
+        container: ContainerId,
+        /// Its memory.
+        memory: MiB,
+        /// What was asked for.
+        asked: MiB,
+    },
+    /// A container was granted a second time; nothing is done.
+    GrantedTwice {
+        /// Which.
+        container: ContainerId,
+    },
+    /// A container ended that nobody knows here, or that has ended before; nothing is done.
+    UnknownEnd {
+        /// Which.
+        container: ContainerId,
+    },
+    /// An answer came to no call; nothing is done.
+    UnexpectedAnswer,
+    /// An executor is to be ended that nobody knows, or that is being ended; nothing is done.
+    UnknownExecutor {
+        /// Which.
+        executor: ExecutorId,
+    },
+    /// A container's process could not be started.
+    NotStarted {
+        /// Which executor's.
+        executor: ExecutorId,
+        /// On which host.
+        host: Arc<str>,
+        /// Why.
+        error: String,
+    },
+    /// Too many executors failed on a host; it is avoided.
+    HostExcluded {
+        /// Which.
+        host: Arc<str>,
+        /// How many failed there.
+        failures: u64,
+    },
+    /// A call to the manager failed; it is repeated.
+    CallFailed {
+        /// How.
+        failure: AllocateFailure,
+        /// So many failed in a row.
+        errors: u32,
+    },
+}
+
+impl Note {
+    /// How loud it is.
+    #[must_use]
+    pub fn level(&self) -> NoteLevel {
+        match self {
+            Self::TargetSet { .. } | Self::Matched { .. } | Self::Excess { .. } => NoteLevel::Info,
+            Self::TooManyProfiles { .. }
+            | Self::TooSmall { .. }
+            | Self::GrantedTwice { .. }
+            | Self::UnknownEnd { .. }
+            | Self::UnexpectedAnswer
+            | Self::UnknownExecutor { .. }
+            | Self::NotStarted { .. }
+            | Self::HostExcluded { .. }
+            | Self::CallFailed { .. } => NoteLevel::Warn,
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::TargetSet { profile, total } => {
+                write!(f, "profile {profile} is to have {}", counted(*total, "executor"))
+            }
+            Self::TooManyProfiles { profile } => {
+                write!(f, "there are too many profiles: {profile} is ignored")
+            }
+            Self::Matched { container, host, level } => {
+                write!(f, "container {container} on {host} serves a request at level {level}")
+            }
+            Self::Excess { container, host } => {
+                write!(f, "container {container} on {host} is not wanted and given back")
+            }
+            Self::TooSmall { container, memory, asked } => {
+                write!(f, "container {container} has {memory}, {asked} were asked for: it is given back")
+            }
+            Self::GrantedTwice { container } => write!(f, "container {container} is granted again"),
+            Self::UnknownEnd { container } => write!(f, "container {container} ended, and is none of ours"),
+            Self::UnexpectedAnswer => f.write_str("the manager answers though it was not called"),
+            Self::UnknownExecutor { executor } => {
+                write!(f, "executor {executor} is to be ended, and is not there")
+            }
+            Self::NotStarted { executor, host, error } => {
+                write!(f, "executor {executor} on {host} could not be started: {error}")
+            }
+            Self::HostExcluded { host, failures } => {
+                write!(f, "{} failed on {host}, which is avoided from now on", counted(*failures, "executor"))
+            }
+            Self::CallFailed { failure, errors } => {
+                write!(f, "a call to the manager failed ({errors} in a row): {failure}")
+            }
+        }
+    }
+}

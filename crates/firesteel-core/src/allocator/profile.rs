@@ -1,0 +1,130 @@
+//! One resource profile: how many executors it is to have, has, and asks for.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use firesteel_placement::locality::{Expected, Topology, Wish, needs, wishes};
+
+use super::event::Target;
+use super::requests::Requests;
+use super::size::ContainerSize;
+use crate::messages::MOST_PREFERRED;
+
+/// So many executors of a profile can be wanted at most: managers count in 32 bits.
+const MOST_EXECUTORS: u64 = i32::MAX as u64;
+
+/// One resource profile.
+#[derive(Clone, Debug)]
+pub(super) struct Profile {
+    pub(super) size: Arc<ContainerSize>,
+    target: u64,
+    /// What is known of the tasks that wait.
+    tasks: u64,
+    tasks_per_executor: u64,
+    on_hosts: BTreeMap<String, u64>,
+    /// Executors whose process runs.
+    pub(super) running: u64,
+    /// Executors whose process is about to.
+    pub(super) starting: u64,
+    /// How many of both are on each host.
+    pub(super) on_host: BTreeMap<Arc<str>, u64>,
+    pub(super) requests: Requests,
+}
+
+/// Whether something has changed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    Some,
+}
+
+impl Profile {
+    pub(super) fn new(size: ContainerSize, target: u64) -> Self {
+        Self {
+            size: Arc::new(size),
+            target: target.min(MOST_EXECUTORS),
+            tasks: 0,
+            tasks_per_executor: 1,
+            on_hosts: BTreeMap::new(),
+            running: 0,
+            starting: 0,
+            on_host: BTreeMap::new(),
+            requests: Requests::default(),
+        }
+    }
+
+    /// How many executors there are to be.
+    pub(super) fn target(&self) -> u64 {
+        self.target
+    }
+
+    pub(super) fn set_target(&mut self, total: u64) -> Change {
+        let total = total.min(MOST_EXECUTORS);
+        let change = if total == self.target { Change::None } else { Change::Some };
+        self.target = total;
+        change
+    }
+
+    /// What is known of waiting tasks replaces what was; no more of it is kept than a sound driver sends.
+    pub(super) fn set_hints(&mut self, target: &mut Target) {
+        self.tasks = target.tasks;
+        self.tasks_per_executor = target.tasks_per_executor;
+        self.on_hosts = std::mem::take(&mut target.on_hosts).into_iter().take(MOST_PREFERRED).collect();
+    }
+
+    /// Nothing is known of waiting tasks.
+    pub(super) fn clear_hints(&mut self) {
+        self.tasks = 0;
+        self.on_hosts.clear();
+    }
+
+    /// Executors that were launched and have not ended.
+    pub(super) fn launched(&self) -> u64 {
+        self.running + self.starting
+    }
+
+    /// Asks for executors until target, executors and requests agree, or takes requests back.
+    ///
+    /// Requests that are pending stay as they are while nothing is missing, even if tasks would now rather run
+    /// elsewhere.
+    ///
+    /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those that a host has.
+    pub(super) fn renew(&mut self, topology: &Topology) {
+        let (pending, has) = (self.requests.pending(), self.launched());
+        let missing = self.target.saturating_sub(pending + has);
+        let excess = (pending + has).saturating_sub(self.target).min(pending);
+        if missing == 0 && excess == 0 {
+            return;
+        }
+        let parts = self.requests.parts(&self.on_hosts);
+        if excess > 0 {
+            let mut left = excess;
+            for part in [&parts.stale, &parts.any, &parts.local] {
+                left -= self.requests.cancel(part, left);
+            }
+            return;
+        }
+        let stale = self.requests.cancel(&parts.stale, u64::MAX);
+        let available = missing + stale;
+        let potential = available + self.requests.count(&parts.any);
+        let expected = Expected {
+            tasks: self.tasks,
+            tasks_per_executor: self.tasks_per_executor,
+            on_hosts: &self.on_hosts,
+        };
+        let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
+        let needs = needs(&expected, held, &self.requests.naming(&parts.local));
+        let wishes: Vec<Wish> = wishes(potential, &needs, topology);
+        let mut located = 0;
+        for Wish { sites, executors } in wishes {
+            if !sites.is_empty() {
+                located += executors;
+                self.requests.add(sites, executors);
+            }
+        }
+        match available.checked_sub(located) {
+            Some(rest) => self.requests.add(topology.sites([]), rest),
+            None => _ = self.requests.cancel(&parts.any, located - available),
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! What was asked for and has not come, of one profile.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use firesteel_placement::locality::{Locality, Located, Pending, Sites};
+
+use super::effect::Place;
+
+/// Pending requests. Those that were made at once for the same hosts are one group with a number, and all lie in an
+/// index by host and rack, so that what a granted container costs does not grow with what is pending: Spark looks at
+/// every request.
+///
+/// What the manager must hear is counted by place, and only once for each call, since a request for many hosts counts
+/// at each of them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Requests {
+    /// By age: numbers only grow.
+    groups: BTreeMap<u64, Group>,
+    next: u64,
+    located: Located<u64>,
+    pending: u64,
+    /// How many are wanted at each place, without what has moved since.
+    wanted: BTreeMap<Place, u64>,
+    /// Groups that have grown or shrunk since the last call, by how much.
+    moved: BTreeMap<u64, (Arc<Sites>, i64)>,
+    /// Places that the next call must name, whatever moves.
+    touched: BTreeSet<Place>,
+    /// Places that the call under way names.
+    named: BTreeSet<Place>,
+}
+
+#[derive(Clone, Debug)]
+struct Group {
+    sites: Arc<Sites>,
+    executors: u64,
+}
+
+/// Groups by what their hosts are to the tasks that wait now, each part by age.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    /// Those that name a host where tasks would like to run.
+    pub(super) local: Vec<u64>,
+    /// Those that name only hosts where none would like to run any more.
+    pub(super) stale: Vec<u64>,
+    /// Those that name none.
+    pub(super) any: Vec<u64>,
+}
+
+impl Requests {
+    /// How many executors are asked for.
+    pub(super) fn pending(&self) -> u64 {
+        self.pending
+    }
+
+    /// Asks for so many more on those hosts.
+    pub(super) fn add(&mut self, sites: Sites, executors: u64) {
+        if executors == 0 {
+            return;
+        }
+        let (id, sites) = (self.next, Arc::new(sites));
+        self.next += 1;
+        self.located.insert(id, &sites);
+        self.pending += executors;
+        self.moved.insert(id, (Arc::clone(&sites), 0));
+        self.groups.insert(id, Group { sites, executors });
+        self.move_by(id, i64::try_from(executors).unwrap_or(i64::MAX));
+    }
+
+    /// Takes back up to so many of those groups, in that order.
+    pub(super) fn cancel(&mut self, ids: &[u64], most: u64) -> u64 {
+        let mut left = most;
+        for id in ids {
+            let count = self.groups.get(id).map_or(0, |group| group.executors.min(left));
+            self.take_from(*id, count);
+            left -= count;
+        }
+        most - left
+    }
+
+    /// How many executors these groups ask for.
+    pub(super) fn count(&self, ids: &[u64]) -> u64 {
+        ids.iter().filter_map(|id| self.groups.get(id)).map(|group| group.executors).sum()
+    }
+
+    /// Has a container serve the oldest request that it meets at that level. Whether there is one.
+    pub(super) fn serve(&mut self, container: &Sites, level: Locality) -> bool {
+        let id = self.located.first(container, level);
+        id.inspect(|id| self.take_from(*id, 1)).is_some()
+    }
+
+    fn take_from(&mut self, id: u64, count: u64) {
+        let Some(group) = self.groups.get_mut(&id) else { return };
+        if count == 0 {
+            return;
+        }
+        group.executors -= count;
+        self.pending -= count;
+        let sites = Arc::clone(&group.sites);
+        if group.executors == 0 {
+            self.groups.remove(&id);
+            self.located.remove(id, &sites);
+        }
+        self.moved.entry(id).or_insert((sites, 0));
+        self.move_by(id, -i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    fn move_by(&mut self, id: u64, count: i64) {
+        if let Some((_, moved)) = self.moved.get_mut(&id) {
+            *moved += count;
+        }
+    }
+
+    /// All groups, by what their hosts are to those where tasks would like to run.
+    pub(super) fn parts(&self, on_hosts: &BTreeMap<String, u64>) -> Parts {
+        let mut parts = Parts::default();
+        for (id, group) in &self.groups {
+            let part = match group.sites.is_empty() {
+                true => &mut parts.any,
+                false if group.sites.hosts().any(|host| on_hosts.contains_key(host)) => &mut parts.local,
+                false => &mut parts.stale,
+            };
+            part.push(*id);
+        }
+        parts
+    }
+
+    /// How many executors these groups ask for, in all and on each host.
+    pub(super) fn naming(&self, ids: &[u64]) -> Pending {
+        let mut pending = Pending::default();
+        for group in ids.iter().filter_map(|id| self.groups.get(id)) {
+            pending.executors += group.executors;
+            for host in group.sites.hosts() {
+                match pending.naming.get_mut(host) {
+                    Some(count) => *count += group.executors,
+                    None => _ = pending.naming.insert(host.to_owned(), group.executors),
+                }
+            }
+        }
+        pending
+    }
+
+    /// A container came there that serves no request: the manager may count one less than is asked for, and hears the
+    /// numbers again.
+    pub(super) fn remind(&mut self, container: &Sites) {
+        self.touched.extend(places(container));
+    }
+
+    /// The numbers that the next call must name: those that have changed, those that the manager may have counted
+    /// down, and those of which nobody knows whether it heard them.
+    pub(super) fn asks(&mut self) -> Vec<(Place, u64)> {
+        for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
+            for place in places(&sites) {
+                let count = self.wanted.get(&place).copied().unwrap_or(0).saturating_add_signed(moved);
+                match count {
+                    0 => _ = self.wanted.remove(&place),
+                    _ => _ = self.wanted.insert(place.clone(), count),
+                }
+                self.touched.insert(place);
+            }
+        }
+        self.named = std::mem::take(&mut self.touched);
+        let ask = |place: &Place| (place.clone(), self.wanted.get(place).copied().unwrap_or(0));
+        self.named.iter().map(ask).collect()
+    }
+
+    /// Nobody knows whether the manager heard the last call.
+    pub(super) fn doubt(&mut self) {
+        self.touched.append(&mut self.named);
+    }
+
+    /// The manager has forgotten everything.
+    pub(super) fn forget(&mut self) {
+        self.named.clear();
+        self.touched = self.wanted.keys().cloned().collect();
+    }
+
+    /// What contradicts itself.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let pending: u64 = self.groups.values().map(|group| group.executors).sum();
+        if pending != self.pending {
+            return Some(format!("{} requests are counted, {pending} are pending", self.pending));
+        }
+        let (mut located, mut wanted) = (Located::default(), BTreeMap::<Place, i64>::new());
+        for (id, group) in &self.groups {
+            if group.executors == 0 {
+                return Some(format!("group {id} of requests has none"));
+            }
+            located.insert(*id, &group.sites);
+            for place in places(&group.sites) {
+                *wanted.entry(place).or_default() += group.executors as i64;
+            }
+        }
+        if located != self.located {
+            return Some(format!("the index of requests is {:?}, it should be {located:?}", self.located));
+        }
+        for (sites, moved) in self.moved.values() {
+            for place in places(sites) {
+                *wanted.entry(place).or_default() -= moved;
+            }
+        }
+        wanted.retain(|_, count| *count != 0);
+        let told: BTreeMap<Place, i64> =
+            self.wanted.iter().map(|(place, count)| (place.clone(), *count as i64)).collect();
+        (wanted != told).then(|| format!("the manager is told {told:?}, it should be {wanted:?}"))
+    }
+}
+
+/// Where a request for those hosts counts.
+fn places(sites: &Sites) -> impl Iterator<Item = Place> {
+    let hosts = sites.hosts().map(|host| Place::Host(host.into()));
+    hosts.chain(sites.racks().map(|rack| Place::Rack(rack.into()))).chain([Place::Any])
+}

@@ -1,0 +1,166 @@
+//! What a container must have for an executor.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+
+use firesteel_placement::{Cores, MiB};
+
+/// What the executors of one profile need. What is left open is as in the default profile, but for the overhead, which
+/// follows from the profile's own heap, and for the resources, which are never inherited.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ExecutorNeeds {
+    /// Cores.
+    pub cores: Option<Cores>,
+    /// The executor's own memory (Spark: heap).
+    pub memory: Option<MiB>,
+    /// What a container has beyond all named memory. `None`: a part of the executor's own.
+    pub overhead: Option<MiB>,
+    /// Memory outside of the heap.
+    pub off_heap: Option<MiB>,
+    /// Memory of Python processes.
+    pub python: Option<MiB>,
+    /// Custom resources, by Spark's names.
+    pub resources: BTreeMap<String, u64>,
+}
+
+/// How needs become containers.
+///
+/// Source: Spark on YARN, 4.0.1.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sizing {
+    /// Cores where nobody has said.
+    pub cores: Cores,
+    /// Memory where nobody has said.
+    pub memory: MiB,
+    /// The default profile.
+    pub default: ExecutorNeeds,
+    /// The overhead is this part of the executor's own memory. Spark: 0.1.
+    pub overhead_factor: f64,
+    /// And no less than this. Spark: 384 MiB.
+    pub least_overhead: MiB,
+    /// Names of resources that differ on the manager's side: `gpu` is `yarn.io/gpu`.
+    pub names: BTreeMap<String, String>,
+    /// Resources of the default profile by the manager's names.
+    pub extra: BTreeMap<String, Amount>,
+}
+
+impl Default for Sizing {
+    fn default() -> Self {
+        let name = |name: &str| (name.to_owned(), format!("yarn.io/{name}"));
+        Self {
+            cores: Cores(1),
+            memory: MiB(1024),
+            default: ExecutorNeeds::default(),
+            overhead_factor: 0.1,
+            least_overhead: MiB(384),
+            names: BTreeMap::from([name("gpu"), name("fpga")]),
+            extra: BTreeMap::new(),
+        }
+    }
+}
+
+/// A container, as the manager is asked for it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ContainerSize {
+    /// Its virtual cores: the executor's cores.
+    pub cores: Cores,
+    /// All its memory.
+    pub memory: MiB,
+    /// The part of it that is the executor's own.
+    pub own_memory: MiB,
+    /// Its other resources, by the manager's names.
+    pub resources: BTreeMap<String, Amount>,
+}
+
+impl Sizing {
+    /// The container for an executor of the default profile.
+    #[must_use]
+    pub fn default_container(&self) -> ContainerSize {
+        let mut size = self.memory_and_cores(&self.default);
+        // Of custom resources only those that the manager has a name for are asked for, as in Spark.
+        let named =
+            |(spark, amount): (&String, &u64)| Some((self.names.get(spark)?.clone(), Amount::plain(*amount)));
+        size.resources.extend(self.extra.clone());
+        size.resources.extend(self.default.resources.iter().filter_map(named));
+        size
+    }
+
+    /// The container for an executor of another profile.
+    #[must_use]
+    pub fn container(&self, needs: &ExecutorNeeds) -> ContainerSize {
+        let mut size = self.memory_and_cores(needs);
+        let renamed = |(spark, amount): (&String, &u64)| {
+            (self.names.get(spark).unwrap_or(spark).clone(), Amount::plain(*amount))
+        };
+        size.resources.extend(needs.resources.iter().map(renamed));
+        size
+    }
+
+    fn memory_and_cores(&self, needs: &ExecutorNeeds) -> ContainerSize {
+        let own_memory = needs.memory.or(self.default.memory).unwrap_or(self.memory);
+        let overhead = needs.overhead.unwrap_or_else(|| self.overhead(own_memory));
+        let other = |own: Option<MiB>, default: Option<MiB>| own.or(default).unwrap_or_default().0;
+        let memory = own_memory
+            .0
+            .saturating_add(overhead.0)
+            .saturating_add(other(needs.off_heap, self.default.off_heap))
+            .saturating_add(other(needs.python, self.default.python));
+        ContainerSize {
+            cores: needs.cores.or(self.default.cores).unwrap_or(self.cores),
+            memory: MiB(memory),
+            own_memory,
+            resources: BTreeMap::new(),
+        }
+    }
+
+    fn overhead(&self, own_memory: MiB) -> MiB {
+        // Cut off, as Spark does; a product that is no number of MiB saturates.
+        MiB((own_memory.0 as f64 * self.overhead_factor) as i64).max(self.least_overhead)
+    }
+}
+
+/// An amount of a resource: a number, and perhaps a unit of the manager's.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Amount {
+    /// The number.
+    pub value: u64,
+    /// Letters after it; those for powers of ten are in upper case. Empty: none.
+    pub unit: String,
+}
+
+impl Amount {
+    fn plain(value: u64) -> Self {
+        Self { value, unit: String::new() }
+    }
+}
+
+/// An amount that is none.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no amount of a resource: write a number and perhaps a unit, such as 2 or 2G")]
+pub struct BadAmount(pub String);
+
+/// Digits, then perhaps letters; `g`, `t` and `p` become upper case.
+///
+/// Source: Spark on YARN, 4.0.1.
+impl FromStr for Amount {
+    type Err = BadAmount;
+
+    fn from_str(text: &str) -> Result<Self, BadAmount> {
+        let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+        let (value, unit) = text.split_at(digits);
+        let bad = || BadAmount(text.to_owned());
+        let unit = match unit {
+            "g" | "t" | "p" => unit.to_ascii_uppercase(),
+            _ if unit.chars().all(|c| c.is_ascii_alphabetic()) => unit.to_owned(),
+            _ => return Err(bad()),
+        };
+        Ok(Self { value: value.parse().map_err(|_| bad())?, unit })
+    }
+}
+
+impl fmt::Display for Amount {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{}", self.value, self.unit)
+    }
+}
