@@ -1,6 +1,7 @@
 //! Whole clusters in one thread: placement from files, virtual time, simulated faults.
 
 pub mod cluster;
+pub mod containers;
 pub mod plan;
 pub mod setup;
 pub mod trace;

@@ -2,6 +2,7 @@
 
 mod advice;
 mod backlog;
+mod beside;
 mod case;
 mod golden;
 mod history;

@@ -62,7 +62,7 @@ fn worker(n: usize, offer: &Offer<'_>) -> WorkerSnapshot {
 
 /// A Master with these Workers, and one application that has the demand and holds what it says that it holds,
 /// on a Worker of its own.
-fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) -> Master {
+pub(super) fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) -> Master {
     let held = i64::try_from(demand.held).expect("few executors are held");
     let mut workers: Vec<WorkerSnapshot> =
         offers.iter().enumerate().map(|(n, offer)| worker(n, offer)).collect();
@@ -102,11 +102,24 @@ fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorLaunch)> {
 fn decided(mut master: Master, workers: usize) -> Vec<Cores> {
     let effects = master.apply(Timestamp::default(), Event::Deadline);
     master.check().expect("the invariants hold");
+    given(&effects, workers)
+}
+
+fn given(effects: &[Effect], workers: usize) -> Vec<Cores> {
     let mut cores = vec![Cores::ZERO; workers];
-    for (peer, launch) in launches(&effects) {
+    for (peer, launch) in launches(effects) {
         cores[usize::try_from(peer.0).expect("it is an index")] += launch.cores;
     }
     cores
+}
+
+/// The same after the driver has said something.
+pub(super) fn launched(mut master: Master, message: DriverToMaster, workers: usize) -> Vec<Cores> {
+    let event = Event::Received { peer: PeerId(DRIVERS), message: Inbound::Driver(message) };
+    let mut effects = master.apply(Timestamp::default(), event);
+    effects.extend(master.apply(Timestamp::default(), Event::Deadline));
+    master.check().expect("the invariants hold");
+    given(&effects, workers)
 }
 
 /// A call hands the rule Workers without room too; a Master leaves them out. That makes no difference but where

@@ -14,7 +14,7 @@ mod fetches;
 mod happening;
 mod headcount;
 mod healing;
-mod kind;
+pub(crate) mod kind;
 mod launches;
 mod ledger;
 mod links;

@@ -1,0 +1,96 @@
+//! An allocator in a small world of its own: a fake manager of containers that grants late, elsewhere, too many and
+//! twice, and loses containers; executors that fail; a driver that changes its mind; calls that are lost on the way
+//! there or back, and a manager that forgets everything.
+//!
+//! [`Scenario`] says what a world is made of, [`run`] lets it happen, with virtual time and chance from a seed. While
+//! faults strike, the allocator's own invariants are checked after each event, and what it does is held against what is
+//! really so (`truth`). Then all faults stop, and there must be as many executors as are wanted, and nothing else.
+
+mod manager;
+mod run;
+mod sabotage;
+mod scenario;
+mod truth;
+
+use std::collections::BTreeMap;
+
+use firesteel_core::allocator::{AllocateFailure, Cause, Effect, Event, Failure, Loss, Note};
+
+use crate::cluster::Kind;
+use crate::cluster::kind::kinds;
+
+pub use manager::{Care, Held, Manager};
+pub use run::{Outcome, run, run_sabotaged};
+pub use sabotage::ContainerSabotage;
+pub use scenario::Scenario;
+
+kinds!("allocator event", Event: Registered RequestExecutors KillExecutors AskLoss DriverStopping Allocated
+    AllocateFailed ContainerStarted ContainerStartFailed Deadline);
+kinds!("allocator effect", Effect: Allocate Register Launch ExecutorEnded Decommission AnswerLoss Fail Note);
+kinds!("allocator note", Note: TargetSet TooManyProfiles Matched Excess TooSmall GrantedTwice UnknownEnd
+    UnexpectedAnswer UnknownExecutor NotStarted HostExcluded CallFailed);
+kinds!("call failure", AllocateFailure: NotRegistered Replaced Failed);
+kinds!("loss", Loss: Ended Killed NotStarted);
+kinds!("cause", Cause: Ended Preempted OverMemory Manager Failed DriverStopping);
+kinds!("failure", Failure: ExecutorsFailed AllExcluded Manager);
+
+/// How often everything that can happen to an allocator has happened, over many runs: by enum and variant.
+#[derive(Clone, Debug, Default)]
+pub struct Seen {
+    counts: BTreeMap<(&'static str, &'static str), u64>,
+}
+
+impl Seen {
+    fn count<K: Kind>(&mut self, kind: &K) {
+        *self.counts.entry((K::ENUM, kind.name())).or_default() += 1;
+    }
+
+    fn event(&mut self, event: &Event) {
+        self.count(event);
+        if let Event::AllocateFailed(failure) = event {
+            self.count(failure);
+        }
+    }
+
+    fn effect(&mut self, effect: &Effect) {
+        self.count(effect);
+        match effect {
+            Effect::Note(note) => self.count(note),
+            Effect::Fail(failure) => self.count(failure),
+            Effect::ExecutorEnded { loss, .. } => {
+                self.count(loss);
+                if let Loss::Ended { cause, .. } = loss {
+                    self.count(cause);
+                }
+            }
+            Effect::Allocate(_)
+            | Effect::Register
+            | Effect::Launch(_)
+            | Effect::Decommission { .. }
+            | Effect::AnswerLoss { .. } => {}
+        }
+    }
+
+    /// Adds what another run has seen.
+    pub fn add(&mut self, other: &Self) {
+        for (key, count) in &other.counts {
+            *self.counts.entry(*key).or_default() += count;
+        }
+    }
+
+    /// Everything that can happen, with how often it has: enum, variant, count.
+    #[must_use]
+    pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
+        fn names<K: Kind>() -> impl Iterator<Item = (&'static str, &'static str)> {
+            K::NAMES.iter().map(|name| (K::ENUM, *name))
+        }
+        let all = names::<Event>()
+            .chain(names::<Effect>())
+            .chain(names::<Note>())
+            .chain(names::<AllocateFailure>())
+            .chain(names::<Loss>())
+            .chain(names::<Cause>())
+            .chain(names::<Failure>());
+        all.map(|key| (key.0, key.1, self.counts.get(&key).copied().unwrap_or(0))).collect()
+    }
+}

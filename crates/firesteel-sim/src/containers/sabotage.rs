@@ -1,0 +1,130 @@
+//! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use firesteel_core::allocator::{Effect, Event, Place};
+use firesteel_core::ids::ContainerId;
+
+use super::truth::Truth;
+
+/// A way in which an allocator can be made to err.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ContainerSabotage {
+    /// It gives nothing back.
+    DropRelease,
+    /// It never takes a number back.
+    DropZero,
+    /// It asks for one more than it wants.
+    AskForMore,
+    /// It launches two executors in one container.
+    DoubleLaunch,
+    /// It says that an executor is on another host.
+    WrongHost,
+    /// It forgets containers that were granted.
+    ForgetGranted,
+    /// It does not tell an executor's end.
+    DropEnded,
+    /// It tells an executor's end twice.
+    DoubleEnded,
+    /// It does not answer.
+    DropAnswer,
+    /// It does not tell the manager which hosts to avoid no longer.
+    DropInclude,
+    /// Its matching function does not see hosts.
+    BlindToHosts,
+    /// Its matching function does not see racks.
+    BlindToRacks,
+}
+
+impl ContainerSabotage {
+    /// All of them.
+    pub const ALL: [Self; 12] = [
+        Self::DropRelease,
+        Self::DropZero,
+        Self::AskForMore,
+        Self::DoubleLaunch,
+        Self::WrongHost,
+        Self::ForgetGranted,
+        Self::DropEnded,
+        Self::DoubleEnded,
+        Self::DropAnswer,
+        Self::DropInclude,
+        Self::BlindToHosts,
+        Self::BlindToRacks,
+    ];
+}
+
+/// The one who tampers.
+#[derive(Clone, Debug)]
+pub(super) struct Saboteur {
+    sabotage: ContainerSabotage,
+    /// Where containers really are that the allocator was told are elsewhere.
+    really: BTreeMap<ContainerId, Arc<str>>,
+}
+
+impl Saboteur {
+    pub(super) fn new(sabotage: ContainerSabotage) -> Self {
+        Self { sabotage, really: BTreeMap::new() }
+    }
+
+    /// What the allocator is told instead.
+    pub(super) fn event(&mut self, event: &mut Event, truth: &Truth) {
+        let Event::Allocated(allocated) = event else { return };
+        for granted in &mut allocated.granted {
+            let blind = match self.sabotage {
+                ContainerSabotage::BlindToHosts => true,
+                ContainerSabotage::BlindToRacks => !truth.wants_on(&granted.host),
+                _ => false,
+            };
+            if blind {
+                let host = Arc::from(granted.host.as_str());
+                self.really.entry(granted.container.clone()).or_insert(host);
+                granted.host = format!("unseen-{}", granted.host);
+            }
+        }
+        if self.sabotage == ContainerSabotage::ForgetGranted {
+            allocated.granted.pop();
+        }
+    }
+
+    /// What it does instead.
+    pub(super) fn effects(&self, effects: &mut Vec<Effect>) {
+        for effect in effects.iter_mut() {
+            match (self.sabotage, effect) {
+                (ContainerSabotage::DropRelease, Effect::Allocate(call)) => call.release.clear(),
+                (ContainerSabotage::DropZero, Effect::Allocate(call)) => {
+                    call.asks.retain(|ask| ask.containers > 0);
+                }
+                (ContainerSabotage::AskForMore, Effect::Allocate(call)) => {
+                    let any = call.asks.iter_mut().filter(|ask| ask.place == Place::Any);
+                    any.for_each(|ask| ask.containers += 1);
+                }
+                (ContainerSabotage::DropInclude, Effect::Allocate(call)) => call.include.clear(),
+                (ContainerSabotage::WrongHost, Effect::Launch(launch)) => launch.host = "elsewhere".into(),
+                (_, Effect::Launch(launch)) => {
+                    if let Some(host) = self.really.get(&launch.container) {
+                        launch.host = Arc::clone(host);
+                    }
+                }
+                _ => {}
+            }
+        }
+        let is_ended = |effect: &Effect| matches!(effect, Effect::ExecutorEnded { .. });
+        match self.sabotage {
+            ContainerSabotage::DoubleLaunch => {
+                let again = effects.iter().find(|effect| matches!(effect, Effect::Launch(_))).cloned();
+                effects.extend(again);
+            }
+            ContainerSabotage::DropEnded => effects.retain(|effect| !is_ended(effect)),
+            ContainerSabotage::DoubleEnded => {
+                let again = effects.iter().find(|effect| is_ended(effect)).cloned();
+                effects.extend(again);
+            }
+            ContainerSabotage::DropAnswer => {
+                effects.retain(|effect| !matches!(effect, Effect::AnswerLoss { .. }));
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Deliberate bugs: each must be caught, so that the laws are known to bite.
+
+use firesteel_sim::containers::{ContainerSabotage, Scenario, run_sabotaged};
+
+use super::say;
+
+/// Each bug, within how many worlds it must be caught, and words of the sentence that catches it.
+#[rustfmt::skip]
+const BUGS: &[(ContainerSabotage, u64, &str)] = &[
+    (ContainerSabotage::DropRelease, 20, "is neither used nor given back"),
+    (ContainerSabotage::DropZero, 10, "0 are pending"),
+    (ContainerSabotage::AskForMore, 3, "the manager is told to want"),
+    (ContainerSabotage::DoubleLaunch, 3, "are launched in"),
+    (ContainerSabotage::WrongHost, 3, "is said to be on elsewhere"),
+    (ContainerSabotage::ForgetGranted, 3, "is neither used nor given back"),
+    (ContainerSabotage::DropEnded, 20, "is not ended, and its container"),
+    (ContainerSabotage::DoubleEnded, 10, "is told twice"),
+    (ContainerSabotage::DropAnswer, 20, "is not answered"),
+    (ContainerSabotage::DropInclude, 40, "not all is well"),
+    (ContainerSabotage::BlindToHosts, 100, "though host is wanted"),
+    (ContainerSabotage::BlindToRacks, 200, "though rack is wanted"),
+];
+
+#[test]
+fn every_deliberate_bug_of_an_allocator_is_caught_by_its_sentence() {
+    let mut free = Vec::new();
+    for &(sabotage, within, words) in BUGS {
+        let mut sentences = Vec::new();
+        let catch = |seed: &u64| {
+            let sentence = run_sabotaged(Scenario::rolled(*seed), sabotage).violation.unwrap_or_default();
+            let caught = sentence.contains(words);
+            sentences.push(sentence);
+            caught
+        };
+        match (0..within).find(catch) {
+            Some(seed) => say(&format!("{sabotage:?} {}  {words}", seed + 1)),
+            None => free.push(format!("{sabotage:?}: {sentences:#?}")),
+        }
+    }
+    assert!(free.is_empty(), "these bugs were not caught:\n{}", free.join("\n"));
+}
+
+#[test]
+fn every_deliberate_bug_of_an_allocator_has_its_row() {
+    for sabotage in ContainerSabotage::ALL {
+        assert_eq!(BUGS.iter().filter(|(bug, ..)| *bug == sabotage).count(), 1, "{sabotage:?}");
+    }
+}

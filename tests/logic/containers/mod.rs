@@ -1,0 +1,62 @@
+//! An allocator and a fake manager: thousands of worlds from seeds, allocators that err on purpose.
+
+mod deliberate;
+
+use firesteel_sim::containers::{Scenario, Seen, run};
+
+/// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
+const WORLDS: u64 = 4_000;
+
+#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
+fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+}
+
+#[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+#[test]
+fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() {
+    let worlds = variable("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
+    let (mut seen, mut events, mut failed) = (Seen::default(), 0, 0);
+    for seed in 0..worlds {
+        let outcome = run(Scenario::rolled(seed));
+        if let Some(violation) = outcome.violation {
+            panic!(
+                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-sim --test logic \
+                 containers::replay -- --nocapture"
+            );
+        }
+        seen.add(&outcome.seen);
+        events += outcome.events;
+        failed += u64::from(outcome.failed);
+    }
+    say(&format!("{worlds} worlds, {failed} given up, {events} events"));
+    for (kind, name, count) in seen.rows() {
+        say(&format!("{count:>12}  {kind} {name}"));
+    }
+    if worlds >= WORLDS {
+        let never: Vec<_> = seen.rows().into_iter().filter(|(_, _, count)| *count == 0).collect();
+        assert!(never.is_empty(), "never happened: {never:?}");
+        assert!(failed < worlds / 2, "{failed} of {worlds} were given up");
+    }
+}
+
+#[test]
+fn replay() {
+    let seed = variable("FIRESTEEL_SEED").unwrap_or(0);
+    let outcome = run(Scenario::rolled(seed));
+    outcome.trace.iter().for_each(|line| say(line));
+    assert_eq!(outcome.violation, None);
+}
+
+#[test]
+fn the_same_seed_is_the_same_world() {
+    for seed in 0..5 {
+        let trace = || run(Scenario::rolled(seed)).trace;
+        assert!(trace() == trace(), "seed {seed}");
+    }
+}
