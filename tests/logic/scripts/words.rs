@@ -75,6 +75,7 @@ impl Names {
         match note {
             Note::WorkerRegistered { .. }
             | Note::WorkerReconnected { .. }
+            | Note::WorkerLeaving { .. }
             | Note::WorkerRefused { .. }
             | Note::ApplicationRegistered { .. }
             | Note::ApplicationRefused { .. }

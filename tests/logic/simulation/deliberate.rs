@@ -9,6 +9,7 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
     (Sabotage::DropGiveBack, 10, "the Master counts"),
     (Sabotage::DoubleLaunch, 3, "is used again"),
     (Sabotage::ForgetWorker, 10, "which is gone"),
+    (Sabotage::ForgetLeaving, 400, "which has said that it is about to end"),
     (Sabotage::ForgetDriver, 40, "live applications, there are"),
     (Sabotage::DropKillExecutor, 10, "is taken back, and its Worker is not told to end it"),
     (Sabotage::ReuseExecutorId, 5, "is used again"),

@@ -96,6 +96,9 @@ impl Master {
                 self.on_register_worker(now, peer, worker, executors);
             }
             WorkerToMaster::Heartbeat { worker } => self.on_heartbeat(now, peer, &worker),
+            WorkerToMaster::WorkerDecommissioning { worker } => {
+                self.on_worker_decommissioning(peer, &worker);
+            }
             WorkerToMaster::ExecutorStateChanged(report) => self.on_executor_state_changed(now, peer, report),
         }
     }

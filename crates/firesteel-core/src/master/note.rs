@@ -25,6 +25,11 @@ pub enum Note {
         /// Which.
         worker: WorkerId,
     },
+    /// A Worker is about to end, and is given no more executors.
+    WorkerLeaving {
+        /// Its id.
+        worker: WorkerId,
+    },
     /// A Worker is not taken.
     WorkerRefused {
         /// Which.
@@ -136,6 +141,7 @@ impl Note {
         match self {
             Self::WorkerRegistered { .. }
             | Self::WorkerReconnected { .. }
+            | Self::WorkerLeaving { .. }
             | Self::ApplicationRegistered { .. }
             | Self::ApplicationRemoved { end: ApplicationEnd::Finished, .. }
             | Self::ExecutorLaunched { .. }
@@ -159,6 +165,9 @@ impl fmt::Display for Note {
                 write!(f, "registered {worker} with {cores} cores and {memory}")
             }
             Self::WorkerReconnected { worker } => write!(f, "{worker} is back on another connection"),
+            Self::WorkerLeaving { worker } => {
+                write!(f, "{worker} is about to end: it is given no more executors")
+            }
             Self::WorkerRefused { worker, reason } => write!(f, "refused {worker:?}: {reason}"),
             Self::WorkerRemoved { worker, reason, executors } => {
                 write!(f, "removed {worker}: {reason}; executors lost with it: {executors}")

@@ -189,6 +189,26 @@ fn an_application_is_placed_when_it_registers_and_again_when_a_worker_comes() {
 }
 
 #[test]
+fn a_worker_that_is_about_to_end_is_given_no_more_executors_until_it_comes_back() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(24), 6);
+    let worker = WorkerId::new("w1");
+    assert_eq!(bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: worker.clone() }), []);
+    assert_eq!(bench.worker_says(1, WorkerToMaster::WorkerDecommissioning { worker: worker.clone() }), []);
+    assert_eq!(bench.master.view().workers[0].state, WorkerState::Decommissioned);
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
+    assert_eq!(bench.report(1, 0, killed.clone()), [updated(0, killed), noted(1, 0)]);
+    assert_eq!(bench.master.view().workers[0].cores_used, Cores(0));
+    // Nobody else can say so of it.
+    bench.worker(2, 5);
+    assert_eq!(bench.worker_says(2, WorkerToMaster::WorkerDecommissioning { worker }), []);
+    assert_eq!(bench.master.view().workers[1].state, WorkerState::Alive);
+    let back: Vec<_> = bench.worker_says(3, register(1, 8, Vec::new()));
+    assert!(back.contains(&launch(1, 3, 6)[0]), "{back:?}");
+}
+
+#[test]
 fn registering_twice_gives_the_same_application() {
     let mut bench = Bench::new(Config::default());
     assert_eq!(bench.application(None, 1), [welcome(Cores::UNLIMITED)]);

@@ -51,6 +51,15 @@ pub(super) struct WorkerRow {
     pub(super) last_heartbeat: Timestamp,
     /// Its entry among the looks.
     look: Timestamp,
+    standing: Standing,
+}
+
+/// Whether a living Worker is given executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Standing {
+    Serving,
+    /// It said that it is about to end: it has no core for anybody.
+    Leaving,
 }
 
 #[derive(Debug)]
@@ -73,6 +82,7 @@ impl WorkerRow {
             executors: BTreeSet::new(),
             last_heartbeat: now,
             look: now,
+            standing: Standing::Serving,
         }
     }
 
@@ -87,15 +97,30 @@ impl WorkerRow {
 
     /// What it has free.
     pub(super) fn offer(&self) -> Offer<'_> {
-        self.capacity.offer(self.description.id.as_str())
+        self.as_it_stands(self.capacity.offer(self.description.id.as_str()))
     }
 
     /// What it has in all.
     pub(super) fn whole_offer(&self) -> Offer<'_> {
-        self.capacity.whole_offer(self.description.id.as_str())
+        self.as_it_stands(self.capacity.whole_offer(self.description.id.as_str()))
     }
 
-    pub(super) fn view(&self, state: WorkerState) -> WorkerView {
+    fn as_it_stands<'a>(&self, offer: Offer<'a>) -> Offer<'a> {
+        match self.standing {
+            Standing::Serving => offer,
+            Standing::Leaving => Offer { cores: Cores::ZERO, ..offer },
+        }
+    }
+
+    /// How a living one looks.
+    fn living_view(&self) -> WorkerView {
+        self.view(match self.standing {
+            Standing::Serving => WorkerState::Alive,
+            Standing::Leaving => WorkerState::Decommissioned,
+        })
+    }
+
+    fn view(&self, state: WorkerState) -> WorkerView {
         let used = self.capacity.used();
         WorkerView {
             id: self.description.id.clone(),
@@ -132,8 +157,8 @@ impl WorkerTable {
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.last_heartbeat + timeout;
         self.dead.retain(|dead| (&dead.view.host, dead.view.port) != (&address.host, address.port));
-        let Amounts { cores, memory, resources } = row.capacity.free();
-        let slot = self.index.insert(id.clone(), *cores, *memory, resources);
+        let Offer { cores, memory, resources, .. } = row.offer();
+        let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
         self.whole.add(&row.whole_offer());
         self.by_peer.insert(row.peer, slot);
@@ -191,7 +216,7 @@ impl WorkerTable {
     /// The most cores that a Worker has free which has more than at the last pass, if one has.
     pub(super) fn most_gained(&self) -> Option<Cores> {
         let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
-        rows.map(|row| row.capacity.free().cores).max()
+        rows.map(|row| row.offer().cores).max()
     }
 
     /// Whether one executor of a demand for which there was no room at the last pass has room now.
@@ -214,8 +239,8 @@ impl WorkerTable {
 
     fn index_anew(&mut self, slot: Slot) {
         if let Some(row) = self.rows.get(slot.index()).and_then(Option::as_ref) {
-            let Amounts { cores, memory, resources } = row.capacity.free();
-            self.index.set(slot, *cores, *memory, resources);
+            let Offer { cores, memory, resources, .. } = row.offer();
+            self.index.set(slot, cores, memory, resources);
         }
     }
 
@@ -233,6 +258,30 @@ impl WorkerTable {
     /// Forgets the dead Workers whose time has come. Whoever looks at them has it done first.
     pub(super) fn forget_dead(&mut self, now: Timestamp) {
         self.dead.retain(|dead| dead.forgotten_at > now);
+    }
+
+    /// A Worker is given no more executors. Whether it was given some until now.
+    pub(super) fn retire(&mut self, id: &WorkerId) -> bool {
+        self.stand(id, Standing::Leaving)
+    }
+
+    /// A Worker serves. Whether it was about to end until now.
+    pub(super) fn serve_again(&mut self, id: &WorkerId) -> bool {
+        self.stand(id, Standing::Serving)
+    }
+
+    fn stand(&mut self, id: &WorkerId, standing: Standing) -> bool {
+        let Some(slot) = self.slot(id) else { return false };
+        let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
+        if row.standing == standing {
+            return false;
+        }
+        self.whole.remove(&row.whole_offer());
+        row.standing = standing;
+        self.whole.add(&row.whole_offer());
+        self.index_anew(slot);
+        self.gained.insert(slot);
+        true
     }
 
     /// Moves a Worker to another connection and returns the old one.
@@ -320,7 +369,7 @@ impl WorkerTable {
 
     /// The living by id, then the dead that are still remembered.
     pub(super) fn views(&self) -> Vec<WorkerView> {
-        let living = self.iter().map(|row| row.view(WorkerState::Alive));
+        let living = self.iter().map(WorkerRow::living_view);
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
     }
 

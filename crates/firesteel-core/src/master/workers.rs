@@ -53,6 +53,9 @@ impl Master {
             Some(old) => {
                 self.note(Note::WorkerReconnected { worker: id.clone() });
                 self.workers.move_to(&id, peer);
+                if self.workers.serve_again(&id) {
+                    self.pass = Pass::Due;
+                }
                 self.effects.push(Effect::Close { peer: old });
             }
         }
@@ -131,6 +134,21 @@ impl Master {
             Some(own) => {
                 if let Some(row) = self.workers.get_mut(&own) {
                     row.last_heartbeat = now;
+                }
+            }
+        }
+    }
+
+    /// A Worker is about to end: nothing more is placed on it. Its executors are counted until their ends are told.
+    pub(super) fn on_worker_decommissioning(&mut self, peer: PeerId, worker: &WorkerId) {
+        match self.worker_of(peer) {
+            None => self.ignore(peer, Ignored::NotRegistered),
+            Some(own) if own != *worker => {
+                self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
+            }
+            Some(own) => {
+                if self.workers.retire(&own) {
+                    self.note(Note::WorkerLeaving { worker: own });
                 }
             }
         }

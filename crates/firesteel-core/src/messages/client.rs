@@ -123,6 +123,8 @@ pub struct WorkerView {
 pub enum WorkerState {
     /// Registered and heard from.
     Alive,
+    /// About to end: it is given no more executors.
+    Decommissioned,
     /// Gone; remembered for a while.
     Dead,
 }

@@ -30,6 +30,13 @@ pub enum WorkerToMaster {
         /// Who.
         worker: WorkerId,
     },
+    /// The Worker is about to end, and its executors with it: it is to be given no more. Nothing follows for a Worker
+    /// that is not known. Source: the message's name is Spark's, where executors go on for a while to hand over their
+    /// data.
+    WorkerDecommissioning {
+        /// Who.
+        worker: WorkerId,
+    },
     /// An executor changed its state. An end is repeated on the next connection until it is confirmed by
     /// [`MasterToWorker::ExecutorEndNoted`].
     ExecutorStateChanged(ExecutorReport),

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
-use super::machine::Worker;
+use super::machine::{Worker, send};
 use super::{Effect, Exit, Note};
+use crate::messages::WorkerToMaster;
 use crate::process::Signal;
 use crate::time::Timestamp;
 
@@ -23,7 +24,7 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 pub(super) enum Life {
     /// It takes executors.
     Serving,
-    /// Every executor was asked to end. At `give_up` all have been killed for [`GONE_WITHIN`], and the daemon ends
+    /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for [`GONE_WITHIN`], and the daemon ends
     /// though the system still holds on to one.
     Ending { give_up: Timestamp },
     /// Asked twice: every executor was killed.
@@ -39,6 +40,10 @@ impl Worker {
             Life::Serving => {
                 effects.push(Effect::Note(Note::ShuttingDown { executors }));
                 self.life = Life::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
+                if let Some(master) = self.registration.master() {
+                    let worker = self.config.description.id.clone();
+                    effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
+                }
                 let asked = self.registration.stop_looking();
                 effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
                 self.signal_all(now, Signal::Terminate, effects);

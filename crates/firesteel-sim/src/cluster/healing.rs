@@ -157,7 +157,9 @@ impl World {
         self.pending().any(|happening| match happening {
             Happening::Deliver { message: Message::WorkerToMaster(message), .. } => match message {
                 WorkerToMaster::ExecutorStateChanged(report) => report.executor == *key,
-                WorkerToMaster::RegisterWorker { .. } | WorkerToMaster::Heartbeat { .. } => false,
+                WorkerToMaster::RegisterWorker { .. }
+                | WorkerToMaster::Heartbeat { .. }
+                | WorkerToMaster::WorkerDecommissioning { .. } => false,
             },
             Happening::Tell { event: NodeEvent::Worker(event), .. } => matches!(event,
                 firesteel_core::worker::Event::RunnerExited { executor, .. } if executor == key),

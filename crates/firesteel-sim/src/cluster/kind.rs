@@ -40,7 +40,8 @@ macro_rules! kinds {
 }
 pub(crate) use kinds;
 
-kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat ExecutorStateChanged);
+kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
+    ExecutorStateChanged);
 kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker LaunchExecutor
     KillExecutor ApplicationFinished ExecutorEndNoted);
 kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors

@@ -4,7 +4,7 @@ use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::kind::kinds;
 
-kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerRefused WorkerRemoved
+kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused WorkerRemoved
     ApplicationRegistered ApplicationRefused ApplicationRemoved ExecutorLaunched ExecutorEnded RelaunchDelayed
     UnknownExecutor Ignored);
 kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused

@@ -26,6 +26,8 @@ pub enum Sabotage {
     DoubleLaunch,
     /// The Master misses that a Worker's connection ended.
     ForgetWorker,
+    /// The Master misses that a Worker is about to end.
+    ForgetLeaving,
     /// The Master misses that a driver's connection ended.
     ForgetDriver,
     /// The Master does not say that an executor is to end.
@@ -132,7 +134,7 @@ pub enum Sabotage {
     DropExit,
 }
 
-kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetDriver DropKillExecutor
+kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
@@ -145,6 +147,7 @@ impl Sabotage {
         Self::DropGiveBack,
         Self::DoubleLaunch,
         Self::ForgetWorker,
+        Self::ForgetLeaving,
         Self::ForgetDriver,
         Self::DropKillExecutor,
         Self::ReuseExecutorId,
@@ -268,6 +271,9 @@ impl Saboteur {
             }
             (NodeEvent::Master(master::Event::Disconnected { peer }), Sabotage::ForgetWorker) => {
                 ledger.is_worker(*peer)
+            }
+            (NodeEvent::Master(master::Event::Received { message, .. }), Sabotage::ForgetLeaving) => {
+                matches!(message, master::Inbound::Worker(WorkerToMaster::WorkerDecommissioning { .. }))
             }
             (NodeEvent::Master(master::Event::Disconnected { peer }), Sabotage::ForgetDriver) => {
                 ledger.is_driver(*peer)

@@ -73,8 +73,9 @@ impl World {
     }
 
     fn odd_worker_message(&mut self) -> WorkerToMaster {
-        match self.dice.below(4) {
+        match self.dice.below(5) {
             0 => WorkerToMaster::Heartbeat { worker: self.odd_worker() },
+            3 => WorkerToMaster::WorkerDecommissioning { worker: self.odd_worker() },
             1 | 2 => WorkerToMaster::ExecutorStateChanged(self.odd_report()),
             _ => {
                 let count = self.dice.below(4);

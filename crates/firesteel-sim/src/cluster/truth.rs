@@ -48,7 +48,9 @@ impl Executors {
     /// A Worker reports.
     pub(crate) fn report(&mut self, message: &WorkerToMaster) -> Result<(), String> {
         match message {
-            WorkerToMaster::RegisterWorker { .. } | WorkerToMaster::Heartbeat { .. } => Ok(()),
+            WorkerToMaster::RegisterWorker { .. }
+            | WorkerToMaster::Heartbeat { .. }
+            | WorkerToMaster::WorkerDecommissioning { .. } => Ok(()),
             WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }) => {
                 if *state == ExecutorState::Running && !self.told_running.insert(executor.clone()) {
                     return Err(format!("executor {executor} is reported as RUNNING twice"));

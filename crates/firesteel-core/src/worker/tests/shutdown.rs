@@ -10,6 +10,11 @@ fn down(executors: usize) -> Effect {
     note(Note::ShuttingDown { executors })
 }
 
+fn leaving() -> Effect {
+    let message = WorkerToMaster::WorkerDecommissioning { worker: description().id };
+    Effect::Send { peer: PeerId(1), message: Outbound::Master(message) }
+}
+
 fn exits(executor: u32, status: ExitStatus) -> Event {
     Event::RunnerExited { executor: key(executor), status }
 }
@@ -17,7 +22,7 @@ fn exits(executor: u32, status: ExitStatus) -> Event {
 #[test]
 fn without_executors_a_shutdown_is_over_at_once() {
     let [close, exit] = over();
-    assert_eq!(Bench::registered().apply(Event::Shutdown), [down(0), close, exit]);
+    assert_eq!(Bench::registered().apply(Event::Shutdown), [down(0), leaving(), close, exit]);
 }
 
 #[test]
@@ -42,7 +47,7 @@ fn a_shutdown_in_a_pause_is_over_at_once() {
 fn executors_are_ended_before_the_daemon_and_their_ends_told() {
     let mut bench = Bench::running();
     bench.master(1, launch(1));
-    assert_eq!(bench.apply(Event::Shutdown), [down(2), signal(0, Signal::Terminate)]);
+    assert_eq!(bench.apply(Event::Shutdown), [down(2), leaving(), signal(0, Signal::Terminate)]);
     let runs = note(Note::ExecutorStarted { executor: key(1), pid: 71 });
     let effects = bench.apply(Event::RunnerStarted { executor: key(1), pid: 71 });
     assert_eq!(effects, [runs, tell(1, ExecutorState::Running), signal(1, Signal::Terminate)]);

@@ -15,7 +15,7 @@ use firesteel_core::messages::{
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
-use self::books::{AppBook, WorkerBook};
+use self::books::{AppBook, Standing, WorkerBook};
 
 /// The books of one Master's life.
 #[derive(Debug, Default)]
@@ -121,6 +121,16 @@ impl Ledger {
             }
             Event::Received {
                 peer,
+                message: Inbound::Worker(WorkerToMaster::WorkerDecommissioning { worker }),
+            } => {
+                if self.worker_of.get(peer) == Some(worker)
+                    && let Some(book) = self.workers.get_mut(worker)
+                {
+                    book.standing = Standing::Leaving;
+                }
+            }
+            Event::Received {
+                peer,
                 message: Inbound::Driver(DriverToMaster::UnregisterApplication { app }),
             } => {
                 if self.app_of.get(peer) == Some(app) {
@@ -172,12 +182,20 @@ impl Ledger {
         let same = duplicate.then(|| self.workers.get_mut(&worker.id)).flatten();
         match same {
             Some(book) => {
+                if book.peer != peer {
+                    book.standing = Standing::Serving;
+                }
                 self.worker_of.remove(&book.peer);
                 book.peer = peer;
             }
             None => {
                 self.remove_worker(&worker.id, released);
-                let book = WorkerBook { total: worker.clone(), peer, grants: BTreeMap::new() };
+                let book = WorkerBook {
+                    total: worker.clone(),
+                    peer,
+                    standing: Standing::Serving,
+                    grants: BTreeMap::new(),
+                };
                 self.workers.insert(worker.id.clone(), book);
             }
         }
@@ -297,6 +315,11 @@ impl Ledger {
         app.next = key.executor.0 + 1;
         app.executors.insert(key.executor, worker.clone());
         let book = self.workers.get_mut(worker).ok_or("a Worker's connection outlives it")?;
+        if book.standing == Standing::Leaving {
+            return Err(format!(
+                "executor {key} is launched on {worker}, which has said that it is about to end"
+            ));
+        }
         book.grants.insert(key.clone(), launch.clone());
         book.check(worker)?;
         self.check_app(&key.app, launch.profile)

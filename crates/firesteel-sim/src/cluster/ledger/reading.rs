@@ -59,7 +59,7 @@ impl Ledger {
     /// # Errors
     /// The first difference, as a sentence.
     pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
-        let alive = view.workers.iter().filter(|worker| worker.state == WorkerState::Alive);
+        let alive = view.workers.iter().filter(|worker| worker.state != WorkerState::Dead);
         let mut seen = 0;
         for worker in alive {
             let id = &worker.id;

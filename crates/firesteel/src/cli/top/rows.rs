@@ -90,6 +90,7 @@ fn workers(view: &MasterView, order: usize) -> Vec<Row> {
             worker.id.to_string(),
             match worker.state {
                 WorkerState::Alive => "ALIVE".to_owned(),
+                WorkerState::Decommissioned => "DECOMMISSIONED".to_owned(),
                 WorkerState::Dead => "DEAD".to_owned(),
             },
             cores_bar(worker.cores_used, worker.cores),
@@ -151,7 +152,7 @@ fn executors(view: &MasterView, order: usize) -> Vec<Row> {
 }
 
 pub(super) fn alive(view: &MasterView) -> impl Iterator<Item = &WorkerView> {
-    view.workers.iter().filter(|worker| worker.state == WorkerState::Alive)
+    view.workers.iter().filter(|worker| worker.state != WorkerState::Dead)
 }
 
 /// `█████░░░ 5/8`.
