@@ -101,7 +101,7 @@ pub enum TaskOutcome {
     },
     /// It was given up, or the application ended first. Nothing of it runs on an executor that is connected.
     Cancelled,
-    /// It was never attempted: no executor could ever run it.
+    /// No executor could ever run it, or none can any more.
     Unfit(Unfit),
 }
 

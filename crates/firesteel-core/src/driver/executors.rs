@@ -245,6 +245,11 @@ impl Executors {
         self.rows.get(&id).is_some_and(|row| row.spare.holds(needs))
     }
 
+    /// Whether an executor takes tasks, and has room for what one needs.
+    pub(super) fn takes(&self, id: ExecutorId, needs: &Needs) -> bool {
+        self.rows.get(&id).is_some_and(|row| row.is_offering() && row.spare.holds(needs))
+    }
+
     /// Where executors are that take tasks, or are about to be.
     pub(super) fn reach(&self) -> &Reach {
         &self.reach

@@ -84,6 +84,7 @@ impl Driver {
             self.close(peer);
         }
         self.lose_tasks(id, &executor, &loss);
+        self.end_bound_to(id);
     }
 
     /// The Master took the application as a new one: it ends the executors of the old one, and counts anew.

@@ -365,7 +365,7 @@ impl Driver {
     /// A task that no executor could ever run fails at once: one that is too long for a frame would end the
     /// connection of one executor after the other.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
-        let unfit = self.unfit(&request.spec, request.profile, &request.resources);
+        let unfit = self.unfit(&request);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
         if self.phase != Phase::Open || !self.tasks.submit(task, request, topology, reach) {
             self.note(Note::UnexpectedTask { task });

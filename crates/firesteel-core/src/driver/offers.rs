@@ -11,8 +11,8 @@ use crate::messages::DriverToExecutor;
 use crate::time::Timestamp;
 
 impl Driver {
-    /// Launches what can be launched: first the tasks that have failed before, each where it has not failed;
-    /// then all others, those first that can be on a host that they prefer, then in its rack, then the rest; each
+    /// Launches what can be launched: first the tasks that may run on one executor alone; then those that have failed
+    /// before, each where it has not failed; then all others, those first that can be on a host that they prefer, then in its rack, then the rest; each
     /// part in the order of the tasks, the executors taking turns with one task each.
     ///
     /// A task takes the nearest level that it can have at once, and a farther one when cores were kept free for
@@ -21,6 +21,9 @@ impl Driver {
     pub(super) fn offer(&mut self, now: Timestamp) {
         let changed = self.executors.take_changed();
         self.tasks.reconsider(&changed, self.executors.reach());
+        while let Some((task, executor)) = self.next_bound() {
+            self.launch_task(task, executor);
+        }
         while let Some((task, executor)) = self.next_retry() {
             self.launch_task(task, executor);
         }
@@ -66,6 +69,12 @@ impl Driver {
         } else {
             Pass::NothingKept(nearest)
         }
+    }
+
+    fn next_bound(&self) -> Option<(TaskId, ExecutorId)> {
+        let bound = self.tasks.waiting().bound();
+        let fits = bound.filter(|(executor, needs, _)| self.executors.takes(*executor, needs));
+        fits.map(|(executor, _, task)| (task, executor)).min()
     }
 
     fn next_retry(&self) -> Option<(TaskId, ExecutorId)> {

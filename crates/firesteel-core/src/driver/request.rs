@@ -2,7 +2,7 @@
 
 use firesteel_placement::TaskResources;
 
-use crate::ids::ProfileId;
+use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::TaskSpec;
 
 /// What to run, and what it needs beyond its cores.
@@ -16,6 +16,8 @@ pub struct TaskRequest {
     pub resources: TaskResources,
     /// Hosts where it would like to run, in the words of the Workers' own names. None: it does not matter.
     pub preferred_hosts: Vec<String>,
+    /// The only executor, of its profile, that it may run on. Once that one has gone, so has the task.
+    pub on: Option<ExecutorId>,
     /// How often it may fail before it is given up, at least 1. `None`: as often as the settings say.
     pub max_failures: Option<u32>,
 }
@@ -28,6 +30,7 @@ impl From<TaskSpec> for TaskRequest {
             profile: ProfileId::DEFAULT,
             resources: TaskResources::new(),
             preferred_hosts: Vec::new(),
+            on: None,
             max_failures: None,
         }
     }

@@ -42,6 +42,8 @@ pub(super) struct Task {
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
     /// Hosts where it cannot be started.
     barred: BTreeSet<String>,
+    /// The only executor that it may run on.
+    on: Option<ExecutorId>,
     /// Where it would like to run.
     sites: Sites,
     /// The nearest level that it can have, while it waits.
@@ -51,7 +53,7 @@ pub(super) struct Task {
 
 impl Task {
     fn ticket(&self) -> Ticket<'_> {
-        Ticket { needs: &self.needs, shuns: &self.shuns, sites: &self.sites, best: self.best }
+        Ticket { on: self.on, needs: &self.needs, shuns: &self.shuns, sites: &self.sites, best: self.best }
     }
 }
 
@@ -129,7 +131,7 @@ impl Tasks {
         }
         self.last_submitted = Some(id);
         self.tally.submitted += 1;
-        let TaskRequest { spec, profile, resources, preferred_hosts, max_failures } = request;
+        let TaskRequest { spec, profile, resources, preferred_hosts, on, max_failures } = request;
         let needs = Needs { profile, cores: spec.cores_taken(), resources };
         *self.sizes.entry(needs.clone()).or_default() += 1;
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
@@ -146,6 +148,7 @@ impl Tasks {
             shuns,
             failed_on,
             barred: BTreeSet::new(),
+            on,
             sites,
             best,
             place,
@@ -367,7 +370,7 @@ impl Tasks {
             match &task.place {
                 Place::Waiting => {
                     let best = reach.nearest(task.needs.profile, &task.sites);
-                    if task.shuns.is_empty() && best != task.best {
+                    if task.shuns.is_empty() && task.on.is_none() && best != task.best {
                         return Some(format!(
                             "task {id} could be at {best} and waits as if at {}",
                             task.best

@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use firesteel_placement::{TaskAmount, TaskResources};
+use firesteel_placement::words::counted;
+use firesteel_placement::{Cores, TaskAmount};
 
-use super::{Driver, Note};
-use crate::ids::ProfileId;
-use crate::messages::TaskSpec;
+use super::{Driver, Effect, Note, TaskOutcome, TaskRequest};
+use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::wire::MAX_FRAME;
 
 /// The most that an executor's addresses take on the wire. Those of a task travel with it.
@@ -14,7 +14,7 @@ pub(super) const MAX_ADDRESSES: usize = 1 << 20;
 /// The longest task on the wire: its frame holds little else but its addresses.
 pub(super) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 
-/// Why no executor could ever run a task.
+/// Why no executor can run a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
     /// It is too long to be sent to any.
@@ -38,6 +38,20 @@ pub enum Unfit {
         /// How many addresses each executor has.
         each: u64,
     },
+    /// The only executor that it may run on is not there, or is of another profile.
+    NoSuchExecutor {
+        /// Which.
+        executor: ExecutorId,
+    },
+    /// It takes more cores than the only executor that it may run on has.
+    TooFewCores {
+        /// Which.
+        executor: ExecutorId,
+        /// What it takes.
+        asked: Cores,
+        /// What the executor has.
+        has: Cores,
+    },
 }
 
 /// `it takes 2 of gpu, and an executor of its profile has 1`.
@@ -51,29 +65,52 @@ impl fmt::Display for Unfit {
             Self::TooFewAddresses { name, asked, each } => {
                 write!(f, "it takes {asked} of {name}, and an executor of its profile has {each}")
             }
+            Self::NoSuchExecutor { executor } => {
+                write!(f, "there is no executor {executor} of its profile, or not any more")
+            }
+            Self::TooFewCores { executor, asked, has } => {
+                write!(f, "it takes {}, and executor {executor} has {has}", counted(asked.0, "core"))
+            }
         }
     }
 }
 
 impl Driver {
     /// Why no executor could ever run a task, if none could.
-    pub(super) fn unfit(
-        &self,
-        spec: &TaskSpec,
-        profile: ProfileId,
-        resources: &TaskResources,
-    ) -> Option<Unfit> {
+    pub(super) fn unfit(&self, request: &TaskRequest) -> Option<Unfit> {
+        let TaskRequest { spec, profile, resources, on, .. } = request;
         let (length, limit) = (spec.wire_length(), MAX_TASK);
         if length > limit {
             return Some(Unfit::TooLong { length, limit });
         }
-        let Some(amounts) = self.targets.resources(profile) else {
-            return Some(Unfit::NoSuchProfile { profile });
+        let Some(amounts) = self.targets.resources(*profile) else {
+            return Some(Unfit::NoSuchProfile { profile: *profile });
         };
+        if let Some(unfit) = on.and_then(|executor| self.unfit_for(executor, request)) {
+            return Some(unfit);
+        }
         let each = |name| amounts.get(name).copied().unwrap_or(0);
         let too_few = resources.iter().find(|(name, asked)| each(*name) < asked.addresses());
         let (name, &asked) = too_few?;
         Some(Unfit::TooFewAddresses { name: name.clone(), asked, each: each(name) })
+    }
+
+    /// Why a task cannot run on the only executor that it may run on, if it never can.
+    fn unfit_for(&self, executor: ExecutorId, request: &TaskRequest) -> Option<Unfit> {
+        let row = self.executors.get(executor).filter(|row| row.profile == request.profile);
+        let Some(row) = row else { return Some(Unfit::NoSuchExecutor { executor }) };
+        let (asked, has) = (request.spec.cores_taken(), row.cores);
+        (asked > has).then_some(Unfit::TooFewCores { executor, asked, has })
+    }
+
+    /// The tasks that may run on that executor alone, which has gone, go with it.
+    pub(super) fn end_bound_to(&mut self, executor: ExecutorId) {
+        let bound: Vec<TaskId> = self.tasks.waiting().bound_to(executor).collect();
+        for task in bound {
+            self.tasks.give_up(task);
+            let outcome = TaskOutcome::Unfit(Unfit::NoSuchExecutor { executor });
+            self.effects.push(Effect::TaskEnded { task, outcome });
+        }
     }
 
     /// Says once for each size of task that no executor of its profile is large enough.

@@ -1,5 +1,6 @@
 //! The tasks that wait, sorted by what decides where they may run, so that none is looked at in vain.
 
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::locality::{Locality, Located, Sites};
@@ -10,7 +11,9 @@ use crate::ids::{ExecutorId, ProfileId, TaskId};
 /// The tasks that wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
-    /// Those that have failed nowhere, by what they need.
+    /// Those that may run on one executor alone, by that and by what they need.
+    bound: BTreeMap<(ExecutorId, Needs), BTreeSet<TaskId>>,
+    /// Of the others, those that have failed nowhere, by what they need.
     fresh: BTreeMap<Needs, Fresh>,
     /// Those that have failed, by what they need and shun.
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
@@ -104,6 +107,8 @@ impl Fresh {
 
 /// A task's place among those that wait.
 pub(super) struct Ticket<'a> {
+    /// The only executor that it may run on.
+    pub(super) on: Option<ExecutorId>,
     pub(super) needs: &'a Needs,
     pub(super) shuns: &'a Shuns,
     pub(super) sites: &'a Sites,
@@ -125,6 +130,19 @@ impl Waiting {
     /// The profiles that some are of.
     pub(super) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
         self.counts.keys().copied()
+    }
+
+    /// Those that may run on one executor alone: that one, and what they need, with the first of each kind.
+    pub(super) fn bound(&self) -> impl Iterator<Item = (ExecutorId, &Needs, TaskId)> {
+        let first = |ids: &BTreeSet<TaskId>| ids.first().copied();
+        self.bound.iter().filter_map(move |((on, needs), ids)| Some((*on, needs, first(ids)?)))
+    }
+
+    /// Those that may run on that executor alone.
+    pub(super) fn bound_to(&self, executor: ExecutorId) -> impl Iterator<Item = TaskId> {
+        let first = (executor, Needs::least_of(ProfileId::DEFAULT));
+        let kinds = self.bound.range(first..).take_while(move |((on, _), _)| *on == executor);
+        kinds.flat_map(|(_, ids)| ids.iter().copied())
     }
 
     /// Those of a profile that have failed nowhere, by what they need.
@@ -157,7 +175,9 @@ impl Waiting {
     pub(super) fn insert(&mut self, id: TaskId, ticket: Ticket<'_>) {
         *self.counts.entry(ticket.needs.profile).or_default() += 1;
         self.changes += u64::from(!ticket.sites.is_empty());
-        if ticket.shuns.is_empty() {
+        if let Some(on) = ticket.on {
+            self.bound.entry((on, ticket.needs.clone())).or_default().insert(id);
+        } else if ticket.shuns.is_empty() {
             let fresh = self.fresh.entry(ticket.needs.clone()).or_default();
             fresh.at_mut(ticket.best).insert(id, ticket.sites);
         } else {
@@ -174,7 +194,9 @@ impl Waiting {
             }
         }
         self.changes += u64::from(!ticket.sites.is_empty());
-        if ticket.shuns.is_empty() {
+        if let Some(on) = ticket.on {
+            remove_from(&mut self.bound, (on, ticket.needs.clone()), id);
+        } else if ticket.shuns.is_empty() {
             if let Some(fresh) = self.fresh.get_mut(ticket.needs) {
                 fresh.at_mut(ticket.best).remove(id, ticket.sites);
                 if fresh.first().is_none() {
@@ -182,13 +204,7 @@ impl Waiting {
                 }
             }
         } else {
-            let kind = (ticket.needs.clone(), ticket.shuns.clone());
-            if let Some(ids) = self.failed.get_mut(&kind) {
-                ids.remove(&id);
-                if ids.is_empty() {
-                    self.failed.remove(&kind);
-                }
-            }
+            remove_from(&mut self.failed, (ticket.needs.clone(), ticket.shuns.clone()), id);
         }
     }
 
@@ -207,9 +223,19 @@ impl Waiting {
 
     /// For the invariants: the same tasks in the same places, with no empty ones.
     pub(super) fn contradiction(&self, expected: &Self) -> Option<String> {
-        let same = (&self.fresh, &self.failed, &self.counts)
-            == (&expected.fresh, &expected.failed, &expected.counts);
+        let same = (&self.bound, &self.fresh, &self.failed, &self.counts)
+            == (&expected.bound, &expected.fresh, &expected.failed, &expected.counts);
         (!same).then(|| format!("the waiting are {self:?}, the rows say {expected:?}"))
+    }
+}
+
+/// Takes a task out of those of its kind, of which there may be none after it.
+fn remove_from<Kind: Ord>(tasks: &mut BTreeMap<Kind, BTreeSet<TaskId>>, kind: Kind, id: TaskId) {
+    if let Entry::Occupied(mut ids) = tasks.entry(kind) {
+        ids.get_mut().remove(&id);
+        if ids.get().is_empty() {
+            ids.remove();
+        }
     }
 }
 

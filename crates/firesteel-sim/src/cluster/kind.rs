@@ -78,7 +78,8 @@ kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Dis
 kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done Note);
 kinds!("answer", driver::Answer: View Shortfalls NoMaster);
 kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled Unfit);
-kinds!("unfit", driver::Unfit: TooLong NoSuchProfile TooFewAddresses);
+kinds!("unfit", driver::Unfit: TooLong NoSuchProfile TooFewAddresses NoSuchExecutor
+    TooFewCores);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
 kinds!("launcher event", launcher::Event: Start Connected ConnectFailed Received Disconnected End Deadline);
 kinds!("launcher effect", launcher::Effect: Connect Send Close Note Done);

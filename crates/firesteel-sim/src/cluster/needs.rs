@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::driver::Allocation;
-use firesteel_core::ids::{AttemptId, ProfileId};
+use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId};
 use firesteel_core::messages::ResourceProfile;
 use firesteel_placement::{Cores, MiB, Resources, TaskAmount, TaskResources};
 
@@ -50,10 +50,15 @@ impl AppPlan {
             .map(|(id, each)| (id, rolled_amount(dice, each)))
             .collect();
         let ids: Vec<ProfileId> = self.all_profiles().map(|(id, _)| id).collect();
-        for task in &mut self.tasks {
+        let binds = dice.one_in(4);
+        for (number, task) in (0..).zip(&mut self.tasks) {
             task.profile = if dice.one_in(2) { *dice.pick(&ids) } else { ProfileId::DEFAULT };
             if let Some(amount) = amounts.get(&task.profile).filter(|_| !dice.one_in(4)) {
                 task.resources.insert("gpu".to_owned(), *amount);
+            }
+            // One that would like to be elsewhere is another matter.
+            if binds && dice.one_in(5) && !self.locality.hosts.contains_key(&number) {
+                task.on = Some(ExecutorId(u32::try_from(dice.below(4)).expect("it is small")));
             }
             if dice.one_in(300) {
                 task.fate = TaskFate::Unfit;
@@ -87,7 +92,7 @@ fn rolled_amount(dice: &mut Dice, each: u64) -> TaskAmount {
     }
 }
 
-/// A task starts in an executor's process: it is of its profile, and was given as many addresses as it takes, all
+/// A task starts in an executor's process: it is of its profile, or the one that it is for, and was given as many addresses as it takes, all
 /// of them the executor's own, none of which has more tasks than may share it.
 pub(crate) fn check(
     process: &ExecutorProcess,
@@ -100,6 +105,9 @@ pub(crate) fn check(
             "attempt {attempt} of profile {} runs on executor {} of profile {}",
             plan.profile, process.key, process.profile
         ));
+    }
+    if let Some(on) = plan.on.filter(|on| *on != process.key.executor) {
+        return Err(format!("attempt {attempt} is for executor {on} alone, and runs on {}", process.key));
     }
     let asked: BTreeMap<String, u64> =
         plan.resources.iter().map(|(name, amount)| (name.clone(), amount.addresses())).collect();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use firesteel_core::driver::{self, TaskOutcome};
+use firesteel_core::driver::{self, TaskOutcome, Unfit};
 use firesteel_core::executor;
 use firesteel_core::ids::{PeerId, ProfileId};
 use firesteel_core::master;
@@ -230,10 +230,26 @@ impl World {
         let index = usize::try_from(task).unwrap_or(usize::MAX);
         let output = plan.tasks.get(index).map_or([0, 0], |task| task.output);
         let is_unfit = plan.tasks.get(index).is_some_and(|task| task.fate == TaskFate::Unfit);
+        let bound_to = plan.tasks.get(index).and_then(|task| task.on);
         if let TaskOutcome::Unfit(unfit) = outcome {
             self.coverage.unfit.count(unfit);
         }
-        if is_unfit != matches!(outcome, TaskOutcome::Unfit(_)) {
+        let is_lawful = match outcome {
+            TaskOutcome::Unfit(Unfit::TooFewCores { executor, .. }) => bound_to == Some(*executor),
+            TaskOutcome::Unfit(Unfit::NoSuchExecutor { executor }) => {
+                let profile = plan.profile_of(task);
+                let view = self.driver_mut(node).map(|body| body.machine.view());
+                let is_there = view.is_some_and(|view| {
+                    view.executors.iter().any(|row| row.id == *executor && row.profile == profile)
+                });
+                bound_to == Some(*executor) && !is_there
+            }
+            TaskOutcome::Unfit(
+                Unfit::TooLong { .. } | Unfit::NoSuchProfile { .. } | Unfit::TooFewAddresses { .. },
+            ) => is_unfit,
+            TaskOutcome::Succeeded { .. } | TaskOutcome::Failed { .. } | TaskOutcome::Cancelled => !is_unfit,
+        };
+        if !is_lawful {
             return self.violate(format!("task {task} ended as {outcome:?}"));
         }
         let result = self.driver_mut(node).map(|body| {

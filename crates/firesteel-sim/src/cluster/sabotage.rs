@@ -104,6 +104,8 @@ pub enum Sabotage {
     Impatient,
     /// The driver forgets of which profile a task is.
     ForgetProfile,
+    /// The driver forgets that a task is for one executor alone.
+    ForgetBinding,
     /// The driver gives every task the same address.
     SameAddress,
     /// The driver gives tasks no addresses.
@@ -138,7 +140,7 @@ kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeavin
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
-    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
+    EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
@@ -186,6 +188,7 @@ impl Sabotage {
         Self::DoubleAnswer,
         Self::Impatient,
         Self::ForgetProfile,
+        Self::ForgetBinding,
         Self::SameAddress,
         Self::DropAddresses,
         Self::AskForMore,
@@ -260,6 +263,12 @@ impl Saboteur {
                 if self.sabotage == Sabotage::ForgetProfile =>
             {
                 let request = driver::TaskRequest { profile: ProfileId::DEFAULT, ..request };
+                NodeEvent::Driver(driver::Event::Submit { task, request })
+            }
+            NodeEvent::Driver(driver::Event::Submit { task, request })
+                if self.sabotage == Sabotage::ForgetBinding =>
+            {
+                let request = driver::TaskRequest { on: None, ..request };
                 NodeEvent::Driver(driver::Event::Submit { task, request })
             }
             event => event,

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
-use firesteel_core::ids::ProfileId;
+use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::launcher::Until;
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
@@ -100,6 +100,8 @@ pub struct TaskPlan {
     pub fate: TaskFate,
     /// So many milliseconds after it was submitted its user gives it up, whether or not it has ended.
     pub given_up_after: Option<u64>,
+    /// The only executor that it is for.
+    pub on: Option<ExecutorId>,
 }
 
 /// What becomes of a task.
@@ -310,6 +312,7 @@ impl TaskPlan {
             profile: ProfileId::DEFAULT,
             cores: Cores(wide(cores)),
             resources: TaskResources::new(),
+            on: None,
             millis: if dice.one_in(10) { dice.between(1_000, 30_000) } else { dice.between(1, 1_500) },
             output: [output(dice), output(dice)],
             fate,
@@ -329,7 +332,7 @@ impl TaskPlan {
             stdin: bytes::Bytes::new(),
             cores: self.cores,
         };
-        TaskRequest { profile: self.profile, resources: self.resources.clone(), ..spec.into() }
+        TaskRequest { profile: self.profile, resources: self.resources.clone(), on: self.on, ..spec.into() }
     }
 }
 

@@ -19,14 +19,16 @@ pub struct Command {
 pub const COMMANDS: [Command; 18] = [
     Command {
         name: "run",
-        usage: "run [--profile P] [--cores N] [--retries N] COMMAND...",
+        usage: "run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         brief: "run a command on some executor; its output comes as it is written",
         details: "\
 The exit code is the command's; 128 and the number for a signal, 127 if the program is not found. A command that
 fails is not run again, unless --retries says how often; one whose executor is lost without its fault is.
-ctrl-c ends the command. With & at the end it runs in the background: see watch, wait, cancel.
+ctrl-c ends the command. With & at the end it runs in the background: see watch, wait, cancel. With --on it runs on
+that executor alone (executors lists them), waits until there is room, and is over when that one goes.
 
   run hostname
+  run --on 1 df -h .
   run sh -c 'du -sh /data | tail -1'
   run --cores 2 make -j2 &",
     },

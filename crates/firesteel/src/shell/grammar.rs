@@ -10,7 +10,7 @@ use firesteel_placement::{Cores, MiB, TaskAmount};
 
 use super::arguments::Arguments;
 use super::commands;
-use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, TaskShare, Which};
+use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, Target, TaskShare, Which};
 use super::words::{Place, Sentence, quote};
 use crate::map::items::Separator;
 use crate::map::spool::Order;
@@ -73,17 +73,22 @@ impl Request {
 }
 
 fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> {
-    let (mut profile, mut cores, mut retries) = (ProfileId::DEFAULT, None, 0);
+    let (mut target, mut cores, mut retries) = (None, None, 0);
     while let Some(option) = arguments.leading_option() {
         match option.as_str() {
             "--cores" => cores = Some(arguments.cores()?),
-            "--profile" => profile = ProfileId(arguments.parsed("a profile's number")?),
+            "--profile" | "--on" if target.is_some() => {
+                return Err(arguments.wrong("--on and --profile are given once, and not together"));
+            }
+            "--profile" => target = Some(Target::Profile(ProfileId(arguments.parsed("a profile's number")?))),
+            "--on" => target = Some(Target::Executor(ExecutorId(arguments.parsed("an executor's number")?))),
             "--retries" => retries = arguments.parsed("a number of times")?,
             other => return Err(arguments.wrong(format!("{other} is no option of run"))),
         }
     }
     let command = arguments.command_words()?;
-    Ok(Request::Run(Run { profile, cores, retries, command, place }))
+    let target = target.unwrap_or(Target::Profile(ProfileId::DEFAULT));
+    Ok(Request::Run(Run { target, cores, retries, command, place }))
 }
 
 fn map(mut arguments: Arguments) -> Result<Request, RequestError> {

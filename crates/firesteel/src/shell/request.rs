@@ -96,8 +96,8 @@ pub struct TaskShare {
 /// A command for one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The resource profile whose executors it runs on.
-    pub profile: ProfileId,
+    /// Where it runs.
+    pub target: Target,
     /// Its cores, if not as is set.
     pub cores: Option<Cores>,
     /// How often it is run again when it fails.
@@ -106,6 +106,15 @@ pub struct Run {
     pub command: Vec<String>,
     /// Whether it is waited for.
     pub place: Place,
+}
+
+/// Where a command runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Target {
+    /// On some executor of that resource profile.
+    Profile(ProfileId),
+    /// On that executor alone.
+    Executor(ExecutorId),
 }
 
 /// A command for many items.

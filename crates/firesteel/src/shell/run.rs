@@ -11,7 +11,7 @@ use super::answers::shortened;
 use super::end::End;
 use super::keeper::Record;
 use super::reports::{Settled, Step};
-use super::request::{Run, TaskShare};
+use super::request::{Run, Target, TaskShare};
 use super::session::{Served, Session, TICK};
 use super::tasks::{Task, ending};
 use super::words::Place;
@@ -19,7 +19,16 @@ use crate::task_needs::TaskNeeds;
 
 impl Session {
     pub(super) async fn run_command(&mut self, run: Run) -> Served {
-        let Run { profile, cores, retries, command, place } = run;
+        let Run { target, cores, retries, command, place } = run;
+        let (profile, on) = match target {
+            Target::Profile(profile) => (profile, None),
+            Target::Executor(id) => match self.view().await?.executors.iter().find(|it| it.id == id) {
+                Some(executor) => (executor.profile, Some(id)),
+                None => {
+                    return self.complain(1, format_args!("there is no executor {id}: executors lists them"));
+                }
+            },
+        };
         let Some(needs) = self.needs(profile, cores) else { return self.no_such_profile(profile) };
         let id = self.next;
         self.next.0 += 1;
@@ -28,7 +37,7 @@ impl Session {
         self.tasks.add(id, Task { command: shown, place, submitted, record, end: None });
         let (command, directory) = (self.command(command), self.defaults.directory.clone());
         let request = needs.request(command, directory, Bytes::new());
-        let request = TaskRequest { max_failures: Some(retries.saturating_add(1)), ..request };
+        let request = TaskRequest { on, max_failures: Some(retries.saturating_add(1)), ..request };
         // Refused only when the application is over, and then its end is on the way.
         let _ = self.driver.submit(id, request).await;
         match place {

@@ -297,3 +297,29 @@ fn words_from_an_executor_about_another_ones_task_change_nothing() {
     assert_eq!(bench.driver.view().executors[0].id, ExecutorId(0));
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
 }
+
+#[test]
+fn a_task_for_one_executor_waits_for_that_one_and_goes_with_it() {
+    let mut bench = Bench::with_executors(&[1, 2]);
+    let on = |executor, cores| TaskRequest { on: Some(ExecutorId(executor)), ..spec(cores).into() };
+    let submit = |task, request| Event::Submit { task: TaskId(task), request };
+    // Executor 0 would be next, and is free.
+    assert_eq!(bench.apply(submit(0, on(1, 2))), [launch(1, attempt(0, 0))]);
+    assert_eq!(bench.apply(submit(1, on(1, 1))), [], "it waits, though executor 0 is free");
+    let cause = FailureCause::Ended(exit(1));
+    let failed =
+        [failure_noted(attempt(0, 0), 1, cause, 1), discard(attempt(0, 0)), launch(1, attempt(0, 1))];
+    assert_eq!(bench.end(1, attempt(0, 0), exit(1)), failed, "it fails, and runs there again");
+
+    let unfit = |task, unfit| ended(task, TaskOutcome::Unfit(unfit));
+    let few = Unfit::TooFewCores { executor: ExecutorId(0), asked: Cores(2), has: Cores(1) };
+    assert_eq!(bench.apply(submit(2, on(0, 2))), [unfit(2, few)]);
+    let gone = |executor| Unfit::NoSuchExecutor { executor: ExecutorId(executor) };
+    assert_eq!(bench.apply(submit(3, on(7, 1))), [unfit(3, gone(7))]);
+
+    let effects = bench.updated(1, ExecutorState::Killed(None));
+    assert!(effects.contains(&discard(attempt(0, 1))), "{effects:?}");
+    let ends = [unfit(0, gone(1)), unfit(1, gone(1))];
+    assert!(ends.iter().all(|end| effects.contains(end)), "{effects:?}");
+    assert_eq!(bench.driver.view().waiting, 0);
+}

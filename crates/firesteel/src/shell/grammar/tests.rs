@@ -17,7 +17,7 @@ fn words(text: &str) -> Vec<String> {
 
 fn run_of(command: &str) -> Run {
     Run {
-        profile: ProfileId::DEFAULT,
+        target: Target::Profile(ProfileId::DEFAULT),
         cores: None,
         retries: 0,
         command: words(command),
@@ -36,7 +36,8 @@ fn a_command_to_run_begins_where_options_end() {
         ("run echo --cores 2", run_of("echo --cores 2")),
         ("run -- -x", run_of("-x")),
         ("run --cores 2 make -j2", Run { cores: Some(Cores(2)), ..run_of("make -j2") }),
-        ("run --profile 2 id", Run { profile: ProfileId(2), ..run_of("id") }),
+        ("run --profile 2 id", Run { target: Target::Profile(ProfileId(2)), ..run_of("id") }),
+        ("run --on 3 id", Run { target: Target::Executor(ExecutorId(3)), ..run_of("id") }),
         ("run --retries 3 flaky", Run { retries: 3, ..run_of("flaky") }),
         ("run sleep 9 &", Run { place: Place::Background, ..run_of("sleep 9") }),
     ] {
@@ -122,18 +123,21 @@ fn what_is_wrong_is_said_with_how_it_is_written() {
         ("exectuors", "there is no command exectuors (did you mean executors?): help lists them"),
         ("ls -l", "there is no command ls: help lists them"),
         ("help mpa", "there is no command mpa (did you mean map?): help lists them"),
-        ("run", "there is no command to run: write run [--profile P] [--cores N] [--retries N] COMMAND..."),
+        (
+            "run",
+            "there is no command to run: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
+        ),
         (
             "run --cores x y",
-            "x is not a number of cores: write run [--profile P] [--cores N] [--retries N] COMMAND...",
+            "x is not a number of cores: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         ),
         (
             "run --cores 0 y",
-            "a task has at least 1 core: write run [--profile P] [--cores N] [--retries N] COMMAND...",
+            "a task has at least 1 core: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         ),
         (
             "run --core 1 y",
-            "--core is no option of run: write run [--profile P] [--cores N] [--retries N] COMMAND...",
+            "--core is no option of run: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         ),
         ("executors 1", "1 has no meaning here: write executors"),
         ("why &", "only run can be put into the background with &: write why"),
