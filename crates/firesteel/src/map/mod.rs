@@ -22,6 +22,7 @@ pub mod run;
 pub mod spool;
 pub mod summary;
 pub mod template;
+pub mod wished_hosts;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -50,6 +51,7 @@ use run::{Ending, Run, Stake};
 use spool::{Limits, Order};
 use summary::{Summary, Tally};
 use template::Template;
+use wished_hosts::WishedHosts;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -143,12 +145,16 @@ async fn drive(
 ) -> Result<(Ending, Summary), StartError> {
     let listen = Listen::of(&job.properties, &application.masters).map_err(beginning::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
+    let wished = match job.preference {
+        Preference::None => WishedHosts::none(),
+        Preference::Column { .. } | Preference::File(_) => WishedHosts::ask(application.masters.clone()),
+    };
     let started = driver_daemon::start(application, listen, requests).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
     let outlet =
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let run = Run::new(input, template, driver, outlet, progress.clone(), Stake::Application);
-    Ok(run.leaving(leftovers).finish(reports).await)
+    Ok(run.leaving(leftovers).looking_after(wished).finish(reports).await)
 }
 
 fn nothing() -> Summary {

@@ -23,6 +23,7 @@ use super::printer::PrintError;
 use super::progress::{Progress, Standing, counted};
 use super::summary::{Summary, Tally, shown};
 use super::template::Template;
+use super::wished_hosts::WishedHosts;
 use crate::driver_daemon::{Handle, Report};
 use crate::over::Over;
 use crate::signals::{EndRequest, EndRequests};
@@ -92,6 +93,7 @@ pub struct Run {
     started: Instant,
     /// Gets the items that are left.
     leftovers: Option<Leftovers>,
+    wished_hosts: WishedHosts,
     /// When the first executor was ready.
     first_executor: Option<Instant>,
     ending: Ending,
@@ -159,6 +161,7 @@ impl Run {
             unreachable: BTreeSet::new(),
             started: Instant::now(),
             leftovers: None,
+            wished_hosts: WishedHosts::none(),
             first_executor,
             ending: Ending::Completed,
         }
@@ -168,6 +171,12 @@ impl Run {
     #[must_use]
     pub fn leaving(self, leftovers: Option<Leftovers>) -> Self {
         Self { leftovers, ..self }
+    }
+
+    /// The same, saying which hosts items prefer in vain.
+    #[must_use]
+    pub fn looking_after(self, wished_hosts: WishedHosts) -> Self {
+        Self { wished_hosts, ..self }
     }
 
     /// Runs it to its end.
@@ -187,6 +196,8 @@ impl Run {
             },
         }
         self.leave_rest().await;
+        let remarks = self.wished_hosts.last_remarks().await;
+        remarks.iter().for_each(|remark| self.progress.remark(remark));
         self.progress.finish();
         (self.ending, self.tally.close(self.started.elapsed()))
     }
@@ -227,6 +238,7 @@ impl Run {
                     return Last::Own;
                 }
                 _ = tick.tick() => {
+                    self.wished_hosts.remarks().iter().for_each(|remark| self.progress.remark(remark));
                     self.progress.update(&self.standing());
                     if stdout_is_closed() {
                         self.end_with(Ending::ReaderGone);
@@ -343,6 +355,7 @@ impl Run {
             Some(Ok(item)) => {
                 let record = self.leftovers.as_ref().map(|leftovers| leftovers.record(&item));
                 let Item { number, content, hosts } = item;
+                self.wished_hosts.add(number, &hosts);
                 let bytes = match &content {
                     Content::Argument(_) => 0,
                     Content::Block { bytes, .. } => bytes.len(),
