@@ -2,12 +2,14 @@
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use firesteel_placement::words;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 /// Whether there is a bar.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +114,7 @@ impl Progress {
 
     /// Shows where the run stands now.
     pub fn update(&self, standing: &Standing) {
-        if self.away.load(Ordering::Acquire) || self.bar.is_hidden() {
+        if self.away.load(Ordering::Acquire) || self.bar.is_hidden() || !stderr_takes_words() {
             return;
         }
         self.drawn.store(true, Ordering::Release);
@@ -165,6 +167,13 @@ impl Progress {
         self.bar.finish_and_clear();
         self.drawn.store(false, Ordering::Release);
     }
+}
+
+/// Whether a few words can be written without waiting: a terminal that was stopped with ctrl-s takes none.
+fn stderr_takes_words() -> bool {
+    let stderr = io::stderr();
+    let mut fds = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];
+    poll(&mut fds, PollTimeout::ZERO).is_ok_and(|ready| ready > 0)
 }
 
 fn style(template: &str) -> ProgressStyle {
