@@ -7,8 +7,8 @@ use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_placement::{Cores, Resources};
 
-use super::block_on;
 use super::exit::{Exit, Failure};
+use super::run_daemon;
 
 /// The flags of Spark's executor, as far as there is something to them here.
 #[derive(Debug, ClapArgs)]
@@ -52,6 +52,6 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         cores: Cores(args.cores),
         resources: args.resources,
     };
-    let done = block_on(daemon::run(options))?;
+    let done = run_daemon(daemon::run(options))?;
     done.map(|()| Exit::Done).map_err(|error| Failure::with(Exit::Failure, &error))
 }

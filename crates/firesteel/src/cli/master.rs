@@ -5,11 +5,11 @@ use firesteel::master::{self, MasterError, Options};
 use firesteel::settings::Reader;
 use firesteel::settings::variables::Environment;
 
-use super::block_on;
 use super::choice::{self, choose};
 use super::common::Held;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
+use super::run_daemon;
 
 /// The flags of Spark's Master.
 #[derive(Debug, ClapArgs)]
@@ -54,7 +54,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         announcement: args.held.announcement(),
         life: args.held.life(),
     };
-    match block_on(master::run(options))? {
+    match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),
         Err(MasterError::Setting(error)) => Err(Failure::setting(&error)),
         Err(error @ (MasterError::Listen(_) | MasterError::Signals(_))) => {

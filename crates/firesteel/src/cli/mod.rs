@@ -161,7 +161,15 @@ fn ask_for_help(words: &mut [OsString]) {
     }
 }
 
-/// Runs a daemon or a question on a runtime of its own. What is left over when it is done is abandoned.
+/// Runs a daemon as a task of a runtime of its own: its connections and runners, which are tasks too, wake it without
+/// waking another thread.
+fn run_daemon<T: Send + 'static>(daemon: impl Future<Output = T> + Send + 'static) -> Result<T, Failure> {
+    let ended = block_on(async { tokio::spawn(daemon).await })?;
+    // Nobody cancels it.
+    Ok(ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
+}
+
+/// Runs a question, or what holds a terminal, on a runtime of its own. What is left over when it is done is abandoned.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
     // One thread more than may wait for a terminal that was stopped: somebody has to hear signals.
     let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2));

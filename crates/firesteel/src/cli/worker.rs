@@ -12,11 +12,11 @@ use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::MOST_CORES;
 use firesteel_placement::{Cores, MiB};
 
-use super::block_on;
 use super::choice::{self, Choice, choose};
 use super::common::Held;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
+use super::run_daemon;
 
 /// The flags of Spark's Worker.
 #[derive(Debug, ClapArgs)]
@@ -95,7 +95,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         announcement: args.held.announcement(),
         life: args.held.life(),
     };
-    block_on(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
+    run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
         let exit = match error {
             WorkerError::NoMaster { .. } => Exit::Unreachable,
             WorkerError::UnsoundHost { .. } => Exit::Usage,
