@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
+use std::net::TcpListener;
 use std::os::fd::OwnedFd;
 use std::path::Path;
 use std::process::{Child, Stdio};
@@ -13,9 +14,13 @@ use nix::unistd::{Pid, mkfifo, pipe};
 
 use crate::cluster::{Daemon, firesteel, wait_for};
 use crate::shell::{CTRL_C, CTRL_D, LOCAL, Session, applications, home, script};
+use crate::terminal::Terminal;
+use crate::worker::Pair;
 
 /// What stops a terminal's output.
 const CTRL_S: &str = "\x13";
+/// What lets it go on.
+const CTRL_Q: &str = "\x11";
 
 /// A pipe into which nothing more fits.
 fn full_pipe() -> (OwnedFd, File) {
@@ -193,4 +198,44 @@ fn an_application_has_at_most_64_profiles() {
         stderr,
         "firesteel: line 64: resource profile 64 is not taken: an application has at most 64 profiles\n"
     );
+}
+
+#[test]
+fn a_terminal_that_is_stopped_stops_no_item_of_a_map() {
+    let work = home();
+    let mut command = firesteel();
+    command.args(["map", "--master", "local-cluster[1,2,1024]", "--", "sh", "-c", "sleep 0.1; touch $0"]);
+    command.arg(":::").args((0..40).map(|item| format!("{item:02}"))).current_dir(work.path());
+    let mut terminal = Terminal::start(command, 24, 100);
+    terminal.wait_for(&["of 40 items"]);
+    // The bar that cannot be drawn is not waited for.
+    terminal.type_keys(CTRL_S);
+    let done = || fs::read_dir(work.path()).expect("it is there").count() == 40;
+    wait_for("every item to be done", || done().then_some(()));
+    terminal.type_keys(CTRL_Q);
+    terminal.wait_for(&["40 items in", "40 succeeded"]);
+    assert_eq!(terminal.wait(), Some(0));
+}
+
+/// It runs, and what it dials answers nothing.
+#[test]
+fn an_executor_that_runs_and_never_registers_is_replaced() {
+    let pair = Pair::new(&[]);
+    let silent = TcpListener::bind("127.0.0.2:0").expect("loopback has many addresses");
+    let port = format!("spark.driver.port={}", silent.local_addr().expect("it has one").port());
+    let confs = [
+        "spark.driver.host=127.0.0.2",
+        "spark.driver.bindAddress=127.0.0.1",
+        &port,
+        "firesteel.driver.executorTimeout=1s",
+    ];
+    let mut command = firesteel();
+    command.args(["map", "--master", pair.master.url(), "--num-executors", "1"]);
+    command.args(confs.iter().flat_map(|conf| ["--conf", *conf])).args(["--", "echo", ":::", "a"]);
+    let mut running = Daemon::spawn(&mut command);
+    let line = running.wait_for_line(&["executor 0 on", "has run for 1 s without a word"]);
+    assert!(line.contains("another one is asked for"), "{line}");
+    running.wait_for_line(&["executor 1 on", "has run for 1 s without a word"]);
+    running.signal(Signal::SIGINT);
+    assert_eq!(running.wait(), 130, "{}", running.log());
 }

@@ -297,3 +297,19 @@ fn a_worker_finds_its_master_in_a_flag_then_in_properties_then_in_the_environmen
     assert_eq!(done.code(), 78, "{done}");
     assert!(done.stderr.contains("spark.master of") && done.stderr.contains("yarn"), "{done}");
 }
+
+#[test]
+fn a_worker_that_is_being_stopped_is_given_no_more_executors() {
+    let mut pair = Pair::new(&["--conf", "firesteel.worker.killGrace=1s"]);
+    let driver = pair.register("trap '' TERM; echo up > up; while :; do sleep 1000; done", 1);
+    wait_for_text(&pair.file(&driver, 0, "up"));
+    pair.worker.signal(Signal::SIGTERM);
+    pair.master.wait_for_line(&["is about to end: it is given no more executors"]);
+    assert_eq!(pair.master.status()["workers"][0]["state"], "DECOMMISSIONED");
+    // One that comes now has room on the Worker, which has four cores.
+    let other = pair.register("exit 0", 1);
+    assert_eq!(pair.worker.wait(), 0);
+    let launched = format!("{}/0", other.app);
+    assert!(!pair.worker.log().contains(&launched), "{}", pair.worker.log());
+    assert!(!pair.master.log().contains(&format!("executor {launched}")), "{}", pair.master.log());
+}
