@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::locality::{Sites, Topology, nearness};
 use firesteel_placement::{Cores, Resources};
 
+use super::ended::Ended;
 use super::executor::{Assigned, Executor, Fate, State, Trust};
 use super::openings::Openings;
 use super::reach::Reach;
@@ -381,42 +382,5 @@ impl Executors {
         (!agree).then(|| {
             format!("the indexes are {found:?}, the rows say {wanted:?}, or executors are elsewhere")
         })
-    }
-}
-
-/// Numbers of executors that have ended. The Master counts from 0, so nearly all of them lie below a floor.
-#[derive(Clone, Debug, Default)]
-struct Ended {
-    floor: u32,
-    above: BTreeSet<u32>,
-}
-
-impl Ended {
-    fn contains(&self, id: ExecutorId) -> bool {
-        id.0 < self.floor || self.above.contains(&id.0)
-    }
-
-    fn insert(&mut self, id: ExecutorId) {
-        if id.0 >= self.floor {
-            self.above.insert(id.0);
-            while self.above.remove(&self.floor) {
-                self.floor = self.floor.saturating_add(1);
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ended_numbers_are_remembered_in_little_space() {
-        let mut ended = Ended::default();
-        for id in [2, 0, 1, 5] {
-            ended.insert(ExecutorId(id));
-        }
-        assert_eq!((ended.floor, ended.above.len()), (3, 1));
-        assert_eq!((0..7).map(|id| ended.contains(ExecutorId(id))).filter(|&ended| ended).count(), 4);
     }
 }

@@ -4,7 +4,7 @@
 //! that is submitted on one of them, again where that is worth trying, until the task has ended for good. The
 //! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
 //!
-//! Each concern has its file: the executors' table and their coming and going (`executors`, `membership`), where there
+//! Each concern has its file: what peers say and are told (`peers`), the executors' table and their coming and going (`executors`, `membership`), where there
 //! is room for tasks (`openings`) and where there may be (`reach`), what never finds any (`unfit`), how many
 //! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
 //! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`exclusion`,
@@ -19,6 +19,7 @@ mod config;
 mod credit;
 mod delay;
 mod effect;
+mod ended;
 mod event;
 mod exclusion;
 mod executor;
@@ -29,6 +30,7 @@ mod membership;
 mod note;
 mod offers;
 mod openings;
+mod peers;
 mod question;
 mod reach;
 mod request;
@@ -40,14 +42,15 @@ mod tests;
 mod unfit;
 mod view;
 mod waiting;
+mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::{Cores, ExecutorLimit, Resources};
+use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::delay::Delays;
 use self::exclusion::Record;
-use self::executor::{Assigned, Executor};
+use self::executor::Executor;
 use self::executors::Executors;
 use self::hints::Hints;
 use self::membership::Newcomer;
@@ -55,13 +58,11 @@ use self::question::Questions;
 use self::scaling::Scaling;
 use self::targets::Targets;
 use self::tasks::Tasks;
-use crate::applicant::registration::{Order, Registered, Registration, Remark, Search};
-use crate::applicant::starvation::{Asked, Starvation};
+use crate::applicant::registration::{Registration, Search};
+use crate::applicant::starvation::Starvation;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Machine, Violation};
-use crate::messages::{
-    DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver, RefusedExecutor,
-};
+use crate::messages::{DriverToExecutor, DriverToMaster, RefusedExecutor};
 use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
@@ -270,98 +271,6 @@ impl Machine for Driver {
 }
 
 impl Driver {
-    fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
-        if !self.registration.is_master(peer) {
-            self.unexpected(peer);
-            return;
-        }
-        match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _ } => {
-                self.on_registered(peer, app)
-            }
-            MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
-            // Only the Master that has the application has anything else to say.
-            _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
-            MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
-                let resources = Resources::default();
-                let (worker_id, at) = (worker.clone(), host.clone());
-                let assigned = Assigned { profile, worker: worker_id, host: at, cores, resources };
-                self.executors.announce(executor, assigned, &self.config.topology);
-                self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
-            }
-            MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
-                if state.is_finished() {
-                    self.lose_executor(executor, ExecutorLoss::Ended(state));
-                } else if state == ExecutorState::Running {
-                    self.executors.expect(executor, now + self.config.executor_timeout);
-                }
-            }
-            MasterToDriver::WorkerRemoved { worker, host, reason } => {
-                self.note(Note::WorkerRemoved { worker, host, reason });
-            }
-            MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
-            MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
-            MasterToDriver::ExecutorsKilled { accepted } => self.on_answer(Request::Kill, accepted),
-            // It comes after the end of the application, which ended this machine too.
-            MasterToDriver::ExecutorsGone { .. } => {}
-        }
-    }
-
-    fn on_registered(&mut self, peer: PeerId, app: AppId) {
-        let (meaning, orders) = self.registration.on_registered(peer, app);
-        self.follow(orders);
-        match meaning {
-            Registered::Ignored => return,
-            Registered::First | Registered::Resumed => {}
-            Registered::Anew => self.lose_all_executors(),
-        }
-        self.hints.forget();
-        self.repeat_requests();
-        self.request_shortfall(Asked::AtOnce);
-        for (peer, newcomer) in std::mem::take(&mut self.early) {
-            self.admit(peer, newcomer);
-        }
-    }
-
-    fn on_executor_message(&mut self, now: Timestamp, peer: PeerId, message: ExecutorToDriver) {
-        let known = self.executors.of_peer(peer);
-        match (message, known) {
-            (
-                ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources },
-                None,
-            ) if !self.early.contains_key(&peer) && !self.closing.contains(&peer) => {
-                let assigned = Assigned { profile, worker, host, cores, resources };
-                self.on_register_executor(peer, Newcomer { app, executor, assigned });
-            }
-            (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
-                self.on_status_update(now, executor, attempt, state);
-            }
-            (ExecutorToDriver::TaskOutput { attempt, stream, bytes }, Some(executor)) => {
-                self.on_task_output(executor, attempt, stream, bytes);
-            }
-            (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
-                self.note(Note::UnexpectedMessage { peer });
-                self.lose_executor(executor, ExecutorLoss::Misbehaved);
-            }
-            (
-                ExecutorToDriver::RegisterExecutor { .. }
-                | ExecutorToDriver::StatusUpdate { .. }
-                | ExecutorToDriver::TaskOutput { .. },
-                None,
-            ) => self.unexpected(peer),
-        }
-    }
-
-    fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        self.closing.remove(&peer);
-        self.early.remove(&peer);
-        if let Some(orders) = self.registration.on_disconnected(now, peer) {
-            self.follow(orders);
-        } else if let Some(executor) = self.executors.of_peer(peer) {
-            self.on_executor_disconnected(now, executor);
-        }
-    }
-
     /// A task that no executor could ever run fails at once: one that is too long for a frame would end the
     /// connection of one executor after the other.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
@@ -453,51 +362,6 @@ impl Driver {
         }
         self.effects.push(Effect::Done(outcome));
         self.phase = Phase::Done;
-    }
-
-    /// Does what the registration wants done.
-    fn follow(&mut self, orders: Vec<Order>) {
-        for order in orders {
-            match order {
-                Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Register(peer, message) => {
-                    self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
-                }
-                Order::Close(peer) => self.close(peer),
-                Order::Remark(remark) => self.note(match remark {
-                    Remark::Unreachable { master, error, patience } => {
-                        Note::MasterUnreachable { master, error, patience }
-                    }
-                    Remark::Registered { app, master } => Note::Registered { app, master },
-                    Remark::Lost { master } => Note::MasterLost { master },
-                }),
-            }
-        }
-    }
-
-    /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
-    fn unexpected(&mut self, peer: PeerId) {
-        if !self.closing.contains(&peer) {
-            self.note(Note::UnexpectedMessage { peer });
-            self.close(peer);
-        }
-    }
-
-    fn close(&mut self, peer: PeerId) {
-        self.early.remove(&peer);
-        self.closing.insert(peer);
-        self.effects.push(Effect::Close { peer });
-    }
-
-    fn send_executor(&mut self, peer: PeerId, message: DriverToExecutor) {
-        self.effects.push(Effect::Send { peer, message: Outbound::Executor(message) });
-    }
-
-    /// Sends a message to the Master, if one has the application.
-    fn send_master(&mut self, message: DriverToMaster) {
-        if let Some((peer, _)) = self.registration.master() {
-            self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
-        }
     }
 
     fn note(&mut self, note: Note) {

@@ -9,6 +9,7 @@ mod config;
 mod effect;
 mod event;
 mod note;
+mod peers;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -19,13 +20,11 @@ use std::time::Duration;
 use firesteel_placement::{Cores, Shortfall, shortfall};
 
 use self::turns::Turns;
-use crate::applicant::registration::{Order, Registered, Registration, Remark, Search};
+use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
-use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::machine::{Machine, Violation};
-use crate::messages::{
-    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorState, MasterToDriver,
-};
+use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorState};
 use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
@@ -171,68 +170,6 @@ impl Machine for Launcher {
 }
 
 impl Launcher {
-    fn on_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
-        if !self.registration.is_master(peer) {
-            return self.unexpected(peer);
-        }
-        match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores } => {
-                self.on_registered(now, peer, app, max_cores);
-            }
-            MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
-            // Only the Master that has the application has anything else to say.
-            _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
-            MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory } => {
-                let row = Executor { host: host.clone(), cores, launched: now, running: None };
-                if self.executors.insert(executor, row).is_none() {
-                    self.note(Note::ExecutorLaunched { executor, worker, host, cores, memory });
-                }
-            }
-            MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
-                self.on_executor_updated(now, executor, state);
-            }
-            MasterToDriver::WorkerRemoved { worker, host, reason } => {
-                self.note(Note::WorkerRemoved { worker, host, reason });
-            }
-            MasterToDriver::ExecutorsGone { app } => {
-                if self.registration.app() == Some(&app) {
-                    self.executors.clear();
-                    self.finish();
-                }
-            }
-            MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(shortfalls),
-            // Answers to what a launcher never asks.
-            MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {}
-        }
-    }
-
-    fn on_registered(&mut self, now: Timestamp, peer: PeerId, app: AppId, max_cores: Cores) {
-        let (meaning, orders) = self.registration.on_registered(peer, app);
-        self.follow(orders);
-        match meaning {
-            Registered::Ignored => return,
-            Registered::First | Registered::Resumed => {}
-            Registered::Anew => {
-                for executor in self.executors.keys().copied().collect::<Vec<_>>() {
-                    self.lose(now, executor, ExecutorEnd::ApplicationReplaced);
-                }
-            }
-        }
-        self.turns.set_maximum(max_cores);
-        self.request_shortfall(Asked::AtOnce);
-    }
-
-    fn on_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
-        // Nothing was ever started of an application that is refused, and nobody speaks of it again.
-        let refused = matches!(end, ApplicationEnd::Refused { .. }) || self.registration.master().is_none();
-        if self.phase == Phase::Running {
-            self.phase = Phase::Ending { outcome: Outcome::Removed(end), give_up: now + PATIENCE };
-        }
-        if refused {
-            self.finish();
-        }
-    }
-
     fn on_executor_updated(&mut self, now: Timestamp, executor: ExecutorId, state: ExecutorState) {
         let Some(row) = self.executors.get_mut(&executor) else { return };
         match state {
@@ -263,17 +200,6 @@ impl Launcher {
         let Some(Executor { host, running, .. }) = self.executors.remove(&executor) else { return };
         let ran = running.map(|since| now.since(since));
         self.note(Note::ExecutorEnded { executor, host, end, ran });
-    }
-
-    fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
-        self.closing.remove(&peer);
-        let had_master = self.registration.master().is_some();
-        let Some(orders) = self.registration.on_disconnected(now, peer) else { return };
-        self.follow(orders);
-        // Whoever could have said that the executors are gone is gone itself.
-        if had_master && self.registration.master().is_none() && self.phase != Phase::Running {
-            self.finish();
-        }
     }
 
     fn on_deadline(&mut self, now: Timestamp) {
@@ -381,37 +307,6 @@ impl Launcher {
             // A Master that says that all are gone before it is asked to end them is none to believe.
             running @ (Phase::Running | Phase::Done) => self.phase = running,
         }
-    }
-
-    /// Does what the registration wants done.
-    fn follow(&mut self, orders: Vec<Order>) {
-        for order in orders {
-            match order {
-                Order::Connect(master) => self.effects.push(Effect::Connect { master }),
-                Order::Register(peer, message) => self.effects.push(Effect::Send { peer, message }),
-                Order::Close(peer) => self.close(peer),
-                Order::Remark(remark) => self.note(match remark {
-                    Remark::Unreachable { master, error, patience } => {
-                        Note::MasterUnreachable { master, error, patience }
-                    }
-                    Remark::Registered { app, master } => Note::Registered { app, master },
-                    Remark::Lost { master } => Note::MasterLost { master },
-                }),
-            }
-        }
-    }
-
-    /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
-    fn unexpected(&mut self, peer: PeerId) {
-        if !self.closing.contains(&peer) {
-            self.note(Note::UnexpectedMessage { peer });
-            self.close(peer);
-        }
-    }
-
-    fn close(&mut self, peer: PeerId) {
-        self.closing.insert(peer);
-        self.effects.push(Effect::Close { peer });
     }
 
     fn note(&mut self, note: Note) {

@@ -8,8 +8,8 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
 
 use super::*;
 use crate::address::Address;
-use crate::ids::WorkerId;
-use crate::messages::{LossReason, Relaunch, ResourceProfile, TaskDirectory};
+use crate::ids::{AppId, WorkerId};
+use crate::messages::{ApplicationEnd, LossReason, MasterToDriver, Relaunch, ResourceProfile, TaskDirectory};
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 const MASTER: PeerId = PeerId(1);

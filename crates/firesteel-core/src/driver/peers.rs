@@ -1,0 +1,151 @@
+//! Whom a driver talks with: what they say, and what they are told.
+
+use firesteel_placement::Resources;
+
+use super::executor::Assigned;
+use super::membership::Newcomer;
+use super::{Driver, Effect, ExecutorLoss, Note, Outbound, Outcome, Request};
+use crate::applicant::registration::{Order, Registered, Remark};
+use crate::applicant::starvation::Asked;
+use crate::ids::{AppId, PeerId};
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver};
+use crate::time::Timestamp;
+
+impl Driver {
+    pub(super) fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToDriver) {
+        if !self.registration.is_master(peer) {
+            self.unexpected(peer);
+            return;
+        }
+        match message {
+            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _ } => {
+                self.on_registered(peer, app)
+            }
+            MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
+            // Only the Master that has the application has anything else to say.
+            _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
+            MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
+                let resources = Resources::default();
+                let (worker_id, at) = (worker.clone(), host.clone());
+                let assigned = Assigned { profile, worker: worker_id, host: at, cores, resources };
+                self.executors.announce(executor, assigned, &self.config.topology);
+                self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
+            }
+            MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
+                if state.is_finished() {
+                    self.lose_executor(executor, ExecutorLoss::Ended(state));
+                } else if state == ExecutorState::Running {
+                    self.executors.expect(executor, now + self.config.executor_timeout);
+                }
+            }
+            MasterToDriver::WorkerRemoved { worker, host, reason } => {
+                self.note(Note::WorkerRemoved { worker, host, reason });
+            }
+            MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
+            MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
+            MasterToDriver::ExecutorsKilled { accepted } => self.on_answer(Request::Kill, accepted),
+            // It comes after the end of the application, which ended this machine too.
+            MasterToDriver::ExecutorsGone { .. } => {}
+        }
+    }
+
+    pub(super) fn on_registered(&mut self, peer: PeerId, app: AppId) {
+        let (meaning, orders) = self.registration.on_registered(peer, app);
+        self.follow(orders);
+        match meaning {
+            Registered::Ignored => return,
+            Registered::First | Registered::Resumed => {}
+            Registered::Anew => self.lose_all_executors(),
+        }
+        self.hints.forget();
+        self.repeat_requests();
+        self.request_shortfall(Asked::AtOnce);
+        for (peer, newcomer) in std::mem::take(&mut self.early) {
+            self.admit(peer, newcomer);
+        }
+    }
+
+    pub(super) fn on_executor_message(&mut self, now: Timestamp, peer: PeerId, message: ExecutorToDriver) {
+        let known = self.executors.of_peer(peer);
+        match (message, known) {
+            (
+                ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources },
+                None,
+            ) if !self.early.contains_key(&peer) && !self.closing.contains(&peer) => {
+                let assigned = Assigned { profile, worker, host, cores, resources };
+                self.on_register_executor(peer, Newcomer { app, executor, assigned });
+            }
+            (ExecutorToDriver::StatusUpdate { attempt, state }, Some(executor)) => {
+                self.on_status_update(now, executor, attempt, state);
+            }
+            (ExecutorToDriver::TaskOutput { attempt, stream, bytes }, Some(executor)) => {
+                self.on_task_output(executor, attempt, stream, bytes);
+            }
+            (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
+                self.note(Note::UnexpectedMessage { peer });
+                self.lose_executor(executor, ExecutorLoss::Misbehaved);
+            }
+            (
+                ExecutorToDriver::RegisterExecutor { .. }
+                | ExecutorToDriver::StatusUpdate { .. }
+                | ExecutorToDriver::TaskOutput { .. },
+                None,
+            ) => self.unexpected(peer),
+        }
+    }
+
+    pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        self.closing.remove(&peer);
+        self.early.remove(&peer);
+        if let Some(orders) = self.registration.on_disconnected(now, peer) {
+            self.follow(orders);
+        } else if let Some(executor) = self.executors.of_peer(peer) {
+            self.on_executor_disconnected(now, executor);
+        }
+    }
+
+    /// Does what the registration wants done.
+    pub(super) fn follow(&mut self, orders: Vec<Order>) {
+        for order in orders {
+            match order {
+                Order::Connect(master) => self.effects.push(Effect::Connect { master }),
+                Order::Register(peer, message) => {
+                    self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
+                }
+                Order::Close(peer) => self.close(peer),
+                Order::Remark(remark) => self.note(match remark {
+                    Remark::Unreachable { master, error, patience } => {
+                        Note::MasterUnreachable { master, error, patience }
+                    }
+                    Remark::Registered { app, master } => Note::Registered { app, master },
+                    Remark::Lost { master } => Note::MasterLost { master },
+                }),
+            }
+        }
+    }
+
+    /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
+    pub(super) fn unexpected(&mut self, peer: PeerId) {
+        if !self.closing.contains(&peer) {
+            self.note(Note::UnexpectedMessage { peer });
+            self.close(peer);
+        }
+    }
+
+    pub(super) fn close(&mut self, peer: PeerId) {
+        self.early.remove(&peer);
+        self.closing.insert(peer);
+        self.effects.push(Effect::Close { peer });
+    }
+
+    pub(super) fn send_executor(&mut self, peer: PeerId, message: DriverToExecutor) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Executor(message) });
+    }
+
+    /// Sends a message to the Master, if one has the application.
+    pub(super) fn send_master(&mut self, message: DriverToMaster) {
+        if let Some((peer, _)) = self.registration.master() {
+            self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
+        }
+    }
+}
