@@ -7,23 +7,21 @@
 
 #![allow(clippy::disallowed_types, reason = "a bench measures time")]
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, criterion_group, criterion_main};
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
-    Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerToMaster,
-};
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_core::Machine;
+use firesteel_core::ids::PeerId;
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
+use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_core::process::ExitStatus;
+
+use ground::{NOW, launches, registered, registration, worker_registers};
+
+mod ground;
 
 const SIZES: [u64; 5] = [10, 100, 1_000, 10_000, 100_000];
 const EXECUTORS: i64 = 16;
-const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 const DRIVER: PeerId = PeerId(1_000_000);
 const FILLER: PeerId = PeerId(1_000_001);
 
@@ -31,70 +29,16 @@ const FILLER: PeerId = PeerId(1_000_001);
 fn cluster(workers: u64) -> Master {
     let mut master = Master::new(Config::default());
     for n in 0..workers {
-        let worker = WorkerDescription {
-            id: WorkerId::new(format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250)),
-            host: format!("10.0.{}.{}", n / 250, n % 250),
-            port: 7078,
-            cores: Cores(16),
-            memory: MiB(65_536),
-            resources: Resources::default(),
-            work_dir: "/work".to_owned(),
-        };
-        let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
-        master.apply(NOW, Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
+        master.apply(NOW, worker_registers(n));
     }
     let filler = i64::try_from(workers).expect("it is small") * 8;
-    let launched = launches(&driver(&mut master, FILLER, register(filler, 8)));
+    let launched = launches(&master.apply(NOW, registration(FILLER, filler, 8)));
     assert_eq!(launched.len() as u64, workers, "one executor of 8 cores on each Worker");
     master
 }
 
-fn register(max_cores: i64, cores: i64) -> DriverToMaster {
-    DriverToMaster::RegisterApplication(ApplicationDescription {
-        name: "bench".to_owned(),
-        user: "bench".to_owned(),
-        max_cores: Some(Cores(max_cores)),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        profile: ResourceProfile {
-            cores: Some(Cores(cores)),
-            memory: Some(MiB(1024)),
-            resources: ResourceAmounts::new(),
-        },
-        initial_limit: ExecutorLimit::Unlimited,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        files: None,
-    })
-}
-
-fn driver(master: &mut Master, peer: PeerId, message: DriverToMaster) -> Vec<Effect> {
-    master.apply(NOW, Event::Received { peer, message: Inbound::Driver(message) })
-}
-
 fn worker(master: &mut Master, peer: PeerId, message: WorkerToMaster) -> Vec<Effect> {
     master.apply(NOW, Event::Received { peer, message: Inbound::Worker(message) })
-}
-
-/// The executors launched, each with its Worker's connection.
-fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
-    let launch = |effect: &Effect| match effect {
-        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
-            Some((*peer, launch.executor.clone()))
-        }
-        _ => None,
-    };
-    effects.iter().filter_map(launch).collect()
-}
-
-fn registered(effects: &[Effect]) -> AppId {
-    let app = |effect: &Effect| match effect {
-        Effect::Send {
-            message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
-        } => Some(app.clone()),
-        _ => None,
-    };
-    effects.iter().find_map(app).expect("the application is registered")
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -111,11 +55,12 @@ fn register_application(c: &mut Criterion) {
             bencher.iter_custom(|rounds| {
                 let mut total = Duration::ZERO;
                 for _ in 0..rounds {
-                    let (effects, time) = timed(|| driver(&mut master, DRIVER, register(EXECUTORS, 1)));
+                    let (effects, time) = timed(|| master.apply(NOW, registration(DRIVER, EXECUTORS, 1)));
                     total += time;
                     assert_eq!(launches(&effects).len() as i64, EXECUTORS);
                     let app = registered(&effects);
-                    driver(&mut master, DRIVER, DriverToMaster::UnregisterApplication { app });
+                    let message = Inbound::Driver(DriverToMaster::UnregisterApplication { app });
+                    master.apply(NOW, Event::Received { peer: DRIVER, message });
                 }
                 total
             });
@@ -127,7 +72,7 @@ fn executor_state_changed(c: &mut Criterion) {
     let mut group = c.benchmark_group("an executor ends and is replaced");
     for size in SIZES {
         let mut master = cluster(size);
-        let mut live = launches(&driver(&mut master, DRIVER, register(EXECUTORS, 1)));
+        let mut live = launches(&master.apply(NOW, registration(DRIVER, EXECUTORS, 1)));
         group.bench_function(BenchmarkId::from_parameter(size), |bencher| {
             bencher.iter_custom(|rounds| {
                 let mut total = Duration::ZERO;

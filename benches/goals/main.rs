@@ -15,6 +15,8 @@
 
 mod cluster;
 mod core;
+#[path = "../ground.rs"]
+mod ground;
 mod plain;
 mod product;
 mod table;

@@ -1,21 +1,17 @@
 //! The rows about the whole Master.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Instant;
 
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
-use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
-    Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerToMaster,
-};
-use firesteel_core::process::{Command, ExitStatus};
-use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_core::Machine;
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
+use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
+use firesteel_core::process::ExitStatus;
 
+use super::ground::{NOW, launches, registered, registration, worker_registers};
 use super::table::{Scale, Sheet};
 
-const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 const DRIVERS: u64 = 1 << 32;
 
 pub fn rows(scale: Scale, sheet: &mut Sheet) {
@@ -36,18 +32,7 @@ impl Cluster {
         let mut cluster =
             Self { master: Master::new(Config::default()), live: VecDeque::new(), drivers: DRIVERS };
         for n in 0..workers {
-            let (net, host) = (n / 250, n % 250);
-            let worker = WorkerDescription {
-                id: WorkerId::new(format!("worker-20261120212235-10.0.{net}.{host}-7078")),
-                host: format!("10.0.{net}.{host}"),
-                port: 7078,
-                cores: Cores(16),
-                memory: MiB(65_536),
-                resources: Resources::default(),
-                work_dir: "/work".to_owned(),
-            };
-            let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
-            cluster.master.apply(NOW, Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
+            cluster.master.apply(NOW, worker_registers(n));
         }
         let filler = i64::try_from(workers).expect("it is small") * 8;
         let (_, effects) = cluster.register(filler, 8);
@@ -145,44 +130,4 @@ fn backlog(scale: Scale, sheet: &mut Sheet) {
     sheet.put("backlog", many / few);
     sheet.say("one slot freed and taken, 10 applications wait", few, "ns");
     sheet.say("one slot freed and taken, 10,000 applications wait", many, "ns");
-}
-
-fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
-    let message = DriverToMaster::RegisterApplication(ApplicationDescription {
-        name: "bench".to_owned(),
-        user: "bench".to_owned(),
-        max_cores: Some(Cores(max_cores)),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        profile: ResourceProfile {
-            cores: Some(Cores(cores)),
-            memory: Some(MiB(1024)),
-            resources: ResourceAmounts::new(),
-        },
-        initial_limit: ExecutorLimit::Unlimited,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        files: None,
-    });
-    Event::Received { peer, message: Inbound::Driver(message) }
-}
-
-fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
-    let launch = |effect: &Effect| match effect {
-        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
-            Some((*peer, launch.executor.clone()))
-        }
-        _ => None,
-    };
-    effects.iter().filter_map(launch).collect()
-}
-
-fn registered(effects: &[Effect]) -> AppId {
-    let app = |effect: &Effect| match effect {
-        Effect::Send {
-            message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
-        } => Some(app.clone()),
-        _ => None,
-    };
-    effects.iter().find_map(app).expect("the application is registered")
 }

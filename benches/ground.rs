@@ -1,0 +1,75 @@
+//! What benches of the Master stand on: Workers and applications that register, and what the Master did.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::Timestamp;
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::master::{Effect, Event, Inbound, Outbound};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, MasterToDriver, MasterToWorker, Relaunch, ResourceProfile,
+    TaskDirectory, WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::Command;
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+
+/// When everything happens.
+pub const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+
+/// Worker n of 16 cores registers on connection n.
+pub fn worker_registers(n: u64) -> Event {
+    let (net, host) = (n / 250, n % 250);
+    let worker = WorkerDescription {
+        id: WorkerId::new(format!("worker-20261120212235-10.0.{net}.{host}-7078")),
+        host: format!("10.0.{net}.{host}"),
+        port: 7078,
+        cores: Cores(16),
+        memory: MiB(65_536),
+        resources: Resources::default(),
+        work_dir: "/work".to_owned(),
+    };
+    let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
+    Event::Received { peer: PeerId(n), message: Inbound::Worker(message) }
+}
+
+/// An application registers, and wants executors of so many cores, up to so many in all.
+pub fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
+    let message = DriverToMaster::RegisterApplication(ApplicationDescription {
+        name: "bench".to_owned(),
+        user: "bench".to_owned(),
+        max_cores: Some(Cores(max_cores)),
+        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
+        profile: ResourceProfile {
+            cores: Some(Cores(cores)),
+            memory: Some(MiB(1024)),
+            resources: ResourceAmounts::new(),
+        },
+        initial_limit: ExecutorLimit::Unlimited,
+        directory: TaskDirectory::Executor,
+        relaunch: Relaunch::WhenEnded,
+        policy: None,
+        files: None,
+    });
+    Event::Received { peer, message: Inbound::Driver(message) }
+}
+
+/// The executors launched, each with its Worker's connection.
+pub fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
+    let launch = |effect: &Effect| match effect {
+        Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
+            Some((*peer, launch.executor.clone()))
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(launch).collect()
+}
+
+/// The application that was registered.
+pub fn registered(effects: &[Effect]) -> AppId {
+    let app = |effect: &Effect| match effect {
+        Effect::Send {
+            message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
+        } => Some(app.clone()),
+        _ => None,
+    };
+    effects.iter().find_map(app).expect("the application is registered")
+}
