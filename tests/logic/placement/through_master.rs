@@ -14,7 +14,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, WorkerOrder, place,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts, Resources, WorkerOrder, place,
 };
 use firesteel_sim::plan::{self, PlacementCall};
 
@@ -75,6 +75,7 @@ pub(super) fn restored(demand: &Demand, offers: &[Offer<'_>], config: Config) ->
         worker: WorkerId::new(ELSEWHERE),
         cores: Cores(1),
         memory: MiB(0),
+        resources: ResourceAmounts::new(),
     };
     let application = ApplicationSnapshot {
         id: AppId::new("app"),

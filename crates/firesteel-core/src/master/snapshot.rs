@@ -1,6 +1,6 @@
 //! A Master's tables as data: made by hand, from a file, or some day from a journal.
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::application::Application;
 use super::worker_table::WorkerRow;
@@ -68,6 +68,8 @@ pub struct ExecutorSnapshot {
     pub cores: Cores,
     /// Its memory.
     pub memory: MiB,
+    /// How many addresses it has of each resource: the first ones that are free.
+    pub resources: ResourceAmounts,
 }
 
 /// What is wrong with a snapshot.
@@ -85,8 +87,10 @@ pub enum SnapshotError {
         /// Which.
         app: AppId,
     },
-    /// An executor's number stands there twice, or its Worker or profile is not there.
-    #[error("executor {executor} has a number that is taken, or a worker or profile that is not there")]
+    /// An executor's number stands there twice, or its Worker, its profile or its addresses are not there.
+    #[error(
+        "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
+    )]
     Executor {
         /// Which.
         executor: ExecutorKey,
@@ -150,14 +154,14 @@ impl Master {
         row: &mut Application,
         executor: ExecutorSnapshot,
     ) -> Result<(), SnapshotError> {
-        let ExecutorSnapshot { id, profile, worker, cores, memory } = executor;
+        let ExecutorSnapshot { id, profile, worker, cores, memory, resources } = executor;
         let key = ExecutorKey { app: row.id.clone(), executor: id };
         let wrong = || SnapshotError::Executor { executor: key.clone() };
         if row.executors.contains_key(&id) || !row.profiles.contains_key(&profile) {
             return Err(wrong());
         }
         let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
-        let grant = self.workers.grant_at_once(slot, cores, memory).ok_or_else(wrong)?;
+        let grant = self.workers.grant_at_once(slot, cores, memory, &resources).ok_or_else(wrong)?;
         let on = self.workers.at_mut(slot).ok_or_else(wrong)?;
         on.executors.insert(key.clone());
         row.add_executor(now, id, (worker, slot), profile, grant);

@@ -636,10 +636,10 @@ fn the_invariants_bite() {
             m.workers.get_mut(&WorkerId::new("w1")).expect("w1").executors.clear();
         }),
         ("cores that were not given back", |m| {
-            let _lost = m.workers.grant_at_once(w1(m), Cores(1), MiB(0));
+            let _lost = m.workers.grant_at_once(w1(m), Cores(1), MiB(0), &ResourceAmounts::new());
         }),
         ("memory that was not given back", |m| {
-            let _lost = m.workers.grant_at_once(w1(m), Cores(0), MiB(1));
+            let _lost = m.workers.grant_at_once(w1(m), Cores(0), MiB(1), &ResourceAmounts::new());
         }),
         ("cores that the index has free and the Worker has not", |m| {
             let _lost = m.workers.grant(w1(m), &Demand::default(), Cores(1));

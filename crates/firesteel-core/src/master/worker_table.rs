@@ -198,8 +198,14 @@ impl WorkerTable {
     }
 
     /// Takes an executor's share off a Worker, for which no room was reserved.
-    pub(super) fn grant_at_once(&mut self, slot: Slot, cores: Cores, memory: MiB) -> Option<Grant> {
-        let grant = self.at_mut(slot)?.capacity.take(cores, memory, &ResourceAmounts::new());
+    pub(super) fn grant_at_once(
+        &mut self,
+        slot: Slot,
+        cores: Cores,
+        memory: MiB,
+        resources: &ResourceAmounts,
+    ) -> Option<Grant> {
+        let grant = self.at_mut(slot)?.capacity.take(cores, memory, resources);
         self.index_anew(slot);
         grant
     }

@@ -14,7 +14,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 
 use super::{
     AppAfter, AppStanding, HeldExecutors, Launch, PassAnswer, PassApp, PassProfile, PassWorker, SchedulePass,
@@ -180,6 +180,7 @@ impl PassApp {
             worker: WorkerId::new(ELSEWHERE),
             cores: held.cores,
             memory: MiB::ZERO,
+            resources: ResourceAmounts::new(),
         };
         self.existing_executors.iter().flat_map(each).zip(0..).map(executor).collect()
     }
