@@ -10,8 +10,11 @@ use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::wire::{self, Hello, Role};
 use firesteel_placement::advice::{Advice, Change};
+use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
+use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{
-    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts, Resources, shortfall,
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts, Resources, Strategy,
+    WorkerOrder, shortfall,
 };
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -371,6 +374,12 @@ fn clients(record: &mut Record) {
     let view = MasterView {
         url: "spark://m:7077".to_owned(),
         now: Timestamp::from_millis(1_795_209_755_045),
+        deciding: Deciding {
+            policy: Policy::BestFit,
+            strategy: Strategy::Consolidate,
+            worker_order: WorkerOrder::MemoryFreeAsc,
+            default_cores: Cores(8),
+        },
         workers: vec![worker],
         applications: Vec::new(),
         completed: vec![application],
@@ -395,6 +404,27 @@ fn clients(record: &mut Record) {
     record.add("worker-to-client", &WorkerToClient::WorkerStateResponse(view));
 }
 
+/// One of each kind of change.
+fn outlook() -> Outlook {
+    let lacking = |lack| TurnedDown { lack, workers: 3, nearest: 1, farthest: 300 };
+    let more = Amounts { cores: Cores(1), memory: MiB(512), resources: ResourceAmounts::new() };
+    Outlook {
+        bounds: vec![Bound::MoreCores(Cores(4)), Bound::Limit(3)],
+        room: Room::Taken(vec![
+            Remedy::Freed { worker: "w".to_owned(), more },
+            Remedy::ExecutorCores(Cores(2)),
+            Remedy::ExecutorMemory(MiB(512)),
+            Remedy::ExecutorResource { name: "gpu".to_owned(), amount: 1 },
+            Remedy::ExecutorCoresAndMemory(Cores(2), MiB(512)),
+        ]),
+        turned_down: vec![
+            lacking(Lack::Cores),
+            lacking(Lack::Memory),
+            lacking(Lack::Resource("gpu".to_owned())),
+        ],
+    }
+}
+
 fn answers(record: &mut Record, application: &ApplicationView) {
     let apps = vec![key().app];
     let (profile, shortfall) = shortfalls().remove(0);
@@ -416,6 +446,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         large_enough: 3,
         with_room: 0,
         shortfall: Some(shortfall),
+        outlook: Some(outlook()),
         advice: advice.map(|change| Advice { change, executors: 1, cores: Cores(2) }).to_vec(),
     };
     let holder = Holder { app: AppId::new("app-2"), name: "other".to_owned(), cores: Cores(6), executors: 2 };

@@ -2,7 +2,8 @@
 //!
 //! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one worker
 //! has free. [`place()`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`]
-//! and gives the executors out by the [`Strategy`]; [`shortfall()`] says why there were fewer than asked. The
+//! and gives the executors out by the [`Strategy`]; [`shortfall()`] says why there were fewer than asked,
+//! [`outlook`] what would have to change for the next one. The
 //! decisions are those of Spark's Master, case by case, at a cost that does not grow with the number of
 //! executors.
 //!
@@ -35,6 +36,7 @@ pub mod index;
 pub mod locality;
 mod offer;
 mod order;
+pub mod outlook;
 mod place;
 pub mod policy;
 mod quantities;

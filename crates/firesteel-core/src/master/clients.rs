@@ -1,6 +1,7 @@
 //! What status clients may ask.
 
 use firesteel_placement::advice::advice;
+use firesteel_placement::outlook::outlook;
 use firesteel_placement::{Cores, MiB, Offer, shortfall};
 
 use super::application::{Application, Profile};
@@ -13,7 +14,7 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// For so many profiles, the first ones, it is tried what else would bring executors: each trial is a placement.
+/// For so many profiles, the first ones, it is looked for what else would bring executors: each trial is a placement.
 const MOST_ADVISED: usize = 8;
 /// How many applications of one name are told.
 const MOST_NAMESAKES: usize = 20;
@@ -96,6 +97,7 @@ impl Master {
             let mut view = Self::profile(*id, &stand);
             if profiles.len() < MOST_ADVISED {
                 let demand = app.demand(profile);
+                view.outlook = outlook(&demand, &free, &whole);
                 view.advice = advice(&demand, &free, self.config.worker_order, self.config.strategy);
             }
             profiles.push(view);
@@ -123,7 +125,7 @@ impl Master {
         }
     }
 
-    /// A profile's stand, without advice.
+    /// A profile's stand, without outlook and advice.
     fn profile(id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
         let ProfileStand { app, profile, free, whole } = stand;
         let demand = app.demand(profile);
@@ -139,6 +141,7 @@ impl Master {
             large_enough: fitting(whole),
             with_room: fitting(free),
             shortfall: shortfall(&demand, free, whole),
+            outlook: None,
             advice: Vec::new(),
         }
     }

@@ -3,10 +3,10 @@
 use firesteel_placement::Cores;
 use serde::Serialize;
 
-use super::Master;
 use super::application::{Application, DEFAULT_MEMORY};
+use super::{Config, Master};
 use crate::ids::{ExecutorId, ExecutorKey, ProfileId};
-use crate::messages::{ApplicationView, ExecutorView, LeftOut, MasterView};
+use crate::messages::{ApplicationView, Deciding, ExecutorView, LeftOut, MasterView};
 use crate::wire;
 
 /// So many bytes may the rows of one answer have: half of what a frame may, whatever peers call themselves.
@@ -22,6 +22,7 @@ impl Master {
         MasterView {
             url: self.config.url.clone(),
             now: self.now,
+            deciding: self.deciding(),
             workers: self.workers.views(),
             applications: self.applications.queue().map(|app| self.view_of(app)).collect(),
             completed: self.applications.completed().map(|ended| ended.view()).collect(),
@@ -45,7 +46,12 @@ impl Master {
         let mut completed = room.fill(rows, &mut left_out.completed);
         completed.reverse();
         let (url, now) = (self.config.url.clone(), self.now);
-        MasterView { url, now, workers, applications, completed, left_out }
+        MasterView { url, now, deciding: self.deciding(), workers, applications, completed, left_out }
+    }
+
+    fn deciding(&self) -> Deciding {
+        let Config { policy, strategy, worker_order, default_cores, .. } = self.config;
+        Deciding { policy, strategy, worker_order, default_cores }
     }
 
     /// A copy of a live application with all its executors that are remembered.

@@ -1,6 +1,7 @@
 //! One application in detail, for status clients: what it asked, what it has, and why it has no more.
 
 use firesteel_placement::advice::Advice;
+use firesteel_placement::outlook::Outlook;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
@@ -142,6 +143,8 @@ pub struct ProfileView {
     pub with_room: u64,
     /// Why there are fewer than asked, if there are.
     pub shortfall: Option<Shortfall>,
+    /// What would have to change for the next executor. Of very many profiles only the first are looked at.
+    pub outlook: Option<Outlook>,
     /// What would bring more at once. Of very many profiles only the first are given advice.
     pub advice: Vec<Advice>,
 }

@@ -1,6 +1,6 @@
 //! Status clients, and the views that they are given: read-only copies for tables and JSON.
 
-use firesteel_placement::{Cores, MiB, Resources};
+use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
 use super::{ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, RefusedLog};
@@ -67,6 +67,8 @@ pub struct MasterView {
     pub url: String,
     /// The Master's time.
     pub now: Timestamp,
+    /// How it decides.
+    pub deciding: Deciding,
     /// Living Workers by id, then the dead ones that are still remembered.
     pub workers: Vec<WorkerView>,
     /// Live applications in the order in which they registered.
@@ -75,6 +77,19 @@ pub struct MasterView {
     pub completed: Vec<ApplicationView>,
     /// What did not fit the answer.
     pub left_out: LeftOut,
+}
+
+/// The settings by which a Master decides who gets what, where.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deciding {
+    /// `firesteel.placement.policy`.
+    pub policy: Policy,
+    /// `spark.deploy.spreadOutApps`.
+    pub strategy: Strategy,
+    /// `spark.deploy.workerSelectionPolicy`.
+    pub worker_order: WorkerOrder,
+    /// `spark.deploy.defaultCores`.
+    pub default_cores: Cores,
 }
 
 /// How many rows did not fit an answer.

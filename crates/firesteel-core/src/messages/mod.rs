@@ -17,8 +17,8 @@ pub use application::{
     Standing,
 };
 pub use client::{
-    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, ExecutorView, LeftOut, MasterToClient,
-    MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
+    ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, LeftOut,
+    MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
 pub use driver_executor::{
     DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,

@@ -162,8 +162,8 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, ExecutorState, ExecutorView, LeftOut};
-    use firesteel_placement::{Cores, MiB, Resources};
+    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, ExecutorView, LeftOut};
+    use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
         let executor = |number: &u32| ExecutorView {
@@ -203,6 +203,12 @@ mod tests {
         MasterView {
             url: "spark://h:1".to_owned(),
             now: Timestamp::default(),
+            deciding: Deciding {
+                policy: Policy::Spark,
+                strategy: Strategy::SpreadOut,
+                worker_order: WorkerOrder::CoresFreeDesc,
+                default_cores: Cores::UNLIMITED,
+            },
             left_out: LeftOut::default(),
             workers: Vec::new(),
             applications: vec![application("app-1", "sums", &[0, 2]), application("app-2", "logs", &[1])],

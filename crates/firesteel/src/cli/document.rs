@@ -1,6 +1,8 @@
 //! Masters and applications as programs read them: the JSON values of `status` and `explain`. Names have their units,
 //! and states are the words of the tables.
 
+mod next_executor;
+
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
@@ -12,6 +14,7 @@ use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resource
 use serde::Serialize;
 
 use super::application::standing;
+use next_executor::NextExecutor;
 
 /// What the help of commands with such values says of them.
 pub(super) const HELP: &str = "\
@@ -123,6 +126,7 @@ struct Profile<'a> {
     with_room: u64,
     /// In words.
     shortfall: Option<String>,
+    next_executor: Option<NextExecutor<'a>>,
     advice: Vec<Advised>,
 }
 
@@ -151,7 +155,7 @@ impl<'a> Master<'a> {
     const SCHEMA: u32 = 3;
 
     pub(super) fn of(view: &'a MasterView) -> Self {
-        let MasterView { url, now, workers, applications, completed, left_out } = view;
+        let MasterView { url, now, deciding: _, workers, applications, completed, left_out } = view;
         Self {
             schema: Self::SCHEMA,
             url,
@@ -291,6 +295,7 @@ impl<'a> Profile<'a> {
             large_enough: view.large_enough,
             with_room: view.with_room,
             shortfall: view.shortfall.as_ref().map(ToString::to_string),
+            next_executor: view.outlook.as_ref().map(NextExecutor::of),
             advice: view.advice.iter().map(Advised::of).collect(),
         }
     }

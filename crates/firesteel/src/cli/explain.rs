@@ -1,5 +1,7 @@
 //! `firesteel explain`: why an application has no more than it has, in sentences.
 
+mod outlook;
+
 use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
@@ -24,8 +26,9 @@ const SCHEMA: u32 = 2;
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
 It says what the application asked for and what it has, why there is no more (its own maximum, its driver's target, \
-Workers that are too small, others that hold the cores, a wait after failures), and what to ask for instead to be \
-given more at once. Of an application that is over it says how it ended.
+Workers that are too small, others that hold the cores, a wait after failures); for what how many Workers were turned \
+down, and what the next executor would need, no more and no less; whether it can ever fit; and what to ask for instead to \
+be given more at once. Of an application that is over it says how it ended.
 
   firesteel explain app-20261120212235-0000
   firesteel explain nightly-sums --json
@@ -160,33 +163,43 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
         _ => format!("Profile {}", profile.id),
     };
     let mut all = vec![wants(&subject, profile)];
+    all.extend(reasons(detail, standing, profile).into_iter().map(|reason| format!("  {reason}")));
+    all
+}
+
+/// Why a profile has no more executors than it has, and what would bring more.
+pub(super) fn reasons(detail: &ApplicationDetail, standing: &Standing, profile: &ProfileView) -> Vec<String> {
+    let mut all = Vec::new();
     match &profile.shortfall {
-        Some(shortfall) => all.push(format!("  Of what it asked for, {shortfall}.")),
+        Some(shortfall) => all.push(format!("Of what it asked for, {shortfall}.")),
         None if profile.may_have_more && profile.with_room > 0 => {
-            all.push(format!("  {} for one more now.", workers_have_room(profile.with_room)));
+            all.push(format!("{} for one more now.", workers_have_room(profile.with_room)));
         }
         None if profile.may_have_more => {
-            all.push("  It takes what comes free, and no Worker has room for one more now.".to_owned());
+            all.push("It takes what comes free, and no Worker has room for one more now.".to_owned());
         }
-        None => all.push("  It has all that it asked for.".to_owned()),
+        None => all.push("It has all that it asked for.".to_owned()),
     }
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. }) => all.push(format!(
-            "  {} of {} would be large enough if nothing else ran there.",
+            "{} of {} would be large enough if nothing else ran there.",
             profile.large_enough,
             none_or(standing.cluster.workers, "Worker")
         )),
         Some(Reason::LimitReached { .. }) => {
             all.push(
-                "  Its driver set that target: by the number of executors asked for, or by dynamic allocation."
+                "Its driver set that target: by the number of executors asked for, or by dynamic allocation."
                     .to_owned(),
             );
         }
         Some(Reason::TooFewCoresLeft { .. } | Reason::NoWorkers | Reason::TooSmall { .. }) | None => {}
     }
     // Who has all that was asked for needs no advice to ask for more.
-    let advice = profile.advice.iter().filter(|_| profile.shortfall.is_some() || profile.may_have_more);
-    all.extend(advice.map(|advice| format!("  {}", advised(detail, profile, advice))));
+    if profile.shortfall.is_none() && !profile.may_have_more {
+        return all;
+    }
+    all.extend(outlook::sentences(detail, profile));
+    all.extend(profile.advice.iter().map(|advice| advised(detail, profile, advice)));
     all
 }
 

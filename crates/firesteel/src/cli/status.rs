@@ -251,9 +251,9 @@ pub(super) fn addresses(resources: &Resources) -> String {
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::messages::{ExecutorState, LeftOut};
+    use firesteel_core::messages::{Deciding, ExecutorState, LeftOut};
     use firesteel_core::process::ExitStatus;
-    use firesteel_placement::MiB;
+    use firesteel_placement::{MiB, Policy, Strategy, WorkerOrder};
 
     fn application() -> ApplicationView {
         let executor = ExecutorView {
@@ -309,6 +309,12 @@ mod tests {
         MasterView {
             url: "spark://h:1".to_owned(),
             now: Timestamp::default(),
+            deciding: Deciding {
+                policy: Policy::Spark,
+                strategy: Strategy::SpreadOut,
+                worker_order: WorkerOrder::CoresFreeDesc,
+                default_cores: Cores::UNLIMITED,
+            },
             workers: Vec::new(),
             applications: vec![application()],
             completed: Vec::new(),

@@ -119,6 +119,7 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
             "It wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
             "  Of what it asked for, no executor could be placed: 2 workers have 2 cores free, 4 cores asked.",
             "  2 of 2 Workers would be large enough if nothing else ran there.",
+            "  The next executor would fit with 2 more cores free on w1, or with --executor-cores 2.",
             "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",
             "The cluster has 2 Workers with 16 cores and 16 GiB of memory, of which 4 cores and 14 GiB are free.",
             "Others hold cores: app-20261120212235-0000 (first) has 12 cores in 2 executors.",
@@ -136,6 +137,7 @@ fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
         [
             "  Of what it asked for, 3 of 4 executors are missing: the limit of 1 executor is reached.",
             "  Its driver set that target: by the number of executors asked for, or by dynamic allocation.",
+            "  The next executor would fit with a target of 2 executors.",
             "  With a target of 4 executors, 3 more executors with 12 cores in all would be placed at once.",
         ]
     );
@@ -159,8 +161,29 @@ fn workers_that_are_too_small_are_told_with_what_fits() {
     let explained = stage.explained("large");
     assert!(explained[2].contains("no worker has 4 GiB of memory: the largest has 2 GiB"), "{explained:#?}");
     assert_eq!(
-        explained[3],
-        "  With --executor-memory 2048m, 2 executors with 8 cores in all would be placed at once."
+        explained[3..6],
+        [
+            "  It can never fit on this cluster, not even with nothing else on it.",
+            "  The next executor would fit with --executor-memory 2g.",
+            "  With --executor-memory 2048m, 2 executors with 8 cores in all would be placed at once.",
+        ]
+    );
+}
+
+#[test]
+fn workers_that_lack_different_things_are_counted_for_each() {
+    let mut stage = Stage::of(&[(8, 8192), (8, 8192), (8, 8192)]);
+    stage.application(100, "wide", Some(7), 7, 1024, ANY);
+    stage.application(101, "heavy", Some(3), 1, 7680, ExecutorLimit::AtMost(2));
+    stage.application(102, "sums", Some(8), 4, 4096, ANY);
+    let explained = stage.explained("sums");
+    assert_eq!(
+        explained[4..6],
+        [
+            "  1 Worker lacks 3 cores, 2 lack 3.5 GiB of memory.",
+            "  The next executor would fit with 3 more cores free on w3, with --executor-cores 1, or with --executor-memory \
+             512m.",
+        ]
     );
 }
 

@@ -1,0 +1,102 @@
+//! What the next executor of a profile would need, as programs read it.
+
+use firesteel_placement::ResourceAmounts;
+use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
+use serde::Serialize;
+
+/// What the next executor would need, exactly.
+#[derive(Serialize)]
+pub(super) struct NextExecutor<'a> {
+    /// Whether a Worker has room for it now, if the application's own bounds allowed it.
+    has_room: bool,
+    /// Whether some Worker is large enough, with nothing else on it.
+    can_ever_fit: bool,
+    more_cores: Option<i64>,
+    limit: Option<u64>,
+    /// Each alone would do.
+    remedies: Vec<Remedied<'a>>,
+    turned_down: Vec<Lacking<'a>>,
+}
+
+/// What is not `None` is to be changed.
+#[derive(Default, Serialize)]
+struct Remedied<'a> {
+    /// This Worker would have to have more free: what is in the next three.
+    worker: Option<&'a str>,
+    free_cores: Option<i64>,
+    free_memory_mib: Option<i64>,
+    free_resources: Option<&'a ResourceAmounts>,
+    executor_cores: Option<i64>,
+    executor_memory_mib: Option<i64>,
+    executor_resources: Option<ResourceAmounts>,
+}
+
+/// Workers that lack `cores`, `memory_mib`, or the resource of that name.
+#[derive(Serialize)]
+struct Lacking<'a> {
+    lack: &'a str,
+    workers: u64,
+    nearest: u64,
+    farthest: u64,
+}
+
+impl<'a> NextExecutor<'a> {
+    pub(super) fn of(outlook: &'a Outlook) -> Self {
+        let Outlook { bounds, room, turned_down } = outlook;
+        let (has_room, can_ever_fit, remedies) = match room {
+            Room::There => (true, true, &[][..]),
+            Room::Taken(remedies) => (false, true, &remedies[..]),
+            Room::Never(remedies) => (false, false, &remedies[..]),
+        };
+        let mut next = Self {
+            has_room,
+            can_ever_fit,
+            more_cores: None,
+            limit: None,
+            remedies: remedies.iter().map(Remedied::of).collect(),
+            turned_down: turned_down.iter().map(Lacking::of).collect(),
+        };
+        for bound in bounds {
+            match bound {
+                Bound::MoreCores(more) => next.more_cores = Some(more.0),
+                Bound::Limit(limit) => next.limit = Some(*limit),
+            }
+        }
+        next
+    }
+}
+
+impl<'a> Remedied<'a> {
+    fn of(remedy: &'a Remedy) -> Self {
+        match remedy {
+            Remedy::Freed { worker, more } => Self {
+                worker: Some(worker),
+                free_cores: Some(more.cores.0),
+                free_memory_mib: Some(more.memory.0),
+                free_resources: Some(&more.resources),
+                ..Self::default()
+            },
+            Remedy::ExecutorCores(cores) => Self { executor_cores: Some(cores.0), ..Self::default() },
+            Remedy::ExecutorMemory(memory) => Self { executor_memory_mib: Some(memory.0), ..Self::default() },
+            Remedy::ExecutorResource { name, amount } => Self {
+                executor_resources: Some(ResourceAmounts::from([(name.clone(), *amount)])),
+                ..Self::default()
+            },
+            Remedy::ExecutorCoresAndMemory(cores, memory) => {
+                Self { executor_cores: Some(cores.0), executor_memory_mib: Some(memory.0), ..Self::default() }
+            }
+        }
+    }
+}
+
+impl<'a> Lacking<'a> {
+    fn of(turned_down: &'a TurnedDown) -> Self {
+        let TurnedDown { lack, workers, nearest, farthest } = turned_down;
+        let lack = match lack {
+            Lack::Cores => "cores",
+            Lack::Memory => "memory_mib",
+            Lack::Resource(name) => name,
+        };
+        Self { lack, workers: *workers, nearest: *nearest, farthest: *farthest }
+    }
+}

@@ -1,0 +1,128 @@
+//! What would have to change for the next executor, in sentences.
+
+use firesteel_core::messages::{ApplicationDetail, ProfileView};
+use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
+use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::words::{list, none_or};
+use firesteel_placement::{Cores, MiB};
+
+use super::cores;
+use crate::cli::table::clean;
+
+/// Who was turned down for what, whether it can ever be, and what would do. Nothing of a profile that was not looked
+/// at.
+pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Vec<String> {
+    let Some(Outlook { bounds, room, turned_down }) = &profile.outlook else { return Vec::new() };
+    let mut all = Vec::new();
+    let (is_there, remedies) = match room {
+        Room::There => (true, &[][..]),
+        Room::Taken(remedies) => (false, &remedies[..]),
+        Room::Never(remedies) => (false, &remedies[..]),
+    };
+    // Where all lack the same, the shortfall's sentence says it all.
+    if let ([_, _, ..], false) = (&turned_down[..], is_there) {
+        all.push(format!("{}.", lacking(turned_down)));
+    }
+    let never = matches!(room, Room::Never(_));
+    if never && !turned_down.is_empty() {
+        all.push("It can never fit on this cluster, not even with nothing else on it.".to_owned());
+    }
+    let first: Vec<String> = bounds.iter().map(|bound| bounded(detail, *bound)).collect();
+    let one_of: Vec<String> = remedies.iter().map(remedied).collect();
+    all.extend(match (&first[..], &one_of[..], is_there) {
+        ([], _, true) | ([], [], false) => None,
+        ([_, ..], _, true) => Some(format!("The next executor would fit with {}.", list(&first))),
+        ([_, ..], [], false) => {
+            Some(format!("The next executor needs {}, and a Worker with room.", list(&first)))
+        }
+        ([], [_, ..], false) => Some(format!("The next executor would fit {}.", either(&one_of))),
+        ([_, ..], [_, ..], false) => {
+            Some(format!("The next executor needs {}, and would then fit {}.", list(&first), either(&one_of)))
+        }
+    });
+    all
+}
+
+/// `5 Workers lack 2 to 6 cores, 3 lack 1 GiB of memory`.
+fn lacking(turned_down: &[TurnedDown]) -> String {
+    let each =
+        turned_down.iter().enumerate().map(|(number, TurnedDown { lack, workers, nearest, farthest })| {
+            let who = match number {
+                0 => none_or(*workers, "Worker"),
+                _ => workers.to_string(),
+            };
+            let lacks = if *workers == 1 { "lacks" } else { "lack" };
+            format!("{who} {lacks} {}", between(lack, *nearest, *farthest))
+        });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn between(lack: &Lack, nearest: u64, farthest: u64) -> String {
+    let mib = |amount: u64| MiB(i64::try_from(amount).unwrap_or(i64::MAX));
+    let range = |noun: &str| match nearest == farthest {
+        true => none_or(farthest, noun),
+        false => format!("{nearest} to {}", none_or(farthest, noun)),
+    };
+    match lack {
+        Lack::Cores => range("core"),
+        Lack::Memory if nearest == farthest => format!("{} of memory", mib(farthest)),
+        Lack::Memory => format!("{} to {} of memory", mib(nearest), mib(farthest)),
+        Lack::Resource(name) => range(&clean(name)),
+    }
+}
+
+/// `--total-executor-cores 24 (4 more)`.
+fn bounded(detail: &ApplicationDetail, bound: Bound) -> String {
+    match bound {
+        Bound::MoreCores(more) => {
+            let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
+            format!("--total-executor-cores {} ({} more)", (most + more).0, more.0)
+        }
+        Bound::Limit(limit) => format!("a target of {}", none_or(limit, "executor")),
+    }
+}
+
+fn remedied(remedy: &Remedy) -> String {
+    match remedy {
+        Remedy::Freed { worker, more } => format!("with {} free on {}", freed(more), clean(worker)),
+        Remedy::ExecutorCores(cores) => format!("with --executor-cores {}", cores.0),
+        Remedy::ExecutorMemory(memory) => format!("with --executor-memory {}", size(*memory)),
+        Remedy::ExecutorResource { name, amount } => {
+            format!("with --executor-resource {}={amount}", clean(name))
+        }
+        Remedy::ExecutorCoresAndMemory(cores, memory) => {
+            format!("with --executor-cores {} and --executor-memory {}", cores.0, size(*memory))
+        }
+    }
+}
+
+/// `2 more cores and 4 GiB more`.
+fn freed(more: &Amounts) -> String {
+    let mut parts = Vec::new();
+    if more.cores > Cores::ZERO {
+        parts.push(cores(more.cores).replacen(' ', " more ", 1));
+    }
+    if more.memory > MiB::ZERO {
+        parts.push(format!("{} more of memory", more.memory));
+    }
+    let some = more.resources.iter().filter(|(_, amount)| **amount > 0);
+    parts.extend(some.map(|(name, amount)| none_or(*amount, &clean(name)).replacen(' ', " more ", 1)));
+    list(&parts)
+}
+
+/// As the option takes it: `12g`, `1500m`.
+fn size(memory: MiB) -> String {
+    match memory.0 {
+        mib if mib > 0 && mib % 1024 == 0 => format!("{}g", mib / 1024),
+        mib => format!("{mib}m"),
+    }
+}
+
+/// `a, or b`, `a, b, or c`.
+fn either(parts: &[String]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => one.clone(),
+        [first @ .., last] => format!("{}, or {last}", first.join(", ")),
+    }
+}
