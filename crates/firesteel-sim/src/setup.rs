@@ -4,7 +4,7 @@ use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
 
 use firesteel_core::master::Config;
-use firesteel_placement::{Strategy, WorkerOrder};
+use firesteel_placement::{Policy, Strategy, WorkerOrder};
 
 /// How a Master decides, as a whole, under one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,11 +16,24 @@ pub enum Setup {
     SparkConsolidate,
     /// Consolidation in the order of fewest free cores, so that what is begun is filled up first.
     CoresAscending,
+    /// Where the least is left over ([`Policy::BestFit`]).
+    BestFit,
+    /// Where what is left over is of the most use to others ([`Policy::LeastFragmentation`]).
+    LeastFragmentation,
+    /// Where the application runs the fewest executors already ([`Policy::SpreadHeld`]).
+    SpreadHeld,
 }
 
 impl Setup {
     /// All of them, in the order in which they are told.
-    pub const ALL: [Self; 3] = [Self::Spark, Self::SparkConsolidate, Self::CoresAscending];
+    pub const ALL: [Self; 6] = [
+        Self::Spark,
+        Self::SparkConsolidate,
+        Self::CoresAscending,
+        Self::BestFit,
+        Self::LeastFragmentation,
+        Self::SpreadHeld,
+    ];
 
     /// Its name, in kebab case: `spark-consolidate`.
     #[must_use]
@@ -29,6 +42,9 @@ impl Setup {
             Self::Spark => "spark",
             Self::SparkConsolidate => "spark-consolidate",
             Self::CoresAscending => "cores-ascending",
+            Self::BestFit => Policy::BestFit.name(),
+            Self::LeastFragmentation => Policy::LeastFragmentation.name(),
+            Self::SpreadHeld => Policy::SpreadHeld.name(),
         }
     }
 
@@ -43,18 +59,26 @@ impl Setup {
                 "fill the Worker with most free cores, then the next (spreadOutApps=false)"
             }
             Self::CoresAscending => "fill the Worker with fewest free cores, then the next",
+            Self::BestFit => "each executor where the least is left over, of whatever is scarcest there",
+            Self::LeastFragmentation => "each executor where what is left over is of the most use to others",
+            Self::SpreadHeld => "each executor where its application runs the fewest already",
         }
     }
 
     /// The settings of a Master that decides so; what is not about deciding stays as it is in `base`.
     #[must_use]
     pub fn config(self, base: Config) -> Config {
-        let (strategy, worker_order) = match self {
-            Self::Spark => (Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
-            Self::SparkConsolidate => (Strategy::Consolidate, WorkerOrder::CoresFreeDesc),
-            Self::CoresAscending => (Strategy::Consolidate, WorkerOrder::CoresFreeAsc),
+        let (policy, strategy, worker_order) = match self {
+            Self::Spark => (Policy::Spark, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
+            Self::SparkConsolidate => (Policy::Spark, Strategy::Consolidate, WorkerOrder::CoresFreeDesc),
+            Self::CoresAscending => (Policy::Spark, Strategy::Consolidate, WorkerOrder::CoresFreeAsc),
+            Self::BestFit => (Policy::BestFit, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
+            Self::LeastFragmentation => {
+                (Policy::LeastFragmentation, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc)
+            }
+            Self::SpreadHeld => (Policy::SpreadHeld, Strategy::SpreadOut, WorkerOrder::CoresFreeDesc),
         };
-        Config { strategy, worker_order, ..base }
+        Config { policy, strategy, worker_order, ..base }
     }
 }
 
