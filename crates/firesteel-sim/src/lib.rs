@@ -2,6 +2,7 @@
 
 pub mod cluster;
 pub mod containers;
+pub mod draft;
 pub mod plan;
 pub mod setup;
 pub mod trace;

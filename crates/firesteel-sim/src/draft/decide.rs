@@ -1,0 +1,112 @@
+//! A Master is given the draft, and decides.
+
+use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use firesteel_core::master::{
+    ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Snapshot,
+    SnapshotError, WorkerSnapshot,
+};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationDetail, ClientToMaster, ExecutorReport, ExecutorState, MasterToClient,
+    MasterToWorker, WorkerToMaster,
+};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::ExecutorLimit;
+
+use super::{Draft, DraftApplication, DraftExecutor, Outcome, Stake};
+
+/// Who asks the Master what became of the applications.
+const CLIENT: PeerId = PeerId(u64::MAX);
+
+impl Draft {
+    /// What a Master with these settings decides: all applications are there at once, and those that ask are served
+    /// as it serves them. Where it ends executors to make room, they end at once.
+    ///
+    /// # Errors
+    /// The draft contradicts itself.
+    pub fn decide(&self, config: Config) -> Result<Outcome, SnapshotError> {
+        let now = Timestamp::default();
+        let config = Config { default_cores: self.default_cores, ..config };
+        let mut master = Master::restore(config, now, self.snapshot())?;
+        let mut effects = master.apply(now, Event::Deadline);
+        loop {
+            let ended: Vec<Event> = effects.into_iter().filter_map(ended_at_once).collect();
+            if ended.is_empty() {
+                break;
+            }
+            effects = ended.into_iter().flat_map(|event| master.apply(now, event)).collect();
+        }
+        let details = (0..self.applications.len()).map(|index| detail(&mut master, now, index)).collect();
+        Ok(Outcome::of(self, &master.view(), details))
+    }
+
+    /// The Master's tables. A Worker's connection has its index as number, an application's the next ones; an
+    /// application's id is its index.
+    fn snapshot(&self) -> Snapshot {
+        let worker = |(description, peer): (&_, u64)| WorkerSnapshot {
+            description: Clone::clone(description),
+            peer: PeerId(peer),
+        };
+        let workers: Vec<_> = self.workers.iter().zip(0..).map(worker).collect();
+        let drivers = workers.len() as u64..;
+        let applications = self.applications.iter().enumerate().zip(drivers);
+        let applications = applications.map(|((index, app), peer)| app.snapshot(index, PeerId(peer)));
+        Snapshot { applications: applications.collect(), workers }
+    }
+}
+
+impl DraftApplication {
+    fn snapshot(&self, index: usize, peer: PeerId) -> ApplicationSnapshot {
+        let mut description = self.description.clone();
+        match self.stake {
+            Stake::Asks => {}
+            Stake::Stays => description.initial_limit = ExecutorLimit::AtMost(self.running.len() as u64),
+        }
+        let executors: Vec<_> = self.running.iter().zip(0..).map(|(it, id)| it.snapshot(id)).collect();
+        ApplicationSnapshot {
+            id: AppId::new(index.to_string()),
+            description,
+            peer,
+            profiles: Vec::new(),
+            next_executor: ExecutorId(executors.len() as u32),
+            executors,
+        }
+    }
+}
+
+impl DraftExecutor {
+    fn snapshot(&self, id: u32) -> ExecutorSnapshot {
+        ExecutorSnapshot {
+            id: ExecutorId(id),
+            profile: ProfileId::DEFAULT,
+            worker: self.worker.clone(),
+            cores: self.cores,
+            memory: self.memory,
+            resources: self.resources.clone(),
+        }
+    }
+}
+
+/// What a Worker on paper answers: an executor that is to end has ended.
+fn ended_at_once(effect: Effect) -> Option<Event> {
+    let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::KillExecutor { executor }) } = effect
+    else {
+        return None;
+    };
+    let report = ExecutorReport { executor, state: ExecutorState::Killed(None) };
+    let message = Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
+    Some(Event::Received { peer, message })
+}
+
+/// How the application of that index stands, in the Master's own words. `None` if it is over.
+fn detail(master: &mut Master, now: Timestamp, index: usize) -> Option<ApplicationDetail> {
+    let question =
+        ClientToMaster::RequestApplication { app: index.to_string(), executors_from: ExecutorId(0) };
+    let asked = Event::Received { peer: CLIENT, message: Inbound::Client(question) };
+    master.apply(now, asked).into_iter().find_map(|effect| match effect {
+        Effect::Send {
+            message: Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),
+            ..
+        } => Some(*detail),
+        _ => None,
+    })
+}

@@ -1,0 +1,60 @@
+//! The fields as they are written.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::Policy;
+use serde::Deserialize;
+
+use super::At;
+use super::scalar::{Addresses, Memory, Positive};
+
+/// The whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Form {
+    pub(super) default_cores: Option<Positive>,
+    #[serde(default)]
+    pub(super) workers: Vec<At<WorkerForm>>,
+    #[serde(default)]
+    pub(super) applications: Vec<At<ApplicationForm>>,
+}
+
+/// Workers that are alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct WorkerForm {
+    pub(super) name: Option<String>,
+    pub(super) host: Option<String>,
+    pub(super) count: Option<Positive>,
+    pub(super) cores: Positive,
+    pub(super) memory: Memory,
+    #[serde(default)]
+    pub(super) resources: BTreeMap<String, Addresses>,
+}
+
+/// Applications that are alike.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct ApplicationForm {
+    pub(super) name: Option<String>,
+    pub(super) count: Option<Positive>,
+    #[serde(alias = "total-executor-cores")]
+    pub(super) max_cores: Option<Positive>,
+    pub(super) executor_cores: Option<Positive>,
+    pub(super) executor_memory: Option<Memory>,
+    #[serde(default)]
+    pub(super) resources: BTreeMap<String, Addresses>,
+    pub(super) num_executors: Option<u64>,
+    pub(super) placement_policy: Option<Policy>,
+    #[serde(default)]
+    pub(super) running: Vec<RunningForm>,
+}
+
+/// Executors that run already.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct RunningForm {
+    pub(super) worker: At<String>,
+    pub(super) executors: Option<Positive>,
+    pub(super) cores: Option<Positive>,
+}

@@ -1,0 +1,197 @@
+//! Who has what where, after a Master has decided over a draft.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::ids::{ExecutorId, WorkerId};
+use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView};
+use firesteel_placement::{Cores, MiB, ResourceAmounts};
+
+use super::Draft;
+
+/// Who has what where.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Outcome {
+    /// The Workers by id.
+    pub workers: Vec<WorkerOutcome>,
+    /// The applications, as the draft has them.
+    pub applications: Vec<ApplicationOutcome>,
+}
+
+/// A Worker and what runs there.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerOutcome {
+    /// Its id.
+    pub id: WorkerId,
+    /// Its host.
+    pub host: String,
+    /// Cores in all.
+    pub cores: Cores,
+    /// Cores that no executor has.
+    pub cores_free: Cores,
+    /// Memory in all.
+    pub memory: MiB,
+    /// Memory that no executor has.
+    pub memory_free: MiB,
+    /// Addresses in all, by resource.
+    pub resources: ResourceAmounts,
+    /// Addresses that no executor has.
+    pub resources_free: ResourceAmounts,
+    /// Its executors, by application and number.
+    pub executors: Vec<WorkerExecutor>,
+}
+
+/// An executor on a Worker.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WorkerExecutor {
+    /// Index of its application.
+    pub app: usize,
+    /// Whether it was there before.
+    pub since: Since,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+    /// How many addresses it has of each resource.
+    pub resources: ResourceAmounts,
+}
+
+/// Since when an executor is there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Since {
+    /// It ran already.
+    Before,
+    /// The Master has just decided it.
+    Now,
+}
+
+/// What an application has.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ApplicationOutcome {
+    /// Executors that ran already and still do.
+    pub kept: u64,
+    /// Executors that it was given.
+    pub given: u64,
+    /// Executors that were taken from it.
+    pub taken: u64,
+    /// Cores of those that it has now.
+    pub cores: Cores,
+    /// How it stands, and why it has no more. `None` if it is over.
+    pub detail: Option<ApplicationDetail>,
+}
+
+impl Outcome {
+    /// What the draft has become, by the Master's tables and its answers about each application.
+    pub(super) fn of(draft: &Draft, view: &MasterView, details: Vec<Option<ApplicationDetail>>) -> Self {
+        let mut on: BTreeMap<WorkerId, Vec<WorkerExecutor>> = BTreeMap::new();
+        let mut applications = Vec::new();
+        for (index, (app, detail)) in draft.applications.iter().zip(details).enumerate() {
+            let id = index.to_string();
+            let shown = view.applications.iter().find(|it| it.id.as_str() == id);
+            let live = shown.into_iter().flat_map(|it| &it.executors).filter(|it| !it.state.is_finished());
+            let had = app.running.len() as u64;
+            let mut now = ApplicationOutcome { kept: 0, given: 0, taken: 0, cores: Cores::ZERO, detail };
+            for executor in live {
+                let executor_now = WorkerExecutor::of(index, had, executor);
+                match executor_now.since {
+                    Since::Before => now.kept += 1,
+                    Since::Now => now.given += 1,
+                }
+                now.cores += executor.cores;
+                on.entry(executor.worker.clone()).or_default().push(executor_now);
+            }
+            now.taken = had.saturating_sub(now.kept);
+            applications.push(now);
+        }
+        let workers = view.workers.iter().map(|worker| WorkerOutcome {
+            id: worker.id.clone(),
+            host: worker.host.clone(),
+            cores: worker.cores,
+            cores_free: worker.cores - worker.cores_used,
+            memory: worker.memory,
+            memory_free: worker.memory - worker.memory_used,
+            resources: worker.resources.amounts(),
+            resources_free: without(worker.resources.amounts(), &worker.resources_used.amounts()),
+            executors: on.remove(&worker.id).unwrap_or_default(),
+        });
+        Self { workers: workers.collect(), applications }
+    }
+
+    /// What was there before: the executors that ran already, those that were taken away too.
+    #[must_use]
+    pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
+        let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
+        for worker in &self.workers {
+            let empty = WorkerOutcome {
+                cores_free: worker.cores,
+                memory_free: worker.memory,
+                resources_free: worker.resources.clone(),
+                executors: Vec::new(),
+                ..worker.clone()
+            };
+            workers.insert(worker.id.clone(), empty);
+        }
+        for (app, executor) in draft
+            .applications
+            .iter()
+            .enumerate()
+            .flat_map(|(index, app)| app.running.iter().map(move |executor| (index, executor)))
+        {
+            if let Some(worker) = workers.get_mut(&executor.worker) {
+                worker.cores_free -= executor.cores;
+                worker.memory_free -= executor.memory;
+                worker.resources_free =
+                    without(std::mem::take(&mut worker.resources_free), &executor.resources);
+                worker.executors.push(WorkerExecutor {
+                    app,
+                    since: Since::Before,
+                    cores: executor.cores,
+                    memory: executor.memory,
+                    resources: executor.resources.clone(),
+                });
+            }
+        }
+        workers.into_values().collect()
+    }
+}
+
+/// What makes Workers alike: all but their names.
+pub type Likeness<'a> = (Cores, MiB, &'a ResourceAmounts, &'a [WorkerExecutor]);
+
+impl WorkerOutcome {
+    /// What it has in all, and what runs there. Workers with equal ones are alike.
+    #[must_use]
+    pub fn likeness(&self) -> Likeness<'_> {
+        (self.cores, self.memory, &self.resources, &self.executors)
+    }
+}
+
+impl ApplicationOutcome {
+    /// Whether it has less than it asked for.
+    #[must_use]
+    pub fn is_short(&self) -> bool {
+        let standing = self.detail.as_ref().and_then(|detail| detail.standing.as_ref());
+        standing.is_some_and(|standing| standing.profiles.iter().any(|profile| profile.shortfall.is_some()))
+    }
+}
+
+impl WorkerExecutor {
+    /// Executors are numbered on from those that ran already.
+    fn of(app: usize, had: u64, view: &ExecutorView) -> Self {
+        let ExecutorId(number) = view.id;
+        Self {
+            app,
+            since: if u64::from(number) < had { Since::Before } else { Since::Now },
+            cores: view.cores,
+            memory: view.memory,
+            resources: view.resources.amounts(),
+        }
+    }
+}
+
+/// The amounts less those.
+fn without(mut amounts: ResourceAmounts, less: &ResourceAmounts) -> ResourceAmounts {
+    for (name, amount) in &mut amounts {
+        *amount = amount.saturating_sub(less.get(name).copied().unwrap_or(0));
+    }
+    amounts
+}

@@ -1,0 +1,146 @@
+//! Clusters on paper: what is read, what is refused in which words, and that a real Master decides.
+
+use firesteel_core::master::Config;
+use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_sim::draft::{Draft, Metrics, Since, Stake};
+use firesteel_sim::setup::Setup;
+
+use crate::fixtures;
+
+#[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
+fn example() -> Draft {
+    let text = std::fs::read_to_string(fixtures::path("plan/cluster.toml")).expect("the fixture is there");
+    Draft::from_toml(&text).expect("the fixture can be read")
+}
+
+const WORKER: &str = "[[workers]]\nname = \"w\"\ncores = 8\nmemory = \"16g\"\n";
+
+#[test]
+fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
+    for (text, expected) in [
+        ("", "line 1: workers: there is no Worker: write [[workers]] with cores and memory"),
+        ("[[workers]]\ncores = 8\n", "line 1: workers[0]: missing field `memory`"),
+        (
+            "[[workers]]\ncores = 8\nmemory = \"64q\"\n",
+            "line 3: workers[0].memory: invalid value: string \"64q\", expected an amount of memory, at least 1 MiB, \
+             such as \"64g\" or \"512m\"",
+        ),
+        (
+            "[[workers]]\ncores = \"8\"\nmemory = 64\n",
+            "line 2: workers[0].cores: invalid type: string \"8\", expected a whole number from 1 to 2147483647",
+        ),
+        (
+            "[[workers]]\n\ncores = 0\nmemory = 64\n",
+            "line 3: workers[0].cores: invalid value: integer `0`, expected a whole number from 1 to 2147483647",
+        ),
+        (
+            &format!("{WORKER}gpus = 4\n"),
+            "line 5: workers[0].gpus: unknown field `gpus`, expected one of `name`, `host`, `count`, `cores`, `memory`, \
+             `resources`",
+        ),
+        (
+            &format!("{WORKER}{WORKER}"),
+            "line 5: workers[1].name: \"w\" is the name of another one: give each a name of its own, or one entry a count",
+        ),
+        (
+            "[[workers]]\nname = \"\"\ncores = 8\nmemory = 64\n",
+            "line 1: workers[0].name: a name has 1 to 200 letters, this one 0",
+        ),
+        (
+            &format!("{WORKER}count = 10000\nresources = {{ gpu = 1000 }}\n"),
+            "line 1: workers[0].resources: the addresses of Workers are 10000000 in all: at most 2000000 can be planned",
+        ),
+        (
+            &format!("{WORKER}count = 100001\n"),
+            "line 1: workers[0].count: Workers are 100001 in all: at most 100000 can be planned",
+        ),
+        (
+            &format!("{WORKER}[[applications]]\nexecutor-cores = 2\nrunning = [{{ worker = \"v\" }}]\n"),
+            "line 7: applications[0].running[0].worker: no Worker is called \"v\": the first is called \"w\"",
+        ),
+        (
+            &format!(
+                "{WORKER}[[applications]]\nexecutor-cores = 3\nrunning = [{{ worker = \"w\", executors = 3 }}]\n"
+            ),
+            "line 7: applications[0].running[0]: w has no room for them: lower executors, or give the Worker more cores, \
+             memory or resources",
+        ),
+        (
+            &format!("{WORKER}[[applications]]\nrunning = [{{ worker = \"w\" }}]\n"),
+            "line 6: applications[0].running[0]: the application has no executor-cores: write how many cores each has, \
+             cores = 4",
+        ),
+    ] {
+        let error = Draft::from_toml(text).expect_err(text).to_string();
+        assert_eq!(error, expected, "{text}");
+    }
+    // The parser's own words, for what is no TOML.
+    let error = Draft::from_toml("[[workers]]\ncores = \n").expect_err("no TOML").to_string();
+    assert!(error.starts_with("line 2: ") && error.lines().count() == 1, "{error}");
+}
+
+#[test]
+fn a_real_master_decides_over_a_draft_and_leaves_what_runs_where_it_is() {
+    let draft = example();
+    for setup in Setup::ALL {
+        let outcome = draft.decide(setup.config(Config::default())).expect("the draft is sound");
+        let metrics = Metrics::of(&draft, &outcome);
+        let mut used = Cores::ZERO;
+        for worker in &outcome.workers {
+            let mut free = (worker.cores, worker.memory, worker.resources.clone());
+            for executor in &worker.executors {
+                free.0 -= executor.cores;
+                free.1 -= executor.memory;
+                for (name, count) in &executor.resources {
+                    *free.2.get_mut(name).expect("the Worker has some") -= count;
+                }
+            }
+            assert!(free.0 >= Cores::ZERO && free.1 >= MiB::ZERO, "{setup}: {}", worker.id);
+            let rest = (worker.cores_free, worker.memory_free, worker.resources_free.clone());
+            assert_eq!(free, rest, "{setup}: {}", worker.id);
+            used += worker.cores - worker.cores_free;
+        }
+        assert_eq!(metrics.cores_used, used, "{setup}");
+        let stream = &outcome.applications[0];
+        assert_eq!((stream.kept, stream.given, stream.taken), (3, 0, 0), "{setup}");
+        let before = outcome.before(&draft);
+        for (before, now) in before.iter().zip(&outcome.workers) {
+            let kept = now.executors.iter().filter(|executor| executor.since == Since::Before);
+            assert!(before.executors.iter().eq(kept), "{setup}: {}", now.id);
+        }
+    }
+}
+
+#[test]
+fn an_application_that_stays_is_given_nothing() {
+    let mut draft = example();
+    for app in &mut draft.applications {
+        app.stake = Stake::Stays;
+    }
+    let outcome = draft.decide(Config::default()).expect("the draft is sound");
+    assert!(outcome.applications.iter().all(|app| app.given == 0));
+    assert_eq!(Metrics::of(&draft, &outcome).cores_used, Cores(12));
+}
+
+#[test]
+fn free_cores_are_stranded_where_something_else_is_used_up() {
+    let text = "[[workers]]\nname = \"full\"\ncores = 8\nmemory = \"4g\"\nresources = { gpu = 1 }\n\
+                [[workers]]\nname = \"open\"\ncores = 8\nmemory = \"16g\"\n\
+                [[applications]]\nexecutor-cores = 2\nexecutor-memory = \"4g\"\nnum-executors = 2\n";
+    let draft = Draft::from_toml(text).expect("it is sound");
+    let outcome = draft.decide(Config::default()).expect("the draft is sound");
+    let metrics = Metrics::of(&draft, &outcome);
+    assert_eq!((metrics.given, metrics.workers_used, metrics.most_on_one_host), (2, 2, 1));
+    assert_eq!(metrics.cores_stranded, Cores(6), "the memory of one Worker is used up");
+    // Nobody asks for gpus, so none is out of reach.
+    assert_eq!(metrics.resources_stranded, ResourceAmounts::from([("gpu".to_owned(), 0)]));
+}
+
+#[test]
+fn a_draft_of_ten_thousand_workers_is_decided() {
+    let text = "[[workers]]\ncount = 10000\ncores = 64\nmemory = \"256g\"\n\
+                [[applications]]\nexecutor-cores = 7\nexecutor-memory = \"20g\"\nnum-executors = 25000\n";
+    let draft = Draft::from_toml(text).expect("it is sound");
+    let outcome = draft.decide(Config::default()).expect("the draft is sound");
+    assert_eq!((outcome.applications[0].given, outcome.workers.len()), (25_000, 10_000));
+}
