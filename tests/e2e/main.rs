@@ -22,6 +22,7 @@ mod logs;
 mod man;
 mod map;
 mod plan;
+mod plan_cluster;
 mod resources;
 mod settings;
 mod shell;

@@ -66,8 +66,7 @@ impl Masters {
 
     /// The same, in that environment.
     pub(super) fn cluster_in(&self, command: &str, environment: Environment) -> Result<Cluster, Failure> {
-        let masters = self.masters(environment)?;
-        Ok(Cluster { masters, name: format!("firesteel {command} {}", std::process::id()) })
+        Ok(Cluster::of(Some(self.masters(environment)?), command))
     }
 }
 
@@ -92,6 +91,12 @@ impl Masters {
 }
 
 impl Cluster {
+    /// These Masters, for a command of that name; the usual one if there is none.
+    pub(super) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
+        let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
+        Self { masters, name: format!("firesteel {command} {}", std::process::id()) }
+    }
+
     /// The Masters, for people.
     pub(super) fn names(&self) -> String {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")

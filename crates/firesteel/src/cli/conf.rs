@@ -10,7 +10,7 @@ use firesteel::settings::{Origin, Properties, Reader, findings, reference, stand
 use super::exit::Failure;
 
 /// Where properties are read from.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Conf {
     /// A property, as spark-submit takes it; may be given several times
     #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties")]

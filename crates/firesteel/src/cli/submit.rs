@@ -17,7 +17,7 @@ use super::conf::Conf;
 use super::exit::{Exit, Failure};
 
 /// The options of spark-submit that say what an application asks for. They beat properties.
-#[derive(Clone, Debug, Default, Args)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Submit {
     /// spark://HOST:PORT[,HOST:PORT..], or local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and
     /// ended with this command; otherwise spark.master in spark-defaults.conf, or $MASTER
@@ -90,15 +90,8 @@ impl Submission {
 impl Submit {
     /// What is submitted. Remarks go to `progress`.
     pub(super) fn resolve(&self, tasks: &TaskOptions, progress: &Progress) -> Result<Submission, Failure> {
-        let mut properties = self.conf.properties(Reader::Application)?;
-        self.write_to(&mut properties);
-        let amounts = [
-            ("--executor-resource", keys::EXECUTOR_RESOURCE, &self.executor_resources),
-            ("--task-resource", keys::TASK_RESOURCE, &tasks.task_resources),
-        ];
-        for (flag, key, values) in amounts {
-            set_amounts(&mut properties, flag, key, values)?;
-        }
+        let mut properties = self.properties()?;
+        set_amounts(&mut properties, "--task-resource", keys::TASK_RESOURCE, &tasks.task_resources)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         if let Some(remark) = unitless(&properties) {
             progress.remark(remark);
@@ -109,6 +102,24 @@ impl Submit {
             check_room(&settings, options.spec, &properties)?;
         }
         Ok(Submission { settings, cluster, properties })
+    }
+
+    /// Whether an option says which Master, whatever a file or a variable says.
+    pub(super) fn names_a_master(&self) -> bool {
+        self.master.is_some()
+    }
+
+    /// The options, and the properties below them.
+    pub(super) fn properties(&self) -> Result<Properties, Failure> {
+        let mut properties = self.conf.properties(Reader::Application)?;
+        self.write_to(&mut properties);
+        set_amounts(
+            &mut properties,
+            "--executor-resource",
+            keys::EXECUTOR_RESOURCE,
+            &self.executor_resources,
+        )?;
+        Ok(properties)
     }
 
     /// Sets the properties that the options stand for.
@@ -187,7 +198,7 @@ fn cluster(
 }
 
 /// A master URL that cannot be used, and where it stands if not on the command line.
-fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
+pub(super) fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
     match properties.origin(keys::MASTER) {
         Some(origin) if !origin.is_command_line() => {
             Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER))

@@ -73,6 +73,12 @@ impl Paint {
         format!("l-{}", self.fill())
     }
 
+    /// Whether a pattern is laid over it.
+    #[must_use]
+    pub fn is_patterned(self) -> bool {
+        self.pattern().is_some()
+    }
+
     /// The pattern laid over a series that shares its colour with an earlier one.
     pub(super) fn pattern(self) -> Option<&'static str> {
         match self {

@@ -76,9 +76,10 @@ impl Svg {
     fn shape(&mut self, area: Area, look: &str) {
         let Area { at, width, height } = area;
         if width > 0.0 && height > 0.0 {
+            let round = Number((width.min(height) / 4.0).min(2.0));
             let (x, y, width, height) = (Number(at.x), Number(at.y), Number(width), Number(height));
             self.element(format_args!(
-                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"2\" {look}/>"
+                "<rect x=\"{x}\" y=\"{y}\" width=\"{width}\" height=\"{height}\" rx=\"{round}\" {look}/>"
             ));
         }
     }

@@ -1,0 +1,58 @@
+//! Set-ups side by side: a line for each number.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use firesteel::table::{clean, table};
+use firesteel_placement::ResourceAmounts;
+use firesteel_sim::draft::Metrics;
+
+use super::source::Source;
+use super::{Decided, why};
+
+/// The numbers, then what each application has.
+pub(super) fn text(source: &Source, decided: &[Decided]) -> String {
+    let mut text = format!("{}\n\n", clean(&source.name));
+    let names = decided.iter().map(|one| one.name.as_str());
+    let header: Vec<&str> = std::iter::once("").chain(names).collect();
+    let numbers = rows(&decided.iter().map(|one| &one.metrics).collect::<Vec<_>>());
+    writeln!(text, "{}\n", table(&header, numbers)).expect("a text takes it");
+    let applications = source.draft.applications.iter().enumerate().map(|(index, app)| {
+        let name = format!("{} {}", why::mark(index), app.name());
+        let each = decided.iter().map(|one| why::has(&one.outcome.applications[index]));
+        std::iter::once(name).chain(each).collect()
+    });
+    writeln!(text, "{}", table(&header, applications.collect())).expect("a text takes it");
+    text
+}
+
+/// A line for each number.
+fn rows(all: &[&Metrics]) -> Vec<Vec<String>> {
+    let row = |words: &str, of: &dyn Fn(&Metrics) -> String| {
+        std::iter::once(words.to_owned()).chain(all.iter().map(|metrics| of(metrics))).collect::<Vec<_>>()
+    };
+    let mut rows = vec![
+        row("executors given", &|it| it.given.to_string()),
+        row("applications without executor", &|it| it.waiting.to_string()),
+        row("applications with less than asked", &|it| it.short.to_string()),
+        row("cores used", &|it| why::used(it.cores_used, it.cores)),
+        row("memory used", &|it| format!("{} of {}", it.memory_used, it.memory)),
+    ];
+    let names: BTreeSet<&String> = all.iter().flat_map(|metrics| metrics.resources.keys()).collect();
+    let count = |amounts: &ResourceAmounts, name: &String| amounts.get(name).copied().unwrap_or(0);
+    for name in &names {
+        rows.push(row(&format!("{name} used"), &|it| {
+            format!("{} of {}", count(&it.resources_used, name), count(&it.resources, name))
+        }));
+    }
+    rows.push(row("cores stranded", &|it| it.cores_stranded.to_string()));
+    for name in &names {
+        rows.push(row(&format!("{name} stranded"), &|it| count(&it.resources_stranded, name).to_string()));
+    }
+    rows.push(row("Workers used", &|it| format!("{} of {}", it.workers_used, it.workers)));
+    rows.push(row("most executors of one application on one host", &|it| it.most_on_one_host.to_string()));
+    if all.iter().any(|metrics| metrics.taken > 0) {
+        rows.push(row("executors taken away", &|it| it.taken.to_string()));
+    }
+    rows
+}

@@ -1,0 +1,162 @@
+//! A plan as tables: each Worker a line with a bar, each application a line.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use firesteel::table::{clean, table};
+use firesteel_placement::words::{are, list, none_or};
+use firesteel_placement::{Cores, MiB};
+use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome};
+
+use super::source::Source;
+use super::{Decided, why};
+
+/// The longest bar, in signs.
+const BAR: i64 = 40;
+/// Of more Workers than this, those that are alike share a line.
+const EACH: usize = 24;
+
+/// All of it.
+pub(super) fn text(source: &Source, decided: &Decided) -> String {
+    let Decided { name, meaning, outcome, metrics } = decided;
+    let mut text = format!("{}, decided as {name}: {meaning}\n", clean(&source.name));
+    write!(text, "\nWorkers\n{}\n", workers(outcome)).expect("a text takes it");
+    write!(text, "\nApplications\n{}\n", applications(source, outcome)).expect("a text takes it");
+    let reasons = reasons(source, outcome);
+    if !reasons.is_empty() {
+        write!(text, "\nWhy there is no more\n{reasons}").expect("a text takes it");
+    }
+    writeln!(text, "\n{}", summary(metrics)).expect("a text takes it");
+    text
+}
+
+fn workers(outcome: &Outcome) -> String {
+    let widest = outcome.workers.iter().map(|worker| worker.cores.0).max().unwrap_or(1);
+    let has_resources = outcome.workers.iter().any(|worker| !worker.resources.is_empty());
+    let rows = alike(&outcome.workers).into_iter().map(|(worker, names)| {
+        let mut row = vec![
+            names,
+            bar(worker, widest),
+            why::used(worker.cores - worker.cores_free, worker.cores),
+            format!("{} of {}", (worker.memory - worker.memory_free).max(MiB::ZERO), worker.memory),
+        ];
+        if has_resources {
+            row.push(resources(worker));
+        }
+        row
+    });
+    let mut header = vec!["WORKER", "BAR", "CORES", "MEMORY"];
+    if has_resources {
+        header.push("RESOURCES");
+    }
+    table(&header, rows.collect())
+}
+
+/// Workers to show a line each, with their names: of many, those that are alike together.
+fn alike(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
+    if workers.len() <= EACH {
+        return workers.iter().map(|worker| (worker, worker.id.to_string())).collect();
+    }
+    let mut kinds: BTreeMap<_, Vec<&WorkerOutcome>> = BTreeMap::new();
+    for worker in workers {
+        kinds.entry(worker.likeness()).or_default().push(worker);
+    }
+    let mut kinds: Vec<_> = kinds.into_values().collect();
+    kinds.sort_by_key(|kind| kind[0].id.clone());
+    let named = |kind: Vec<&WorkerOutcome>| match &kind[..] {
+        [one] => one.id.to_string(),
+        [first, rest @ ..] => format!("{} and {} more", first.id, rest.len()),
+        [] => String::new(),
+    };
+    kinds.into_iter().map(|kind| (kind[0], named(kind))).collect()
+}
+
+/// A sign for each core, or for several of large Workers.
+fn bar(worker: &WorkerOutcome, widest: i64) -> String {
+    let cores = worker.cores.0.max(0);
+    let signs = if widest <= BAR { cores } else { (cores * BAR + widest - 1) / widest };
+    let mut executors = worker.executors.iter();
+    let (mut end, mut sign) = (0, '.');
+    let mut bar = String::new();
+    for at in 0..signs {
+        // The core in the middle of what the sign stands for.
+        let core = (2 * at + 1) * cores / (2 * signs);
+        while core >= end {
+            let Some(executor) = executors.next() else {
+                (end, sign) = (i64::MAX, '.');
+                break;
+            };
+            end += executor.cores.0;
+            sign = match executor.since {
+                Since::Before => why::mark(executor.app).to_ascii_lowercase(),
+                Since::Now => why::mark(executor.app),
+            };
+        }
+        bar.push(sign);
+    }
+    bar
+}
+
+/// `gpu 1/2`.
+fn resources(worker: &WorkerOutcome) -> String {
+    let each = worker.resources.iter().map(|(name, all)| {
+        format!("{name} {}/{all}", all - worker.resources_free.get(name).copied().unwrap_or(0))
+    });
+    each.collect::<Vec<_>>().join(", ")
+}
+
+fn applications(source: &Source, outcome: &Outcome) -> String {
+    let rows = source.draft.applications.iter().zip(&outcome.applications).enumerate();
+    let row = |(index, (app, now)): (usize, (&DraftApplication, &ApplicationOutcome))| {
+        vec![
+            format!("{} {}", why::mark(index), app.name()),
+            why::asks(app),
+            why::has(now),
+            why::places(outcome, index),
+        ]
+    };
+    table(&["APPLICATION", "ASKS FOR", "HAS", "ON"], rows.map(row).collect())
+}
+
+fn reasons(source: &Source, outcome: &Outcome) -> String {
+    let mut text = String::new();
+    for (index, (app, now)) in source.draft.applications.iter().zip(&outcome.applications).enumerate() {
+        let reasons = why::why(now);
+        if let Some((first, rest)) = reasons.split_first() {
+            writeln!(text, "  {} {}: {}", why::mark(index), clean(app.name()), clean(first))
+                .expect("a text takes it");
+            for reason in rest {
+                writeln!(text, "    {}", clean(reason)).expect("a text takes it");
+            }
+        }
+    }
+    text
+}
+
+/// The numbers in a sentence or two.
+fn summary(metrics: &Metrics) -> String {
+    let Metrics { given, workers_used, workers, cores_used, cores, memory_used, memory, .. } = metrics;
+    let mut parts = vec![
+        match given {
+            0 => "No new executor".to_owned(),
+            _ => none_or(*given, "new executor"),
+        },
+        format!("{workers_used} of {} used", none_or(*workers, "Worker")),
+        format!("{cores_used} of {} used", none_or(cores.0, "core")),
+        format!("{memory_used} of {memory} of memory"),
+    ];
+    for (name, all) in &metrics.resources {
+        let used = metrics.resources_used.get(name).copied().unwrap_or(0);
+        parts.push(format!("{used} of {}", none_or(*all, name)));
+    }
+    let mut text = format!("{}.", list(&parts));
+    if metrics.cores_stranded > Cores::ZERO {
+        let (stranded, are) = (none_or(metrics.cores_stranded.0, "free core"), are(metrics.cores_stranded.0));
+        write!(
+            text,
+            " {stranded} {are} stranded: beside too little memory, or too few addresses, for any executor."
+        )
+        .expect("a text takes it");
+    }
+    text
+}

@@ -1,0 +1,97 @@
+//! Applications in words: what each asks for, what it has, where, and why it has no more.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::words::{list, none_or};
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
+use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome, Stake};
+
+use crate::cli::explain;
+
+/// The sign of an application: a letter each, as far as they go.
+pub(super) fn mark(app: usize) -> char {
+    u8::try_from(app).ok().filter(|index| *index < 26).map_or('#', |index| char::from(b'A' + index))
+}
+
+/// `64 cores; each 16 cores, 48 GiB and 1 gpu`.
+pub(super) fn asks(app: &DraftApplication) -> String {
+    let description = &app.description;
+    match app.stake {
+        Stake::Stays => return "nothing more".to_owned(),
+        Stake::Asks => {}
+    }
+    let profile = &description.profile;
+    let all = match (description.max_cores, description.initial_limit) {
+        (Some(cores), ExecutorLimit::Unlimited) => none_or(cores.0, "core"),
+        (Some(cores), ExecutorLimit::AtMost(limit)) => {
+            format!("{} in at most {}", none_or(cores.0, "core"), none_or(limit, "executor"))
+        }
+        (None, ExecutorLimit::Unlimited) => "all that there is".to_owned(),
+        (None, ExecutorLimit::AtMost(limit)) => none_or(limit, "executor"),
+    };
+    let mut each = vec![
+        profile
+            .cores
+            .map_or_else(|| "all cores that a Worker gives".to_owned(), |cores| none_or(cores.0, "core")),
+    ];
+    each.extend(profile.memory.map(|memory| memory.to_string()));
+    each.extend(amounts(&profile.resources));
+    format!("{all}; each {}", list(&each))
+}
+
+/// `1 gpu`, for each resource of which there is some.
+fn amounts(resources: &ResourceAmounts) -> Vec<String> {
+    let some = resources.iter().filter(|(_, amount)| **amount > 0);
+    some.map(|(name, amount)| none_or(*amount, name)).collect()
+}
+
+/// `3 executors, 12 cores, 2 new`.
+pub(super) fn has(app: &ApplicationOutcome) -> String {
+    let ApplicationOutcome { kept, given, taken, cores, detail: _ } = app;
+    let mut parts = match kept + given {
+        0 => vec!["no executor".to_owned()],
+        all => vec![none_or(all, "executor"), none_or(cores.0, "core")],
+    };
+    if *kept > 0 && *given > 0 {
+        parts.push(format!("{given} new"));
+    }
+    if *taken > 0 {
+        parts.push(format!("{taken} taken away"));
+    }
+    parts.join(", ")
+}
+
+/// `cpu-1 ×2, cpu-2`: the Workers that have most of its executors, and how many others have some.
+pub(super) fn places(outcome: &Outcome, app: usize) -> String {
+    const MOST: usize = 4;
+    let mut on: BTreeMap<&str, u64> = BTreeMap::new();
+    for worker in &outcome.workers {
+        let count = worker.executors.iter().filter(|executor| executor.app == app).count() as u64;
+        if count > 0 {
+            on.insert(worker.id.as_str(), count);
+        }
+    }
+    let mut workers: Vec<(&str, u64)> = on.into_iter().collect();
+    workers.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let others = workers.len().saturating_sub(MOST);
+    let named = workers.iter().take(if others == 1 { MOST + 1 } else { MOST });
+    let mut words: Vec<String> = named
+        .map(|(id, count)| if *count == 1 { (*id).to_owned() } else { format!("{id} ×{count}") })
+        .collect();
+    if others > 1 {
+        words.push(format!("{others} others"));
+    }
+    words.join(", ")
+}
+
+/// Why it has no more, a sentence each. None if it has what it asked for.
+pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
+    let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
+    let Some(standing) = &detail.standing else { return Vec::new() };
+    standing.profiles.iter().flat_map(|profile| explain::reasons(detail, standing, profile)).collect()
+}
+
+/// `12 of 16`.
+pub(super) fn used(used: Cores, all: Cores) -> String {
+    format!("{} of {}", used.0, all.0)
+}

@@ -1,0 +1,88 @@
+//! `firesteel plan` for people: a cluster from a file or from a Master, as tables, as JSON and as a picture.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cluster::{firesteel, run, run_with_input};
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// What the command prints about the committed example.
+fn planned(options: &[&str]) -> String {
+    let done =
+        run(firesteel().current_dir(root()).args(["plan", "fixtures/plan/cluster.toml"]).args(options));
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""), "{options:?}");
+    done.stdout
+}
+
+/// The picture in the README cannot rot: it is what is drawn now.
+#[test]
+fn the_committed_picture_is_the_one_that_is_drawn() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let drawn = folder.path().join("plan.svg");
+    let policies = "spark,spark-consolidate,best-fit";
+    planned(&["--compare", policies, "--svg", drawn.to_str().expect("it is text")]);
+    let drawn = std::fs::read_to_string(drawn).expect("it was written");
+    let committed = root().join("docs/pictures/plan.svg");
+    if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
+        std::fs::write(&committed, &drawn).expect("the picture can be written");
+    }
+    let committed = std::fs::read_to_string(committed).unwrap_or_default();
+    let differs = drawn.lines().zip(committed.lines()).find(|(now, then)| now != then);
+    assert!(
+        drawn == committed,
+        "docs/pictures/plan.svg is another one: {differs:?}; UPDATE_GOLDEN=1 draws it"
+    );
+}
+
+#[test]
+fn json_has_what_the_tables_have() {
+    let value: Value = serde_json::from_str(&planned(&["--json"])).expect("it is JSON");
+    assert_eq!(value["schema"], 1);
+    let [plan] = &value["plans"].as_array().expect("a list")[..] else { panic!("{value}") };
+    assert_eq!(plan["policy"], "spark");
+    assert_eq!(plan["applications"][3]["name"], "training");
+    assert!(
+        plan["applications"][3]["reasons"][0].as_str().expect("a sentence").contains("5 of 11 executors")
+    );
+    assert_eq!(plan["applications"][1]["reasons"], Value::Array(Vec::new()));
+    let cores = |worker: &Value| {
+        let executors = worker["executors"].as_array().expect("a list").iter();
+        let used: i64 = executors.map(|executor| executor["cores"].as_i64().expect("a number")).sum();
+        assert_eq!(used + worker["cores_free"].as_i64().expect("a number"), worker["cores"], "{worker}");
+        used
+    };
+    let used: i64 = plan["workers"].as_array().expect("a list").iter().map(cores).sum();
+    assert_eq!(plan["metrics"]["cores_used"], used);
+}
+
+/// Ten thousand Workers are a few rows, and the names of a file cannot leave their element.
+#[test]
+fn a_large_cluster_is_folded_and_names_are_escaped() {
+    let cluster = "[[workers]]\nname = \"<b>&#\"\ncount = 10000\ncores = 64\nmemory = \"256g\"\n\
+                   [[applications]]\nname = \"</text><script>\"\nexecutor-cores = 7\nnum-executors = 25000\n";
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("large.svg");
+    let done =
+        run_with_input(firesteel().args(["plan", "-", "--svg"]).arg(&path), cluster.as_bytes().to_vec());
+    assert_eq!((done.code(), done.stderr.as_str()), (0, ""));
+    assert!(done.stdout.lines().count() < 40, "{}", done.stdout);
+    assert!(done.stdout.contains(" and 4999 more"), "{}", done.stdout);
+    let picture = std::fs::read_to_string(path).expect("it was written");
+    assert!(picture.len() < 50_000 && !picture.contains("<script") && !picture.contains("<b>"), "{picture}");
+}
+
+#[test]
+fn a_file_that_cannot_be_used_is_one_line_and_wrong_usage() {
+    let cluster = "[[workers]]\ncores = 8\nmemory = \"1.5g\"\n";
+    let done = run_with_input(firesteel().args(["plan", "-"]), cluster.as_bytes().to_vec());
+    assert_eq!((done.code(), done.stdout.as_str()), (2, ""));
+    assert_eq!(
+        done.stderr,
+        "firesteel: standard input: line 3: workers[0].memory: invalid value: string \"1.5g\", expected an amount of \
+         memory, at least 1 MiB, such as \"64g\" or \"512m\"\n"
+    );
+}
