@@ -33,7 +33,7 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn the_architecture_names_every_module() {
     let map = read(&root().join("docs/ARCHITECTURE.md"));
     let mut missing = Vec::new();
-    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel"] {
+    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-yarn", "firesteel"] {
         let folder = root().join("crates").join(name).join("src");
         for source in sources(&folder) {
             let path = source.strip_prefix(&folder).expect("it is under the folder").display().to_string();

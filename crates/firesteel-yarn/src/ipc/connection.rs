@@ -1,0 +1,303 @@
+//! One connection: many calls at once, each answered by its number, in whatever order.
+//!
+//! A task owns the stream. It writes what callers bring, reads what comes, and ends when the stream does, when an
+//! answer is late, when nobody has called for a while, or when nobody can call any more. Whoever waits then is told what
+//! became of the call.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use prost::Message;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{Instant, sleep_until, timeout};
+
+use super::error::{CallError, Fate, IpcError, RemoteError};
+use super::frame::{self, FrameError, FrameReader};
+use super::greeting::{ClientId, Greeting, PING_CALL, Protocol, header};
+use crate::messages::rpc::{RequestHeader, RpcResponseHeader, RpcStatus};
+
+/// Calls that wait to be written. Whoever comes then waits, too.
+const QUEUE: usize = 16;
+
+/// Calls that wait for their answers; others stay in the queue.
+const IN_FLIGHT: usize = 256;
+
+/// Bytes that wait to be written; calls stay in the queue while there are more.
+const UNWRITTEN: usize = 1 << 20;
+
+/// How long a broken connection is read for what came before it broke.
+const LAST_WORDS: Duration = Duration::from_secs(1);
+
+/// How long a connection waits for what.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// For a connection, and for an authentication.
+    pub opening: Duration,
+    /// For the answer to a call.
+    pub answer: Duration,
+    /// In silence, while an answer is due, before it is asked whether the server is still there.
+    pub ping: Duration,
+    /// Without any call, before the connection is closed.
+    pub idle: Duration,
+}
+
+impl Default for Patience {
+    /// Hadoop's.
+    fn default() -> Self {
+        Self {
+            opening: Duration::from_secs(20),
+            answer: Duration::from_secs(120),
+            ping: Duration::from_secs(60),
+            idle: Duration::from_secs(10),
+        }
+    }
+}
+
+/// A handle of a connection; the connection ends with the last of them.
+#[derive(Clone, Debug)]
+pub struct Connection {
+    calls: mpsc::Sender<Call>,
+    /// Why it ended, once it has.
+    ended: Arc<OnceLock<IpcError>>,
+}
+
+/// A call on its way to the task.
+struct Call {
+    method: &'static str,
+    /// The request, behind its length.
+    request: Bytes,
+    answer: oneshot::Sender<Result<Bytes, CallError>>,
+}
+
+impl Connection {
+    /// Greets a server over a stream that is open to it.
+    ///
+    /// # Errors
+    /// When the server does not want this greeting, or does not answer it.
+    pub async fn open<S>(mut stream: S, greeting: &Greeting, patience: Patience) -> Result<Self, IpcError>
+    where
+        S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+    {
+        let mut frames = FrameReader::default();
+        let out = timeout(patience.opening, greeting.exchange(&mut stream, &mut frames))
+            .await
+            .map_err(|_| IpcError::TimedOut(patience.opening))??;
+        let (calls, queue) = mpsc::channel(QUEUE);
+        let (reader, writer) = tokio::io::split(stream);
+        let now = Instant::now();
+        let ended = Arc::new(OnceLock::new());
+        let task = Task {
+            ended: ended.clone(),
+            reader,
+            writer,
+            frames,
+            out,
+            queue,
+            in_flight: BTreeMap::new(),
+            next_call: 0,
+            protocol: greeting.protocol,
+            client: greeting.client,
+            patience,
+            heard: now,
+            used: now,
+        };
+        tokio::spawn(task.run());
+        Ok(Self { calls, ended })
+    }
+
+    /// Whether a call would be in vain.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.calls.is_closed()
+    }
+
+    /// Calls a method and waits for its answer.
+    ///
+    /// # Errors
+    /// When the server objects, or the connection ends before there is an answer.
+    pub async fn call<A: Message + Default>(
+        &self,
+        method: &'static str,
+        request: &impl Message,
+    ) -> Result<A, CallError> {
+        let fail = |fate, error| CallError { method, fate, error };
+        let (answer, answered) = oneshot::channel();
+        let request = Bytes::from(request.encode_length_delimited_to_vec());
+        if self.calls.send(Call { method, request, answer }).await.is_err() {
+            return Err(fail(Fate::NotCalled, self.end()));
+        }
+        // A call that the task drops has not been written.
+        let answer = answered.await.unwrap_or_else(|_| Err(fail(Fate::NotCalled, self.end())));
+        A::decode_length_delimited(answer?)
+            .map_err(|error| fail(Fate::Answered, IpcError::broken(error.into())))
+    }
+
+    fn end(&self) -> IpcError {
+        self.ended.get().cloned().unwrap_or(IpcError::Closed)
+    }
+}
+
+/// A call that waits for its answer.
+struct Waiting {
+    method: &'static str,
+    answer: oneshot::Sender<Result<Bytes, CallError>>,
+    due: Instant,
+}
+
+struct Task<S> {
+    ended: Arc<OnceLock<IpcError>>,
+    reader: ReadHalf<S>,
+    writer: WriteHalf<S>,
+    frames: FrameReader,
+    out: BytesMut,
+    queue: mpsc::Receiver<Call>,
+    in_flight: BTreeMap<u32, Waiting>,
+    next_call: u32,
+    protocol: Protocol,
+    client: ClientId,
+    patience: Patience,
+    /// When the server was last heard, or asked.
+    heard: Instant,
+    /// When a call last came or was answered.
+    used: Instant,
+}
+
+/// What ends a connection without an error.
+enum End {
+    NobodyCalls,
+    Idle,
+    Error(IpcError),
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
+    async fn run(mut self) {
+        let end = self.serve().await;
+        let error = match end {
+            End::NobodyCalls | End::Idle => IpcError::Closed,
+            End::Error(error) => error,
+        };
+        // From here on a call finds the queue closed, and one that is in it is dropped unwritten; both are told why.
+        self.ended.set(error.clone()).expect("it ends once");
+        self.queue.close();
+        for waiting in std::mem::take(&mut self.in_flight).into_values() {
+            let failure = CallError { method: waiting.method, fate: Fate::Unknown, error: error.clone() };
+            // Whoever gave the call up does not want to know.
+            let _ = waiting.answer.send(Err(failure));
+        }
+    }
+
+    async fn serve(&mut self) -> End {
+        loop {
+            let wake = self.wake();
+            let room = self.in_flight.len() < IN_FLIGHT && self.out.len() < UNWRITTEN;
+            tokio::select! {
+                frame = self.frames.next(&mut self.reader) => match frame {
+                    Ok(Some(frame)) => if let Err(error) = self.on_frame(frame) {
+                        return End::Error(error);
+                    },
+                    Ok(None) => return End::Error(IpcError::Closed),
+                    Err(error) => return End::Error(IpcError::broken(error)),
+                },
+                written = self.writer.write_buf(&mut self.out), if !self.out.is_empty() => match written {
+                    Ok(0) => return End::Error(IpcError::Closed),
+                    Ok(_) => {}
+                    Err(error) => return self.last_words(error.into()).await,
+                },
+                call = self.queue.recv(), if room => match call {
+                    Some(call) => self.on_call(call),
+                    None => return End::NobodyCalls,
+                },
+                () = sleep_until(wake) => if let Some(end) = self.on_time() {
+                    return end;
+                },
+            }
+        }
+    }
+
+    /// A server that has closed the connection may have said why before.
+    async fn last_words(&mut self, error: FrameError) -> End {
+        let last = timeout(LAST_WORDS, async {
+            while let Ok(Some(frame)) = self.frames.next(&mut self.reader).await {
+                self.on_frame(frame)?;
+            }
+            Ok(())
+        });
+        match last.await {
+            Ok(Err(objection)) => End::Error(objection),
+            Ok(Ok(())) | Err(_) => End::Error(IpcError::broken(error)),
+        }
+    }
+
+    /// When to look at the clock again.
+    fn wake(&self) -> Instant {
+        match self.in_flight.values().map(|waiting| waiting.due).min() {
+            Some(due) => due.min(self.heard + self.patience.ping),
+            None => self.used + self.patience.idle,
+        }
+    }
+
+    fn on_time(&mut self) -> Option<End> {
+        let now = Instant::now();
+        if self.in_flight.is_empty() {
+            return (now >= self.used + self.patience.idle).then_some(End::Idle);
+        }
+        if self.in_flight.values().any(|waiting| waiting.due <= now) {
+            return Some(End::Error(IpcError::TimedOut(self.patience.answer)));
+        }
+        if now >= self.heard + self.patience.ping {
+            frame::put(&[&header(PING_CALL, -1, &self.client.0)], &mut self.out);
+            self.heard = now;
+        }
+        None
+    }
+
+    fn on_call(&mut self, call: Call) {
+        let now = Instant::now();
+        if self.in_flight.is_empty() {
+            self.heard = now;
+        }
+        self.used = now;
+        let number = self.next_call;
+        self.next_call = (number + 1) & (u32::MAX >> 1);
+        let signed = i32::try_from(number).expect("it has 31 bits");
+        let method = RequestHeader {
+            method_name: call.method.to_owned(),
+            declaring_class_protocol_name: self.protocol.name().to_owned(),
+            client_protocol_version: 1,
+        };
+        frame::put(&[&header(signed, 0, &self.client.0), &method, &Encoded(call.request)], &mut self.out);
+        let due = now + self.patience.answer;
+        self.in_flight.insert(number, Waiting { method: call.method, answer: call.answer, due });
+    }
+
+    fn on_frame(&mut self, mut frame: Bytes) -> Result<(), IpcError> {
+        self.heard = Instant::now();
+        let header: RpcResponseHeader =
+            frame::take(&mut frame).map_err(|error| IpcError::broken(error.into()))?;
+        let number = header.call_id;
+        let answer = match RpcStatus::try_from(header.status) {
+            Ok(RpcStatus::Success) => Ok(frame),
+            Ok(RpcStatus::Error) => Err(IpcError::Remote(RemoteError::of(header))),
+            Ok(RpcStatus::Fatal) | Err(_) => return Err(IpcError::Remote(RemoteError::of(header))),
+        };
+        // An answer that nobody waits for is one that was answered before.
+        if let Some(Waiting { method, answer: waiting, .. }) = self.in_flight.remove(&number) {
+            self.used = self.heard;
+            let answer = answer.map_err(|error| CallError { method, fate: Fate::Answered, error });
+            let _ = waiting.send(answer);
+        }
+        Ok(())
+    }
+}
+
+/// A part that already has its length before it.
+struct Encoded(Bytes);
+
+impl frame::Part for Encoded {
+    fn put(&self, target: &mut BytesMut) {
+        target.extend_from_slice(&self.0);
+    }
+}

@@ -1,0 +1,205 @@
+//! The cluster: nodes and queues.
+
+use super::application::ApplicationReport;
+use super::records::{NodeId, Resource, StringFloatMap};
+
+/// Asks for the numbers of nodes.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct GetClusterMetricsRequest {}
+
+/// Numbers of nodes.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetClusterMetricsResponse {
+    #[prost(message, optional, tag = "1")]
+    pub cluster_metrics: Option<YarnClusterMetrics>,
+}
+
+/// How many nodes there are, by state.
+#[derive(Clone, Copy, PartialEq, prost::Message)]
+pub struct YarnClusterMetrics {
+    #[prost(int32, optional, tag = "1")]
+    pub num_node_managers: Option<i32>,
+    #[prost(int32, optional, tag = "2")]
+    pub num_decommissioned_nms: Option<i32>,
+    #[prost(int32, optional, tag = "3")]
+    pub num_active_nms: Option<i32>,
+    #[prost(int32, optional, tag = "4")]
+    pub num_lost_nms: Option<i32>,
+    #[prost(int32, optional, tag = "5")]
+    pub num_unhealthy_nms: Option<i32>,
+    #[prost(int32, optional, tag = "6")]
+    pub num_rebooted_nms: Option<i32>,
+    #[prost(int32, optional, tag = "7")]
+    pub num_decommissioning_nms: Option<i32>,
+    #[prost(int32, optional, tag = "8")]
+    pub num_shutdown_nms: Option<i32>,
+}
+
+/// Asks for all nodes in some states.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetClusterNodesRequest {
+    #[prost(enumeration = "NodeState", repeated, packed = "false", tag = "1")]
+    pub node_states: Vec<i32>,
+}
+
+/// Reports of nodes.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetClusterNodesResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub node_reports: Vec<NodeReport>,
+}
+
+/// How a node stands.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct NodeReport {
+    #[prost(message, optional, tag = "1")]
+    pub node_id: Option<NodeId>,
+    #[prost(string, optional, tag = "2")]
+    pub http_address: Option<String>,
+    #[prost(string, optional, tag = "3")]
+    pub rack_name: Option<String>,
+    #[prost(message, optional, tag = "4")]
+    pub used: Option<Resource>,
+    #[prost(message, optional, tag = "5")]
+    pub capability: Option<Resource>,
+    #[prost(int32, optional, tag = "6")]
+    pub num_containers: Option<i32>,
+    #[prost(enumeration = "NodeState", optional, tag = "7")]
+    pub node_state: Option<i32>,
+    #[prost(string, optional, tag = "8")]
+    pub health_report: Option<String>,
+    #[prost(int64, optional, tag = "9")]
+    pub last_health_report_time: Option<i64>,
+    #[prost(string, repeated, tag = "10")]
+    pub node_labels: Vec<String>,
+    #[prost(message, optional, tag = "11")]
+    pub containers_utilization: Option<ResourceUtilization>,
+    #[prost(message, optional, tag = "12")]
+    pub node_utilization: Option<ResourceUtilization>,
+    #[prost(uint32, optional, tag = "13")]
+    pub decommissioning_timeout: Option<u32>,
+    #[prost(enumeration = "NodeUpdateType", optional, tag = "14")]
+    pub node_update_type: Option<i32>,
+}
+
+/// What is really used on a node.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ResourceUtilization {
+    #[prost(int32, optional, tag = "1")]
+    pub pmem: Option<i32>,
+    #[prost(int32, optional, tag = "2")]
+    pub vmem: Option<i32>,
+    #[prost(float, optional, tag = "3")]
+    pub cpu: Option<f32>,
+    #[prost(message, repeated, tag = "4")]
+    pub custom_resources: Vec<StringFloatMap>,
+}
+
+/// Asks for a queue.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetQueueInfoRequest {
+    #[prost(string, optional, tag = "1")]
+    pub queue_name: Option<String>,
+    #[prost(bool, optional, tag = "2")]
+    pub include_applications: Option<bool>,
+    #[prost(bool, optional, tag = "3")]
+    pub include_child_queues: Option<bool>,
+    #[prost(bool, optional, tag = "4")]
+    pub recursive: Option<bool>,
+    #[prost(string, optional, tag = "5")]
+    pub sub_cluster_id: Option<String>,
+}
+
+/// A queue.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetQueueInfoResponse {
+    #[prost(message, optional, tag = "1")]
+    pub queue_info: Option<QueueInfo>,
+}
+
+/// How a queue stands; capacities are shares of the parent's, from 0 to 1.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct QueueInfo {
+    #[prost(string, optional, tag = "1")]
+    pub queue_name: Option<String>,
+    #[prost(float, optional, tag = "2")]
+    pub capacity: Option<f32>,
+    #[prost(float, optional, tag = "3")]
+    pub maximum_capacity: Option<f32>,
+    #[prost(float, optional, tag = "4")]
+    pub current_capacity: Option<f32>,
+    #[prost(enumeration = "QueueState", optional, tag = "5")]
+    pub state: Option<i32>,
+    #[prost(message, repeated, tag = "6")]
+    pub child_queues: Vec<QueueInfo>,
+    #[prost(message, repeated, tag = "7")]
+    pub applications: Vec<ApplicationReport>,
+    #[prost(string, repeated, tag = "8")]
+    pub accessible_node_labels: Vec<String>,
+    #[prost(string, optional, tag = "9")]
+    pub default_node_label_expression: Option<String>,
+    #[prost(bool, optional, tag = "11")]
+    pub preemption_disabled: Option<bool>,
+    #[prost(bool, optional, tag = "13")]
+    pub intra_queue_preemption_disabled: Option<bool>,
+    #[prost(float, optional, tag = "14")]
+    pub weight: Option<f32>,
+    #[prost(string, optional, tag = "15")]
+    pub queue_path: Option<String>,
+    #[prost(int32, optional, tag = "16")]
+    pub max_parallel_apps: Option<i32>,
+    #[prost(string, optional, tag = "17")]
+    pub scheduler_type: Option<String>,
+    #[prost(int32, optional, tag = "18")]
+    pub min_resource_vcore: Option<i32>,
+    #[prost(int64, optional, tag = "19")]
+    pub min_resource_memory: Option<i64>,
+    #[prost(int32, optional, tag = "20")]
+    pub max_resource_vcore: Option<i32>,
+    #[prost(int64, optional, tag = "21")]
+    pub max_resource_memory: Option<i64>,
+    #[prost(int32, optional, tag = "22")]
+    pub reserved_resource_vcore: Option<i32>,
+    #[prost(int64, optional, tag = "23")]
+    pub reserved_resource_memory: Option<i64>,
+    #[prost(int32, optional, tag = "24")]
+    pub steady_fair_share_vcore: Option<i32>,
+    #[prost(int64, optional, tag = "25")]
+    pub steady_fair_share_memory: Option<i64>,
+    #[prost(string, optional, tag = "26")]
+    pub sub_cluster_id: Option<String>,
+    #[prost(int32, optional, tag = "27")]
+    pub max_running_app: Option<i32>,
+}
+
+/// The states of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum NodeState {
+    New = 1,
+    Running = 2,
+    Unhealthy = 3,
+    Decommissioned = 4,
+    Lost = 5,
+    Rebooted = 6,
+    Decommissioning = 7,
+    Shutdown = 8,
+}
+
+/// What has become of a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum NodeUpdateType {
+    Usable = 0,
+    Unusable = 1,
+    Decommissioning = 2,
+}
+
+/// The states of a queue.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
+#[repr(i32)]
+pub enum QueueState {
+    Stopped = 1,
+    Running = 2,
+    Draining = 3,
+}
