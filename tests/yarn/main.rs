@@ -3,4 +3,5 @@
 mod connection;
 mod garbage;
 mod peer;
+mod request_table;
 mod vectors;

@@ -4,11 +4,22 @@
 //! - [`credentials`]: tokens, and the files in which they come.
 //! - [`sasl`]: how a token proves itself.
 //! - [`ipc`]: Hadoop's remote procedure calls, over any stream of bytes.
+//! - [`YarnClient`], [`AmRmClient`] and [`NmClient`]: users and ResourceManagers, ApplicationMasters and
+//!   ResourceManagers, ApplicationMasters and NodeManagers.
+//! - [`request_table`]: what an ApplicationMaster wants, as it and its ResourceManager count it.
 //!
 //! A peer's bytes are never trusted: lengths are bounded before they take memory, and what cannot be read is an
 //! error.
 
+mod am_rm_client;
 pub mod credentials;
 pub mod ipc;
 pub mod messages;
+mod nm_client;
+pub mod request_table;
 pub mod sasl;
+mod yarn_client;
+
+pub use am_rm_client::AmRmClient;
+pub use nm_client::{NmClient, NodeError, NodeTokens};
+pub use yarn_client::YarnClient;

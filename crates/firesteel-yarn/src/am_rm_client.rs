@@ -1,0 +1,141 @@
+//! What an ApplicationMaster says to its ResourceManager: it registers once, allocates at every heartbeat, and
+//! finishes.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::ipc::{CallError, Identity, Kind, Protocol, Repeat, Retry, Service};
+use crate::messages::application::FinalApplicationStatus;
+use crate::messages::master::{
+    AllocateResponse, FinishApplicationMasterRequest, FinishApplicationMasterResponse, NmToken,
+    RegisterApplicationMasterRequest, RegisterApplicationMasterResponse,
+};
+use crate::messages::security::Token;
+use crate::nm_client::NodeTokens;
+use crate::request_table::{RequestTable, Response};
+
+/// Between two requests to write down that an application is over.
+const FINISH_PAUSE: Duration = Duration::from_millis(100);
+
+/// An ApplicationMaster's conversation with its ResourceManager.
+#[derive(Debug)]
+pub struct AmRmClient {
+    service: Service,
+    registration: RegisterApplicationMasterRequest,
+    /// What is wanted; told with the next heartbeat.
+    pub table: RequestTable,
+    nodes: NodeTokens,
+}
+
+impl AmRmClient {
+    /// One at these addresses of schedulers (`host:port`), with the token of the attempt. Tokens for NodeManagers are
+    /// collected where they are needed.
+    #[must_use]
+    pub fn new(addresses: Vec<String>, token: Token, nodes: NodeTokens, retry: Retry) -> Self {
+        Self {
+            service: Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token), retry),
+            registration: RegisterApplicationMasterRequest::default(),
+            table: RequestTable::default(),
+            nodes,
+        }
+    }
+
+    /// Registers: where the ApplicationMaster listens (port -1 if nowhere), and where people look at it.
+    ///
+    /// # Errors
+    /// When it is registered already, or it is unknown whether it is: a registration is not repeated. And as every call.
+    pub async fn register(
+        &mut self,
+        host: &str,
+        port: i32,
+        tracking_url: &str,
+    ) -> Result<RegisterApplicationMasterResponse, CallError> {
+        self.registration = RegisterApplicationMasterRequest {
+            host: Some(host.to_owned()),
+            rpc_port: Some(port),
+            tracking_url: Some(tracking_url.to_owned()),
+        };
+        self.register_again(Repeat::Harmful).await
+    }
+
+    async fn register_again(
+        &mut self,
+        repeat: Repeat,
+    ) -> Result<RegisterApplicationMasterResponse, CallError> {
+        let answer: RegisterApplicationMasterResponse =
+            self.service.call("registerApplicationMaster", &self.registration, repeat).await?;
+        self.keep(&answer.nm_tokens_from_previous_attempts);
+        Ok(answer)
+    }
+
+    /// One heartbeat: tells what has changed, and hears what was granted and what has ended. A ResourceManager that has
+    /// forgotten everything is told everything again, first. None if the response was there before.
+    ///
+    /// # Errors
+    /// `ApplicationAttemptNotFound` where the attempt is over; and as every call. What was not told is told with the next.
+    pub async fn allocate(&mut self, progress: f32) -> Result<Option<AllocateResponse>, CallError> {
+        let mut outcome = self.try_allocate(progress).await;
+        if outcome.as_ref().is_err_and(|failure| failure.kind() == Some(Kind::NotRegistered)) {
+            self.register_again(Repeat::Harmful).await?;
+            self.table.forgotten();
+            outcome = self.try_allocate(progress).await;
+        }
+        let response = match outcome {
+            Ok(response) => response,
+            Err(failure) => {
+                if failure.kind().is_some() {
+                    self.table.refused();
+                }
+                return Err(failure);
+            }
+        };
+        let news = self.table.answered(&response);
+        self.keep(&response.nm_tokens);
+        if let Some(token) = response.am_rm_token.clone() {
+            self.service.identify(Identity::Token(token)).await;
+        }
+        Ok(match news {
+            Response::Fresh => Some(response),
+            Response::Repeated => None,
+        })
+    }
+
+    async fn try_allocate(&mut self, progress: f32) -> Result<AllocateResponse, CallError> {
+        let request = self.table.heartbeat(progress);
+        self.service.call("allocate", &request, Repeat::Harmless).await
+    }
+
+    /// The application is over. Returns when that is written down.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn finish(
+        &mut self,
+        status: FinalApplicationStatus,
+        diagnostics: &str,
+        tracking_url: &str,
+    ) -> Result<(), CallError> {
+        let request = FinishApplicationMasterRequest {
+            diagnostics: Some(diagnostics.to_owned()),
+            tracking_url: Some(tracking_url.to_owned()),
+            final_application_status: Some(status.into()),
+        };
+        loop {
+            let answer: FinishApplicationMasterResponse =
+                self.service.call("finishApplicationMaster", &request, Repeat::Harmless).await?;
+            if answer.is_unregistered() {
+                return Ok(());
+            }
+            sleep(FINISH_PAUSE).await;
+        }
+    }
+
+    fn keep(&mut self, tokens: &[NmToken]) {
+        for NmToken { node_id, token } in tokens {
+            if let (Some(node), Some(token)) = (node_id, token) {
+                self.nodes.keep(node.clone(), token.clone());
+            }
+        }
+    }
+}

@@ -1,0 +1,153 @@
+//! What a client asks a ResourceManager.
+
+use std::time::Duration;
+
+use tokio::time::sleep;
+
+use crate::ipc::{CallError, Identity, Protocol, Repeat, Retry, Service};
+use crate::messages::application::{
+    ApplicationAttemptReport, ApplicationReport, ApplicationSubmissionContext,
+    GetApplicationAttemptReportRequest, GetApplicationAttemptReportResponse, GetApplicationReportRequest,
+    GetApplicationReportResponse, GetApplicationsRequest, GetApplicationsResponse, GetNewApplicationRequest,
+    GetNewApplicationResponse, KillApplicationRequest, KillApplicationResponse, SubmitApplicationRequest,
+    SubmitApplicationResponse,
+};
+use crate::messages::cluster::{
+    GetClusterMetricsRequest, GetClusterMetricsResponse, GetClusterNodesRequest, GetClusterNodesResponse,
+    GetQueueInfoRequest, GetQueueInfoResponse, NodeReport, NodeState, QueueInfo, YarnClusterMetrics,
+};
+use crate::messages::records::{ApplicationAttemptId, ApplicationId};
+
+/// Between two requests to kill an application that is not dead yet.
+const KILL_PAUSE: Duration = Duration::from_millis(200);
+
+/// A user's conversation with a ResourceManager.
+#[derive(Debug)]
+pub struct YarnClient {
+    service: Service,
+}
+
+impl YarnClient {
+    /// One at these addresses (`host:port`; several where there are standbys), as that user.
+    #[must_use]
+    pub fn new(addresses: Vec<String>, user: &str, retry: Retry) -> Self {
+        let identity = Identity::Simple { user: user.to_owned() };
+        Self { service: Service::new(addresses, Protocol::ApplicationClient, identity, retry) }
+    }
+
+    /// An id for an application, and the most that one container may have.
+    ///
+    /// # Errors
+    /// As every call: see [`CallError`].
+    pub async fn new_application(&self) -> Result<GetNewApplicationResponse, CallError> {
+        // A second call burns an id, and ids are many.
+        self.service.call("getNewApplication", &GetNewApplicationRequest {}, Repeat::Harmless).await
+    }
+
+    /// Submits an application. Submitting the same id again changes nothing.
+    ///
+    /// # Errors
+    /// When it is refused, and as every call.
+    pub async fn submit(&self, context: ApplicationSubmissionContext) -> Result<(), CallError> {
+        let request = SubmitApplicationRequest { application_submission_context: Some(context) };
+        let SubmitApplicationResponse {} =
+            self.service.call("submitApplication", &request, Repeat::Harmless).await?;
+        Ok(())
+    }
+
+    /// How an application stands.
+    ///
+    /// # Errors
+    /// `ApplicationNotFound` where it is not known, and as every call.
+    pub async fn report(&self, application: ApplicationId) -> Result<ApplicationReport, CallError> {
+        let request = GetApplicationReportRequest { application_id: Some(application) };
+        let answer: GetApplicationReportResponse =
+            self.service.call("getApplicationReport", &request, Repeat::Harmless).await?;
+        Ok(answer.application_report.unwrap_or_default())
+    }
+
+    /// How an attempt stands.
+    ///
+    /// # Errors
+    /// `ApplicationAttemptNotFound` where it is not known, and as every call.
+    pub async fn attempt_report(
+        &self,
+        attempt: ApplicationAttemptId,
+    ) -> Result<ApplicationAttemptReport, CallError> {
+        let request = GetApplicationAttemptReportRequest { application_attempt_id: Some(attempt) };
+        let answer: GetApplicationAttemptReportResponse =
+            self.service.call("getApplicationAttemptReport", &request, Repeat::Harmless).await?;
+        Ok(answer.application_attempt_report.unwrap_or_default())
+    }
+
+    /// How applications stand that match.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn applications(
+        &self,
+        matching: GetApplicationsRequest,
+    ) -> Result<Vec<ApplicationReport>, CallError> {
+        let answer: GetApplicationsResponse =
+            self.service.call("getApplications", &matching, Repeat::Harmless).await?;
+        Ok(answer.applications)
+    }
+
+    /// Kills an application, and returns when it is dead. Waits for as long as it takes.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn kill(&self, application: ApplicationId, diagnostics: &str) -> Result<(), CallError> {
+        let request = KillApplicationRequest {
+            application_id: Some(application),
+            diagnostics: Some(diagnostics.to_owned()),
+        };
+        loop {
+            let answer: KillApplicationResponse =
+                self.service.call("forceKillApplication", &request, Repeat::Harmless).await?;
+            if answer.is_kill_completed() {
+                return Ok(());
+            }
+            sleep(KILL_PAUSE).await;
+        }
+    }
+
+    /// How many nodes there are.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn cluster_metrics(&self) -> Result<YarnClusterMetrics, CallError> {
+        let answer: GetClusterMetricsResponse =
+            self.service.call("getClusterMetrics", &GetClusterMetricsRequest {}, Repeat::Harmless).await?;
+        Ok(answer.cluster_metrics.unwrap_or_default())
+    }
+
+    /// The nodes in these states.
+    ///
+    /// # Errors
+    /// As every call.
+    pub async fn nodes(&self, states: &[NodeState]) -> Result<Vec<NodeReport>, CallError> {
+        let states = states.iter().map(|&state| state.into());
+        let request = GetClusterNodesRequest { node_states: states.collect() };
+        let answer: GetClusterNodesResponse =
+            self.service.call("getClusterNodes", &request, Repeat::Harmless).await?;
+        Ok(answer.node_reports)
+    }
+
+    /// A queue, without its children and applications.
+    ///
+    /// # Errors
+    /// Where there is no such queue, and as every call.
+    pub async fn queue(&self, name: &str) -> Result<QueueInfo, CallError> {
+        let request = GetQueueInfoRequest {
+            queue_name: Some(name.to_owned()),
+            include_applications: Some(false),
+            include_child_queues: Some(false),
+            recursive: Some(false),
+            ..GetQueueInfoRequest::default()
+        };
+        let answer: GetQueueInfoResponse =
+            self.service.call("getQueueInfo", &request, Repeat::Harmless).await?;
+        Ok(answer.queue_info.unwrap_or_default())
+    }
+}
