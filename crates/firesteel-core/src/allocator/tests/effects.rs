@@ -62,13 +62,16 @@ fn the_oldest_request_is_served_first() {
     bench.request_all(vec![hints(5, &[("host1", 5)], target(0, 2))], &[]);
     bench.open_call();
     assert_eq!(
-        bench.apply(answer(vec![granted(1, "host2"), granted(2, "host1")])),
-        [
-            matched(2, "host1", Locality::Host),
-            launch(2, "host1", 1),
-            matched(1, "host2", Locality::Any),
-            launch(1, "host2", 2),
-        ]
+        bench.apply(answer(vec![granted(1, "host3")])),
+        [matched(1, "host3", Locality::Any), launch(1, "host3", 1)]
+    );
+    // What is still wanted is the younger one, on host1.
+    let call = bench.open_call();
+    let asks: Vec<_> = call.asks.iter().map(|ask| (ask.place.to_string(), ask.containers)).collect();
+    assert_eq!(asks, [("*".to_owned(), 1)]);
+    assert_eq!(
+        bench.apply(answer(vec![granted(2, "host1")])),
+        [matched(2, "host1", Locality::Host), launch(2, "host1", 2)]
     );
 }
 
