@@ -88,7 +88,7 @@ impl Demand {
     }
 
     /// On how many workers, at most, one placement launches something: as many as it may launch executors.
-    pub(crate) fn most_workers(&self) -> u64 {
+    pub fn most_workers(&self) -> u64 {
         let Cores(step @ 1..) = self.size.step() else { return 0 };
         let affordable = (self.cores_left.0 / step).max(0) as u64;
         affordable.min(self.executors_allowed())

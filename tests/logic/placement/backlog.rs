@@ -12,7 +12,7 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy};
 use quickcheck::{Arbitrary, Gen};
 
 use super::case::{below, pick, worker_order};
@@ -334,7 +334,8 @@ fn description(most: Option<i64>, profile: &Asks, limit: Option<u64>) -> Applica
         initial_limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
-        policy: None,
+        // One or the other, or the Master's.
+        policy: Policy::ALL.get(most.map_or(9, |most| most as usize % 6)).copied(),
         files: None,
     }
 }

@@ -12,6 +12,7 @@ mod locality;
 mod needs;
 mod outlook;
 mod plan;
+mod policies;
 mod properties;
 mod reference;
 mod schedule;

@@ -12,6 +12,7 @@ mod applications;
 mod backlog;
 mod capacity;
 mod check;
+mod choice;
 mod clients;
 mod config;
 mod effect;

@@ -1,10 +1,11 @@
 //! The Master's Workers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ops::ControlFlow;
 use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::Whole;
+use firesteel_placement::policy::{Favourites, Measure, Whole};
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Strategy, WorkerOrder};
 
 use super::capacity::{Amounts, Capacity, Grant};
@@ -31,6 +32,8 @@ pub(super) struct WorkerTable {
     rows: Vec<Option<WorkerRow>>,
     /// What the living have together.
     whole: Whole,
+    /// The living, as policies would take them.
+    favourites: Favourites,
     /// Those who have more free than at the last pass, or may have.
     gained: BTreeSet<Slot>,
     by_peer: BTreeMap<PeerId, Slot>,
@@ -144,6 +147,7 @@ impl WorkerTable {
             index: Index::new(order),
             rows: Vec::new(),
             whole: Whole::default(),
+            favourites: Favourites::default(),
             gained: BTreeSet::new(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
@@ -160,6 +164,7 @@ impl WorkerTable {
         let Offer { cores, memory, resources, .. } = row.offer();
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
+        self.favourites.forget();
         self.whole.add(&row.whole_offer());
         self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
@@ -174,6 +179,7 @@ impl WorkerTable {
     pub(super) fn remove(&mut self, id: &WorkerId) -> Option<WorkerRow> {
         let slot = self.index.remove(id)?;
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
+        self.favourites.forget();
         self.whole.remove(&row.whole_offer());
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
@@ -186,10 +192,26 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
+    /// The same where a policy goes by that measure.
+    pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
+        let Self { index, rows, whole, favourites, .. } = self;
+        let offer = |slot: Slot| rows.get(slot.index())?.as_ref().map(WorkerRow::offer);
+        let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
+        favourites.place(measure, demand, whole, workers, offer)
+    }
+
+    /// Shows the Workers that have room for one more executor, in the worker order, until `look` has seen enough.
+    pub(super) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
+        self.index.walk(demand, look);
+    }
+
     /// Takes what was placed off what the index has free. What executors take of the rows is theirs to take, each by
     /// itself, by [`grant`](Self::grant).
     pub(super) fn reserve(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
+        for share in shares {
+            self.favourites.changed(share.slot);
+        }
     }
 
     /// Takes an executor's share, for which room was reserved, off a Worker.
@@ -247,6 +269,7 @@ impl WorkerTable {
         if let Some(row) = self.rows.get(slot.index()).and_then(Option::as_ref) {
             let Offer { cores, memory, resources, .. } = row.offer();
             self.index.set(slot, cores, memory, resources);
+            self.favourites.changed(slot);
         }
     }
 
@@ -285,6 +308,7 @@ impl WorkerTable {
         self.whole.remove(&row.whole_offer());
         row.standing = standing;
         self.whole.add(&row.whole_offer());
+        self.favourites.forget();
         self.index_anew(slot);
         self.gained.insert(slot);
         true

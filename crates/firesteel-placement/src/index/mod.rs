@@ -225,6 +225,14 @@ impl<I: Ord> Index<I> {
         self.sorted.walk(&wants, &self.stock, self.direction, |_| ControlFlow::Break(())).is_break()
     }
 
+    /// Shows the workers that have room for one more executor, in the worker order, until `look` has seen enough. The
+    /// demand's own bounds are not looked at.
+    pub fn walk(&self, demand: &Demand, mut look: impl FnMut(Slot) -> ControlFlow<()>) {
+        if let Some(wants) = Wants::of(demand) {
+            let _ = self.sorted.walk(&wants, &self.stock, self.direction, |entry| look(entry.slot));
+        }
+    }
+
     /// Places as many executors as the demand asks for and the workers have room for: what each worker gives, in the
     /// order in which executors are launched. Exactly the executors of [`place`](crate::place()) over offers of
     /// the same amounts.

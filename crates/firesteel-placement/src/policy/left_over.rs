@@ -1,8 +1,8 @@
-//! What is left over on a worker, as one number: its dominant share.
+//! What an executor leaves on a worker: how much, and how much of that is of no use.
 
 use std::collections::BTreeMap;
 
-use crate::{Demand, Offer};
+use crate::{Demand, ExecutorSize, Offer};
 
 /// Shares are counted in so many parts of the whole, rounded down.
 const PARTS: u64 = 1 << 56;
@@ -40,10 +40,20 @@ impl Whole {
     }
 }
 
-/// What a worker would have left over, with one more executor on it: first the dominant share, then the sum of all
-/// shares, for those of which the dominant one is equal.
+/// Of what the least is chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measure {
+    /// What is left over: the dominant share of it; where that is equal, the sum of all shares.
+    LeftOver,
+    /// Those addresses of custom resources among it that one more executor of the same kind could not use; where that is
+    /// equal, what is left over.
+    Unusable,
+}
+
+/// What the measure is of one executor on one worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct LeftOver {
+pub(super) struct Measured {
+    unusable: u64,
     dominant: u64,
     sum: u64,
 }
@@ -51,46 +61,75 @@ pub(super) struct LeftOver {
 /// What one executor takes, and what each amount that it leaves weighs.
 #[derive(Debug)]
 pub(super) struct Scales<'a> {
+    measure: Measure,
     demand: &'a Demand,
     cores: u64,
     memory: u64,
-    resources: BTreeMap<&'a str, Scale>,
+    resources: Vec<Scale<'a>>,
 }
 
 /// Of a custom resource, how much of it one executor takes, and what each that is left weighs.
 #[derive(Debug)]
-struct Scale {
+struct Scale<'a> {
+    name: &'a str,
     taken: u64,
     weight: u64,
 }
 
 impl<'a> Scales<'a> {
-    pub(super) fn new(demand: &'a Demand, whole: &'a Whole) -> Self {
+    pub(super) fn new(measure: Measure, demand: &'a Demand, whole: &'a Whole) -> Self {
         let resource = |(name, count): (&'a String, &u64)| {
             let taken = demand.resources.get(name).copied().unwrap_or(0);
-            (name.as_str(), Scale { taken, weight: weight(*count) })
+            Scale { name, taken, weight: weight(*count) }
         };
         let resources = whole.resources.iter().map(resource).collect();
-        Self { demand, cores: weight(whole.cores), memory: weight(whole.memory), resources }
+        Self { measure, demand, cores: weight(whole.cores), memory: weight(whole.memory), resources }
     }
 
-    /// What one executor leaves of that offer, which has room for it.
-    pub(super) fn left_over(&self, offer: &Offer<'_>) -> LeftOver {
-        let cores = positive(offer.cores.0.saturating_sub(self.demand.size.step().0));
-        let memory = positive(offer.memory.0.saturating_sub(self.demand.memory.0));
-        let mut left = LeftOver::default();
-        left.add(cores.saturating_mul(self.cores));
-        left.add(memory.saturating_mul(self.memory));
-        for (name, addresses) in offer.resources.iter() {
-            if let Some(Scale { taken, weight }) = self.resources.get(name) {
-                left.add((addresses.count() as u64).saturating_sub(*taken).saturating_mul(*weight));
+    pub(super) fn demand(&self) -> &Demand {
+        self.demand
+    }
+
+    pub(super) fn kind(&self) -> Measure {
+        self.measure
+    }
+
+    /// What one executor leaves of that offer, which had room for `before` others and has room for it.
+    pub(super) fn measure(&self, offer: &Offer<'_>, before: u64) -> Measured {
+        let Demand { size, memory, .. } = self.demand;
+        let taken = i64::try_from(before).unwrap_or(i64::MAX).saturating_add(1);
+        let left = |free: i64, each: i64| free.saturating_sub(each.max(0).saturating_mul(taken));
+        let cores = left(offer.cores.0, size.step().0);
+        let memory_left = left(offer.memory.0, memory.0);
+        let mut one_more = match size {
+            ExecutorSize::Fixed(each) => cores >= each.0 && memory_left >= memory.0,
+            // The first one takes all the cores.
+            ExecutorSize::OnePerWorker => false,
+        };
+        let mut measured = Measured::default();
+        measured.add(positive(cores).saturating_mul(self.cores));
+        measured.add(positive(memory_left).saturating_mul(self.memory));
+        let [mut asked, mut unasked] = [0_u64; 2];
+        for Scale { name, taken: each, weight } in &self.resources {
+            let left = offer.resources.count(name).saturating_sub(each.saturating_mul(taken as u64));
+            let share = left.saturating_mul(*weight);
+            measured.add(share);
+            match each {
+                0 => unasked = unasked.saturating_add(share),
+                1.. => asked = asked.saturating_add(share),
             }
+            one_more &= left >= *each;
         }
-        left
+        measured.unusable = match self.measure {
+            Measure::LeftOver => 0,
+            Measure::Unusable if one_more => unasked,
+            Measure::Unusable => unasked.saturating_add(asked),
+        };
+        measured
     }
 }
 
-impl LeftOver {
+impl Measured {
     fn add(&mut self, share: u64) {
         self.dominant = self.dominant.max(share);
         self.sum = self.sum.saturating_add(share);

@@ -1,12 +1,16 @@
 //! Policies: which workers executors go to, where Spark's rule is not the best one.
 //!
 //! [`Policy::Spark`] is [`place`](crate::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
-//! [`Strategy`]. The others choose among [`Candidate`]s, each in a module of its own. As many executors are placed as
+//! [`Strategy`](crate::Strategy). The others choose among [`Candidate`]s. Of executors with a fixed size as many are placed as
 //! under Spark's rule: a policy says where, and only where. (Executors of no fixed size are as large as their workers
 //! allow, so there it also says how large.)
+//!
+//! A worker that was given an executor has less left over than before, so under best fit it is the best for the next one,
+//! too, for as long as it has room. Under least fragmentation it need not be: the last one that has room may be the one
+//! that leaves gpus without cores.
 
-mod best_fit;
-mod least_fragmentation;
+mod favourites;
+mod fill;
 mod left_over;
 mod spread_held;
 
@@ -15,14 +19,13 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use best_fit::best_fit;
-pub use least_fragmentation::least_fragmentation;
-pub use left_over::Whole;
+pub use favourites::Favourites;
+pub use fill::fill;
+pub use left_over::{Measure, Whole};
 pub use spread_held::spread_held;
 
-use crate::assign::deal;
-use crate::index::{Share, Slot};
-use crate::{Cores, Demand, Offer, Strategy};
+use crate::index::Slot;
+use crate::{Demand, Offer};
 
 /// By which rule workers are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -33,9 +36,10 @@ pub enum Policy {
     /// Source: Spark Master, 4.0.1.
     #[default]
     Spark,
-    /// Where the least is left over: [`best_fit`].
+    /// Where the least is left over, so that what is free stays in large pieces: [`fill`] by [`Measure::LeftOver`].
     BestFit,
-    /// Where what is left over is of the most use to others: [`least_fragmentation`].
+    /// Where the fewest addresses of custom resources become useless, so that gpus can all be given out: [`fill`] by
+    /// [`Measure::Unusable`].
     LeastFragmentation,
     /// Where the application runs the fewest executors already: [`spread_held`].
     SpreadHeld,
@@ -92,33 +96,6 @@ pub struct Candidate<'a, R> {
     pub host: &'a str,
     /// What the application thinks of it: the least rank is the most welcome.
     pub rank: R,
-}
-
-/// Fills one worker after the other: those of the least rank first, among these those of the least `key`, among these
-/// the lowest id.
-///
-/// Costs a look at each candidate, and a sort of as many of them as can be given something.
-fn fill<'a, R: Ord, K: Ord>(
-    demand: &Demand,
-    candidates: impl IntoIterator<Item = Candidate<'a, R>>,
-    key: impl Fn(&Offer<'a>) -> K,
-) -> Vec<Share> {
-    let most = usize::try_from(demand.most_workers()).unwrap_or(usize::MAX);
-    if most == 0 {
-        return Vec::new();
-    }
-    let fitting = candidates.into_iter().filter(|candidate| candidate.offer.fits(demand));
-    let keyed = |Candidate { slot, offer, rank, .. }| ((rank, key(&offer), offer.worker), slot, offer);
-    let mut line: Vec<_> = fitting.map(keyed).collect();
-    if most < line.len() {
-        line.select_nth_unstable_by(most - 1, |(a, ..), (b, ..)| a.cmp(b));
-        line.truncate(most);
-    }
-    line.sort_unstable_by(|(a, ..), (b, ..)| a.cmp(b));
-    let caps = line.iter().map(|(.., offer)| room(demand, offer)).collect();
-    let given = deal(Strategy::Consolidate, caps, demand.most_units());
-    let shares = line.iter().zip(given).map(|((_, slot, _), units)| Share::of(demand, *slot, units));
-    shares.take_while(|share| share.executors > 0 && share.cores > Cores::ZERO).collect()
 }
 
 /// How many units a worker has room for, which has room for one.

@@ -37,6 +37,7 @@ impl World {
             url: master_address().url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
+            policy: self.scenario.policy,
             // As the daemon has it: a Master may take another's place within the second.
             first_application: self.timestamp().millis() % 1000 * 10,
             ..master::Config::default()

@@ -10,7 +10,7 @@ use firesteel_core::launcher::Until;
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{
-    Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
+    Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
 };
 
 use super::dice::Dice;
@@ -27,6 +27,8 @@ pub struct Scenario {
     pub strategy: Strategy,
     /// In which order Workers are taken.
     pub order: WorkerOrder,
+    /// By which rule they are chosen for applications that name none.
+    pub policy: Policy,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
     /// The applications.
@@ -127,6 +129,9 @@ pub enum TaskFate {
 /// Tells the dice of tasks' needs from those of all else.
 const NEEDS: u64 = 0x6E65_6564_7300;
 
+/// Tells the dice of policies from those of all else.
+const POLICIES: u64 = 0x706F_6C69_6379;
+
 /// How large a cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
@@ -169,6 +174,7 @@ impl Scenario {
             seed,
             strategy: if dice.one_in(3) { Strategy::Consolidate } else { Strategy::SpreadOut },
             order: *dice.pick(&WorkerOrder::ALL),
+            policy: Policy::Spark,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
@@ -181,6 +187,7 @@ impl Scenario {
                 app.launched(&mut own);
             }
         }
+        scenario.roll_policies();
         let machines = scenario.workers.len();
         for app in &mut scenario.apps {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
@@ -189,6 +196,20 @@ impl Scenario {
         let mut dice = Dice::new(seed ^ NEEDS);
         scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
         scenario
+    }
+}
+
+impl Scenario {
+    /// Half of the Masters have Spark's rule, and three quarters of the applications what their Master has. Of dice of
+    /// their own: all else is as it would be without policies.
+    fn roll_policies(&mut self) {
+        let mut dice = Dice::new(self.seed ^ POLICIES);
+        if dice.one_in(2) {
+            self.policy = *dice.pick(&Policy::ALL);
+        }
+        for app in &mut self.apps {
+            app.description.policy = dice.one_in(4).then(|| *dice.pick(&Policy::ALL));
+        }
     }
 }
 

@@ -1,0 +1,138 @@
+//! Which Workers the executors of an application go to, by its policy.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::ControlFlow;
+
+use firesteel_placement::index::{Share, Slot};
+use firesteel_placement::locality::Locality;
+use firesteel_placement::policy::{Candidate, Measure, fill, spread_held};
+use firesteel_placement::{Demand, Offer, PlacedExecutor, Policy, place_ranked};
+
+use super::application::Application;
+use super::config::Config;
+use super::worker_table::{WorkerRow, WorkerTable};
+use crate::ids::WorkerId;
+
+/// How welcome a Worker is to an application: the least is the most. All are alike where there are no wishes.
+type Rank = Option<(Locality, Reverse<u64>)>;
+
+/// Where executors go, in the order in which they are launched.
+pub(super) fn choose(
+    config: &Config,
+    workers: &mut WorkerTable,
+    application: &Application,
+    demand: &Demand,
+) -> Vec<Share> {
+    match application.policy(config) {
+        Policy::Spark => as_spark(config, workers, application, demand),
+        Policy::BestFit => by_measure(Measure::LeftOver, workers, application, demand),
+        Policy::LeastFragmentation => by_measure(Measure::Unusable, workers, application, demand),
+        Policy::SpreadHeld => over_held(config, workers, application, demand),
+    }
+}
+
+/// Workers near the hosts that the application prefers come first; without such wishes the decision is Spark's.
+fn as_spark(
+    config: &Config,
+    workers: &WorkerTable,
+    application: &Application,
+    demand: &Demand,
+) -> Vec<Share> {
+    if application.wishes.is_empty() {
+        return workers.place(demand, config.strategy);
+    }
+    let hosts: BTreeMap<&str, &str> =
+        workers.iter().map(|row| (row.description.id.as_str(), row.description.host.as_str())).collect();
+    let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
+    let welcome = workers.iter().filter(|row| !application.wishes.avoids(&row.description.host));
+    let offers = welcome.map(WorkerRow::offer);
+    let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);
+    let one = |executor: PlacedExecutor<'_>| {
+        let slot = workers.slot(&WorkerId::new(executor.worker))?;
+        Some(Share { slot, executors: 1, cores: executor.cores })
+    };
+    placement.executors().filter_map(one).collect()
+}
+
+/// Workers near preferred hosts come first, and among equals the measure decides. Without wishes no Worker need be looked
+/// at that has not changed since the last executor of that kind.
+fn by_measure(
+    measure: Measure,
+    workers: &mut WorkerTable,
+    application: &Application,
+    demand: &Demand,
+) -> Vec<Share> {
+    if !application.wishes.is_empty() {
+        return fill(measure, demand, candidates(workers, application), workers.whole());
+    }
+    let shares = workers.place_by(measure, demand);
+    debug_assert_eq!(
+        shares,
+        fill(measure, demand, candidates(workers, application), workers.whole()),
+        "the best of those that are kept in order are the best of all"
+    );
+    shares
+}
+
+/// Spread over what the application holds. Preferred hosts come first among Workers on whose hosts equally many of its
+/// executors run.
+fn over_held(
+    config: &Config,
+    workers: &WorkerTable,
+    application: &Application,
+    demand: &Demand,
+) -> Vec<Share> {
+    let mut on_worker: BTreeMap<Slot, u64> = BTreeMap::new();
+    let mut on_host: BTreeMap<&str, u64> = BTreeMap::new();
+    for executor in application.executors.values() {
+        *on_worker.entry(executor.slot).or_default() += 1;
+        if let Some(row) = workers.at(executor.slot) {
+            *on_host.entry(row.description.host.as_str()).or_default() += 1;
+        }
+    }
+    let held = |slot: Slot| on_worker.get(&slot).copied().unwrap_or(0);
+    let held_on_host = |host: &str| on_host.get(host).copied().unwrap_or(0);
+    let spread = |candidates: &mut dyn Iterator<Item = Candidate<'_, Rank>>| {
+        spread_held(demand, candidates, config.worker_order, held, held_on_host)
+    };
+    if !application.wishes.is_empty() {
+        return spread(&mut candidates(workers, application));
+    }
+    // With as many hosts to itself as executors are wanted, each takes one, and nobody behind them matters.
+    let mut hosts: BTreeSet<&str> = BTreeSet::new();
+    let mut found: Vec<Candidate<'_, Rank>> = Vec::new();
+    workers.walk(demand, |slot| {
+        let Some(row) = workers.at(slot) else { return ControlFlow::Continue(()) };
+        let host = row.description.host.as_str();
+        if !on_host.contains_key(host) {
+            hosts.insert(host);
+        }
+        found.push(Candidate { slot, offer: row.offer(), host, rank: None });
+        match hosts.len() as u64 >= demand.most_workers() {
+            true => ControlFlow::Break(()),
+            false => ControlFlow::Continue(()),
+        }
+    });
+    let shares = spread(&mut found.into_iter());
+    debug_assert_eq!(
+        shares,
+        spread(&mut candidates(workers, application)),
+        "nobody behind those that were found matters"
+    );
+    shares
+}
+
+/// The Workers that a policy may choose for an application: all but those on hosts that it avoids.
+fn candidates<'a>(
+    workers: &'a WorkerTable,
+    application: &'a Application,
+) -> impl Iterator<Item = Candidate<'a, Rank>> {
+    let wishes = &application.wishes;
+    let welcome = workers.slots().filter(|(_, row)| !wishes.avoids(&row.description.host));
+    welcome.map(|(slot, row)| {
+        let host = row.description.host.as_str();
+        let rank = (!wishes.is_empty()).then(|| wishes.rank(host));
+        Candidate { slot, offer: row.offer(), host, rank }
+    })
+}

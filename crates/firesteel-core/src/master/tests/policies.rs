@@ -1,0 +1,64 @@
+//! Policies through the Master.
+
+use firesteel_placement::Policy;
+
+use super::*;
+
+/// Three Workers of 4, 8 and 12 cores, and an application of that policy without executors yet.
+fn bench(policy: Policy) -> Bench {
+    let mut bench = Bench::new(Config { policy, ..Config::default() });
+    for (worker, cores) in [(1, 4), (2, 8), (3, 12)] {
+        bench.worker(worker, cores);
+    }
+    let mut wanted = description(None, Some(2));
+    wanted.initial_limit = ExecutorLimit::AtMost(0);
+    bench.driver_says(DriverToMaster::RegisterApplication(wanted));
+    bench
+}
+
+/// The Workers that executors are launched on when there are to be so many.
+fn workers_for(bench: &mut Bench, total: u64) -> Vec<u64> {
+    let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total };
+    let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
+    let launched = |effect: &Effect| match effect {
+        Effect::Send { peer: PeerId(peer), message: Outbound::Worker(MasterToWorker::LaunchExecutor(_)) } => {
+            Some(*peer)
+        }
+        _ => None,
+    };
+    effects.iter().filter_map(launched).collect()
+}
+
+#[test]
+fn preferred_hosts_come_first_and_a_policy_decides_among_those_that_are_equally_welcome() {
+    for policy in [Policy::BestFit, Policy::LeastFragmentation] {
+        let mut bench = bench(policy);
+        let wishes = HostWishes {
+            preferred: BTreeMap::from([("host3".to_owned(), 1)]),
+            avoided: BTreeSet::from(["host1".to_owned()]),
+            ..HostWishes::default()
+        };
+        bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes });
+        assert_eq!(workers_for(&mut bench, 8), [3, 3, 3, 3, 3, 3, 2, 2], "{policy}");
+        let none = DriverToMaster::PreferHosts { app: app(), wishes: HostWishes::default() };
+        bench.driver_says(none);
+        assert_eq!(
+            workers_for(&mut bench, 9),
+            [2],
+            "{policy}: it has less left over than the one of 4 cores"
+        );
+    }
+}
+
+#[test]
+fn where_executors_are_spread_preferred_hosts_come_first_among_those_that_run_equally_few() {
+    let mut bench = bench(Policy::SpreadHeld);
+    let wishes = HostWishes {
+        preferred: BTreeMap::from([("host1".to_owned(), 9)]),
+        avoided: BTreeSet::from(["host2".to_owned()]),
+        ..HostWishes::default()
+    };
+    bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes });
+    assert_eq!(workers_for(&mut bench, 1), [1]);
+    assert_eq!(workers_for(&mut bench, 3), [3, 1]);
+}

@@ -1,0 +1,451 @@
+//! Policies choose the worker that they say, keep to what there is, and place as many executors as Spark's rule does.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::policy::{Candidate, Favourites, Measure, Whole, fill, spread_held};
+use firesteel_placement::{
+    Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
+};
+use firesteel_sim::trace::{Trace, synthetic};
+
+use super::case::{self, Case, Translated, worker_order};
+use super::history::{History, Model, Step};
+use super::reference::{Ask, Worker};
+use crate::laws::{Verdict, ensure, hold};
+
+const MEASURES: [Measure; 2] = [Measure::LeftOver, Measure::Unusable];
+
+/// The same workers with numbers, as an index gives them.
+struct Numbered<'a> {
+    index: Index<&'a str>,
+    offers: Vec<Offer<'a>>,
+}
+
+impl<'a> Numbered<'a> {
+    fn new(offers: Vec<Offer<'a>>) -> Self {
+        let mut index = Index::new(WorkerOrder::WorkerId);
+        for offer in &offers {
+            index.insert(offer.worker, offer.cores, offer.memory, offer.resources);
+        }
+        Self { index, offers }
+    }
+
+    /// Each with a host to itself, and of the rank that its id has.
+    fn candidates(&self, rank: impl Fn(&str) -> u64) -> impl Iterator<Item = Candidate<'a, u64>> {
+        self.offers.iter().map(move |offer| Candidate {
+            slot: self.index.slot(&offer.worker).expect("it was inserted"),
+            offer: *offer,
+            host: offer.worker,
+            rank: rank(offer.worker),
+        })
+    }
+
+    fn whole(&self) -> Whole {
+        let mut whole = Whole::default();
+        self.offers.iter().for_each(|offer| whole.add(offer));
+        whole
+    }
+
+    /// Worker, executors and cores of each.
+    fn named(&self, shares: &[Share]) -> Vec<(&'a str, u64, i64)> {
+        let names: BTreeMap<Slot, &str> = self.index.iter().map(|(id, slot)| (slot, *id)).collect();
+        shares.iter().map(|share| (names[&share.slot], share.executors, share.cores.0)).collect()
+    }
+}
+
+/// What was asked, and of each worker its id, executors and cores.
+type Placed = (Ask, Vec<(String, i64, i64)>);
+
+/// One executor after the other, each time with a look at every worker. It shares nothing with what it checks but the
+/// unit in which shares are counted.
+fn one_by_one(
+    measure: Measure,
+    ask: &Ask,
+    workers: &[Worker],
+    rank: impl Fn(&str) -> u64,
+) -> BTreeMap<String, u64> {
+    let each = ask.cores.expect("only executors of a fixed size are placed one by one");
+    let total = |amount: fn(&Worker) -> i64| workers.iter().map(|worker| amount(worker).max(0) as u64).sum();
+    let (cores, memory): (u64, u64) = (total(|worker| worker.cores), total(|worker| worker.memory));
+    let mut kinds: BTreeMap<&str, u64> = BTreeMap::new();
+    for (name, count) in workers.iter().flat_map(|worker| &worker.resources) {
+        *kinds.entry(name).or_default() += count;
+    }
+    let part = |whole: u64| (1_u64 << 56).checked_div(whole).unwrap_or(0);
+    let asked = |name: &str| ask.resources.get(name).copied().unwrap_or(0);
+    let mut free: Vec<Worker> = workers.to_vec();
+    let fits = |worker: &Worker| {
+        worker.cores >= each
+            && worker.memory >= ask.memory
+            && ask.resources.iter().all(|(name, count)| worker.resources.get(name).unwrap_or(&0) >= count)
+    };
+    let take = |worker: &Worker| {
+        let mut after = worker.clone();
+        after.cores -= each;
+        after.memory -= ask.memory;
+        for (name, count) in &mut after.resources {
+            *count -= asked(name);
+        }
+        after
+    };
+    let key = |worker: &Worker| {
+        let after = take(worker);
+        let shares = kinds
+            .iter()
+            .map(|(name, whole)| (*name, after.resources.get(*name).copied().unwrap_or(0) * part(*whole)));
+        let resources: Vec<(&str, u64)> = shares.collect();
+        let useless = |(name, _): &&(&str, u64)| asked(name) == 0 || !fits(&after);
+        let unusable: u64 = resources.iter().filter(useless).map(|(_, share)| share).sum();
+        let amounts = [after.cores.max(0) as u64 * part(cores), after.memory.max(0) as u64 * part(memory)];
+        let all: Vec<u64> =
+            amounts.into_iter().chain(resources.into_iter().map(|(_, share)| share)).collect();
+        let dominant = all.iter().copied().max().unwrap_or(0);
+        let unusable = if measure == Measure::Unusable { unusable } else { 0 };
+        (rank(&worker.id), unusable, dominant, all.iter().sum::<u64>(), worker.id.clone())
+    };
+    let mut left = (ask.cores_left / each).max(0) as u64;
+    left = left.min(ask.limit.map_or(u64::MAX, |limit| limit.saturating_sub(ask.held)));
+    let mut given = BTreeMap::new();
+    while left > 0
+        && let Some(best) =
+            free.iter().enumerate().filter(|(_, worker)| fits(worker)).min_by_key(|(_, w)| key(w))
+    {
+        let n = best.0;
+        *given.entry(free[n].id.clone()).or_default() += 1;
+        free[n] = take(&free[n]);
+        left -= 1;
+    }
+    given
+}
+
+#[test]
+fn each_executor_goes_where_the_measure_is_the_least() {
+    hold("placement::policies", 4_000, |case: &Case| {
+        if case.ask.cores.is_none() {
+            return Ok(());
+        }
+        let translated = case.translate();
+        let numbered = Numbered::new(translated.offers());
+        for measure in MEASURES {
+            for rank in [|_: &str| 0, |id: &str| id.len() as u64 % 2] {
+                let shares = fill(measure, &translated.demand, numbered.candidates(rank), &numbered.whole());
+                let given = numbered.named(&shares).into_iter();
+                let given: BTreeMap<String, u64> =
+                    given.map(|(id, executors, _)| (id.to_owned(), executors)).collect();
+                let expected = one_by_one(measure, &case.ask, &case.workers, rank);
+                ensure!(given == expected, "{measure:?} gives {given:?}, one by one {expected:?}");
+            }
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn policies_place_as_many_executors_as_sparks_rule_and_never_more_than_there_is_room_for() {
+    hold("placement::policies", 4_000, |case: &Case| {
+        let translated = case.translate();
+        let Translated { demand, order, .. } = &translated;
+        let numbered = Numbered::new(translated.offers());
+        let whole = numbered.whole();
+        let spark = place(demand, translated.offers(), *order, Strategy::SpreadOut);
+        let (count, cores) =
+            spark.executors().fold((0, 0), |(count, cores), it| (count + 1, cores + it.cores.0));
+        let held = |slot: Slot| slot.index() as u64 % 3;
+        let backwards = || {
+            let mut candidates: Vec<_> = numbered.candidates(|_| 0).collect();
+            candidates.reverse();
+            candidates
+        };
+        let [fitted, usable] = MEASURES.map(|it| fill(it, demand, numbered.candidates(|_| 0), &whole));
+        let spread = spread_held(demand, numbered.candidates(|_| 0), *order, held, |_| 0);
+        let [fitted_again, usable_again] = MEASURES.map(|it| fill(it, demand, backwards(), &whole));
+        let spread_again = spread_held(demand, backwards(), *order, held, |_| 0);
+        ensure!(
+            [&fitted, &usable, &spread] == [&fitted_again, &usable_again, &spread_again],
+            "it depends on the order in which workers are told"
+        );
+        for shares in [&fitted, &usable, &spread] {
+            let given: u64 = shares.iter().map(|share| share.executors).sum();
+            let taken: i64 = shares.iter().map(|share| share.executors as i64 * share.cores.0).sum();
+            match demand.size {
+                ExecutorSize::Fixed(_) => {
+                    ensure!(given == count, "{given} executors, Spark's rule has {count}")
+                }
+                ExecutorSize::OnePerWorker if demand.limit == ExecutorLimit::Unlimited => {
+                    ensure!(taken == cores, "{taken} cores, Spark's rule has {cores}");
+                }
+                ExecutorSize::OnePerWorker => {
+                    ensure!(
+                        taken <= demand.cores_left.0.max(0) && given <= demand.executors_allowed(),
+                        "too many"
+                    );
+                }
+            }
+            within(&numbered, demand, shares)?;
+        }
+        Ok(())
+    });
+}
+
+fn within(numbered: &Numbered<'_>, demand: &Demand, shares: &[Share]) -> Verdict {
+    for (id, executors, cores) in numbered.named(shares) {
+        let offer = numbered.offers.iter().find(|offer| offer.worker == id).expect("it is one of them");
+        let memory = demand.memory.0 * executors as i64;
+        ensure!(offer.cores.0 >= cores * executors as i64, "{id} has {} cores", offer.cores);
+        ensure!(offer.memory.0 >= memory, "{id} has {}", offer.memory);
+        for (name, each) in &demand.resources {
+            ensure!(offer.resources.count(name) >= each * executors, "{id} has not so many of {name}");
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn best_fit_passes_no_worker_by_that_has_as_little_of_everything_and_less_of_something() {
+    hold("placement::policies", 4_000, |case: &Case| {
+        let translated = case.translate();
+        let demand = &translated.demand;
+        let numbered = Numbered::new(translated.offers());
+        let shares = fill(Measure::LeftOver, demand, numbered.candidates(|_| 0), &numbered.whole());
+        let Some((chosen, ..)) = numbered.named(&shares).first().copied() else { return Ok(()) };
+        let amounts = |worker: &Worker| {
+            let resources =
+                ["fpga", "gpu", "nic"].map(|name| *worker.resources.get(name).unwrap_or(&0) as i64);
+            [vec![worker.cores, worker.memory], resources.to_vec()].concat()
+        };
+        let of = |id: &str| case.workers.iter().find(|worker| worker.id == id).expect("it is one of them");
+        let chosen_amounts = amounts(of(chosen));
+        for offer in numbered.offers.iter().filter(|offer| offer.fits(demand)) {
+            let others = amounts(of(offer.worker));
+            let no_more = others.iter().zip(&chosen_amounts).all(|(other, chosen)| other <= chosen);
+            ensure!(!no_more || others == chosen_amounts, "{chosen} and not {}", offer.worker);
+        }
+        Ok(())
+    });
+}
+
+#[test]
+fn spreading_over_what_is_held_leaves_nobody_behind_by_more_than_one() {
+    hold("placement::policies", 4_000, |case: &Case| {
+        let translated = case.translate();
+        let demand = &translated.demand;
+        let numbered = Numbered::new(translated.offers());
+        let held = |slot: Slot| slot.index() as u64 % 4;
+        let of = |id: &str| held(numbered.index.slot(&id).expect("it is one of them"));
+        let shares = spread_held(demand, numbered.candidates(|_| 0), translated.order, held, of);
+        if demand.size == ExecutorSize::OnePerWorker {
+            return Ok(());
+        }
+        let given: BTreeMap<&str, u64> =
+            numbered.named(&shares).into_iter().map(|(id, executors, _)| (id, executors)).collect();
+        for (id, executors) in &given {
+            let most = of(id) + executors;
+            for offer in numbered.offers.iter().filter(|offer| offer.fits(demand)) {
+                let here = given.get(offer.worker).copied().unwrap_or(0);
+                let one_more = Demand { held: 0, limit: ExecutorLimit::AtMost(here + 1), ..demand.clone() };
+                let one_more = Demand { cores_left: Cores::UNLIMITED, ..one_more };
+                let room = place(&one_more, [*offer], WorkerOrder::WorkerId, Strategy::SpreadOut);
+                if room.executors().count() as u64 > here {
+                    let fewest = of(offer.worker) + here;
+                    ensure!(most <= fewest + 1, "{id} runs {most}, {} {fewest} with room", offer.worker);
+                }
+            }
+        }
+        let spread = spread_held(demand, numbered.candidates(|_| 0), translated.order, |_| 0, |_| 0);
+        let spark = place(demand, translated.offers(), translated.order, Strategy::SpreadOut);
+        let spark: Vec<_> = spark.executors().map(|it| (it.worker, it.cores.0)).collect();
+        let spread = numbered.named(&spread).into_iter();
+        let spread: Vec<_> =
+            spread.flat_map(|(id, executors, cores)| vec![(id, cores); executors as usize]).collect();
+        ensure!(spread == spark, "with nothing held {spread:?}, Spark's rule {spark:?}");
+        Ok(())
+    });
+}
+
+#[test]
+fn workers_that_share_a_host_count_as_one_place() {
+    let offer = |worker| Offer { worker, cores: Cores(8), memory: MiB(8192), resources: Resources::NONE };
+    let offers = ["a", "b", "c"].map(offer);
+    let numbered = Numbered::new(offers.to_vec());
+    let demand = Demand { size: ExecutorSize::Fixed(Cores(1)), cores_left: Cores(3), ..Demand::default() };
+    let on_two = numbered.candidates(|_| 0).map(|candidate| Candidate {
+        host: if candidate.offer.worker == "c" { "h2" } else { "h1" },
+        ..candidate
+    });
+    let shares = spread_held(&demand, on_two, WorkerOrder::WorkerId, |_| 0, |_| 0);
+    assert_eq!(numbered.named(&shares), [("a", 1, 1), ("c", 1, 1), ("b", 1, 1)]);
+}
+
+#[test]
+fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
+    hold("placement::policies", 2_000, |history: &History| {
+        let mut model = Model::default();
+        let mut index: Index<String> = Index::new(worker_order(history.order));
+        let mut favourites = Favourites::default();
+        let mut placed: Vec<Placed> = Vec::new();
+        let comes = |model: &mut Model, index: &mut Index<String>, worker: &Worker| {
+            index.insert(worker.id.clone(), Cores(0), MiB(0), Resources::NONE);
+            model.set(worker.clone());
+        };
+        for worker in &history.workers {
+            comes(&mut model, &mut index, worker);
+        }
+        for step in &history.steps {
+            match step {
+                Step::Comes(worker) => {
+                    comes(&mut model, &mut index, worker);
+                    favourites.forget();
+                }
+                Step::Goes(n) => {
+                    if let Some(id) = model.nth(*n) {
+                        index.remove(&id);
+                        model.remove(&id);
+                        favourites.forget();
+                    }
+                }
+                Step::Changes(n, worker) => {
+                    if let Some(id) = model.nth(*n) {
+                        model.set(Worker { id: id.clone(), ..worker.clone() });
+                        favourites.changed(index.slot(&id).expect("it is known"));
+                    }
+                }
+                Step::Ends(n) => {
+                    if let Some(n) = n.checked_rem(placed.len()) {
+                        let (ask, shares) = placed.swap_remove(n);
+                        for (id, executors, cores) in shares {
+                            model.hold(&id, &ask, -executors, -cores);
+                            index.slot(&id).into_iter().for_each(|slot| favourites.changed(slot));
+                        }
+                    }
+                }
+                Step::Places { ask, spread_out, kept } => {
+                    let measure = if *spread_out { Measure::LeftOver } else { Measure::Unusable };
+                    let demand = case::demand(ask);
+                    // Shares of a whole that does not change with what is free.
+                    let mut whole = Whole::default();
+                    history.workers.iter().for_each(|worker| {
+                        let resources = case::addresses(worker);
+                        let (cores, memory) = (Cores(worker.cores), MiB(worker.memory));
+                        whole.add(&Offer { worker: &worker.id, cores, memory, resources: &resources });
+                    });
+                    let slot = |id: &str| index.slot(&id.to_owned()).expect("it is known");
+                    let offers: BTreeMap<Slot, Offer<'_>> =
+                        model.offers().map(|offer| (slot(offer.worker), offer)).collect();
+                    let workers = || model.offers().map(|offer| (slot(offer.worker), offer));
+                    let shares = favourites
+                        .place(measure, &demand, &whole, workers, |slot| offers.get(&slot).copied());
+                    let candidates =
+                        workers().map(|(slot, offer)| Candidate { slot, offer, host: "", rank: () });
+                    let flat = fill(measure, &demand, candidates, &whole);
+                    ensure!(shares == flat, "favourites {shares:?}, every worker {flat:?}, asked {ask:?}");
+                    if *kept {
+                        let names: Vec<(String, i64, i64)> = shares
+                            .iter()
+                            .map(|share| {
+                                let id = offers[&share.slot].worker.to_owned();
+                                let executors = share.executors as i64;
+                                (id, executors, executors * share.cores.0)
+                            })
+                            .collect();
+                        for ((id, executors, cores), share) in names.iter().zip(&shares) {
+                            model.hold(id, ask, *executors, *cores);
+                            favourites.changed(share.slot);
+                        }
+                        placed.push((ask.clone(), names));
+                    }
+                }
+            }
+        }
+        Ok(())
+    });
+}
+
+/// The synthetic trace's cluster while it fills up, and nothing ends.
+struct Filling {
+    index: Index<String>,
+    slots: Vec<Slot>,
+    ids: Vec<String>,
+    free: Vec<(Cores, MiB, Resources)>,
+    whole: Whole,
+}
+
+impl Filling {
+    fn new(trace: &Trace) -> Self {
+        let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), Whole::default());
+        let mut filling = Self { index, slots: Vec::new(), ids: Vec::new(), free: Vec::new(), whole };
+        for kind in &trace.workers {
+            for _ in 0..kind.count {
+                let id = format!("w{:05}", filling.ids.len());
+                let gpus = (0..kind.gpus).map(|gpu| gpu.to_string());
+                let resources = Resources::from_iter([("gpu", gpus.collect::<Vec<_>>())]);
+                filling.slots.push(filling.index.insert(id.clone(), kind.cores, kind.memory, &resources));
+                filling.whole.add(&Offer {
+                    worker: &id,
+                    cores: kind.cores,
+                    memory: kind.memory,
+                    resources: &resources,
+                });
+                filling.ids.push(id);
+                filling.free.push((kind.cores, kind.memory, resources));
+            }
+        }
+        filling
+    }
+
+    fn candidates(&self) -> impl Iterator<Item = Candidate<'_, ()>> {
+        let rows = self.slots.iter().zip(&self.ids).zip(&self.free);
+        rows.map(|((slot, id), (cores, memory, resources))| {
+            let offer = Offer { worker: id, cores: *cores, memory: *memory, resources };
+            Candidate { slot: *slot, offer, host: id, rank: () }
+        })
+    }
+
+    fn take(&mut self, demand: &Demand, shares: &[Share]) {
+        self.index.take(demand, shares);
+        for share in shares {
+            let at = self.slots.iter().position(|slot| *slot == share.slot).expect("it is one of them");
+            let (cores, memory, resources) = &mut self.free[at];
+            *cores -= share.cores;
+            *memory -= demand.memory;
+            resources.take(&demand.resources).expect("it has room");
+        }
+    }
+}
+
+/// What part of the gpus is in nobody's hands when as many were asked for as there are, in per cent.
+fn unallocated(seed: u64, choose: impl Fn(&Demand, &Filling) -> Vec<Share>) -> f64 {
+    let trace = synthetic::trace(seed, 4_000);
+    let mut filling = Filling::new(&trace);
+    let gpus: u64 = trace.workers.iter().map(|kind| kind.count * kind.gpus).sum();
+    let (mut asked, mut given) = (0, 0);
+    for request in trace.applications.iter().map(|application| application.request).cycle() {
+        if asked >= gpus {
+            break;
+        }
+        asked += request.gpus;
+        let demand = Demand {
+            size: ExecutorSize::Fixed(request.cores()),
+            memory: request.memory,
+            resources: [("gpu".to_owned(), request.gpus)].into(),
+            cores_left: request.cores(),
+            ..Demand::default()
+        };
+        let shares = choose(&demand, &filling);
+        given += request.gpus * shares.len() as u64;
+        filling.take(&demand, &shares);
+    }
+    100.0 * (gpus - given) as f64 / gpus as f64
+}
+
+#[test]
+fn where_gpus_are_kept_usable_at_most_a_fifth_as_many_are_left_over_as_under_sparks_rule() {
+    for seed in [1, 2] {
+        let spark = unallocated(seed, |demand, filling| filling.index.place(demand, Strategy::SpreadOut));
+        let [best_fit, usable] = MEASURES.map(|measure| {
+            unallocated(seed, |demand, filling| fill(measure, demand, filling.candidates(), &filling.whole))
+        });
+        assert!(usable * 5.0 <= spark && usable < 0.1, "{usable} % and {spark} %");
+        assert!(best_fit <= spark, "{best_fit} % and {spark} %");
+    }
+}
