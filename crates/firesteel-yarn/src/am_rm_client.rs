@@ -22,7 +22,8 @@ const FINISH_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct AmRmClient {
     service: Service,
-    registration: RegisterApplicationMasterRequest,
+    /// What it registered with, if it has.
+    registration: Option<RegisterApplicationMasterRequest>,
     /// What is wanted; told with the next heartbeat.
     pub table: RequestTable,
     nodes: NodeTokens,
@@ -35,7 +36,7 @@ impl AmRmClient {
     pub fn new(addresses: Vec<String>, token: Token, nodes: NodeTokens, retry: Retry) -> Self {
         Self {
             service: Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token), retry),
-            registration: RegisterApplicationMasterRequest::default(),
+            registration: None,
             table: RequestTable::default(),
             nodes,
         }
@@ -51,20 +52,22 @@ impl AmRmClient {
         port: i32,
         tracking_url: &str,
     ) -> Result<RegisterApplicationMasterResponse, CallError> {
-        self.registration = RegisterApplicationMasterRequest {
+        let registration = RegisterApplicationMasterRequest {
             host: Some(host.to_owned()),
             rpc_port: Some(port),
             tracking_url: Some(tracking_url.to_owned()),
         };
-        self.register_again(Repeat::Harmful).await
+        let answer = self.register_as(&registration).await?;
+        self.registration = Some(registration);
+        Ok(answer)
     }
 
-    async fn register_again(
-        &mut self,
-        repeat: Repeat,
+    async fn register_as(
+        &self,
+        registration: &RegisterApplicationMasterRequest,
     ) -> Result<RegisterApplicationMasterResponse, CallError> {
         let answer: RegisterApplicationMasterResponse =
-            self.service.call("registerApplicationMaster", &self.registration, repeat).await?;
+            self.service.call("registerApplicationMaster", registration, Repeat::Harmful).await?;
         self.keep(&answer.nm_tokens_from_previous_attempts);
         Ok(answer)
     }
@@ -76,8 +79,10 @@ impl AmRmClient {
     /// `ApplicationAttemptNotFound` where the attempt is over; and as every call. What was not told is told with the next.
     pub async fn allocate(&mut self, progress: f32) -> Result<Option<AllocateResponse>, CallError> {
         let mut outcome = self.try_allocate(progress).await;
-        if outcome.as_ref().is_err_and(|failure| failure.kind() == Some(Kind::NotRegistered)) {
-            self.register_again(Repeat::Harmful).await?;
+        if let (Err(failure), Some(registration)) = (&outcome, &self.registration)
+            && failure.kind() == Some(Kind::NotRegistered)
+        {
+            self.register_as(registration).await?;
             self.table.forgotten();
             outcome = self.try_allocate(progress).await;
         }
@@ -131,7 +136,7 @@ impl AmRmClient {
         }
     }
 
-    fn keep(&mut self, tokens: &[NmToken]) {
+    fn keep(&self, tokens: &[NmToken]) {
         for NmToken { node_id, token } in tokens {
             if let (Some(node), Some(token)) = (node_id, token) {
                 self.nodes.keep(node.clone(), token.clone());
