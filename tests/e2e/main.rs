@@ -26,6 +26,7 @@ mod plan_cluster;
 mod resources;
 mod settings;
 mod shell;
+mod simulate;
 mod stuck;
 mod terminal;
 mod top;

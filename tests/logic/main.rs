@@ -4,10 +4,12 @@
 
 mod containers;
 mod fixtures;
+mod garbage;
 mod golden;
 mod house;
 mod laws;
 mod placement;
+mod replay;
 mod scripts;
 mod simulation;
 mod targets;

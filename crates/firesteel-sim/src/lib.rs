@@ -4,5 +4,6 @@ pub mod cluster;
 pub mod containers;
 pub mod draft;
 pub mod plan;
+pub mod replay;
 pub mod setup;
 pub mod trace;

@@ -14,6 +14,7 @@ static PATTERNS: LazyLock<Vec<(Regex, &'static str)>> = LazyLock::new(|| {
         (r"\b(127\.0\.0\.\d+|localhost):\d+", "$1:PORT"),
         (r"\bpid \d+", "pid N"),
         (r"\b(\d+ h )?(\d+ m )?\d+(\.\d+)? (s|ms)\b", "N s"),
+        (r"\b\d+ k/s\b", "N k/s"),
         (r"\b\d+ executors?, \d+ cores?", "E executors, C cores"),
         (r" {2,}", "  "),
         (r"([─━═-])[─━═-]{3,}", "$1$1$1"),

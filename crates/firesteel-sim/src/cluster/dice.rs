@@ -35,6 +35,19 @@ impl Dice {
         n != 0 && self.below(n) == 0
     }
 
+    /// A number from 0 to less than 1.
+    pub fn part(&mut self) -> f64 {
+        const DIGITS: u64 = 1 << 53;
+        self.below(DIGITS) as f64 / DIGITS as f64
+    }
+
+    /// Puts the items in any order.
+    pub fn shuffle<T>(&mut self, items: &mut [T]) {
+        for end in (1..items.len()).rev() {
+            items.swap(end, self.index(end + 1).expect("there is one at least"));
+        }
+    }
+
     /// An index below `len`, or nothing if there is none.
     pub fn index(&mut self, len: usize) -> Option<usize> {
         (len > 0).then(|| usize::try_from(self.below(len as u64)).expect("below a usize"))

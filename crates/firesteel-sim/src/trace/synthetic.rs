@@ -74,11 +74,11 @@ pub fn trace(seed: u64, applications: u64) -> Trace {
     let mut dice = Dice::new(seed);
     let shapes = shapes(&mut dice);
     let mut requests: Vec<Request> = spread(&shapes, applications).collect();
-    shuffle(&mut requests, &mut dice);
+    dice.shuffle(&mut requests);
     let mut lifetimes: Vec<f64> = (0..applications)
-        .map(|n| value(quantiles::LIFETIME, (n as f64 + chance(&mut dice)) / applications as f64, LONGEST))
+        .map(|n| value(quantiles::LIFETIME, (n as f64 + dice.part()) / applications as f64, LONGEST))
         .collect();
-    shuffle(&mut lifetimes, &mut dice);
+    dice.shuffle(&mut lifetimes);
     let mut arrivals: Vec<f64> = (0..applications).map(|_| arrival(&mut dice)).collect();
     arrivals.sort_by(f64::total_cmp);
 
@@ -102,23 +102,11 @@ fn kind((count, cores, gib, gpus): (u64, i64, i64, u64)) -> WorkerKind {
     WorkerKind { count, cores: Cores(cores), memory: MiB(gib * 1024), gpus, model }
 }
 
-/// From 0 to less than 1.
-fn chance(dice: &mut Dice) -> f64 {
-    const DIGITS: u64 = 1 << 53;
-    dice.below(DIGITS) as f64 / DIGITS as f64
-}
-
-fn shuffle<T>(items: &mut [T], dice: &mut Dice) {
-    for end in (1..items.len()).rev() {
-        items.swap(end, dice.index(end + 1).expect("there is one at least"));
-    }
-}
-
 /// More by day than by night: four times as many at noon as at midnight.
 fn arrival(dice: &mut Dice) -> f64 {
     loop {
-        let time = chance(dice) * WEEK;
-        if chance(dice) < (1.0 - 0.6 * (TAU * time / 86_400.0).cos()) / 1.6 {
+        let time = dice.part() * WEEK;
+        if dice.part() < (1.0 - 0.6 * (TAU * time / 86_400.0).cos()) / 1.6 {
             return time;
         }
     }
@@ -128,7 +116,7 @@ fn arrival(dice: &mut Dice) -> f64 {
 fn executors(dice: &mut Dice, request: &Request) -> u64 {
     let most =
         (MOST_CORES * 1000 / request.milli_cores).clamp(1, if request.gpus > 1 { 4 } else { MOST_EXECUTORS });
-    ((1.0 - chance(dice)).powf(-1.0 / SKEW) as u64).min(most)
+    ((1.0 - dice.part()).powf(-1.0 / SKEW) as u64).min(most)
 }
 
 /// Each shape as often as its weight says, `all` in all.
@@ -147,9 +135,9 @@ fn spread(shapes: &[(Request, f64)], all: u64) -> impl Iterator<Item = Request> 
 fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
     let weights = weights();
     let mut cores: Vec<usize> = (1..SHAPES).collect();
-    shuffle(&mut cores, dice);
+    dice.shuffle(&mut cores);
     let mut ratios = cores.clone();
-    shuffle(&mut ratios, dice);
+    dice.shuffle(&mut ratios);
     let drawn = |ratios: &[usize]| {
         let cores = scale(&cores, &weights, quantiles::CORES, 120.0);
         let ratios = scale(ratios, &weights, quantiles::GIB_PER_CORE, 10.0);
@@ -218,7 +206,8 @@ fn farthest(shapes: &[(Request, f64)]) -> f64 {
     quantiles::LOOKS[..3].iter().map(off).fold(0.0, f64::max)
 }
 
-/// The shapes with most cores get several GPUs, others by lot none, until the parts are right; the rest has one.
+/// The shapes with most cores get several GPUs, others by lot none, until the parts are right; the rest has one. In the
+/// real cluster four of five requests without a GPU want more than twelve cores; here all do.
 fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
     let [none, _, several] = quantiles::GPUS;
     let mut order: Vec<usize> = (1..shapes.len()).collect();
@@ -233,11 +222,11 @@ fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
         }
         !takes
     });
-    shuffle(&mut order, dice);
+    dice.shuffle(&mut order);
     let mut left = none;
     for shape in order {
         let (request, weight) = &mut shapes[shape];
-        if *weight <= left * 1.2 {
+        if request.milli_cores > 12_000 && *weight <= left * 1.2 {
             left -= *weight;
             request.gpus = 0;
         }

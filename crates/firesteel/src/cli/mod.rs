@@ -22,6 +22,7 @@ mod master;
 mod plan;
 mod reaper;
 mod shell;
+mod simulate;
 mod status;
 mod stray;
 mod submit;
@@ -73,6 +74,8 @@ enum Command {
     Logs(logs::Args),
     /// Say where executors would go, without starting anything
     Plan(plan::Args),
+    /// Replay a trace of applications through Masters of several policies, in no time
+    Simulate(simulate::Args),
     /// Check and show settings: files, variables and flags
     Config(config::Args),
     /// Print a script that completes commands, options and ids in a shell
@@ -113,6 +116,7 @@ pub(crate) fn main() -> ExitCode {
         | Command::Shell(_)
         | Command::Launch(_)
         | Command::Plan(_)
+        | Command::Simulate(_)
         | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
@@ -139,6 +143,7 @@ pub(crate) fn main() -> ExitCode {
             Err(failure) => Err(failure),
         },
         Command::Plan(args) => plan::run(&args),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Config(args) => config::run(args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),

@@ -4,6 +4,7 @@
 //! painted with, in a light and in a dark version which the viewer chooses; [`words`] knows about how wide text
 //! is. A picture has its own background, so that it can be read on any page.
 
+pub mod chart;
 mod palette;
 mod svg;
 pub mod words;

@@ -1,0 +1,200 @@
+//! What came of a replay.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use super::books::Books;
+use super::waits::{SizeClass, Waits};
+use super::workload::{Size, Workload};
+use crate::trace::TraceApplication;
+
+/// Over so many spans of equal length is told how the cluster was used, until the last application came.
+const SPANS: u32 = 100;
+
+/// What became of an application; times count from the beginning of the replay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Life {
+    /// How many executors it holds.
+    pub held: u64,
+    /// When it got its first executor.
+    pub first: Option<Duration>,
+    /// When it could run: with its gang.
+    pub began: Option<Duration>,
+    /// When it had all its executors.
+    pub all: Option<Duration>,
+    /// When it was over.
+    pub ended: Option<Duration>,
+}
+
+/// Parts of the cluster: 1 is all of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Shares {
+    /// Of the cores.
+    pub cores: f64,
+    /// Of the memory.
+    pub memory: f64,
+    /// Of the GPUs; 0 where there are none.
+    pub gpus: f64,
+}
+
+/// What came of a replay.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    /// From arrival to the first executor.
+    pub first: Waits,
+    /// From arrival until it could run, of all applications.
+    pub began: Waits,
+    /// The same of those that need several executors at once.
+    pub gangs: Waits,
+    /// The same by the cores that applications want in all.
+    pub by_size: Vec<(SizeClass, Waits)>,
+    /// From arrival until it had all executors. Those that ended before are not counted.
+    pub all: Waits,
+    /// Applications that could not run when nothing happened any more.
+    pub stuck: u64,
+    /// Executors that were launched and kept.
+    pub executors: u64,
+    /// How much was used while applications came, over time: one for each span.
+    pub used: Vec<Shares>,
+    /// How much was free and of no use to the next executor, at the end of each span.
+    pub stranded: Vec<Shares>,
+    /// How many applications waited, over time.
+    pub waiting: Vec<f64>,
+    /// How long each span is.
+    pub span: Duration,
+    /// How even it was: Jain's index of the parts of their time that applications ran rather than waited; 1: all the
+    /// same.
+    pub fairness: f64,
+    /// When the last application had ended.
+    pub end: Duration,
+}
+
+impl Shares {
+    /// Parts of that capacity.
+    pub(super) fn of(amounts: [f64; 3], capacity: [f64; 3]) -> Self {
+        let [cores, memory, gpus] =
+            std::array::from_fn(|n| if capacity[n] > 0.0 { amounts[n] / capacity[n] } else { 0.0 });
+        Self { cores, memory, gpus }
+    }
+
+    /// The mean.
+    #[must_use]
+    pub fn mean(all: &[Self]) -> Self {
+        let count = all.len().max(1) as f64;
+        let mean = |part: fn(&Self) -> f64| all.iter().map(part).sum::<f64>() / count;
+        Self { cores: mean(|s| s.cores), memory: mean(|s| s.memory), gpus: mean(|s| s.gpus) }
+    }
+}
+
+impl Outcome {
+    pub(super) fn new(applications: &[TraceApplication], lives: Vec<Life>, meter: Meter) -> Self {
+        let each = || applications.iter().zip(&lives);
+        let end = meter.now;
+        // Who never began waits to this day.
+        let wait = |application: &TraceApplication, life: &Life| {
+            life.began.unwrap_or(end).saturating_sub(application.arrival)
+        };
+        let until = |until: fn(&Life) -> Option<Duration>| {
+            Waits::of(each().filter_map(|(application, life)| Some(until(life)? - application.arrival)))
+        };
+        let of_class = |class: SizeClass| {
+            let those = each().filter(|(application, _)| SizeClass::of(application) == class);
+            (class, Waits::of(those.map(|(application, life)| wait(application, life))))
+        };
+        let gangs = each().filter(|(application, _)| application.gang > 1);
+        Self {
+            first: until(|life| life.first),
+            began: Waits::of(each().map(|(application, life)| wait(application, life))),
+            gangs: Waits::of(gangs.map(|(application, life)| wait(application, life))),
+            by_size: SizeClass::ALL.into_iter().map(of_class).collect(),
+            all: until(|life| life.all),
+            stuck: lives.iter().filter(|life| life.began.is_none()).count() as u64,
+            executors: each()
+                .filter(|(_, life)| life.began.is_some())
+                .map(|(application, _)| application.executors)
+                .sum(),
+            fairness: jain(each().map(|(application, life)| {
+                let ran = application.lifetime.as_secs_f64().max(1.0);
+                ran / (ran + wait(application, life).as_secs_f64())
+            })),
+            used: meter.used,
+            stranded: meter.stranded,
+            waiting: meter.waiting,
+            span: meter.span,
+            end,
+        }
+    }
+}
+
+/// 1 if all are equal; 1/n if one of n has everything.
+fn jain(all: impl Iterator<Item = f64>) -> f64 {
+    let (count, sum, squares) =
+        all.fold((0.0, 0.0, 0.0), |(count, sum, squares), x| (count + 1.0, sum + x, squares + x * x));
+    if squares == 0.0 { 1.0 } else { sum * sum / (count * squares) }
+}
+
+/// Looks at the cluster as time goes by.
+#[derive(Debug)]
+pub(super) struct Meter {
+    pub(super) now: Duration,
+    pub(super) came: u64,
+    pub(super) began: u64,
+    capacity: [f64; 3],
+    requests: Vec<(Size, f64)>,
+    span: Duration,
+    /// Amount-seconds in the span at hand.
+    sum: [f64; 4],
+    used: Vec<Shares>,
+    stranded: Vec<Shares>,
+    waiting: Vec<f64>,
+}
+
+impl Meter {
+    pub(super) fn new(workload: &Workload) -> Self {
+        let last = workload.applications.last().map_or(Duration::ZERO, |last| last.arrival);
+        Self {
+            now: Duration::ZERO,
+            came: 0,
+            began: 0,
+            capacity: workload.capacity(),
+            requests: requests(workload),
+            span: (last / SPANS).max(Duration::from_millis(1)),
+            sum: [0.0; 4],
+            used: Vec::new(),
+            stranded: Vec::new(),
+            waiting: Vec::new(),
+        }
+    }
+
+    /// Time passes, and nothing changes until then.
+    pub(super) fn advance(&mut self, to: Duration, books: &Books, waiting: u64) {
+        while self.now < to {
+            let end = self.span * (self.used.len() as u32 + 1);
+            let is_over = self.used.len() >= SPANS as usize;
+            let until = if is_over { to } else { to.min(end) };
+            let [cores, memory, gpus] = books.used();
+            let passed = (until - self.now).as_secs_f64();
+            let amounts = [cores, memory, gpus, waiting as f64];
+            self.sum.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount * passed);
+            self.now = until;
+            if !is_over && until == end {
+                let seconds = self.span.as_secs_f64();
+                let [cores, memory, gpus, waiting] = self.sum.map(|sum| sum / seconds);
+                self.used.push(Shares::of([cores, memory, gpus], self.capacity));
+                self.waiting.push(waiting);
+                self.stranded.push(Shares::of(books.stranded(&self.requests), self.capacity));
+                self.sum = [0.0; 4];
+            }
+        }
+    }
+}
+
+/// What executors are like, each size with its part of all applications.
+pub(super) fn requests(workload: &Workload) -> Vec<(Size, f64)> {
+    let mut counts: BTreeMap<_, f64> = BTreeMap::new();
+    for application in &workload.applications {
+        *counts.entry(application.request).or_default() += 1.0;
+    }
+    let all = workload.applications.len() as f64;
+    counts.into_iter().map(|(request, count)| (Size::of(&request), count / all)).collect()
+}

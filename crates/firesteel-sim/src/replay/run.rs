@@ -1,0 +1,197 @@
+//! Applications come and go.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_core::Timestamp;
+use firesteel_core::master::Config;
+use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory};
+use firesteel_core::process::Command;
+use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
+
+use super::outcome::{Life, Meter, Outcome};
+use super::stage::{Apply, GPU, News, Stage};
+use super::workload::Workload;
+use crate::trace::TraceApplication;
+
+/// How applications that need several executors at once come by them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Gangs {
+    /// They keep what they get and wait for the rest, which is all that Spark's Master can do for them. Two that wait
+    /// for each other wait for ever.
+    Keep,
+    /// One that does not get all at once gives back what it got, and tries again whenever an application has ended, in
+    /// the order in which they came; others may overtake it.
+    #[default]
+    Retry,
+}
+
+/// How to replay.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    /// The Master's settings.
+    pub config: Config,
+    /// How gangs come by their executors.
+    pub gangs: Gangs,
+}
+
+/// Replays the workload, from its first application to the end of its last.
+pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outcome {
+    let stage = Stage::new(how.config.clone(), &workload.workers, apply);
+    let mut run = Run {
+        gangs: how.gangs,
+        applications: &workload.applications,
+        lives: vec![Life::default(); workload.applications.len()],
+        calendar: BTreeMap::new(),
+        waiting: Vec::new(),
+        meter: Meter::new(workload),
+        stage,
+    };
+    for (driver, application) in workload.applications.iter().enumerate() {
+        run.schedule(application.arrival, driver, Happening::Arrival);
+    }
+    while let Some(((at, _, driver), happening)) = run.calendar.pop_first() {
+        run.pass_time(at);
+        match happening {
+            Happening::Arrival => run.arrive(driver),
+            Happening::End => run.end(driver),
+        }
+    }
+    run.finish()
+}
+
+/// What will happen to an application. Ends come before arrivals of the same moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Happening {
+    End,
+    Arrival,
+}
+
+struct Run<'a, A> {
+    stage: Stage<'a, A>,
+    gangs: Gangs,
+    applications: &'a [TraceApplication],
+    lives: Vec<Life>,
+    calendar: BTreeMap<(Duration, Happening, usize), Happening>,
+    /// Who tries again, in the order in which they came.
+    waiting: Vec<usize>,
+    meter: Meter,
+}
+
+impl<A: Apply> Run<'_, A> {
+    fn schedule(&mut self, at: Duration, driver: usize, happening: Happening) {
+        self.calendar.insert((at, happening, driver), happening);
+    }
+
+    fn pass_time(&mut self, at: Duration) {
+        let waiting = self.meter.came - self.meter.began;
+        self.meter.advance(at, &self.stage.books, waiting);
+        self.stage.advance(Timestamp::default() + at);
+        self.learn();
+    }
+
+    fn arrive(&mut self, driver: usize) {
+        self.meter.came += 1;
+        if self.attempt(driver) == Attempt::InVain {
+            self.waiting.push(driver);
+        }
+    }
+
+    fn end(&mut self, driver: usize) {
+        self.lives[driver].ended = Some(self.meter.now);
+        self.stage.unregister(driver as u64);
+        self.learn();
+        self.try_again();
+    }
+
+    /// Those that wait try again. One that needs no less than another one that has just failed need not.
+    fn try_again(&mut self) {
+        let mut failed: BTreeMap<_, u64> = BTreeMap::new();
+        for driver in std::mem::take(&mut self.waiting) {
+            let application = &self.applications[driver];
+            let is_vain = failed.get(&application.request).is_some_and(|gang| application.gang >= *gang);
+            if is_vain || self.attempt(driver) == Attempt::InVain {
+                let least = failed.entry(application.request).or_insert(application.gang);
+                *least = application.gang.min(*least);
+                self.waiting.push(driver);
+            }
+        }
+    }
+
+    /// Registers an application, and takes it back if it cannot begin and does not want to wait with less.
+    fn attempt(&mut self, driver: usize) -> Attempt {
+        let application = self.applications[driver];
+        self.stage.register(driver as u64, describe(&application));
+        self.learn();
+        if self.lives[driver].began.is_some() || self.gangs == Gangs::Keep {
+            return Attempt::Registered;
+        }
+        self.stage.unregister(driver as u64);
+        self.learn();
+        let life = &mut self.lives[driver];
+        (life.held, life.first) = (0, None);
+        Attempt::InVain
+    }
+
+    /// Drivers learn of their executors.
+    fn learn(&mut self) {
+        while let Some(news) = self.stage.news() {
+            match news {
+                News::Launched { driver } => self.launched(driver as usize),
+                News::Lost { driver } => self.lives[driver as usize].held -= 1,
+            }
+        }
+    }
+
+    fn launched(&mut self, driver: usize) {
+        let (application, life) = (&self.applications[driver], &mut self.lives[driver]);
+        let now = self.meter.now;
+        life.held += 1;
+        life.first.get_or_insert(now);
+        if life.held >= application.gang && life.began.is_none() {
+            life.began = Some(now);
+            self.meter.began += 1;
+            self.schedule(now + application.lifetime, driver, Happening::End);
+        }
+        let life = &mut self.lives[driver];
+        if life.held >= application.executors {
+            life.all.get_or_insert(now);
+        }
+    }
+
+    fn finish(self) -> Outcome {
+        Outcome::new(self.applications, self.lives, self.meter)
+    }
+}
+
+/// What came of an attempt to begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    /// It is with the Master.
+    Registered,
+    /// It has gone away again.
+    InVain,
+}
+
+/// The application as its driver registers it.
+pub(super) fn describe(application: &TraceApplication) -> ApplicationDescription {
+    let TraceApplication { executors, request, .. } = application;
+    let cores = request.cores();
+    let all = i64::try_from(*executors).expect("a trace has no such number of executors");
+    let mut resources = ResourceAmounts::new();
+    if request.gpus > 0 {
+        resources.insert(GPU.to_owned(), request.gpus);
+    }
+    ApplicationDescription {
+        name: "trace".to_owned(),
+        user: "trace".to_owned(),
+        max_cores: Some(Cores(cores.0.saturating_mul(all))),
+        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
+        directory: TaskDirectory::Executor,
+        profile: ResourceProfile { cores: Some(cores), memory: Some(request.memory), resources },
+        initial_limit: ExecutorLimit::AtMost(*executors),
+        relaunch: Relaunch::WhenEnded,
+        files: None,
+        policy: None,
+    }
+}

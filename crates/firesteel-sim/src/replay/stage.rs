@@ -1,0 +1,189 @@
+//! The Master and the little that is made up around it.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::time::Duration;
+
+use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
+    WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::{Machine, Timestamp};
+use firesteel_placement::Resources;
+
+use super::books::Books;
+use super::workload::Size;
+
+/// What Firesteel and Spark call GPUs.
+pub(super) const GPU: &str = "gpu";
+/// Drivers' connections are numbered from here on.
+const DRIVERS: u64 = 1 << 40;
+/// Nobody sends heartbeats here, and nobody is missed.
+const FOR_EVER: Duration = Duration::from_secs(1 << 40);
+
+/// How events come to the Master: a closure of the shell may look at a clock before and after.
+pub trait Apply: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect> {}
+impl<F: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect>> Apply for F {}
+
+/// Events come to the Master, and nobody looks at a clock.
+pub fn directly(master: &mut Master, now: Timestamp, event: Event) -> Vec<Effect> {
+    master.apply(now, event)
+}
+
+/// A Master with Workers that answer at once.
+pub(super) struct Stage<'a, A> {
+    master: Master,
+    apply: &'a mut A,
+    now: Timestamp,
+    pub(super) books: Books,
+    /// The driver of each live application.
+    drivers: BTreeMap<AppId, u64>,
+    applications: BTreeMap<u64, AppId>,
+    /// What the Master decided that has not been told yet, in order.
+    news: VecDeque<News>,
+}
+
+/// Something that a driver learns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum News {
+    /// It has one executor more.
+    Launched { driver: u64 },
+    /// It has one less.
+    Lost { driver: u64 },
+}
+
+impl<'a, A: Apply> Stage<'a, A> {
+    /// A Master of that configuration with these Workers.
+    pub(super) fn new(config: Config, workers: &[Size], apply: &'a mut A) -> Self {
+        let config = Config {
+            worker_timeout: FOR_EVER,
+            retries: Retries::Unlimited,
+            retained_applications: 0,
+            ..config
+        };
+        let mut stage = Self {
+            master: Master::new(config),
+            apply,
+            now: Timestamp::default(),
+            books: Books::new(workers),
+            drivers: BTreeMap::new(),
+            applications: BTreeMap::new(),
+            news: VecDeque::new(),
+        };
+        for (size, n) in workers.iter().zip(0..) {
+            let message =
+                WorkerToMaster::RegisterWorker { worker: description(n, *size), executors: Vec::new() };
+            stage.tell(Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
+        }
+        stage
+    }
+
+    /// Lets the time pass, and wakes the Master whenever it wants to be.
+    pub(super) fn advance(&mut self, to: Timestamp) {
+        while let Some((time, _)) = self.master.next_deadline().filter(|(time, _)| *time <= to) {
+            let before = self.now;
+            self.now = self.now.max(time);
+            self.tell(Event::Deadline);
+            if self.now == before && self.master.next_deadline().is_some_and(|(next, _)| next <= time) {
+                break;
+            }
+        }
+        self.now = self.now.max(to);
+    }
+
+    /// The application of that driver registers.
+    pub(super) fn register(&mut self, driver: u64, description: ApplicationDescription) {
+        self.say(driver, DriverToMaster::RegisterApplication(description));
+    }
+
+    /// It is over: its executors end.
+    pub(super) fn unregister(&mut self, driver: u64) {
+        if let Some(app) = self.applications.remove(&driver) {
+            self.drivers.remove(&app);
+            self.say(driver, DriverToMaster::UnregisterApplication { app });
+        }
+        self.tell(Event::Disconnected { peer: PeerId(DRIVERS + driver) });
+    }
+
+    /// What drivers have learned since they were asked last.
+    pub(super) fn news(&mut self) -> Option<News> {
+        self.news.pop_front()
+    }
+
+    fn say(&mut self, driver: u64, message: DriverToMaster) {
+        self.tell(Event::Received { peer: PeerId(DRIVERS + driver), message: Inbound::Driver(message) });
+    }
+
+    /// Tells the Master, does what it wants, and tells it of that, until there is nothing more to do.
+    fn tell(&mut self, event: Event) {
+        let mut events = VecDeque::from([event]);
+        while let Some(event) = events.pop_front() {
+            for effect in (self.apply)(&mut self.master, self.now, event) {
+                let Effect::Send { peer, message } = effect else { continue };
+                match message {
+                    Outbound::Worker(message) => events.extend(self.at_worker(peer, message)),
+                    Outbound::Driver(message) => self.at_driver(peer, message),
+                    Outbound::Client(_) => {}
+                }
+            }
+        }
+    }
+
+    fn at_worker(&mut self, peer: PeerId, message: MasterToWorker) -> Option<Event> {
+        let (executor, state) = match message {
+            MasterToWorker::LaunchExecutor(launch) => {
+                let size =
+                    Size { cores: launch.cores, memory: launch.memory, gpus: launch.resources.count(GPU) };
+                self.books.take(launch.executor.clone(), index(peer), size);
+                self.news
+                    .extend(self.drivers.get(&launch.executor.app).map(|&driver| News::Launched { driver }));
+                (launch.executor, ExecutorState::Running)
+            }
+            MasterToWorker::KillExecutor { executor } => {
+                self.ended(&executor);
+                (executor, ExecutorState::Killed(None))
+            }
+            MasterToWorker::RegisteredWorker { .. }
+            | MasterToWorker::RegisterWorkerFailed(_)
+            | MasterToWorker::ReconnectWorker
+            | MasterToWorker::ApplicationFinished { .. }
+            | MasterToWorker::ExecutorEndNoted { .. } => return None,
+        };
+        let message = WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state });
+        Some(Event::Received { peer, message: Inbound::Worker(message) })
+    }
+
+    fn ended(&mut self, executor: &ExecutorKey) {
+        self.books.give_back(executor);
+        self.news.extend(self.drivers.get(&executor.app).map(|&driver| News::Lost { driver }));
+    }
+
+    fn at_driver(&mut self, peer: PeerId, message: MasterToDriver) {
+        if let MasterToDriver::RegisteredApplication { app, .. } = message {
+            let driver = peer.0 - DRIVERS;
+            self.applications.insert(driver, app.clone());
+            self.drivers.insert(app, driver);
+        }
+    }
+}
+
+fn index(peer: PeerId) -> usize {
+    usize::try_from(peer.0).expect("Workers are numbered from 0")
+}
+
+fn description(n: u64, size: Size) -> WorkerDescription {
+    let mut resources = Resources::default();
+    for address in 0..size.gpus {
+        resources.insert(GPU, address.to_string());
+    }
+    WorkerDescription {
+        id: WorkerId::new(format!("worker-{n:07}")),
+        host: format!("node-{n:07}"),
+        port: 7078,
+        cores: size.cores,
+        memory: size.memory,
+        resources,
+        work_dir: "/work".to_owned(),
+    }
+}

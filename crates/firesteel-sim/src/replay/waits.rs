@@ -1,0 +1,80 @@
+//! How long applications wait.
+
+use std::time::Duration;
+
+use crate::trace::TraceApplication;
+
+/// Waits, shortest first.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Waits(Vec<Duration>);
+
+impl Waits {
+    /// These waits.
+    pub(super) fn of(waits: impl Iterator<Item = Duration>) -> Self {
+        let mut waits: Vec<_> = waits.collect();
+        waits.sort_unstable();
+        Self(waits)
+    }
+
+    /// All of them, shortest first.
+    #[must_use]
+    pub fn all(&self) -> &[Duration] {
+        &self.0
+    }
+
+    /// Seconds on average; 0 if there are none.
+    #[must_use]
+    pub fn mean(&self) -> f64 {
+        self.0.iter().map(Duration::as_secs_f64).sum::<f64>() / self.0.len().max(1) as f64
+    }
+
+    /// The shortest that is no shorter than that part of all, in seconds; 0 if there are none.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> f64 {
+        let rank = (self.0.len() as f64 * part).ceil() as usize;
+        self.0.get(rank.max(1) - 1).map_or(0.0, Duration::as_secs_f64)
+    }
+
+    /// These and those of other replays.
+    #[must_use]
+    pub fn together(all: &[&Self]) -> Self {
+        Self::of(all.iter().flat_map(|waits| waits.0.iter().copied()))
+    }
+}
+
+/// Applications by the cores that they want in all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SizeClass {
+    /// Less than 16 cores.
+    Small,
+    /// 16 to 127.
+    Medium,
+    /// 128 and more.
+    Large,
+}
+
+impl SizeClass {
+    /// All of them, the smallest first.
+    pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
+
+    /// That of an application.
+    #[must_use]
+    pub fn of(application: &TraceApplication) -> Self {
+        let cores = u64::try_from(application.request.cores().0).unwrap_or(0);
+        match cores.saturating_mul(application.executors) {
+            0..16 => Self::Small,
+            16..128 => Self::Medium,
+            128.. => Self::Large,
+        }
+    }
+
+    /// What it is, in words.
+    #[must_use]
+    pub fn words(self) -> &'static str {
+        match self {
+            Self::Small => "under 16 cores",
+            Self::Medium => "16 to 127 cores",
+            Self::Large => "128 cores and more",
+        }
+    }
+}

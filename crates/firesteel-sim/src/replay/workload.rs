@@ -1,0 +1,201 @@
+//! What is replayed: a trace as it is, or drawn anew from a seed, for another cluster or another load.
+
+use std::time::Duration;
+
+use firesteel_placement::{Cores, MiB};
+
+use crate::cluster::Dice;
+use crate::trace::{Request, Trace, TraceApplication, WorkerKind};
+
+/// Workers one by one, and applications in the order in which they come.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Workload {
+    /// The Workers.
+    pub workers: Vec<Size>,
+    /// The applications.
+    pub applications: Vec<TraceApplication>,
+}
+
+/// What a Worker has, or what an executor holds of it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Size {
+    /// Cores.
+    pub cores: Cores,
+    /// Memory.
+    pub memory: MiB,
+    /// GPUs.
+    pub gpus: u64,
+}
+
+/// Applications that cannot ever have all their executors on these Workers, and are left out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LeftOut(pub u64);
+
+impl Size {
+    /// What each executor of such a request holds.
+    #[must_use]
+    pub fn of(request: &Request) -> Self {
+        Self { cores: request.cores(), memory: request.memory, gpus: request.gpus }
+    }
+
+    /// The three amounts as numbers, in the order in which they are told: cores, MiB, GPUs.
+    #[must_use]
+    pub fn amounts(self) -> [f64; 3] {
+        [self.cores.0 as f64, self.memory.0 as f64, self.gpus as f64]
+    }
+
+    /// How many of these fit into that.
+    #[must_use]
+    pub fn fits(self, whole: Self) -> u64 {
+        let times = |whole: u64, part: u64| whole.checked_div(part).unwrap_or(u64::MAX);
+        let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
+        times(amount(whole.cores.0), amount(self.cores.0))
+            .min(times(amount(whole.memory.0), amount(self.memory.0)))
+            .min(times(whole.gpus, self.gpus))
+    }
+}
+
+impl Workload {
+    /// The trace as it is. The seed says in which order the Workers have their names, since ties go by name.
+    #[must_use]
+    pub fn new(trace: &Trace, seed: u64) -> Self {
+        let each = |kind: &WorkerKind| {
+            let size = Size { cores: kind.cores, memory: kind.memory, gpus: kind.gpus };
+            (0..kind.count).map(move |_| size)
+        };
+        let mut workers: Vec<_> = trace.workers.iter().flat_map(each).collect();
+        Dice::new(seed).shuffle(&mut workers);
+        Self { workers, applications: trace.applications.clone() }
+    }
+
+    /// So many of its applications, drawn by lot: each once before any of them comes again. When they come is drawn
+    /// by [`at_load`](Self::at_load).
+    #[must_use]
+    pub fn drawn(mut self, seed: u64, count: usize) -> Self {
+        let mut dice = Dice::new(seed ^ 0xD4A3);
+        let mut drawn = Vec::with_capacity(count);
+        while drawn.len() < count && !self.applications.is_empty() {
+            dice.shuffle(&mut self.applications);
+            let missing = count - drawn.len();
+            drawn.extend(self.applications.iter().take(missing));
+        }
+        self.applications = drawn;
+        self
+    }
+
+    /// The same with every application that runs for longer than that running for so long.
+    #[must_use]
+    pub fn no_longer_than(mut self, longest: Duration) -> Self {
+        for application in &mut self.applications {
+            application.lifetime = application.lifetime.min(longest);
+        }
+        self
+    }
+
+    /// The same without applications that could not have all their executors if nobody else were there. Where no
+    /// Worker has a GPU, nobody asks for one.
+    #[must_use]
+    pub fn that_fit(mut self) -> (Self, LeftOut) {
+        if self.workers.iter().all(|size| size.gpus == 0) {
+            for application in &mut self.applications {
+                application.request.gpus = 0;
+            }
+        }
+        let all = self.applications.len();
+        let mut room = std::collections::BTreeMap::new();
+        let workers = &self.workers;
+        self.applications.retain(|application| {
+            let size = Size::of(&application.request);
+            let room = room.entry(application.request).or_insert_with(|| {
+                workers.iter().fold(0_u64, |room, whole| room.saturating_add(size.fits(*whole)))
+            });
+            *room >= application.executors
+        });
+        let left_out = LeftOut((all - self.applications.len()) as u64);
+        (self, left_out)
+    }
+
+    /// The same with arrivals by chance, so close to each other that the load is this (see [`load`](Self::load)).
+    #[must_use]
+    pub fn at_load(mut self, seed: u64, load: f64) -> Self {
+        let span = self.busy() / load;
+        let mut dice = Dice::new(seed ^ 0xA221);
+        let mut arrivals: Vec<f64> = self.applications.iter().map(|_| dice.part() * span).collect();
+        arrivals.sort_by(f64::total_cmp);
+        for (application, arrival) in self.applications.iter_mut().zip(arrivals) {
+            application.arrival = Duration::from_millis((arrival * 1000.0) as u64);
+        }
+        self
+    }
+
+    /// The load until the last application comes: how much of the cluster applications would hold on average if none
+    /// ever waited, each counted by its dominant share, which is that of the resource of which it takes the
+    /// greatest part.
+    #[must_use]
+    pub fn load(&self) -> f64 {
+        let span = self.applications.last().map_or(0.0, |last| last.arrival.as_secs_f64());
+        if span == 0.0 { 0.0 } else { self.busy() / span }
+    }
+
+    /// For how many seconds the whole cluster would be busy.
+    fn busy(&self) -> f64 {
+        let capacity = self.capacity();
+        let work = |application: &TraceApplication| {
+            let amounts = Size::of(&application.request).amounts();
+            let shares = amounts.iter().zip(capacity).filter(|(_, whole)| *whole > 0.0);
+            let dominant = shares.map(|(amount, whole)| amount / whole).fold(0.0, f64::max);
+            dominant * application.executors as f64 * application.lifetime.as_secs_f64()
+        };
+        self.applications.iter().map(work).sum()
+    }
+
+    /// The first of its applications, and the first of them again if there are too few, until they ask for that part of
+    /// the cluster all together (see [`asked`](Self::asked)). The last ones ask for as many executors as are missing.
+    #[must_use]
+    pub fn asking_for(mut self, part: f64) -> Self {
+        const ROUNDING: f64 = 1e-9;
+        let has_gpus = self.capacity()[2] > 0.0;
+        let counted = |application: &&TraceApplication| !has_gpus || application.request.gpus > 0;
+        let least =
+            self.applications.iter().filter(counted).map(|application| application.request.gpus).min();
+        let (mut chosen, mut asked) = (Vec::new(), [0.0; 3]);
+        for application in self.applications.iter().cycle().take_while(|_| least.is_some()) {
+            let amounts = Size::of(&application.request).amounts();
+            let after =
+                |count: u64| -> [f64; 3] { std::array::from_fn(|n| asked[n] + count as f64 * amounts[n]) };
+            let fits = |count: &u64| self.asked(after(*count)) <= part + ROUNDING;
+            let executors = (1..=application.executors).take_while(fits).count() as u64;
+            if executors > 0 {
+                asked = after(executors);
+                chosen.push(TraceApplication {
+                    executors,
+                    gang: application.gang.min(executors),
+                    ..*application
+                });
+            } else if Some(application.request.gpus) == least {
+                break;
+            }
+        }
+        self.applications = chosen;
+        self
+    }
+
+    /// What part of the cluster so many cores, MiB and GPUs are: of the GPUs, where there are any, or else of what is
+    /// scarcer.
+    #[must_use]
+    pub fn asked(&self, amounts: [f64; 3]) -> f64 {
+        let capacity = self.capacity();
+        let [cores, memory, gpus] =
+            std::array::from_fn(|n| if capacity[n] > 0.0 { amounts[n] / capacity[n] } else { 0.0 });
+        if capacity[2] > 0.0 { gpus } else { f64::max(cores, memory) }
+    }
+
+    /// Cores, MiB and GPUs of all Workers.
+    #[must_use]
+    pub fn capacity(&self) -> [f64; 3] {
+        self.workers.iter().fold([0.0; 3], |mut all, size| {
+            all.iter_mut().zip(size.amounts()).for_each(|(all, amount)| *all += amount);
+            all
+        })
+    }
+}

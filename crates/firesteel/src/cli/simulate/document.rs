@@ -1,0 +1,82 @@
+//! JSON.
+
+use firesteel_sim::replay::{Outcome, Shares, Waits};
+use firesteel_sim::setup::Setup;
+use serde_json::{Value, json};
+
+use super::runs::{Report, Results, Run};
+
+/// Everything, for programs: each seed by itself.
+pub(super) fn json(report: &Report) -> String {
+    let (kind, policies) = match &report.results {
+        Results::Replays(all) => ("replay", each(all, replay)),
+        Results::Fills(all) => (
+            "static-fill",
+            each(all, |run| {
+                let fill = &run.outcome;
+                let steps: Vec<_> = fill.steps.iter().map(|step| json!([step.asked, step.given])).collect();
+                json!({
+                    "unallocated": fill.unallocated(), "executors": fill.executors,
+                    "stranded": shares(&fill.stranded), "given_by_asked": steps,
+                })
+            }),
+        ),
+        Results::Compactions(all) => (
+            "fewest-workers",
+            each(all, |run| json!({ "workers": run.outcome.workers, "of": run.outcome.of })),
+        ),
+    };
+    let value = json!({
+        "schema": 1, "kind": kind, "trace": report.name, "applications": report.applications,
+        "left_out": report.left_out, "workers": report.workers, "load": report.load, "policies": policies,
+    });
+    format!("{value}\n")
+}
+
+/// Each set-up with its seeds, which count from 1.
+fn each<T>(all: &[(Setup, Vec<Run<T>>)], one: impl Fn(&Run<T>) -> Value) -> Vec<Value> {
+    let seed = |(run, seed): (&Run<T>, u64)| {
+        let mut value = one(run);
+        value["seed"] = json!(seed);
+        value["master_s"] = json!(run.master.as_secs_f64());
+        value
+    };
+    let setup = |(setup, runs): &(Setup, Vec<Run<T>>)| {
+        let seeds: Vec<_> = runs.iter().zip(1..).map(seed).collect();
+        json!({ "policy": setup.name(), "seeds": seeds })
+    };
+    all.iter().map(setup).collect()
+}
+
+fn replay(run: &Run<Outcome>) -> Value {
+    let Outcome { first, began, gangs, by_size, all, .. } = &run.outcome;
+    let outcome = &run.outcome;
+    let by_size: Vec<_> = by_size
+        .iter()
+        .map(|(class, found)| {
+            let mut value = waits(found);
+            value["class"] = json!(class.words());
+            value
+        })
+        .collect();
+    json!({
+        "wait": waits(began), "wait_first_executor": waits(first), "wait_all_executors": waits(all),
+        "wait_gangs": waits(gangs), "wait_by_size": by_size, "stuck": outcome.stuck,
+        "used": shares(&Shares::mean(&outcome.used)), "stranded": shares(&Shares::mean(&outcome.stranded)),
+        "fairness": outcome.fairness, "executors": outcome.executors, "end_s": outcome.end.as_secs_f64(),
+        "span_s": outcome.span.as_secs_f64(),
+        "used_over_time": outcome.used.iter().map(shares).collect::<Vec<_>>(),
+        "waiting_over_time": outcome.waiting,
+    })
+}
+
+fn waits(waits: &Waits) -> Value {
+    json!({
+        "applications": waits.all().len(), "mean_s": waits.mean(), "p50_s": waits.quantile(0.5),
+        "p99_s": waits.quantile(0.99),
+    })
+}
+
+fn shares(shares: &Shares) -> Value {
+    json!({ "cores": shares.cores, "memory": shares.memory, "gpus": shares.gpus })
+}

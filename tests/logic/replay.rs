@@ -1,0 +1,165 @@
+//! Traces through a Master: what is told of them is so, and better policies are better.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use firesteel_core::Machine;
+use firesteel_core::master::Config;
+use firesteel_placement::{Cores, MiB};
+use firesteel_sim::replay::{
+    Fill, Gangs, Outcome, Replay, Shares, Size, SizeClass, Workload, compact, directly, fill, replay,
+};
+use firesteel_sim::setup::Setup;
+use firesteel_sim::trace::{Request, TraceApplication};
+
+use crate::trace::committed;
+
+fn application(arrival: u64, executors: u64, cores: u64, lifetime: u64, gang: u64) -> TraceApplication {
+    TraceApplication {
+        arrival: Duration::from_secs(arrival),
+        executors,
+        request: Request { milli_cores: cores * 1000, memory: MiB(1024), gpus: 0 },
+        lifetime: Duration::from_secs(lifetime),
+        gang,
+    }
+}
+
+fn workers(count: usize, cores: i64) -> Vec<Size> {
+    vec![Size { cores: Cores(cores), memory: MiB(64 * 1024), gpus: 0 }; count]
+}
+
+fn replayed(setup: Setup, gangs: Gangs, workload: &Workload) -> Outcome {
+    replay(&Replay { config: setup.config(Config::default()), gangs }, workload, &mut directly)
+}
+
+fn seconds(waits: &[Duration]) -> Vec<u64> {
+    waits.iter().map(Duration::as_secs).collect()
+}
+
+#[test]
+fn an_application_waits_until_another_one_has_ended() {
+    let applications =
+        vec![application(0, 2, 4, 100, 1), application(10, 1, 4, 50, 1), application(20, 1, 4, 5, 1)];
+    let outcome = replayed(Setup::Spark, Gangs::Keep, &Workload { workers: workers(1, 8), applications });
+    assert_eq!(seconds(outcome.began.all()), [0, 80, 90], "the second at 100, the third beside it");
+    assert_eq!(seconds(outcome.all.all()), [0, 80, 90]);
+    assert_eq!((outcome.end.as_secs(), outcome.stuck, outcome.executors), (150, 0, 4));
+    let used = Shares::mean(&outcome.used);
+    assert!((used.cores - 1.0).abs() < 1e-9 && (used.memory - 2.0 / 64.0).abs() < 1e-9, "{used:?}");
+}
+
+#[test]
+fn gangs_that_keep_what_they_get_can_wait_for_each_other_for_ever_and_those_that_try_again_do_not() {
+    // Each Worker has room for one executor. The first application holds two of four Workers until 100. Then two gangs
+    // of three have come, and the first of them has taken the other two.
+    let applications =
+        vec![application(0, 2, 4, 100, 1), application(10, 3, 4, 10, 3), application(20, 3, 4, 10, 3)];
+    let workload = Workload { workers: workers(4, 4), applications };
+    let retry = replayed(Setup::Spark, Gangs::Retry, &workload);
+    assert_eq!((seconds(retry.gangs.all()), retry.stuck), (vec![90, 90], 0));
+    let keep = replayed(Setup::Spark, Gangs::Keep, &workload);
+    assert_eq!((seconds(keep.gangs.all()), keep.stuck), (vec![90, 90], 0));
+
+    // Two gangs of three on four Workers, and a third that was there before with two of each.
+    let three = vec![application(0, 2, 4, 100, 1), application(1, 2, 2, 100, 1), application(2, 3, 4, 10, 3)];
+    let workload = Workload { workers: workers(4, 4), applications: three };
+    assert_eq!(replayed(Setup::Spark, Gangs::Retry, &workload).stuck, 0);
+}
+
+#[test]
+fn a_replay_is_the_same_every_time_and_another_from_another_seed() {
+    let work = |seed| {
+        let (work, _) = Workload::new(&committed(), seed).drawn(seed, 300).that_fit();
+        work.at_load(seed, 0.9)
+    };
+    let told = |seed| {
+        let outcome = replayed(Setup::Spark, Gangs::Retry, &work(seed));
+        (outcome.began.all().to_vec(), outcome.used, outcome.end)
+    };
+    assert_eq!(told(1), told(1));
+    assert!(told(1) != told(2));
+    assert!((work(1).load() - 0.9).abs() < 0.02, "{}", work(1).load());
+}
+
+#[test]
+fn what_workers_hold_in_a_replay_is_what_the_master_says() {
+    let (mut work, _) = Workload::new(&committed(), 3).that_fit();
+    work.applications.retain(|one| one.request.milli_cores <= 8_000);
+    let mut cores = BTreeMap::new();
+    let mut watched = |master: &mut firesteel_core::master::Master, now, event| {
+        let effects = master.apply(now, event);
+        let held: i64 = master.view().applications.iter().map(|app| app.cores_granted.0).sum();
+        cores.insert(held, ());
+        effects
+    };
+    let work = work.asking_for(0.3);
+    let filled = fill(&Setup::Spark.config(Config::default()), &work, &mut watched);
+    let asked: i64 = work.applications.iter().map(|one| one.request.cores().0 * one.executors as i64).sum();
+    assert_eq!(cores.keys().last(), Some(&asked), "so little fits all at once");
+    assert!(filled.unallocated() < 1e-9, "{filled:?}");
+}
+
+#[test]
+fn sizes_are_counted_by_the_cores_that_an_application_wants_in_all() {
+    assert_eq!(SizeClass::of(&application(0, 1, 15, 1, 1)), SizeClass::Small);
+    assert_eq!(SizeClass::of(&application(0, 4, 4, 1, 1)), SizeClass::Medium);
+    assert_eq!(SizeClass::of(&application(0, 64, 2, 1, 1)), SizeClass::Large);
+}
+
+#[test]
+fn applications_that_could_never_run_are_left_out() {
+    let applications =
+        vec![application(0, 3, 4, 1, 1), application(0, 4, 4, 1, 1), application(0, 1, 9, 1, 1)];
+    let (work, left_out) = Workload { workers: workers(1, 8), applications }.that_fit();
+    assert_eq!((work.applications.len(), left_out.0), (0, 3));
+    let (work, left_out) =
+        Workload { workers: workers(2, 8), applications: vec![application(0, 4, 4, 1, 1)] }.that_fit();
+    assert_eq!((work.applications.len(), left_out.0), (1, 0));
+}
+
+/// The quality goals, on the committed trace against Spark's default. `docs/POLICIES.md` says what the policies do, and
+/// `benches/README.md` has the figures.
+mod goals {
+    use super::*;
+
+    fn filled(setup: Setup, seed: u64) -> Fill {
+        let (work, _) = Workload::new(&committed(), seed).that_fit();
+        let work = work.drawn(seed, synthetic_applications()).asking_for(1.0);
+        fill(&setup.config(Config::default()), &work, &mut directly)
+    }
+
+    fn synthetic_applications() -> usize {
+        committed().applications.len()
+    }
+
+    #[test]
+    fn fewer_gpus_are_left_than_with_sparks_default_when_all_are_asked_for() {
+        let mean = |setup| (1..=5).map(|seed| filled(setup, seed).unallocated()).sum::<f64>() / 5.0;
+        let (spark, ours) = (mean(Setup::Spark), mean(Setup::LeastFragmentation));
+        assert!(ours * 1.2 <= spark, "Spark's default leaves {spark} of the GPUs, this {ours}");
+    }
+
+    #[test]
+    fn gangs_wait_no_more_than_a_quarter_as_long_as_with_sparks_default() {
+        let wait = |setup| {
+            let mut work = Workload::new(&committed(), 1);
+            work.workers = vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: 0 }; 200];
+            let (work, _) = work.no_longer_than(Duration::from_secs(3600)).that_fit();
+            let work = work.drawn(1, 4_000).at_load(1, 0.95);
+            replayed(setup, Gangs::Retry, &work).gangs.mean()
+        };
+        let (spark, ours) = (wait(Setup::Spark), wait(Setup::BestFit));
+        assert!(ours * 3.0 <= spark, "with Spark's default gangs wait {spark} s, with this {ours} s");
+    }
+
+    #[test]
+    fn at_least_a_twentieth_fewer_workers_hold_the_same_load() {
+        let fewest = |setup: Setup| {
+            let (work, _) = Workload::new(&committed(), 1).that_fit();
+            let work = work.drawn(1, synthetic_applications()).asking_for(0.5);
+            compact(&setup.config(Config::default()), &work, &mut directly).workers.expect("so many hold it")
+        };
+        let (spark, ours) = (fewest(Setup::Spark), fewest(Setup::BestFit));
+        assert!(ours * 100 <= spark * 95, "Spark's default needs {spark} Workers, this {ours}");
+    }
+}
