@@ -84,6 +84,13 @@ pub fn place(index: &mut Index<u32>, ask: &Ask) -> Vec<Share> {
     shares
 }
 
+/// The same into a vector that the caller keeps.
+pub fn place_into(index: &mut Index<u32>, ask: &Ask, shares: &mut Vec<Share>) {
+    let demand = demand(ask);
+    index.place_into(shares, &demand, Strategy::SpreadOut);
+    index.take(&demand, shares);
+}
+
 pub fn placed(shares: &[Share]) -> Placed {
     shares.iter().map(|share| (share.slot.index(), share.executors)).collect()
 }

@@ -36,6 +36,7 @@ struct Cluster {
     index: Index<String>,
     model: Model,
     placements: Vec<Placed>,
+    placed_last: Vec<Share>,
 }
 
 /// Executors that run.
@@ -48,7 +49,7 @@ struct Placed {
 impl Cluster {
     fn of(history: &History, index: Index<String>) -> Self {
         let (model, placements) = (Model::default(), Vec::new());
-        let mut cluster = Self { order: history.order, index, model, placements };
+        let mut cluster = Self { order: history.order, index, model, placements, placed_last: Vec::new() };
         for worker in &history.workers {
             cluster.comes(worker.clone());
         }
@@ -101,7 +102,11 @@ impl Cluster {
     fn places(&mut self, ask: &Ask, spread_out: bool, kept: bool) -> Verdict {
         let strategy = if spread_out { Strategy::SpreadOut } else { Strategy::Consolidate };
         let (demand, order) = (case::demand(ask), case::worker_order(self.order));
-        let shares = self.index.place(&demand, strategy);
+        // Whatever stands in it already.
+        let mut shares = self.placed_last.clone();
+        self.index.place_into(&mut shares, &demand, strategy);
+        ensure!(shares == self.index.place(&demand, strategy), "placed twice, otherwise, for {ask:?}");
+        self.placed_last.clone_from(&shares);
         let names: BTreeMap<_, _> = self.index.iter().map(|(id, slot)| (slot, id.clone())).collect();
         let one_each = |share: &Share| {
             std::iter::repeat_n((names[&share.slot].clone(), share.cores.0), share.executors as usize)

@@ -20,30 +20,35 @@
 //! A part of which one worker has the memory and another one the resources that are asked is looked into in vain: a
 //! cluster that is made so costs more, at most what looking at everything costs.
 
+mod amounts;
+mod brief;
 mod entry;
+mod free;
+mod moving;
 mod places;
+mod pool;
 mod ranks;
 mod shelf;
 mod shelves;
 mod sorted;
+mod sorting;
 mod stock;
 mod tree;
 mod wants;
 
+use std::collections::BTreeMap;
+use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
 
-use entry::{Direction, Entry, Sorting};
-use ranks::Ranks;
+use free::Free;
 use sorted::Sorted;
+use sorting::{Direction, Sorting};
 use stock::Stock;
 use tree::Tree;
 use wants::Wants;
 
 use crate::assign::deal;
 use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder};
-
-/// From so many of all workers on that change at once, one in so many, the tree is made anew.
-const REBUILD: usize = 4;
 
 /// Room for so many shares is made at once.
 const FEW: usize = 64;
@@ -77,7 +82,7 @@ pub struct Slot(u32);
 pub struct Index<I> {
     order: WorkerOrder,
     direction: Direction,
-    ranks: Ranks<I>,
+    slots: BTreeMap<I, Slot>,
     sorted: Sorted,
     stock: Stock,
     vacant: Vec<Slot>,
@@ -103,7 +108,11 @@ impl Share {
     }
 
     /// The cores and the memory of all its executors.
+    #[inline]
     fn amounts(&self, demand: &Demand) -> (Cores, MiB) {
+        if self.executors == 1 {
+            return (self.cores, demand.memory);
+        }
         let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
         (Cores(self.cores.0.saturating_mul(executors)), MiB(demand.memory.0.saturating_mul(executors)))
     }
@@ -127,8 +136,8 @@ impl<I: Ord> Index<I> {
     #[must_use]
     pub fn new(order: WorkerOrder) -> Self {
         let (sorting, direction) = Sorting::of(order);
-        let (ranks, sorted) = (Ranks::new(), Sorted::new(sorting));
-        Self { order, direction, ranks, sorted, stock: Stock::default(), vacant: Vec::new() }
+        let (slots, sorted) = (BTreeMap::new(), Sorted::new(sorting));
+        Self { order, direction, slots, sorted, stock: Stock::default(), vacant: Vec::new() }
     }
 
     /// One that is a tree from the first worker on, as it would be with many different amounts. For tests and benches:
@@ -161,18 +170,18 @@ impl<I: Ord> Index<I> {
     /// A worker's number.
     #[must_use]
     pub fn slot(&self, worker: &I) -> Option<Slot> {
-        self.ranks.slot(worker)
+        self.slots.get(worker).copied()
     }
 
     /// The workers in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&I, Slot)> {
-        self.ranks.iter()
+        self.slots.iter().map(|(worker, slot)| (worker, *slot))
     }
 
     /// Free cores and free memory of a worker.
     #[must_use]
     pub fn free(&self, slot: Slot) -> Option<(Cores, MiB)> {
-        self.sorted.get(slot).map(|entry| (entry.cores, entry.memory))
+        self.sorted.get(slot).map(|free| (free.cores, free.memory))
     }
 
     /// Adds a worker with what it has free. One that is known already has that free from now on.
@@ -182,20 +191,19 @@ impl<I: Ord> Index<I> {
             return slot;
         }
         let slot = self.vacant.pop().unwrap_or_else(|| {
-            Slot(u32::try_from(self.ranks.len()).expect("there are fewer workers than a u32 can count"))
+            Slot(u32::try_from(self.slots.len()).expect("there are fewer workers than a u32 can count"))
         });
-        let (before, after) = self.ranks.neighbours(&worker);
-        let moved = self.ranks.insert(worker, slot);
-        self.sorted.rank(&moved);
-        let kinds = self.stock.set(slot, resources);
-        let entry = Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds };
-        self.sorted.insert(entry, before, after);
+        let free = Free { cores, memory, kinds: self.stock.set(slot, resources) };
+        let before = self.slots.range(..&worker).next_back().map(|(_, slot)| *slot);
+        let following = self.slots.range((Excluded(&worker), Unbounded)).map(|(_, slot)| *slot);
+        self.sorted.insert(slot, free, before, following);
+        self.slots.insert(worker, slot);
         slot
     }
 
     /// Takes a worker out. Its number is free for another one.
     pub fn remove(&mut self, worker: &I) -> Option<Slot> {
-        let slot = self.ranks.remove(worker)?;
+        let slot = self.slots.remove(worker)?;
         self.sorted.remove(slot);
         self.stock.set(slot, Resources::NONE);
         self.vacant.push(slot);
@@ -207,29 +215,29 @@ impl<I: Ord> Index<I> {
         if self.sorted.get(slot).is_none() {
             return;
         }
-        let kinds = self.stock.set(slot, resources);
-        self.sorted.replace(Entry { cores, memory, rank: self.ranks.rank(slot), slot, kinds });
+        let free = Free { cores, memory, kinds: self.stock.set(slot, resources) };
+        self.sorted.change(&[slot], |slot| *slot, |_, _| free);
     }
 
     /// Whether one more executor has room on that worker. The demand's own bounds are not looked at.
     #[must_use]
     pub fn fits(&self, slot: Slot, demand: &Demand) -> bool {
-        let entry = self.sorted.get(slot);
-        entry.zip(Wants::of(demand)).is_some_and(|(entry, wants)| wants.fit(entry, &self.stock))
+        let free = self.sorted.get(slot);
+        free.zip(Wants::of(demand)).is_some_and(|(free, wants)| wants.fit(slot, free, &self.stock))
     }
 
     /// Whether one more executor has room anywhere. The demand's own bounds are not looked at.
     #[must_use]
     pub fn fits_anywhere(&self, demand: &Demand) -> bool {
         let Some(wants) = Wants::of(demand) else { return false };
-        self.sorted.walk(&wants, &self.stock, self.direction, |_| ControlFlow::Break(())).is_break()
+        self.sorted.walk(&wants, &self.stock, self.direction, |_, _| ControlFlow::Break(())).is_break()
     }
 
     /// Shows the workers that have room for one more executor, in the worker order, until `look` has seen enough. The
     /// demand's own bounds are not looked at.
     pub fn walk(&self, demand: &Demand, mut look: impl FnMut(Slot) -> ControlFlow<()>) {
         if let Some(wants) = Wants::of(demand) {
-            let _ = self.sorted.walk(&wants, &self.stock, self.direction, |entry| look(entry.slot));
+            let _ = self.sorted.walk(&wants, &self.stock, self.direction, |slot, _| look(slot));
         }
     }
 
@@ -240,17 +248,26 @@ impl<I: Ord> Index<I> {
     /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
     #[must_use]
     pub fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
+        let most = usize::try_from(demand.most_workers()).unwrap_or(usize::MAX);
+        let mut shares = Vec::with_capacity(most.min(FEW));
+        self.place_into(&mut shares, demand, strategy);
+        shares
+    }
+
+    /// The same into `shares`, in place of what was there: for who places again and again, since new memory for many
+    /// shares takes longer than to find them.
+    pub fn place_into(&self, shares: &mut Vec<Share>, demand: &Demand, strategy: Strategy) {
+        shares.clear();
         let (most, units) = (demand.most_workers(), demand.most_units());
-        let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return Vec::new() };
+        let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return };
         // Each with one unit, for the time being.
-        let mut shares = Vec::with_capacity(usize::try_from(most).unwrap_or(usize::MAX).min(FEW));
         let mut room = 0_u64;
-        let enough = self.sorted.walk(&wants, &self.stock, self.direction, |entry| {
-            shares.push(Share::of(demand, entry.slot, 1));
+        let enough = self.sorted.walk(&wants, &self.stock, self.direction, |slot, free| {
+            shares.push(Share::of(demand, slot, 1));
             let filled = match strategy {
                 Strategy::SpreadOut => false,
                 Strategy::Consolidate => {
-                    room = room.saturating_add(self.room(demand, entry));
+                    room = room.saturating_add(self.room(demand, slot, free));
                     room >= units
                 }
             };
@@ -262,38 +279,28 @@ impl<I: Ord> Index<I> {
         });
         if strategy == Strategy::SpreadOut && enough.is_break() && most == units {
             // As many workers as units: each gives one.
-            return shares;
+            return;
         }
-        let cap = |share: &Share| self.sorted.get(share.slot).map_or(0, |entry| self.room(demand, entry));
+        let cap =
+            |share: &Share| self.sorted.get(share.slot).map_or(0, |free| self.room(demand, share.slot, free));
         let given = deal(strategy, shares.iter().map(cap).collect(), units);
         for (share, units) in shares.iter_mut().zip(given) {
             *share = Share::of(demand, share.slot, units);
         }
         // Consolidating, or with fewer cores than workers, the last ones may give nothing.
         shares.retain(|share| share.executors > 0 && share.cores > Cores::ZERO);
-        shares
     }
 
     /// Takes what was placed off what the workers have free.
     pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
-        self.change(shares, |stock, entry, share| stock.without(entry, demand, share));
+        let stock = &mut self.stock;
+        self.sorted.change(shares, |share| share.slot, |free, share| stock.without(free, demand, share));
     }
 
     /// Gives it back.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
-        self.change(shares, |stock, entry, share| stock.with(entry, demand, share));
-    }
-
-    fn change(&mut self, shares: &[Share], change: impl Fn(&mut Stock, Entry, &Share) -> Entry) {
-        if shares.len() * REBUILD > self.len() {
-            let change = |entry, share: &Share| change(&mut self.stock, entry, share);
-            return self.sorted.change_all(shares, |share| share.slot, change);
-        }
-        for share in shares {
-            if let Some(entry) = self.sorted.get(share.slot).copied() {
-                self.sorted.replace(change(&mut self.stock, entry, share));
-            }
-        }
+        let stock = &mut self.stock;
+        self.sorted.change(shares, |share| share.slot, |free, share| stock.with(free, demand, share));
     }
 
     /// What is wrong with the index, if something is: with itself, or with what the workers have free according to
@@ -302,40 +309,35 @@ impl<I: Ord> Index<I> {
     /// # Errors
     /// One sentence.
     pub fn check<'a>(&self, offers: impl IntoIterator<Item = Offer<'a>>) -> Result<(), String> {
-        self.sorted.check()?;
-        let mut known = self.ranks.iter();
-        let mut last = None;
+        self.sorted.check(self.slots.values().copied())?;
+        let mut known = self.slots.values();
         for offer in offers {
-            let Some((_, slot)) = known.next() else {
+            let Some(&slot) = known.next() else {
                 return Err(format!("{} is not indexed", offer.worker));
             };
-            let Some(entry) = self.sorted.get(slot) else {
+            let Some(free) = self.sorted.get(slot) else {
                 return Err(format!("{} is in no leaf", offer.worker));
             };
-            if (entry.cores, entry.memory) != (offer.cores, offer.memory) {
+            if (free.cores, free.memory) != (offer.cores, offer.memory) {
                 return Err(format!(
                     "{} is indexed with {} cores and {}",
-                    offer.worker, entry.cores, entry.memory
+                    offer.worker, free.cores, free.memory
                 ));
             }
-            if !self.stock.is(slot, offer.resources) || entry.kinds != self.stock.kinds(slot) {
+            if !self.stock.is(slot, offer.resources) || free.kinds != self.stock.kinds(slot) {
                 return Err(format!("{} is indexed with other resources", offer.worker));
             }
-            if last.is_some_and(|last| last >= entry.rank) || entry.rank != self.ranks.rank(slot) {
-                return Err(format!("{} has a rank that is not its id's", offer.worker));
-            }
-            last = Some(entry.rank);
         }
         match known.next() {
-            Some((_, slot)) => Err(format!("the index has another worker, number {}", slot.0)),
-            None if self.sorted.len() == self.ranks.len() => Ok(()),
-            None => Err(format!("{} ids, {} workers in leaves", self.ranks.len(), self.sorted.len())),
+            Some(slot) => Err(format!("the index has another worker, number {}", slot.0)),
+            None if self.sorted.len() == self.slots.len() => Ok(()),
+            None => Err(format!("{} ids, {} workers in order", self.slots.len(), self.sorted.len())),
         }
     }
 
     /// How many units the worker has room for, who has room for one.
-    fn room(&self, demand: &Demand, entry: &Entry) -> u64 {
-        demand.room(entry.cores, entry.memory, |name| self.stock.count(entry.slot, name))
+    fn room(&self, demand: &Demand, slot: Slot, free: &Free) -> u64 {
+        demand.room(free.cores, free.memory, |name| self.stock.count(slot, name))
     }
 }
 

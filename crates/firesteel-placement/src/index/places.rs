@@ -42,10 +42,12 @@ impl Places {
         self.slots.len()
     }
 
+    #[inline]
     pub(super) fn of(&self, slot: Slot) -> Option<usize> {
         self.places.get(slot.index()).filter(|place| **place != NOWHERE).map(|place| *place as usize)
     }
 
+    #[inline]
     pub(super) fn at(&self, place: usize) -> Option<Slot> {
         Some(self.slots[place]).filter(|slot| *slot != NOBODY)
     }

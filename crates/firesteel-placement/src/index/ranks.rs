@@ -6,9 +6,6 @@
 //!
 //! The rule is Dietz and Sleator's (Two algorithms for maintaining order in a list, 1987).
 
-use std::collections::BTreeMap;
-use std::ops::Bound::{Excluded, Unbounded};
-
 use super::Slot;
 
 /// The rank of the first id of all.
@@ -17,88 +14,74 @@ const MIDDLE: u64 = 1 << 63;
 /// so small that it takes 2^39 ids at one end to get to the end of all numbers.
 const ROOM: u64 = 1 << 24;
 
-#[derive(Debug)]
-pub(super) struct Ranks<I> {
-    slots: BTreeMap<I, Slot>,
-    /// By slot.
-    ranks: Vec<u64>,
-}
+/// The rank of each slot's id.
+#[derive(Debug, Default)]
+pub(super) struct Ranks(Vec<u64>);
 
-impl<I: Ord> Ranks<I> {
-    pub(super) fn new() -> Self {
-        Self { slots: BTreeMap::new(), ranks: Vec::new() }
+impl Ranks {
+    /// Of ids in their order.
+    pub(super) fn of(ids: impl Iterator<Item = Slot>) -> Self {
+        let mut ranks = Self::default();
+        ids.zip(0..).for_each(|(slot, n)| ranks.set(slot, MIDDLE + n * ROOM));
+        ranks
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.slots.len()
+    pub(super) fn get(&self, slot: Slot) -> u64 {
+        self.0[slot.index()]
     }
 
-    pub(super) fn slot(&self, id: &I) -> Option<Slot> {
-        self.slots.get(id).copied()
-    }
-
-    pub(super) fn rank(&self, slot: Slot) -> u64 {
-        self.ranks[slot.index()]
-    }
-
-    /// All ids in their order.
-    pub(super) fn iter(&self) -> impl Iterator<Item = (&I, Slot)> {
-        self.slots.iter().map(|(id, slot)| (id, *slot))
-    }
-
-    /// Who come before and after an id.
-    pub(super) fn neighbours(&self, id: &I) -> (Option<Slot>, Option<Slot>) {
-        let before = self.slots.range(..id).next_back().map(|(_, slot)| *slot);
-        let after = self.slots.range((Excluded(id), Unbounded)).next().map(|(_, slot)| *slot);
-        (before, after)
-    }
-
-    /// Adds an id that is new. Returns the others whose ranks have changed, in order, with their new ones.
-    pub(super) fn insert(&mut self, id: I, slot: Slot) -> Vec<(Slot, u64)> {
-        let (before, after) = self.neighbours(&id);
-        let rank = |slot: Option<Slot>| slot.map(|slot| self.rank(slot));
-        let (rank, moved) = match (rank(before), rank(after)) {
+    /// Adds an id that is new, between one and those that follow. Returns the others whose ranks have changed, in
+    /// order, with their new ones.
+    pub(super) fn insert(
+        &mut self,
+        slot: Slot,
+        before: Option<Slot>,
+        following: impl Iterator<Item = Slot> + Clone,
+    ) -> Vec<(Slot, u64)> {
+        let (before, after) = (before.map(|slot| self.get(slot)), following.clone().next());
+        let (rank, moved) = match (before, after.map(|slot| self.get(slot))) {
             (None, None) => (MIDDLE, Vec::new()),
             (Some(before), None) => (before + ROOM, Vec::new()),
             (None, Some(after)) => (after - ROOM, Vec::new()),
             (Some(before), Some(after)) if after - before > 1 => (before + (after - before) / 2, Vec::new()),
-            (Some(before), Some(_)) => self.spread(before, &id),
+            (Some(before), Some(_)) => self.spread(before, following),
         };
-        if self.ranks.len() <= slot.index() {
-            self.ranks.resize(slot.index() + 1, 0);
-        }
         for &(slot, rank) in moved.iter().chain([&(slot, rank)]) {
-            self.ranks[slot.index()] = rank;
+            self.set(slot, rank);
         }
-        self.slots.insert(id, slot);
         moved
     }
 
-    pub(super) fn remove(&mut self, id: &I) -> Option<Slot> {
-        self.slots.remove(id)
+    fn set(&mut self, slot: Slot, rank: u64) {
+        if self.0.len() <= slot.index() {
+            self.0.resize(slot.index() + 1, 0);
+        }
+        self.0[slot.index()] = rank;
     }
 
     /// A rank after `before` for an id, and new ones for those that follow it.
-    fn spread(&self, before: u64, id: &I) -> (u64, Vec<(Slot, u64)>) {
-        let mut following = Vec::new();
+    fn spread(&self, before: u64, following: impl Iterator<Item = Slot>) -> (u64, Vec<(Slot, u64)>) {
+        let mut crowded = Vec::new();
         let mut end = None;
-        for (count, (_, &slot)) in (1_u64..).zip(self.slots.range((Excluded(id), Unbounded))) {
-            if self.rank(slot) - before > (count + 1) * (count + 1) {
-                end = Some(self.rank(slot));
+        for (count, slot) in (1_u64..).zip(following) {
+            if self.get(slot) - before > (count + 1) * (count + 1) {
+                end = Some(self.get(slot));
                 break;
             }
-            following.push(slot);
+            crowded.push(slot);
         }
         // The new id is the first of them.
-        let shares = following.len() as u64 + 2;
+        let shares = crowded.len() as u64 + 2;
         let step = end.map_or(ROOM, |end| (end - before) / shares);
-        let moved = following.into_iter().zip(2..).map(|(slot, n)| (slot, before + n * step));
+        let moved = crowded.into_iter().zip(2..).map(|(slot, n)| (slot, before + n * step));
         (before + step, moved.collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use super::super::arrivals;
     use super::*;
 
@@ -106,14 +89,16 @@ mod tests {
     #[test]
     fn ranks_follow_the_ids() {
         const IDS: u32 = 4000;
-        for ids in arrivals(IDS) {
-            let mut ranks = Ranks::new();
+        for arrivals in arrivals(IDS) {
+            let mut ranks = Ranks::default();
+            let mut ids = BTreeMap::new();
             let mut spread = 0;
-            for (slot, id) in ids.into_iter().enumerate() {
-                spread += ranks.insert(id, Slot(slot as u32)).len();
+            for (slot, id) in (0..).map(Slot).zip(arrivals) {
+                let before = ids.range(..id).next_back().map(|(_, slot)| *slot);
+                spread += ranks.insert(slot, before, ids.range(id..).map(|(_, slot)| *slot)).len();
+                ids.insert(id, slot);
             }
-            let in_order: Vec<u64> = ranks.iter().map(|(_, slot)| ranks.rank(slot)).collect();
-            assert!(in_order.is_sorted_by(|a, b| a < b));
+            assert!(ids.values().map(|slot| ranks.get(*slot)).is_sorted_by(|a, b| a < b));
             assert!(spread < 20 * IDS as usize, "{spread} ranks were spread anew");
         }
     }

@@ -2,45 +2,35 @@
 
 use std::ops::ControlFlow;
 
-use super::entry::{Best, Direction, Kinds};
-use super::wants::Wants;
-use crate::{Cores, MiB};
+use super::brief::Brief;
+use super::sorting::Direction;
 
 /// Bits in a word, and words in a group.
-const WORD: usize = 64;
+pub(super) const WORD: usize = 64;
 
 /// A set of places, with the best of each 64 places and of each 64 times as many. Adding, taking out and finding the
 /// next who may have room costs a few steps, however many there are.
 #[derive(Debug)]
 pub(super) struct Shelf {
-    len: usize,
     /// A bit for each place.
-    words: Floor,
+    words: Vec<Row>,
     /// A bit for each word.
-    groups: Floor,
+    groups: Vec<Row>,
     /// A bit for each group.
     top: Vec<u64>,
 }
 
-/// Rows of 64 bits, each with the best of its workers.
-#[derive(Debug, Default)]
-struct Floor {
-    bits: Vec<u64>,
-    best: Vec<Brief>,
-}
-
-/// A [`Best`] in half of its room: never less than that, and no more than that where amounts are not absurd.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Brief {
-    cores: u32,
-    memory: u32,
-    kinds: Kinds,
+/// 64 bits, with the best of their workers. Where there is nobody it is of the past.
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    bits: u64,
+    best: Brief,
 }
 
 impl Shelf {
     /// An empty one for so many places.
     pub(super) fn new(places: usize) -> Self {
-        let mut shelf = Self { len: 0, words: Floor::default(), groups: Floor::default(), top: Vec::new() };
+        let mut shelf = Self { words: Vec::new(), groups: Vec::new(), top: Vec::new() };
         shelf.grow(places);
         shelf
     }
@@ -49,78 +39,63 @@ impl Shelf {
     pub(super) fn grow(&mut self, places: usize) {
         let words = places.div_ceil(WORD);
         let groups = words.div_ceil(WORD);
-        self.words.grow(words);
-        self.groups.grow(groups);
+        self.words.resize(words, Row::EMPTY);
+        self.groups.resize(groups, Row::EMPTY);
         self.top.resize(groups.div_ceil(WORD), 0);
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.len
-    }
-
     pub(super) fn is_empty(&self) -> bool {
-        self.len == 0
+        self.top.iter().all(|groups| *groups == 0)
     }
 
     pub(super) fn has(&self, place: usize) -> bool {
-        self.words.bits[place / WORD] & bit(place) != 0
+        self.words[place / WORD].bits & bit(place) != 0
     }
 
-    pub(super) fn clear(&mut self) {
-        self.len = 0;
-        self.words.bits.fill(0);
-        self.groups.bits.fill(0);
-        self.top.fill(0);
-    }
-
-    /// Adds one that is not there.
-    pub(super) fn add(&mut self, place: usize, best: &Best) {
-        let (word, brief) = (place / WORD, Brief::of(best));
-        self.len += 1;
-        self.words.add(place, brief);
-        self.groups.add(word, brief);
+    /// Adds places of a word that are not there, with the best of their workers.
+    pub(super) fn add(&mut self, word: usize, places: u64, best: Brief) {
         let group = word / WORD;
+        self.words[word].add(places, best);
+        self.groups[group].add(bit(word), best);
         self.top[group / WORD] |= bit(group);
     }
 
-    /// Takes one out that is there. `of` says what the others have.
-    pub(super) fn remove(&mut self, place: usize, gone: &Best, of: impl Fn(usize) -> Best) {
-        let (word, gone) = (place / WORD, Brief::of(gone));
-        let group = word / WORD;
-        self.len -= 1;
-        match self.words.remove(place, gone, |place| Brief::of(&of(place))) {
-            After::Same => return,
-            After::Less => {
-                if self.groups.best[group].owes_to(gone) {
-                    self.groups.look(group, |word| self.words.best[word]);
-                }
-                return;
-            }
-            After::Nobody => {}
+    /// Takes places of a word out that are there. `had` is the best that their workers had, and `of` says what
+    /// the others have.
+    pub(super) fn remove(&mut self, word: usize, places: u64, had: Brief, of: impl Fn(usize) -> Brief) {
+        let number = word / WORD;
+        let group = &mut self.groups[number];
+        match self.words[word].remove(places, had, |bit| of(word * WORD + bit)) {
+            Left::AsGood => return,
+            Left::LessGood => {}
+            Left::Nobody => group.bits &= !bit(word),
         }
-        match self.groups.remove(word, gone, |word| self.words.best[word]) {
-            After::Same | After::Less => {}
-            After::Nobody => self.top[group / WORD] &= !bit(group),
+        if group.bits == 0 {
+            self.top[number / WORD] &= !bit(number);
+        } else if group.best.owes_to(had) {
+            group.look(|word| self.words[number * WORD + word].best);
         }
     }
 
-    /// Shows the places whose workers may have room, in order, until it is told to stop.
+    /// Shows the places whose workers may have what is asked, in order, until it is told to stop.
     pub(super) fn walk(
         &self,
-        wants: &Wants<'_>,
+        asked: Brief,
         direction: Direction,
         mut visit: impl FnMut(usize) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for top in direction.over(0..self.top.len()) {
             for group in direction.bits(self.top[top], top * WORD) {
-                if !wants.may_fit(&self.groups.best[group].long()) {
+                let Row { bits, best } = self.groups[group];
+                if !best.may_cover(asked) {
                     continue;
                 }
-                for word in direction.bits(self.groups.bits[group], group * WORD) {
-                    if !wants.may_fit(&self.words.best[word].long()) {
+                for word in direction.bits(bits, group * WORD) {
+                    let Row { bits, best } = self.words[word];
+                    if !best.may_cover(asked) {
                         continue;
                     }
-                    for place in direction.bits(self.words.bits[word], word * WORD) {
+                    for place in direction.bits(bits, word * WORD) {
                         visit(place)?;
                     }
                 }
@@ -129,110 +104,73 @@ impl Shelf {
         ControlFlow::Continue(())
     }
 
-    /// What is wrong with it, if something is; `of` says what the workers have.
-    pub(super) fn check(&self, of: impl Fn(usize) -> Best) -> Result<(), String> {
+    /// What is wrong with it, if something is, or else how many there are; `of` says what the workers have.
+    pub(super) fn check(&self, of: impl Fn(usize) -> Brief) -> Result<usize, String> {
         let mut count = 0;
-        for (word, bits) in self.words.bits.iter().enumerate() {
-            let places = Direction::Forward.bits(*bits, word * WORD);
-            let best = places.fold(None, |best: Option<Brief>, place| {
-                count += 1;
-                let brief = Brief::of(&of(place));
-                Some(best.map_or(brief, |best| best.or(brief)))
-            });
-            let known = self.groups.bits[word / WORD] & bit(word) != 0;
-            if best.is_some() != known || best.is_some_and(|best| best != self.words.best[word]) {
-                return Err(format!("word {word} is {:?}, its workers {best:?}", self.words.best[word]));
+        for (word, row) in self.words.iter().enumerate() {
+            let places = Direction::Forward.bits(row.bits, word * WORD).inspect(|_| count += 1);
+            let best = places.map(&of).reduce(Brief::or);
+            if best.is_some() != (self.groups[word / WORD].bits & bit(word) != 0) {
+                return Err(format!("its group does not know whether word {word} has workers"));
+            }
+            if best.is_some_and(|best| best != row.best) {
+                return Err(format!("word {word} is {:?}, its workers {best:?}", row.best));
             }
         }
-        for (group, bits) in self.groups.bits.iter().enumerate() {
-            let words = Direction::Forward.bits(*bits, group * WORD).map(|word| self.words.best[word]);
+        for (group, row) in self.groups.iter().enumerate() {
+            let words = Direction::Forward.bits(row.bits, group * WORD).map(|word| self.words[word].best);
             let best = words.reduce(Brief::or);
-            let known = self.top[group / WORD] & bit(group) != 0;
-            if best.is_some() != known || best.is_some_and(|best| best != self.groups.best[group]) {
-                return Err(format!("group {group} is {:?}, its words {best:?}", self.groups.best[group]));
+            if best.is_some() != (self.top[group / WORD] & bit(group) != 0) {
+                return Err(format!("the top does not know whether group {group} has workers"));
+            }
+            if best.is_some_and(|best| best != row.best) {
+                return Err(format!("group {group} is {:?}, its words {best:?}", row.best));
             }
         }
-        if count != self.len {
-            return Err(format!("{count} places are counted as {}", self.len));
-        }
-        Ok(())
+        Ok(count)
     }
 }
 
-/// What is left of a row when one was taken out.
-enum After {
-    /// One as good.
-    Same,
-    /// Less good ones.
-    Less,
+/// What is left of a row after some were taken out.
+enum Left {
+    AsGood,
+    LessGood,
     Nobody,
 }
 
-impl Floor {
-    fn grow(&mut self, rows: usize) {
-        self.bits.resize(rows, 0);
-        self.best.resize(rows, Brief::NONE);
+impl Row {
+    const EMPTY: Self = Self { bits: 0, best: Brief::NOTHING };
+
+    #[inline]
+    fn add(&mut self, bits: u64, best: Brief) {
+        self.best = if self.bits == 0 { best } else { self.best.or(best) };
+        self.bits |= bits;
     }
 
-    fn add(&mut self, place: usize, brief: Brief) {
-        let row = place / WORD;
-        self.best[row] = if self.bits[row] == 0 { brief } else { self.best[row].or(brief) };
-        self.bits[row] |= bit(place);
-    }
-
-    fn remove(&mut self, place: usize, gone: Brief, of: impl Fn(usize) -> Brief) -> After {
-        let row = place / WORD;
-        self.bits[row] &= !bit(place);
-        if self.bits[row] == 0 {
-            return After::Nobody;
+    #[inline]
+    fn remove(&mut self, bits: u64, had: Brief, of: impl Fn(usize) -> Brief) -> Left {
+        self.bits &= !bits;
+        match self.bits {
+            0 => Left::Nobody,
+            _ if self.best.owes_to(had) => self.look(of),
+            _ => Left::AsGood,
         }
-        if !self.best[row].owes_to(gone) {
-            return After::Same;
-        }
-        self.look(row, of)
     }
 
-    /// Finds the best of a row anew.
-    fn look(&mut self, row: usize, of: impl Fn(usize) -> Brief) -> After {
-        let known = self.best[row];
-        let mut best = Brief::NONE;
-        for place in Direction::Forward.bits(self.bits[row], row * WORD) {
-            best = best.or(of(place));
-            if best == known {
-                return After::Same;
+    /// Finds the best anew. `of` says what is at a bit.
+    fn look(&mut self, of: impl Fn(usize) -> Brief) -> Left {
+        let known = std::mem::replace(&mut self.best, Brief::NOTHING);
+        for bit in Direction::Forward.bits(self.bits, 0) {
+            self.best = self.best.or(of(bit));
+            if self.best == known {
+                return Left::AsGood;
             }
         }
-        self.best[row] = best;
-        After::Less
+        Left::LessGood
     }
 }
 
-impl Brief {
-    const NONE: Self = Self { cores: 0, memory: 0, kinds: Kinds::NONE };
-
-    fn of(best: &Best) -> Self {
-        let brief = |amount: i64| u32::try_from(amount.max(0)).unwrap_or(u32::MAX);
-        Self { cores: brief(best.cores.0), memory: brief(best.memory.0), kinds: best.kinds }
-    }
-
-    fn long(self) -> Best {
-        let long = |amount: u32| if amount == u32::MAX { i64::MAX } else { i64::from(amount) };
-        Best { cores: Cores(long(self.cores)), memory: MiB(long(self.memory)), kinds: self.kinds }
-    }
-
-    fn or(self, other: Self) -> Self {
-        Self {
-            cores: self.cores.max(other.cores),
-            memory: self.memory.max(other.memory),
-            kinds: self.kinds.or(other.kinds),
-        }
-    }
-
-    fn owes_to(self, other: Self) -> bool {
-        self.cores == other.cores || self.memory == other.memory || other.kinds != Kinds::NONE
-    }
-}
-
-fn bit(place: usize) -> u64 {
+/// A place's bit in its word, a word's in its group.
+pub(super) fn bit(place: usize) -> u64 {
     1 << (place % WORD)
 }

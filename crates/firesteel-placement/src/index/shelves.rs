@@ -1,15 +1,19 @@
 //! Workers on shelves, one for each amount that some of them have free.
 //!
 //! Workers of a cluster have few different numbers of free cores. A shelf for each of them makes the worker order two
-//! steps: from shelf to shelf, and on a shelf from place to place. Changing a worker takes its bit off one shelf and
-//! puts it on another, without a search.
+//! steps: from shelf to shelf, and on a shelf from place to place. Changing workers takes their bits off one shelf and
+//! puts them on another, without a search, and those of one word at once.
 
 use std::ops::{ControlFlow, Range};
 
 use super::Slot;
-use super::entry::{Best, Direction, Entry, Sorting};
+use super::amounts::Amounts;
+use super::brief::Brief;
+use super::free::Free;
+use super::moving::Moving;
 use super::places::{Crowded, Places};
-use super::shelf::Shelf;
+use super::shelf::{Shelf, WORD, bit};
+use super::sorting::{Direction, Sorting};
 use super::stock::Stock;
 use super::wants::Wants;
 
@@ -20,30 +24,22 @@ const MOST: usize = 128;
 pub(super) struct Shelves {
     sorting: Sorting,
     /// By slot. What stands there of a worker who has no place is of the past.
-    entries: Vec<Entry>,
+    free: Vec<Free>,
     places: Places,
-    /// Ascending, one for each shelf.
-    amounts: Vec<i64>,
+    /// One for each shelf.
+    amounts: Amounts,
     shelves: Vec<Shelf>,
-    /// The shelves that were taken from and put on last: the next worker is like the last one, as a rule.
-    last: Last,
     len: usize,
 }
 
-#[derive(Clone, Copy, Debug, Default)]
-struct Last {
-    from: usize,
-    to: usize,
-}
-
-/// There would have to be more shelves than there may be.
+/// There would have to be more shelves than there may be. What workers have free is known, but not in order.
 #[derive(Debug)]
 pub(super) struct TooMany;
 
 impl Shelves {
     pub(super) fn new(sorting: Sorting) -> Self {
-        let (entries, amounts, shelves) = (Vec::new(), Vec::new(), Vec::new());
-        Self { sorting, entries, places: Places::new(), amounts, shelves, last: Last::default(), len: 0 }
+        let (free, amounts, shelves) = (Vec::new(), Amounts::new(), Vec::new());
+        Self { sorting, free, places: Places::new(), amounts, shelves, len: 0 }
     }
 
     pub(super) fn sorting(&self) -> Sorting {
@@ -54,87 +50,62 @@ impl Shelves {
         self.len
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<&Entry> {
+    pub(super) fn get(&self, slot: Slot) -> Option<&Free> {
         self.places.of(slot)?;
-        self.entries.get(slot.index())
+        self.free.get(slot.index())
     }
 
     /// Adds a worker whose slot is new, between those two in the order of ids.
     pub(super) fn insert(
         &mut self,
-        entry: Entry,
+        slot: Slot,
+        free: Free,
         before: Option<Slot>,
         after: Option<Slot>,
     ) -> Result<(), TooMany> {
-        let shelf = self.shelf(self.amount(&entry))?;
         let place = self.make_place(before, after);
-        let slot = entry.slot;
-        if self.entries.len() <= slot.index() {
-            self.entries.resize(slot.index() + 1, entry);
+        if self.free.len() <= slot.index() {
+            self.free.resize(slot.index() + 1, free);
         }
-        self.entries[slot.index()] = entry;
+        self.free[slot.index()] = free;
         self.places.put(slot, place);
-        self.shelves[shelf].add(place, &(&entry).into());
         self.len += 1;
+        let shelf = self.shelf(self.sorting.amount(&free))?;
+        self.put_up(shelf, place, &free);
         Ok(())
     }
 
     /// Takes a worker out.
-    pub(super) fn remove(&mut self, slot: Slot) -> Option<Entry> {
-        let entry = *self.get(slot)?;
-        self.take_down(&entry);
+    pub(super) fn remove(&mut self, slot: Slot) -> Option<Free> {
+        let (place, free) = (self.places.of(slot)?, *self.get(slot)?);
+        self.take_down(place, &free);
         self.places.vacate(slot);
         self.len -= 1;
-        Some(entry)
+        Some(free)
     }
 
-    /// Changes what a worker has free.
-    pub(super) fn replace(&mut self, entry: Entry) -> Result<(), TooMany> {
-        let (Some(known), Some(place)) = (self.get(entry.slot).copied(), self.places.of(entry.slot)) else {
-            return Ok(());
-        };
-        if known != entry {
-            let shelf = self.shelf(self.amount(&entry))?;
-            self.take_down(&known);
-            self.entries[entry.slot.index()] = entry;
-            self.shelves[shelf].add(place, &(&entry).into());
-        }
-        Ok(())
-    }
-
-    /// Changes many workers at once.
-    pub(super) fn change_all<T>(
+    /// Changes what workers have free. Those that lie together and become alike cost little more than one of them.
+    pub(super) fn change<T>(
         &mut self,
         changes: &[T],
         slot: impl Fn(&T) -> Slot,
-        mut change: impl FnMut(Entry, &T) -> Entry,
+        mut change: impl FnMut(Free, &T) -> Free,
     ) -> Result<(), TooMany> {
+        let mut moved = Ok(());
+        let mut moving = Moving::NOBODY;
         for one in changes {
             let slot = slot(one);
-            if self.places.of(slot).is_some() {
-                self.entries[slot.index()] = change(self.entries[slot.index()], one);
+            let Some(place) = self.places.of(slot) else { continue };
+            let had = self.free[slot.index()];
+            let have = change(had, one);
+            if !moving.takes(place, had, have, self.sorting) {
+                // Before this one changes, who may still stand among those that the others leave.
+                moved = moved.and_then(|()| self.move_over(&moving));
+                moving = Moving::one(place, had, have, self.sorting);
             }
+            self.free[slot.index()] = have;
         }
-        self.sort()
-    }
-
-    /// Gives workers other ranks, with which they are in the same order.
-    pub(super) fn rank(&mut self, ranks: &[(Slot, u64)]) {
-        for &(slot, rank) in ranks {
-            self.entries[slot.index()].rank = rank;
-        }
-    }
-
-    /// Puts everybody where they belong.
-    fn sort(&mut self) -> Result<(), TooMany> {
-        self.shelves.iter_mut().for_each(Shelf::clear);
-        for place in 0..self.places.len() {
-            let Some(slot) = self.places.at(place) else { continue };
-            let entry = self.entries[slot.index()];
-            let shelf = self.shelf(self.amount(&entry))?;
-            self.shelves[shelf].add(place, &(&entry).into());
-        }
-        Ok(())
+        moved.and_then(|()| self.move_over(&moving))
     }
 
     /// Shows the workers that have room, in order, until it is told to stop.
@@ -143,67 +114,74 @@ impl Shelves {
         wants: &Wants<'_>,
         stock: &Stock,
         direction: Direction,
-        mut visit: impl FnMut(&Entry) -> ControlFlow<()>,
+        mut visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let least = wants.least(self.sorting);
-        let start = self.amounts.partition_point(|amount| *amount < least);
+        let asked = wants.brief(self.sorting);
+        let start = self.amounts.least(wants.least(self.sorting));
         for shelf in direction.over(start..self.shelves.len()) {
-            self.shelves[shelf].walk(wants, direction, |place| {
-                let entry = self.entry_at(place);
-                if wants.fit(entry, stock) { visit(entry) } else { ControlFlow::Continue(()) }
+            self.shelves[shelf].walk(asked, direction, |place| {
+                let slot = self.slot_at(place);
+                let free = &self.free[slot.index()];
+                if wants.fit(slot, free, stock) { visit(slot, free) } else { ControlFlow::Continue(()) }
             })?;
         }
         ControlFlow::Continue(())
     }
 
     /// Everybody, in the order of ids.
-    pub(super) fn entries(&self) -> Vec<Entry> {
-        self.places.within(0..self.places.len()).map(|slot| self.entries[slot.index()]).collect()
+    pub(super) fn all(&self) -> impl Iterator<Item = (Slot, Free)> {
+        self.places.within(0..self.places.len()).map(|slot| (slot, self.free[slot.index()]))
     }
 
-    fn amount(&self, entry: &Entry) -> i64 {
-        self.sorting.amount(&entry.into())
-    }
-
-    fn entry_at(&self, place: usize) -> &Entry {
-        let slot = self.places.at(place).expect("who is on a shelf has a place");
-        &self.entries[slot.index()]
+    fn slot_at(&self, place: usize) -> Slot {
+        self.places.at(place).expect("who is on a shelf has a place")
     }
 
     /// The shelf for that amount.
     fn shelf(&mut self, amount: i64) -> Result<usize, TooMany> {
-        if self.amounts.get(self.last.to) == Some(&amount) {
-            return Ok(self.last.to);
-        }
-        let position = self.amounts.partition_point(|known| *known < amount);
-        if self.amounts.get(position) == Some(&amount) {
-            self.last.to = position;
-            return Ok(position);
+        if let Some(shelf) = self.amounts.find(amount) {
+            return Ok(shelf);
         }
         if self.shelves.len() >= MOST {
-            if !self.shelves.iter().any(Shelf::is_empty) {
+            let shelves = &self.shelves;
+            self.amounts.retain(|shelf| !shelves[shelf].is_empty());
+            self.shelves.retain(|shelf| !shelf.is_empty());
+            if self.shelves.len() >= MOST {
                 return Err(TooMany);
             }
-            let mut empty = self.shelves.iter().map(Shelf::is_empty).collect::<Vec<_>>().into_iter();
-            self.amounts.retain(|_| !empty.next().unwrap_or(false));
-            self.shelves.retain(|shelf| !shelf.is_empty());
-            return self.shelf(amount);
         }
-        self.amounts.insert(position, amount);
-        self.shelves.insert(position, Shelf::new(self.places.len()));
-        Ok(position)
+        let shelf = self.amounts.insert(amount);
+        self.shelves.insert(shelf, Shelf::new(self.places.len()));
+        Ok(shelf)
     }
 
-    fn take_down(&mut self, entry: &Entry) {
-        let place = self.places.of(entry.slot).expect("who is on a shelf has a place");
-        let amount = self.amount(entry);
-        if self.amounts.get(self.last.from) != Some(&amount) {
-            self.last.from = self.amounts.partition_point(|known| *known < amount);
+    /// The shelf on which those are that have so much.
+    fn known_shelf(&self, amount: i64) -> usize {
+        self.amounts.find(amount).expect("who has so much is on a shelf")
+    }
+
+    fn move_over(&mut self, moving: &Moving) -> Result<(), TooMany> {
+        if moving.places == 0 {
+            return Ok(());
         }
-        let shelf = self.last.from;
-        let (places, entries) = (&self.places, &self.entries);
-        let of = |place: usize| Best::from(&entries[places.at(place).expect("a bit is a worker").index()]);
-        self.shelves[shelf].remove(place, &entry.into(), of);
+        let (from, to) = moving.amounts(self.sorting);
+        let (to, from) = (self.shelf(to)?, self.known_shelf(from));
+        let (places, free, sorting) = (&self.places, &self.free, self.sorting);
+        let of = |place: usize| brief_at(places, free, sorting, place);
+        self.shelves[from].remove(moving.word, moving.places, moving.had, of);
+        self.shelves[to].add(moving.word, moving.places, moving.have);
+        Ok(())
+    }
+
+    fn put_up(&mut self, shelf: usize, place: usize, free: &Free) {
+        self.shelves[shelf].add(place / WORD, bit(place), Brief::of(free, self.sorting));
+    }
+
+    fn take_down(&mut self, place: usize, free: &Free) {
+        let shelf = self.known_shelf(self.sorting.amount(free));
+        let (places, all, sorting) = (&self.places, &self.free, self.sorting);
+        let of = |place: usize| brief_at(places, all, sorting, place);
+        self.shelves[shelf].remove(place / WORD, bit(place), Brief::of(free, sorting), of);
     }
 
     fn make_place(&mut self, before: Option<Slot>, after: Option<Slot>) -> usize {
@@ -223,46 +201,58 @@ impl Shelves {
     fn spread(&mut self, window: Range<usize>, before: Option<Slot>) -> usize {
         let (others, place) = self.places.spread(window, before);
         for (slot, _) in &others {
-            let entry = self.entries[slot.index()];
-            self.take_down(&entry);
+            if let Some(place) = self.places.of(*slot) {
+                let free = self.free[slot.index()];
+                self.take_down(place, &free);
+            }
         }
         others.iter().for_each(|(slot, _)| self.places.vacate(*slot));
         for (slot, place) in others {
-            let entry = self.entries[slot.index()];
-            let shelf = self.amounts.partition_point(|known| *known < self.amount(&entry));
+            let free = self.free[slot.index()];
             self.places.put(slot, place);
-            self.shelves[shelf].add(place, &(&entry).into());
+            self.put_up(self.known_shelf(self.sorting.amount(&free)), place, &free);
         }
         place
     }
 
     /// What is wrong with the shelves, if something is.
-    pub(super) fn check(&self) -> Result<(), String> {
-        if !self.amounts.is_sorted_by(|a, b| a < b) || self.amounts.len() != self.shelves.len() {
-            return Err(format!("{} shelves for the amounts {:?}", self.shelves.len(), self.amounts));
+    pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
+        let amounts = self.amounts.all();
+        if !amounts.is_sorted_by(|a, b| a < b) || amounts.len() != self.shelves.len() {
+            return Err(format!("{} shelves for the amounts {amounts:?}", self.shelves.len()));
+        }
+        if !ids.eq(self.all().map(|(slot, _)| slot)) {
+            return Err("the places are not in the order of the ids".to_owned());
         }
         let mut count = 0;
-        let mut last = None;
         for place in 0..self.places.len() {
             let Some(slot) = self.places.at(place) else { continue };
-            let entry = &self.entries[slot.index()];
-            let shelf = self.amounts.binary_search(&self.amount(entry));
-            if self.places.of(slot) != Some(place) || last.is_some_and(|last| last >= entry.rank) {
-                return Err(format!("out of place: {entry:?}"));
+            let free = &self.free[slot.index()];
+            let shelf = self.amounts.find(self.sorting.amount(free));
+            if self.places.of(slot) != Some(place) {
+                return Err(format!("{slot:?} is not where its place is, {place}"));
             }
-            if !shelf.is_ok_and(|shelf| self.shelves[shelf].has(place)) {
-                return Err(format!("not on its shelf: {entry:?}"));
+            if !shelf.is_some_and(|shelf| self.shelves[shelf].has(place)) {
+                return Err(format!("not on its shelf: {slot:?} with {free:?}"));
             }
-            last = Some(entry.rank);
             count += 1;
         }
+        let mut on_shelves = 0;
         for shelf in &self.shelves {
-            shelf.check(|place| self.places.at(place).map_or(Best::NONE, |_| self.entry_at(place).into()))?;
+            on_shelves += shelf.check(|place| match self.places.at(place) {
+                Some(slot) => Brief::of(&self.free[slot.index()], self.sorting),
+                None => Brief::NOTHING,
+            })?;
         }
-        let on_shelves: usize = self.shelves.iter().map(Shelf::len).sum();
         if count != self.len || on_shelves != self.len {
             return Err(format!("{count} workers, {on_shelves} on shelves, are counted as {}", self.len));
         }
         Ok(())
     }
+}
+
+/// What the worker at a place has free, in brief.
+fn brief_at(places: &Places, free: &[Free], sorting: Sorting, place: usize) -> Brief {
+    let slot = places.at(place).expect("who is on a shelf has a place");
+    Brief::of(&free[slot.index()], sorting)
 }

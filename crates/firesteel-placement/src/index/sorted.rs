@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use super::Slot;
-use super::entry::{Direction, Entry, Sorting};
+use super::free::Free;
 use super::shelves::{Shelves, TooMany};
+use super::sorting::{Direction, Sorting};
 use super::stock::Stock;
 use super::tree::Tree;
 use super::wants::Wants;
@@ -29,64 +30,51 @@ impl Sorted {
         }
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<&Entry> {
+    pub(super) fn get(&self, slot: Slot) -> Option<&Free> {
         match self {
             Self::Shelves(shelves) => shelves.get(slot),
             Self::Tree(tree) => tree.get(slot),
         }
     }
 
-    /// Adds a worker whose slot and rank are new, between those two in the order of ids.
-    pub(super) fn insert(&mut self, entry: Entry, before: Option<Slot>, after: Option<Slot>) {
+    /// Adds a worker whose slot is new, between one and those that follow in the order of ids.
+    pub(super) fn insert(
+        &mut self,
+        slot: Slot,
+        free: Free,
+        before: Option<Slot>,
+        following: impl Iterator<Item = Slot> + Clone,
+    ) {
         match self {
-            Self::Shelves(shelves) => match shelves.insert(entry, before, after) {
-                Ok(()) => {}
-                Err(TooMany) => self.grow_a_tree().insert(entry),
-            },
-            Self::Tree(tree) => tree.insert(entry),
+            Self::Shelves(shelves) => {
+                let inserted = shelves.insert(slot, free, before, following.clone().next());
+                self.or_a_tree(inserted);
+            }
+            Self::Tree(tree) => tree.insert(slot, free, before, following),
         }
     }
 
     /// Takes a worker out.
-    pub(super) fn remove(&mut self, slot: Slot) -> Option<Entry> {
+    pub(super) fn remove(&mut self, slot: Slot) -> Option<Free> {
         match self {
             Self::Shelves(shelves) => shelves.remove(slot),
             Self::Tree(tree) => tree.remove(slot),
         }
     }
 
-    /// Changes what a worker has free.
-    pub(super) fn replace(&mut self, entry: Entry) {
-        match self {
-            Self::Shelves(shelves) => match shelves.replace(entry) {
-                Ok(()) => {}
-                Err(TooMany) => self.grow_a_tree().replace(entry),
-            },
-            Self::Tree(tree) => tree.replace(entry),
-        }
-    }
-
-    /// Gives workers other ranks, with which they are in the same order.
-    pub(super) fn rank(&mut self, ranks: &[(Slot, u64)]) {
-        match self {
-            Self::Shelves(shelves) => shelves.rank(ranks),
-            Self::Tree(tree) => tree.rank(ranks),
-        }
-    }
-
-    /// Changes many workers at once.
-    pub(super) fn change_all<T>(
+    /// Changes what workers have free. Those that have no such slot are passed over.
+    pub(super) fn change<T>(
         &mut self,
         changes: &[T],
         slot: impl Fn(&T) -> Slot,
-        change: impl FnMut(Entry, &T) -> Entry,
+        change: impl FnMut(Free, &T) -> Free,
     ) {
         match self {
-            Self::Shelves(shelves) => match shelves.change_all(changes, slot, change) {
-                Ok(()) => {}
-                Err(TooMany) => _ = self.grow_a_tree(),
-            },
-            Self::Tree(tree) => tree.change_all(changes, slot, change),
+            Self::Shelves(shelves) => {
+                let changed = shelves.change(changes, slot, change);
+                self.or_a_tree(changed);
+            }
+            Self::Tree(tree) => tree.change(changes, slot, change),
         }
     }
 
@@ -96,7 +84,7 @@ impl Sorted {
         wants: &Wants<'_>,
         stock: &Stock,
         direction: Direction,
-        visit: impl FnMut(&Entry) -> ControlFlow<()>,
+        visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         match self {
             Self::Shelves(shelves) => shelves.walk(wants, stock, direction, visit),
@@ -104,23 +92,19 @@ impl Sorted {
         }
     }
 
-    fn grow_a_tree(&mut self) -> &mut Tree {
-        if let Self::Shelves(shelves) = self {
-            let mut tree = Tree::new(shelves.sorting());
-            tree.fill(shelves.entries());
-            *self = Self::Tree(tree);
-        }
-        match self {
-            Self::Tree(tree) => tree,
-            Self::Shelves(_) => unreachable!("it was just made a tree"),
+    /// From now on a tree, where there would be too many shelves.
+    fn or_a_tree(&mut self, done: Result<(), TooMany>) {
+        if let (Self::Shelves(shelves), Err(TooMany)) = (&*self, done) {
+            let workers: Vec<_> = shelves.all().collect();
+            *self = Self::Tree(Tree::of(shelves.sorting(), &workers));
         }
     }
 
-    /// What is wrong with it, if something is.
-    pub(super) fn check(&self) -> Result<(), String> {
+    /// What is wrong with it, if something is. `ids` are the workers in the order of their ids.
+    pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
         match self {
-            Self::Shelves(shelves) => shelves.check(),
-            Self::Tree(tree) => tree.check(),
+            Self::Shelves(shelves) => shelves.check(ids),
+            Self::Tree(tree) => tree.check(ids),
         }
     }
 }

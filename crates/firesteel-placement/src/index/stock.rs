@@ -1,6 +1,6 @@
 //! How much of each resource workers have free.
 
-use super::entry::{Entry, Kinds};
+use super::free::{Free, Kinds};
 use super::{Share, Slot};
 use crate::{Demand, ResourceAmounts, Resources};
 
@@ -32,7 +32,7 @@ impl Stock {
         let amounts: Amounts =
             counted.filter(|&(_, amount)| amount > 0).map(|(name, amount)| (name.into(), amount)).collect();
         if amounts.is_empty() && self.amounts.len() <= slot.index() {
-            return Kinds::default();
+            return Kinds::NONE;
         }
         if self.amounts.len() <= slot.index() {
             self.amounts.resize_with(slot.index() + 1, Box::default);
@@ -42,22 +42,25 @@ impl Stock {
     }
 
     /// A worker after it gave that.
-    pub(super) fn without(&mut self, entry: Entry, demand: &Demand, share: &Share) -> Entry {
+    #[inline]
+    pub(super) fn without(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
         let (cores, memory) = share.amounts(demand);
-        let kinds = self.change(entry.slot, |name, amount| amount.saturating_sub(share.count(demand, name)));
-        Entry { cores: entry.cores - cores, memory: entry.memory - memory, kinds, ..entry }
+        let kinds = self.change(share.slot, |name, amount| amount.saturating_sub(share.count(demand, name)));
+        Free { cores: free.cores - cores, memory: free.memory - memory, kinds }
     }
 
     /// A worker after it got that back.
-    pub(super) fn with(&mut self, entry: Entry, demand: &Demand, share: &Share) -> Entry {
+    #[inline]
+    pub(super) fn with(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
         let (cores, memory) = share.amounts(demand);
-        let kinds = self.change(entry.slot, |name, amount| amount.saturating_add(share.count(demand, name)));
-        Entry { cores: entry.cores + cores, memory: entry.memory + memory, kinds, ..entry }
+        let kinds = self.change(share.slot, |name, amount| amount.saturating_add(share.count(demand, name)));
+        Free { cores: free.cores + cores, memory: free.memory + memory, kinds }
     }
 
     /// Changes each of a worker's amounts. A name stays when there is nothing of it left.
+    #[inline]
     fn change(&mut self, slot: Slot, change: impl Fn(&str, u64) -> u64) -> Kinds {
-        let Some(amounts) = self.amounts.get_mut(slot.index()) else { return Kinds::default() };
+        let Some(amounts) = self.amounts.get_mut(slot.index()) else { return Kinds::NONE };
         for (name, amount) in amounts {
             *amount = change(name, *amount);
         }
@@ -66,7 +69,7 @@ impl Stock {
 
     pub(super) fn kinds(&self, slot: Slot) -> Kinds {
         let amounts = self.amounts.get(slot.index()).into_iter().flatten();
-        amounts.map(|(name, amount)| Kinds::of(name, *amount)).fold(Kinds::default(), Kinds::or)
+        amounts.map(|(name, amount)| Kinds::of(name, *amount)).fold(Kinds::NONE, Kinds::or)
     }
 
     /// Whether a worker has that free, for a check.

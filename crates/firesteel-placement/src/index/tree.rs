@@ -10,7 +10,11 @@
 use std::ops::ControlFlow;
 
 use super::Slot;
-use super::entry::{Best, Direction, Entry, Key, Sorting};
+use super::entry::{Entry, Key};
+use super::free::Free;
+use super::pool::Pool;
+use super::ranks::Ranks;
+use super::sorting::{Direction, Sorting};
 use super::stock::Stock;
 use super::wants::Wants;
 
@@ -18,12 +22,15 @@ use super::wants::Wants;
 const LEAF: usize = 32;
 /// The most leaves of a branch.
 const BRANCH: usize = 64;
+/// From so many of all workers on that change at once, one in so many, the tree is made anew.
+const REBUILD: usize = 4;
 /// A worker that is in no leaf.
 const NOWHERE: u32 = u32::MAX;
 
 #[derive(Debug)]
 pub(super) struct Tree {
     sorting: Sorting,
+    ranks: Ranks,
     root: Vec<Child>,
     branches: Pool<Child>,
     leaves: Pool<Entry>,
@@ -36,7 +43,7 @@ pub(super) struct Tree {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Child {
     first: Key,
-    best: Best,
+    best: Free,
     /// Its number in the pool.
     at: u32,
 }
@@ -51,26 +58,86 @@ struct Path {
 impl Tree {
     pub(super) fn new(sorting: Sorting) -> Self {
         let (branches, leaves) = (Pool::new(BRANCH), Pool::new(LEAF));
-        Self { sorting, root: Vec::new(), branches, leaves, homes: Vec::new(), len: 0 }
+        let ranks = Ranks::default();
+        Self { sorting, ranks, root: Vec::new(), branches, leaves, homes: Vec::new(), len: 0 }
+    }
+
+    /// One of these workers, which are in the order of ids.
+    pub(super) fn of(sorting: Sorting, workers: &[(Slot, Free)]) -> Self {
+        let ranks = Ranks::of(workers.iter().map(|(slot, _)| *slot));
+        let entry = |&(slot, free): &(Slot, Free)| Entry { free, rank: ranks.get(slot), slot };
+        let entries = workers.iter().map(entry).collect();
+        let mut tree = Self { ranks, ..Self::new(sorting) };
+        tree.fill(entries);
+        tree
     }
 
     pub(super) fn len(&self) -> usize {
         self.len
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<&Entry> {
-        let home = *self.homes.get(slot.index()).filter(|home| **home != NOWHERE)?;
-        self.leaves[home].iter().find(|entry| entry.slot == slot)
+    pub(super) fn get(&self, slot: Slot) -> Option<&Free> {
+        self.leaves[self.home(slot)?].iter().find(|entry| entry.slot == slot).map(|entry| &entry.free)
     }
 
-    /// Adds a worker whose slot and rank are new.
-    pub(super) fn insert(&mut self, entry: Entry) {
-        let key = self.sorting.key(&entry);
+    /// Adds a worker whose slot is new, between one and those that follow in the order of ids.
+    pub(super) fn insert(
+        &mut self,
+        slot: Slot,
+        free: Free,
+        before: Option<Slot>,
+        following: impl Iterator<Item = Slot> + Clone,
+    ) {
+        // Keys are not in order until all have theirs, so all who get other ranks are taken out first.
+        let moved = self.ranks.insert(slot, before, following);
+        let moved: Vec<_> =
+            moved.into_iter().filter_map(|(slot, rank)| Some((self.take_out(slot)?, rank))).collect();
+        moved.into_iter().for_each(|(entry, rank)| self.put_in(Entry { rank, ..entry }));
+        self.put_in(Entry { free, rank: self.ranks.get(slot), slot });
+    }
+
+    /// Takes a worker out.
+    pub(super) fn remove(&mut self, slot: Slot) -> Option<Free> {
+        self.take_out(slot).map(|entry| entry.free)
+    }
+
+    /// Changes what workers have free: one by one, or if they are many, by making the tree anew.
+    pub(super) fn change<T>(
+        &mut self,
+        changes: &[T],
+        slot: impl Fn(&T) -> Slot,
+        mut change: impl FnMut(Free, &T) -> Free,
+    ) {
+        let many = changes.len() * REBUILD > self.len;
+        for one in changes {
+            let slot = slot(one);
+            let Some(home) = self.home(slot) else { continue };
+            let known = self.leaves[home].iter_mut().find(|known| known.slot == slot);
+            let known = known.expect("a home is a leaf that has the worker");
+            let free = change(known.free, one);
+            if many {
+                known.free = free;
+            } else {
+                self.replace(slot, free);
+            }
+        }
+        if many {
+            let entries = self.drain();
+            self.fill(entries);
+        }
+    }
+
+    fn home(&self, slot: Slot) -> Option<u32> {
+        self.homes.get(slot.index()).copied().filter(|home| *home != NOWHERE)
+    }
+
+    fn put_in(&mut self, entry: Entry) {
+        let key = entry.key(self.sorting);
         let path = self.make_room(key);
         let child = self.child(path);
         let home = child.at;
         let leaf = &mut self.leaves[home];
-        let position = leaf.partition_point(|other| self.sorting.key(other) < key);
+        let position = leaf.partition_point(|other| other.key(self.sorting) < key);
         leaf.insert(position, entry);
         self.set_home(entry.slot, home);
         self.len += 1;
@@ -79,23 +146,23 @@ impl Tree {
         let at = self.root[branch].at;
         for child in [&mut self.branches[at][leaf], &mut self.root[branch]] {
             child.first = child.first.min(key);
-            child.best = child.best.or((&entry).into());
+            child.best = child.best.or(entry.free);
         }
     }
 
-    /// Takes a worker out.
-    pub(super) fn remove(&mut self, slot: Slot) -> Option<Entry> {
-        let entry = *self.get(slot)?;
-        let home = std::mem::replace(&mut self.homes[slot.index()], NOWHERE);
-        let path = self.path(self.sorting.key(&entry));
+    fn take_out(&mut self, slot: Slot) -> Option<Entry> {
+        let home = self.home(slot)?;
         let leaf = &mut self.leaves[home];
-        let position = leaf.iter().position(|other| other.slot == slot).expect("it was found there");
-        leaf.remove(position);
+        let position = leaf.iter().position(|other| other.slot == slot)?;
+        let entry = leaf[position];
+        let path = self.path(entry.key(self.sorting));
+        self.leaves[home].remove(position);
+        self.homes[slot.index()] = NOWHERE;
         self.len -= 1;
         if self.leaves[home].is_empty() {
             self.drop_leaf(path);
         } else {
-            self.refresh_leaf(path, &(&entry).into());
+            self.refresh_leaf(path, &entry.free);
             if self.leaves[home].len() < LEAF / 4 {
                 self.merge_leaf(path);
             }
@@ -103,28 +170,23 @@ impl Tree {
         Some(entry)
     }
 
-    /// Changes what a worker has free.
-    pub(super) fn replace(&mut self, entry: Entry) {
-        let Some(home) = self.homes.get(entry.slot.index()).copied().filter(|home| *home != NOWHERE) else {
-            return;
-        };
-        let known = self.leaves[home].iter_mut().find(|known| known.slot == entry.slot);
+    fn replace(&mut self, slot: Slot, free: Free) {
+        let Some(home) = self.home(slot) else { return };
+        let known = self.leaves[home].iter_mut().find(|known| known.slot == slot);
         let known = known.expect("a home is a leaf that has the worker");
-        if *known == entry {
-            return;
+        let before = *known;
+        let after = Entry { free, ..before };
+        let key = before.key(self.sorting);
+        if key != after.key(self.sorting) {
+            self.take_out(slot);
+            return self.put_in(after);
         }
-        let key = self.sorting.key(known);
-        if key != self.sorting.key(&entry) {
-            self.remove(entry.slot);
-            return self.insert(entry);
-        }
-        let before = Best::from(&*known);
-        *known = entry;
+        *known = after;
         let path = self.path(key);
-        self.refresh_leaf(path, &before);
+        self.refresh_leaf(path, &before.free);
         let at = self.root[path.branch].at;
         for child in [&mut self.branches[at][path.leaf], &mut self.root[path.branch]] {
-            child.best = child.best.or((&entry).into());
+            child.best = child.best.or(free);
         }
     }
 
@@ -134,7 +196,7 @@ impl Tree {
         wants: &Wants<'_>,
         stock: &Stock,
         direction: Direction,
-        mut visit: impl FnMut(&Entry) -> ControlFlow<()>,
+        mut visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         // Sorted by an amount, those that have too little of it come first.
         let least = wants.least(self.sorting);
@@ -152,42 +214,14 @@ impl Tree {
                 }
                 let entries = &self.leaves[leaf.at];
                 for entry in direction.over(0..entries.len()) {
-                    let entry = &entries[entry];
-                    if wants.fit(entry, stock) {
-                        visit(entry)?;
+                    let Entry { slot, free, .. } = &entries[entry];
+                    if wants.fit(*slot, free, stock) {
+                        visit(*slot, free)?;
                     }
                 }
             }
         }
         ControlFlow::Continue(())
-    }
-
-    /// Gives workers other ranks, with which they are in the same order.
-    pub(super) fn rank(&mut self, ranks: &[(Slot, u64)]) {
-        // Keys are not in order until all have theirs, so all are taken out first.
-        let known: Vec<_> =
-            ranks.iter().filter_map(|(slot, rank)| Some((self.remove(*slot)?, *rank))).collect();
-        known.into_iter().for_each(|(entry, rank)| self.insert(Entry { rank, ..entry }));
-    }
-
-    /// Changes many workers at once.
-    pub(super) fn change_all<T>(
-        &mut self,
-        changes: &[T],
-        slot: impl Fn(&T) -> Slot,
-        mut change: impl FnMut(Entry, &T) -> Entry,
-    ) {
-        for one in changes {
-            let slot = slot(one);
-            let Some(home) = self.homes.get(slot.index()).copied().filter(|home| *home != NOWHERE) else {
-                continue;
-            };
-            let known = self.leaves[home].iter_mut().find(|known| known.slot == slot);
-            let known = known.expect("a home is a leaf that has the worker");
-            *known = change(*known, one);
-        }
-        let entries = self.drain();
-        self.fill(entries);
     }
 
     /// All entries, out of a tree that is empty from then on.
@@ -203,10 +237,10 @@ impl Tree {
     }
 
     /// Fills an empty tree. Leaves and branches are made three quarters full.
-    pub(super) fn fill(&mut self, mut entries: Vec<Entry>) {
+    fn fill(&mut self, mut entries: Vec<Entry>) {
         debug_assert!(self.root.is_empty(), "only an empty tree is filled");
         self.len = entries.len();
-        entries.sort_by_key(|entry| self.sorting.key(entry));
+        entries.sort_by_key(|entry| entry.key(self.sorting));
         let mut leaves = Vec::with_capacity(entries.len() / (LEAF / 4 * 3) + 1);
         for part in entries.chunks(LEAF / 4 * 3) {
             let at = self.leaves.take(part);
@@ -234,7 +268,7 @@ impl Tree {
     /// The leaf for an entry of that key, with room for it: halves what is full.
     fn make_room(&mut self, key: Key) -> Path {
         if self.root.is_empty() {
-            let leaf = Child { first: key, best: Best::NONE, at: self.leaves.take(&[]) };
+            let leaf = Child { first: key, best: Free::LEAST, at: self.leaves.take(&[]) };
             let branch = Child { at: self.branches.take(&[leaf]), ..leaf };
             self.root.push(branch);
         }
@@ -263,9 +297,9 @@ impl Tree {
     }
 
     /// Takes in that a leaf lost one that had so much.
-    fn refresh_leaf(&mut self, path: Path, gone: &Best) {
+    fn refresh_leaf(&mut self, path: Path, gone: &Free) {
         let before = *self.child(path);
-        let first = self.sorting.key(&self.leaves[before.at][0]);
+        let first = self.leaves[before.at][0].key(self.sorting);
         let after =
             if before.best.owes_to(gone) { self.leaf_child(before.at) } else { Child { first, ..before } };
         if after != before {
@@ -275,7 +309,7 @@ impl Tree {
         }
     }
 
-    fn refresh_branch(&mut self, branch: usize, gone: &Best) {
+    fn refresh_branch(&mut self, branch: usize, gone: &Free) {
         let before = self.root[branch];
         let first = self.branches[before.at][0].first;
         self.root[branch] =
@@ -328,13 +362,13 @@ impl Tree {
 
     fn leaf_child(&self, at: u32) -> Child {
         let entries = &self.leaves[at];
-        let best = entries.iter().fold(Best::NONE, |best, entry| best.or(entry.into()));
-        Child { first: self.sorting.key(&entries[0]), best, at }
+        let best = entries.iter().fold(Free::LEAST, |best, entry| best.or(entry.free));
+        Child { first: entries[0].key(self.sorting), best, at }
     }
 
     fn branch_child(&self, at: u32) -> Child {
         let leaves = &self.branches[at];
-        let best = leaves.iter().fold(Best::NONE, |best, leaf| best.or(leaf.best));
+        let best = leaves.iter().fold(Free::LEAST, |best, leaf| best.or(leaf.best));
         Child { first: leaves[0].first, best, at }
     }
 
@@ -346,7 +380,10 @@ impl Tree {
     }
 
     /// What is wrong with the tree, if something is.
-    pub(super) fn check(&self) -> Result<(), String> {
+    pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
+        if !ids.map(|slot| self.ranks.get(slot)).is_sorted_by(|a, b| a < b) {
+            return Err("the ranks are not in the order of the ids".to_owned());
+        }
         let mut last = None;
         let mut count = 0;
         for branch in &self.root {
@@ -358,12 +395,12 @@ impl Tree {
                     return Err(format!("a leaf is not as its branch has it: {leaf:?}"));
                 }
                 for entry in &self.leaves[leaf.at] {
-                    let key = self.sorting.key(entry);
+                    let key = entry.key(self.sorting);
                     if last.is_some_and(|last| last >= key) {
                         return Err(format!("out of order: {entry:?}"));
                     }
-                    if self.homes[entry.slot.index()] != leaf.at {
-                        return Err(format!("in another leaf than its home: {entry:?}"));
+                    if self.homes[entry.slot.index()] != leaf.at || self.ranks.get(entry.slot) != entry.rank {
+                        return Err(format!("another home or rank than its own: {entry:?}"));
                     }
                     last = Some(key);
                     count += 1;
@@ -388,61 +425,4 @@ fn joinable(
         children.get(lower + 1).is_some_and(|upper| len(&children[*lower]) + len(upper) <= full / 4 * 3)
     };
     [position.checked_sub(1), Some(position)].into_iter().flatten().find(fit)
-}
-
-/// Lists of at most so many, by number.
-#[derive(Debug)]
-struct Pool<T> {
-    lists: Vec<Vec<T>>,
-    vacant: Vec<u32>,
-    most: usize,
-}
-
-impl<T: Copy> Pool<T> {
-    fn new(most: usize) -> Self {
-        Self { lists: Vec::new(), vacant: Vec::new(), most }
-    }
-
-    /// A list of these.
-    fn take(&mut self, items: &[T]) -> u32 {
-        let mut list = Vec::with_capacity(self.most);
-        list.extend_from_slice(items);
-        match self.vacant.pop() {
-            Some(at) => {
-                self[at] = list;
-                at
-            }
-            None => {
-                self.lists.push(list);
-                u32::try_from(self.lists.len() - 1).expect("there are no more lists than slots")
-            }
-        }
-    }
-
-    /// Gives up a list.
-    fn give_back(&mut self, at: u32) -> Vec<T> {
-        self.vacant.push(at);
-        std::mem::take(&mut self[at])
-    }
-
-    /// Moves the upper half of a list to a new one.
-    fn halve(&mut self, at: u32) -> u32 {
-        let half = self[at].len() / 2;
-        let upper: Vec<T> = self[at].drain(half..).collect();
-        self.take(&upper)
-    }
-}
-
-impl<T> std::ops::Index<u32> for Pool<T> {
-    type Output = Vec<T>;
-
-    fn index(&self, at: u32) -> &Vec<T> {
-        &self.lists[at as usize]
-    }
-}
-
-impl<T> std::ops::IndexMut<u32> for Pool<T> {
-    fn index_mut(&mut self, at: u32) -> &mut Vec<T> {
-        &mut self.lists[at as usize]
-    }
 }
