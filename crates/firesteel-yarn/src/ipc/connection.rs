@@ -220,10 +220,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
     /// A server that has closed the connection may have said why before.
     async fn last_words(&mut self, error: FrameError) -> End {
         let last = timeout(LAST_WORDS, async {
-            while let Ok(Some(frame)) = self.frames.next(&mut self.reader).await {
-                self.on_frame(frame)?;
+            loop {
+                match self.frames.next(&mut self.reader).await {
+                    Ok(Some(frame)) => self.on_frame(frame)?,
+                    Ok(None) | Err(FrameError::Io(_)) => return Ok(()),
+                    Err(error) => return Err(IpcError::broken(error)),
+                }
             }
-            Ok(())
         });
         match last.await {
             Ok(Err(objection)) => End::Error(objection),
