@@ -304,8 +304,9 @@ fn a_task_for_one_executor_waits_for_that_one_and_goes_with_it() {
     let on = |executor, cores| TaskRequest { on: Some(ExecutorId(executor)), ..spec(cores).into() };
     let submit = |task, request| Event::Submit { task: TaskId(task), request };
     // Executor 0 would be next, and is free.
-    assert_eq!(bench.apply(submit(0, on(1, 2))), [launch(1, attempt(0, 0))]);
-    assert_eq!(bench.apply(submit(1, on(1, 1))), [], "it waits, though executor 0 is free");
+    assert_eq!(bench.apply(submit(0, on(1, 1))), [launch(1, attempt(0, 0))]);
+    assert_eq!(bench.apply(submit(1, on(1, 1))), [launch(1, attempt(1, 0))]);
+    assert_eq!(bench.apply(submit(2, on(1, 1))), [], "it waits, though executor 0 is free");
     let cause = FailureCause::Ended(exit(1));
     let failed =
         [failure_noted(attempt(0, 0), 1, cause, 1), discard(attempt(0, 0)), launch(1, attempt(0, 1))];
@@ -313,13 +314,13 @@ fn a_task_for_one_executor_waits_for_that_one_and_goes_with_it() {
 
     let unfit = |task, unfit| ended(task, TaskOutcome::Unfit(unfit));
     let few = Unfit::TooFewCores { executor: ExecutorId(0), asked: Cores(2), has: Cores(1) };
-    assert_eq!(bench.apply(submit(2, on(0, 2))), [unfit(2, few)]);
+    assert_eq!(bench.apply(submit(3, on(0, 2))), [unfit(3, few)]);
     let gone = |executor| Unfit::NoSuchExecutor { executor: ExecutorId(executor) };
-    assert_eq!(bench.apply(submit(3, on(7, 1))), [unfit(3, gone(7))]);
+    assert_eq!(bench.apply(submit(4, on(7, 1))), [unfit(4, gone(7))]);
 
     let effects = bench.updated(1, ExecutorState::Killed(None));
     assert!(effects.contains(&discard(attempt(0, 1))), "{effects:?}");
-    let ends = [unfit(0, gone(1)), unfit(1, gone(1))];
+    let ends = [0, 1, 2].map(|task| unfit(task, gone(1)));
     assert!(ends.iter().all(|end| effects.contains(end)), "{effects:?}");
     assert_eq!(bench.driver.view().waiting, 0);
 }

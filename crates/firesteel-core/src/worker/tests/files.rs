@@ -200,7 +200,10 @@ fn a_shutdown_ends_waiting_executors_at_once_and_leaves_no_files() {
     let down = note(Note::ShuttingDown { executors: 1 });
     let exit = Effect::Exit(Exit::Shutdown);
     let effects = bench.apply(Event::Shutdown);
-    assert_eq!(effects, [down, ended(0, killed.clone()), tell(0, killed), close(1), remove(), exit]);
+    assert_eq!(
+        effects,
+        [down, leaving(), ended(0, killed.clone()), tell(0, killed), close(1), remove(), exit]
+    );
     assert_eq!(bench.apply(fetched(1)), []);
 }
 

@@ -186,6 +186,12 @@ fn send(peer: u64, message: WorkerToMaster) -> Effect {
     Effect::Send { peer: PeerId(peer), message: Outbound::Master(message) }
 }
 
+/// What it says first when it is stopped.
+fn leaving() -> Effect {
+    let message = WorkerToMaster::WorkerDecommissioning { worker: description().id };
+    Effect::Send { peer: PeerId(1), message: Outbound::Master(message) }
+}
+
 fn heartbeat(peer: u64) -> Effect {
     send(peer, WorkerToMaster::Heartbeat { worker: WorkerId::new("worker-1") })
 }

@@ -10,11 +10,6 @@ fn down(executors: usize) -> Effect {
     note(Note::ShuttingDown { executors })
 }
 
-fn leaving() -> Effect {
-    let message = WorkerToMaster::WorkerDecommissioning { worker: description().id };
-    Effect::Send { peer: PeerId(1), message: Outbound::Master(message) }
-}
-
 fn exits(executor: u32, status: ExitStatus) -> Event {
     Event::RunnerExited { executor: key(executor), status }
 }
