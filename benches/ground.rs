@@ -13,10 +13,10 @@ use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
 /// When everything happens.
-pub const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
+pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 
 /// Worker n of 16 cores registers on connection n.
-pub fn worker_registers(n: u64) -> Event {
+pub(crate) fn worker_registers(n: u64) -> Event {
     let (net, host) = (n / 250, n % 250);
     let worker = WorkerDescription {
         id: WorkerId::new(format!("worker-20261120212235-10.0.{net}.{host}-7078")),
@@ -32,7 +32,7 @@ pub fn worker_registers(n: u64) -> Event {
 }
 
 /// An application registers, and wants executors of so many cores, up to so many in all.
-pub fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
+pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
     let message = DriverToMaster::RegisterApplication(ApplicationDescription {
         name: "bench".to_owned(),
         user: "bench".to_owned(),
@@ -53,7 +53,7 @@ pub fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
 }
 
 /// The executors launched, each with its Worker's connection.
-pub fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
+pub(crate) fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
     let launch = |effect: &Effect| match effect {
         Effect::Send { peer, message: Outbound::Worker(MasterToWorker::LaunchExecutor(launch)) } => {
             Some((*peer, launch.executor.clone()))
@@ -64,7 +64,7 @@ pub fn launches(effects: &[Effect]) -> Vec<(PeerId, ExecutorKey)> {
 }
 
 /// The application that was registered.
-pub fn registered(effects: &[Effect]) -> AppId {
+pub(crate) fn registered(effects: &[Effect]) -> AppId {
     let app = |effect: &Effect| match effect {
         Effect::Send {
             message: Outbound::Driver(MasterToDriver::RegisteredApplication { app, .. }), ..
