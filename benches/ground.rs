@@ -46,6 +46,9 @@ pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
         initial_limit: ExecutorLimit::Unlimited,
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
+        queue: None,
+        priority: 0,
+        gang: 0,
         policy: None,
         files: None,
     });

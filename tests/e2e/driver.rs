@@ -44,6 +44,9 @@ pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
         policy: None,
+        queue: None,
+        priority: 0,
+        gang: 0,
         files: None,
     }
 }

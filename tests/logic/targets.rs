@@ -52,6 +52,9 @@ impl Pair {
             },
             initial_limit,
             files: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
         };
         let config = driver::Config {
             masters: vec![address()],

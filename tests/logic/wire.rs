@@ -169,6 +169,9 @@ fn drivers(record: &mut Record) {
         relaunch: Relaunch::WhenLost,
         policy: Some(Policy::BestFit),
         files: None,
+        queue: Some("prod".to_owned()),
+        priority: -1,
+        gang: 3,
     };
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
@@ -349,6 +352,9 @@ fn clients(record: &mut Record) {
         end: Some("why".to_owned()),
         submitted: Timestamp::from_millis(1_795_209_755_042),
         ended: Some(Timestamp::from_millis(1_795_209_755_043)),
+        queue: Some("prod".to_owned()),
+        priority: -1,
+        gang: 3,
         max_cores: Some(Cores(4)),
         cores_granted: Cores(2),
         memory_per_executor: MiB(512),
@@ -463,6 +469,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         failures: 2,
         relaunch_at: Some(Timestamp::from_millis(1_795_209_755_046)),
         ahead: 1,
+        hindrance: Some(Hindrance::Gang { executors: 3, room: 1, kept: vec![(WorkerId::new("w1"), 3)] }),
         cluster,
         holders: vec![holder],
         more_holders: 0,

@@ -62,6 +62,11 @@ impl Demand {
         self.most_workers() > 0
     }
 
+    /// How many executors one placement may launch at most, whatever the workers have.
+    pub fn most_executors(&self) -> u64 {
+        self.most_workers()
+    }
+
     /// How many units one placement may give in all, a unit being one executor of fixed size or one core.
     pub(crate) fn most_units(&self) -> u64 {
         match self.size {

@@ -32,6 +32,7 @@
 pub mod advice;
 mod assign;
 mod demand;
+pub mod dominant_share;
 pub mod index;
 pub mod locality;
 mod offer;
@@ -40,6 +41,7 @@ pub mod outlook;
 mod place;
 pub mod policy;
 mod quantities;
+pub mod reservation;
 mod resources;
 mod shares;
 pub mod shortfall;

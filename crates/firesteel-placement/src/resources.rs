@@ -82,6 +82,16 @@ impl Resources {
             .collect()
     }
 
+    /// What is left when so many addresses of each resource are taken off, or all that there are.
+    #[must_use]
+    pub fn less(&self, amounts: &ResourceAmounts) -> Resources {
+        let mut left = self.clone();
+        for (name, &amount) in amounts {
+            left.take_first(name, amount.min(left.count(name)));
+        }
+        left
+    }
+
     fn take_first(&mut self, name: &str, amount: u64) -> BTreeSet<String> {
         let Some(free) = self.0.get_mut(name) else { return BTreeSet::new() };
         (0..amount).map_while(|_| free.pop_first()).collect()

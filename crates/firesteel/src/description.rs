@@ -29,6 +29,9 @@ pub fn describe(
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
         policy: settings.policy,
+        queue: settings.queue.clone(),
+        priority: settings.priority,
+        gang: settings.gang,
         files: None,
     }
 }

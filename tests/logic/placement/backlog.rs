@@ -336,6 +336,9 @@ fn description(most: Option<i64>, profile: &Asks, limit: Option<u64>) -> Applica
         relaunch: Relaunch::WhenEnded,
         // One or the other, or the Master's.
         policy: Policy::ALL.get(most.map_or(9, |most| most as usize % 6)).copied(),
+        queue: None,
+        priority: 0,
+        gang: 0,
         files: None,
     }
 }

@@ -43,6 +43,9 @@ fn description(demand: &Demand, max_cores: Cores) -> ApplicationDescription {
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
         policy: None,
+        queue: None,
+        priority: 0,
+        gang: 0,
         files: None,
     }
 }

@@ -95,6 +95,10 @@ scripts! {
     application_ends
     turns
     policies
+    gang
+    backfill
+    priorities
+    queues
     leavers
     history
     one_application

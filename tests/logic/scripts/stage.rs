@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
+use firesteel_core::master::{Backfill, Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
     MasterToWorker, Relaunch, TaskDirectory, WorkerDescription, WorkerToMaster,
@@ -99,6 +99,8 @@ impl Stage {
                 "retries" => config.retries = Retries::AtMost(value.parse().expect("a number")),
                 "proven-after" => config.proven_after = Duration::from_millis(millis(value)),
                 "retained" => config.retained_applications = value.parse().expect("a number"),
+                "queues" => config.queues = value.parse().expect("queues"),
+                "backfill" => config.backfill = backfill(value),
                 other => panic!("no setting is called {other:?}"),
             }
         }
@@ -170,6 +172,9 @@ impl Stage {
             },
             policy: words.setting("policy").map(|name| name.parse().expect("a policy")),
             files: None,
+            queue: words.setting("queue").map(str::to_owned),
+            priority: words.setting("priority").map_or(0, |text| text.parse().expect("a number")),
+            gang: words.setting("gang").map_or(0, |text| text.parse().expect("a number")),
         };
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);
@@ -291,6 +296,14 @@ fn strategy(name: &str) -> Strategy {
         "spread-out" => Strategy::SpreadOut,
         "consolidate" => Strategy::Consolidate,
         other => panic!("no strategy is called {other:?}"),
+    }
+}
+
+fn backfill(name: &str) -> Backfill {
+    match name {
+        "on" => Backfill::On,
+        "off" => Backfill::Off,
+        other => panic!("backfill is on or off, not {other:?}"),
     }
 }
 

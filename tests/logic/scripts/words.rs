@@ -83,6 +83,8 @@ impl Names {
             | Note::ExecutorEnded { .. } => None,
             Note::WorkerRemoved { .. }
             | Note::ApplicationRemoved { .. }
+            | Note::Reserved { .. }
+            | Note::GangNeverFits { .. }
             | Note::RelaunchDelayed { .. }
             | Note::UnknownExecutor { .. } => Some(note.to_string()),
             Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),
@@ -107,7 +109,7 @@ impl Names {
         let mut lines = vec![self.application(&detail.application)];
         let Some(standing) = &detail.standing else { return lines };
         lines.extend(standing.profiles.iter().map(profile));
-        let Standing { ahead, cluster, holders, failures, relaunch_at, .. } = standing;
+        let Standing { ahead, cluster, holders, failures, relaunch_at, hindrance, .. } = standing;
         let holders: Vec<String> =
             holders.iter().map(|holder| format!("{} {} cores", holder.app, holder.cores.0)).collect();
         lines.push(format!(
@@ -117,6 +119,9 @@ impl Names {
             cluster.workers,
             if holders.is_empty() { "none".to_owned() } else { holders.join(", ") }
         ));
+        if let Some(hindrance) = hindrance {
+            lines.push(format!("it waits: {hindrance}"));
+        }
         if let Some(time) = relaunch_at {
             let millis = time.since(detail.now).as_millis();
             lines.push(format!("{failures} failures in a row, next launch in {millis} ms"));

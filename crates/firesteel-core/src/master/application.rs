@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use firesteel_placement::index::Slot;
+use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts};
 
 use super::backlog::Shape;
@@ -30,8 +31,10 @@ pub(super) struct Application {
     pub(super) description: ApplicationDescription,
     /// Its driver's connection.
     pub(super) peer: PeerId,
-    /// Its place in the queue.
+    /// Its place among all, in the order of registration.
     pub(super) sequence: u64,
+    /// Its queue's number; 0 where there are none.
+    pub(super) queue: usize,
     pub(super) submitted: Timestamp,
     pub(super) state: ApplicationState,
     pub(super) max_cores: Cores,
@@ -50,6 +53,15 @@ pub(super) struct Application {
     pub(super) ended: VecDeque<ExecutorView>,
     /// How many ended executors are remembered no longer.
     pub(super) forgotten: u64,
+}
+
+/// What a new application is given beside what it describes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    /// Its queue's number.
+    pub(super) queue: usize,
+    /// Its maximum of cores if it names none.
+    pub(super) default_cores: Cores,
 }
 
 /// What the executors of one profile need, all inheritance done, and how many there may be.
@@ -125,16 +137,17 @@ impl Application {
         description: ApplicationDescription,
         peer: PeerId,
         submitted: Timestamp,
-        default_cores: Cores,
+        standing: &Entry,
     ) -> Self {
         let default = Profile::new(&description.profile, &description.profile, description.initial_limit);
         Self {
             id,
             peer,
             sequence: 0,
+            queue: standing.queue,
             submitted,
             state: ApplicationState::Waiting,
-            max_cores: description.max_cores.unwrap_or(default_cores),
+            max_cores: description.max_cores.unwrap_or(standing.default_cores),
             cores_granted: Cores::ZERO,
             wishes: Wishes::default(),
             cores_spent: Cores::ZERO,
@@ -148,6 +161,38 @@ impl Application {
             forgotten: 0,
             description,
         }
+    }
+
+    /// Whether its turn is not simply that of its registration.
+    pub(super) fn is_special(&self) -> bool {
+        self.description.priority != 0 || self.gang_waits()
+    }
+
+    /// Whether it wants several executors at once, and never had one.
+    pub(super) fn gang_waits(&self) -> bool {
+        self.description.gang > 1 && self.state == ApplicationState::Waiting
+    }
+
+    /// How many executors of that demand it must be given at once, if not one by one: no more than it asks for.
+    pub(super) fn gang(&self, demand: &Demand) -> Option<u64> {
+        let gang = self.description.gang.min(demand.most_executors());
+        (self.gang_waits() && gang > 1).then_some(gang)
+    }
+
+    /// What it asks for by profile, if it asks for anything: before a gang has begun, the profile that it begins with.
+    pub(super) fn asks(&self) -> impl Iterator<Item = (ProfileId, Demand)> {
+        let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
+        let most = if self.gang_waits() { 1 } else { usize::MAX };
+        demands.filter(|(_, demand)| demand.allows_one_more()).take(most)
+    }
+
+    /// What its executors hold together.
+    pub(super) fn held(&self) -> Amounts {
+        let mut held = Amounts { cores: self.cores_granted, ..Amounts::default() };
+        for profile in self.profiles.values() {
+            held.add(&Amounts::of_executors(&self.demand(profile), profile.held, Cores::ZERO));
+        }
+        held
     }
 
     /// Sets a profile's target. What it needs is fixed when the profile is first seen.

@@ -20,6 +20,8 @@ pub(super) struct ApplicationTable {
     /// Applications that may not be given executors yet, by the time when they may.
     held: BTreeSet<(Timestamp, AppId)>,
     backlog: Backlog,
+    /// Those with a priority, or a gang that may not have begun.
+    special: BTreeSet<u64>,
     completed: VecDeque<Ended>,
     next_sequence: u64,
 }
@@ -53,6 +55,9 @@ impl ApplicationTable {
         self.queue.insert(row.sequence, row.id.clone());
         self.by_peer.insert(row.peer, row.id.clone());
         self.backlog.touch(row.sequence);
+        if row.is_special() {
+            self.special.insert(row.sequence);
+        }
         self.rows.insert(row.id.clone(), row);
     }
 
@@ -62,6 +67,7 @@ impl ApplicationTable {
         let row = self.rows.remove(id)?;
         self.backlog.forget(row.sequence);
         self.queue.remove(&row.sequence);
+        self.special.remove(&row.sequence);
         self.by_peer.remove(&row.peer);
         if let Some(until) = row.failures.hold_until {
             self.held.remove(&(until, row.id.clone()));
@@ -124,6 +130,13 @@ impl ApplicationTable {
             }
         }
         Some(row)
+    }
+
+    /// Whether the order of turns is another one than that of registration. Gangs that have begun are forgotten.
+    pub(super) fn has_special(&mut self) -> bool {
+        let row = |sequence: &u64| self.rows.get(self.queue.get(sequence)?);
+        self.special.retain(|sequence| row(sequence).is_some_and(Application::is_special));
+        !self.special.is_empty()
     }
 
     /// Has every application its turn in the next pass.

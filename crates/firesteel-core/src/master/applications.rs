@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::{Cores, ExecutorLimit, Offer, shortfall};
 
-use super::application::Application;
+use super::application::{Application, Entry};
 use super::application_table::Ended;
 use super::wishes::Wishes;
 use super::{Ignored, Master, Note, Pass};
@@ -34,21 +34,35 @@ impl Master {
         if let Some(app) = self.applications.of_peer(peer).cloned() {
             return self.welcome(peer, app);
         }
-        if let Err(reason) = check_description(&description) {
-            let name = description.name.chars().take(LONGEST_NOTED).collect();
-            self.note(Note::ApplicationRefused { name, reason: reason.clone() });
-            return self
-                .tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
-        }
+        let entry = match self.admits_application(&description) {
+            Ok(entry) => entry,
+            Err(reason) => return self.refuse_application(peer, &description, reason),
+        };
         let number = self.config.first_application.saturating_add(self.applications.registered());
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
-        let row = Application::new(app.clone(), description, peer, now, self.config.default_cores);
+        let row = Application::new(app.clone(), description, peer, now, &entry);
         // What is said of executors from now on is said of this application's.
         self.leavers.forget_driver(peer);
         self.applications.insert(row);
         self.welcome(peer, app);
         self.pass = Pass::Due;
+    }
+
+    /// Where an application stands that describes itself so, or why it is not taken.
+    fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, String> {
+        check_description(description)?;
+        let queue =
+            self.config.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
+        let default_cores = self.config.default_cores;
+        check_gang(description, description.max_cores.unwrap_or(default_cores))?;
+        Ok(Entry { queue, default_cores })
+    }
+
+    fn refuse_application(&mut self, peer: PeerId, description: &ApplicationDescription, reason: String) {
+        let name = description.name.chars().take(LONGEST_NOTED).collect();
+        self.note(Note::ApplicationRefused { name, reason: reason.clone() });
+        self.tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
     }
 
     fn welcome(&mut self, peer: PeerId, app: AppId) {
@@ -205,6 +219,23 @@ fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::Refused { .. } => (ApplicationState::Failed, Some(end.to_string())),
     }
+}
+
+/// Whether the application's own bounds allow so many executors at once.
+fn check_gang(description: &ApplicationDescription, max: Cores) -> Result<(), String> {
+    let gang @ 2.. = description.gang else { return Ok(()) };
+    let Some(each) = description.profile.cores else {
+        return Err(format!(
+            "{gang} executors at once (--gang) must have a number of cores each: set spark.executor.cores"
+        ));
+    };
+    let needed = each.0.saturating_mul(i64::try_from(gang).unwrap_or(i64::MAX));
+    if needed > max.0 {
+        return Err(format!(
+            "{gang} executors of {each} cores at once (--gang) are {needed} cores, and the application may have {max}"
+        ));
+    }
+    Ok(())
 }
 
 fn check_description(description: &ApplicationDescription) -> Result<(), String> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use firesteel_placement::reservation::room;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::application::{Application, Life};
@@ -16,7 +17,7 @@ impl Master {
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
     /// - what a Worker has free and what its executors hold is what it has;
     /// - what an application was granted is what its executors hold;
-    /// - after a scheduling pass nothing that waits has room on a Worker;
+    /// - after a scheduling pass nothing that waits has room on a Worker, or what has is kept for others (see `turns`);
     /// - the indexes name the rows, and the index over the Workers has free what their rows have.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
@@ -50,6 +51,9 @@ impl Master {
         if !self.applications.is_settled() || !self.workers.is_settled() {
             return Ok(());
         }
+        if self.turns.in_order {
+            return self.check_turns();
+        }
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, profile) in &application.profiles {
                 let demand = application.demand(profile);
@@ -62,6 +66,45 @@ impl Master {
                     "profile {number} of {id} waits, and {worker:?} has room"
                 );
             }
+        }
+        Ok(())
+    }
+
+    /// After a pass in order, what waits and has room is a gang that does not fit, or that room is reserved.
+    fn check_turns(&self) -> Result<(), Violation> {
+        for application in self.applications.queue().filter(|application| application.may_be_served()) {
+            for (number, demand) in application.asks() {
+                let (room, needed) = (self.open_room(application, &demand), application.gang(&demand));
+                ensure!(
+                    "master",
+                    room < needed.unwrap_or(1),
+                    "profile {number} of {} waits for {needed:?} at once, and there is room for {room}",
+                    application.id
+                );
+            }
+        }
+        self.check_reservation()
+    }
+
+    /// What is reserved is room for a gang that waits, on Workers that are large enough for it.
+    fn check_reservation(&self) -> Result<(), Violation> {
+        let Some(reservation) = &self.turns.reservation else { return Ok(()) };
+        let id = &reservation.app;
+        let application = self.applications.get(id);
+        let profile = application.and_then(|application| application.profiles.get(&reservation.profile));
+        let demand = application.zip(profile).map(|(application, profile)| application.demand(profile));
+        let gang =
+            application.zip(demand.as_ref()).and_then(|(application, demand)| application.gang(demand));
+        let kept: u64 = reservation.kept.values().map(|(executors, _)| executors).sum();
+        ensure!("master", gang == Some(kept), "room for {kept} is kept for {id}, which waits for {gang:?}");
+        for (slot, (executors, _)) in &reservation.kept {
+            let whole = self.workers.at(*slot).map(|row| row.whole_offer());
+            let large = demand.as_ref().zip(whole).map(|(demand, whole)| room(demand, &whole));
+            ensure!(
+                "master",
+                large.is_some_and(|large| large >= *executors),
+                "room for {executors} is kept for {id} on a Worker that has room for {large:?}"
+            );
         }
         Ok(())
     }

@@ -11,7 +11,7 @@ use firesteel_placement::{Demand, Offer, PlacedExecutor, Policy, place_ranked};
 
 use super::application::Application;
 use super::config::Config;
-use super::worker_table::{WorkerRow, WorkerTable};
+use super::worker_table::WorkerTable;
 use crate::ids::WorkerId;
 
 /// How welcome a Worker is to an application: the least is the most. All are alike where there are no wishes.
@@ -45,8 +45,8 @@ fn as_spark(
     let hosts: BTreeMap<&str, &str> =
         workers.iter().map(|row| (row.description.id.as_str(), row.description.host.as_str())).collect();
     let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
-    let welcome = workers.iter().filter(|row| !application.wishes.avoids(&row.description.host));
-    let offers = welcome.map(WorkerRow::offer);
+    let welcome = workers.slots().filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+    let offers = welcome.map(|(slot, row)| workers.open_offer(slot, row));
     let placement = place_ranked(demand, offers, config.worker_order, config.strategy, rank);
     let one = |executor: PlacedExecutor<'_>| {
         let slot = workers.slot(&WorkerId::new(executor.worker))?;
@@ -108,7 +108,7 @@ fn over_held(
         if !on_host.contains_key(host) {
             hosts.insert(host);
         }
-        found.push(Candidate { slot, offer: row.offer(), host, rank: None });
+        found.push(Candidate { slot, offer: workers.open_offer(slot, row), host, rank: None });
         match hosts.len() as u64 >= demand.most_workers() {
             true => ControlFlow::Break(()),
             false => ControlFlow::Continue(()),
@@ -133,6 +133,6 @@ fn candidates<'a>(
     welcome.map(|(slot, row)| {
         let host = row.description.host.as_str();
         let rank = (!wishes.is_empty()).then(|| wishes.rank(host));
-        Candidate { slot, offer: row.offer(), host, rank }
+        Candidate { slot, offer: workers.open_offer(slot, row), host, rank }
     })
 }

@@ -102,7 +102,8 @@ impl Master {
             }
             profiles.push(view);
         }
-        let earlier = self.applications.queue().take_while(|other| other.sequence < app.sequence);
+        let earlier =
+            self.applications.queue().filter(|other| other.queue == app.queue && other.turn() < app.turn());
         let ahead = earlier.filter(|other| other.may_have_more()).count() as u64;
         let mut holders: Vec<Holder> = self
             .applications
@@ -119,6 +120,7 @@ impl Master {
             failures: app.failures.in_a_row,
             relaunch_at: app.failures.hold_until,
             ahead,
+            hindrance: self.hindrance(app),
             cluster: cluster(&free, &whole),
             holders,
             more_holders,

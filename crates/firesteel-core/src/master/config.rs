@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
 
+use super::Queues;
+
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
@@ -31,8 +33,22 @@ pub struct Config {
     pub first_application: u64,
     /// `spark.deploy.retainedApplications`: how many ended applications are remembered.
     pub retained_applications: usize,
+    /// `firesteel.master.queues`: the queues that share the cluster by their weights.
+    pub queues: Queues,
+    /// `firesteel.master.backfill`: who is served behind a reservation.
+    pub backfill: Backfill,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for one time-out more than this many.
     pub dead_worker_persistence: u32,
+}
+
+/// Who is served behind a gang that has a reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Backfill {
+    /// All, from what is not reserved.
+    #[default]
+    On,
+    /// Nobody, so that the order is strict.
+    Off,
 }
 
 /// When an application is given up because its executors fail.
@@ -57,6 +73,8 @@ impl Default for Config {
             proven_after: Duration::from_secs(5),
             first_application: 0,
             retained_applications: 200,
+            queues: Queues::default(),
+            backfill: Backfill::On,
             dead_worker_persistence: 15,
         }
     }

@@ -20,10 +20,12 @@ mod event;
 mod executors;
 mod leavers;
 mod note;
+mod queues;
 mod settle;
 mod snapshot;
 #[cfg(test)]
 mod tests;
+mod turns;
 mod view;
 mod wishes;
 mod worker_table;
@@ -31,15 +33,18 @@ mod workers;
 
 use application_table::ApplicationTable;
 use leavers::Leavers;
+use turns::Turns;
 use worker_table::WorkerTable;
 
-pub use config::{Config, Retries};
+pub use config::{Backfill, Config, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use note::{Ignored, Note};
+pub use queues::{Queue, QueueError, Queues};
 pub use snapshot::{
     ApplicationSnapshot, ExecutorSnapshot, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };
+pub use turns::Kept;
 
 use crate::ids::PeerId;
 use crate::machine::{Machine, Violation};
@@ -53,6 +58,7 @@ pub struct Master {
     workers: WorkerTable,
     applications: ApplicationTable,
     leavers: Leavers,
+    turns: Turns,
     pass: Pass,
     /// When the latest event happened.
     now: Timestamp,
@@ -85,6 +91,7 @@ impl Master {
             config,
             applications: ApplicationTable::default(),
             leavers: Leavers::default(),
+            turns: Turns::default(),
             pass: Pass::NotDue,
             now: Timestamp::default(),
             effects: Vec::new(),

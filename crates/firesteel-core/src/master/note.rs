@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB};
 
 use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
@@ -66,6 +67,24 @@ pub enum Note {
         app: AppId,
         /// Why.
         end: ApplicationEnd,
+    },
+    /// A gang that does not fit yet has room kept for it on so many Workers, until it begins.
+    Reserved {
+        /// Which.
+        app: AppId,
+        /// How many executors it needs at once.
+        executors: u64,
+        /// On how many Workers.
+        workers: usize,
+    },
+    /// A gang would not fit even if every Worker were free. It is looked at again when Workers come.
+    GangNeverFits {
+        /// Which.
+        app: AppId,
+        /// How many executors it needs at once.
+        executors: u64,
+        /// For how many the Workers have room in all.
+        room: u64,
     },
     /// An executor was assigned.
     ExecutorLaunched {
@@ -144,6 +163,7 @@ impl Note {
             | Self::WorkerLeaving { .. }
             | Self::ApplicationRegistered { .. }
             | Self::ApplicationRemoved { end: ApplicationEnd::Finished, .. }
+            | Self::Reserved { .. }
             | Self::ExecutorLaunched { .. }
             | Self::ExecutorEnded { .. }
             | Self::Ignored { reason: Ignored::UnknownExecutor { .. }, .. } => NoteLevel::Info,
@@ -151,6 +171,7 @@ impl Note {
             | Self::WorkerRemoved { .. }
             | Self::ApplicationRefused { .. }
             | Self::ApplicationRemoved { .. }
+            | Self::GangNeverFits { .. }
             | Self::RelaunchDelayed { .. }
             | Self::UnknownExecutor { .. }
             | Self::Ignored { .. } => NoteLevel::Warn,
@@ -177,6 +198,16 @@ impl fmt::Display for Note {
                 write!(f, "refused an application ({name}): {reason}")
             }
             Self::ApplicationRemoved { app, end } => write!(f, "removed {app}: {end}"),
+            Self::Reserved { app, executors, workers } => {
+                let workers = counted(*workers as u64, "Worker");
+                write!(f, "{app} waits for {executors} executors at once: room is kept for them on {workers}")
+            }
+            Self::GangNeverFits { app, executors, room } => {
+                write!(
+                    f,
+                    "{app} asks for {executors} executors at once, and all Workers together have room for {room}"
+                )
+            }
             Self::ExecutorLaunched { executor, worker, cores, memory } => {
                 write!(f, "launching executor {executor} on {worker} with {cores} cores and {memory}")
             }

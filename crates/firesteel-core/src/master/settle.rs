@@ -5,7 +5,6 @@ use firesteel_placement::index::Share;
 
 use super::application::Application;
 use super::choice::choose;
-use super::worker_table::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{AppId, ProfileId};
 use crate::time::Timestamp;
@@ -15,13 +14,24 @@ impl Master {
     ///
     /// Applications are served first in, first out, each with its profiles in the order of their numbers. An
     /// application that cannot use what is free does not keep the next one from it. Those for which nothing can have
-    /// changed since the last pass are passed over (see `backlog`).
+    /// changed since the last pass are passed over (see `backlog`). Where there are queues, priorities or gangs the order
+    /// is another one, and everybody is looked at (see `turns`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(super) fn settle(&mut self, now: Timestamp) {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
+        if self.turns_are_ordered() {
+            self.serve_in_order(now);
+        } else {
+            self.serve_first_come(now);
+        }
+        self.applications.file();
+        self.workers.settle();
+    }
+
+    fn serve_first_come(&mut self, now: Timestamp) {
         let mut line = self.applications.line_up(&self.workers);
         let mut last = None;
         while let Some((app, turn)) = self.applications.next_turn(&mut line, &self.workers, last) {
@@ -29,8 +39,6 @@ impl Master {
             self.place(now, &app, profile);
             last = Some(turn);
         }
-        self.applications.file();
-        self.workers.settle();
     }
 
     /// Has the next pass go through all applications, as if nothing were known of them. It decides the same, and takes
@@ -45,17 +53,31 @@ impl Master {
         let Some(wanted) = application.profiles.get(&profile) else { return };
         let demand = application.demand(wanted);
         let shares = choose(&self.config, &mut self.workers, application, &demand);
-        self.workers.reserve(&demand, &shares);
+        self.launch(now, app, profile, &demand, shares);
+    }
+
+    /// Launches what was placed.
+    pub(super) fn launch(
+        &mut self,
+        now: Timestamp,
+        app: &AppId,
+        profile: ProfileId,
+        demand: &Demand,
+        shares: Vec<Share>,
+    ) {
+        self.workers.reserve(demand, &shares);
         for Share { slot, executors, cores } in shares {
             for _ in 0..executors {
-                self.launch_executor(now, app, profile, &demand, slot, cores);
+                self.launch_executor(now, app, profile, demand, slot, cores);
             }
         }
     }
 
-    /// What Workers have free for an application: all but those on hosts that it avoids.
+    /// What Workers have free for an application: all but those on hosts that it avoids, and, in the pass that serves
+    /// those behind a reservation, but for what is reserved.
     pub(super) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
-        let rows = self.workers.iter().filter(|row| !application.wishes.avoids(&row.description.host));
-        rows.map(WorkerRow::offer)
+        let rows = self.workers.slots();
+        let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+        welcome.map(|(slot, row)| self.workers.open_offer(slot, row))
     }
 }

@@ -2,9 +2,9 @@
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
-use super::application::Application;
+use super::application::{Application, Entry};
 use super::worker_table::WorkerRow;
-use super::{Config, Master, Pass};
+use super::{Config, Master, Pass, QueueError};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationDescription, ResourceProfile, WorkerDescription};
 use crate::time::Timestamp;
@@ -87,6 +87,14 @@ pub enum SnapshotError {
         /// Which.
         app: AppId,
     },
+    /// An application names a queue that the Master does not have.
+    #[error("{app}: {error}")]
+    Queue {
+        /// Which.
+        app: AppId,
+        /// What is wrong with its queue.
+        error: QueueError,
+    },
     /// An executor's number stands there twice, or its Worker, its profile or its addresses are not there.
     #[error(
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
@@ -136,7 +144,10 @@ impl Master {
         if self.applications.get(&id).is_some() || self.applications.of_peer(peer).is_some() {
             return Err(SnapshotError::ApplicationTwice { app: id });
         }
-        let mut row = Application::new(id.clone(), description, peer, now, self.config.default_cores);
+        let queue = self.config.queues.find(description.queue.as_deref());
+        let queue = queue.map_err(|error| SnapshotError::Queue { app: id.clone(), error })?;
+        let entry = Entry { queue, default_cores: self.config.default_cores };
+        let mut row = Application::new(id.clone(), description, peer, now, &entry);
         row.next_executor = next_executor.0;
         for ProfileSnapshot { id, profile, limit } in profiles {
             row.set_target(id, &profile, limit);

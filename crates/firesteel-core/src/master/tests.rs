@@ -106,6 +106,9 @@ fn description(max_cores: Option<i64>, cores: Option<i64>) -> ApplicationDescrip
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
         policy: None,
+        queue: None,
+        priority: 0,
+        gang: 0,
         files: None,
     }
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{Favourites, Measure, Whole};
-use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Strategy, WorkerOrder};
+use firesteel_placement::shortfall;
+use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
 use super::capacity::{Amounts, Capacity, Grant};
 use crate::address::Address;
@@ -36,6 +37,8 @@ pub(super) struct WorkerTable {
     favourites: Favourites,
     /// Those who have more free than at the last pass, or may have.
     gained: BTreeSet<Slot>,
+    /// What is withheld of some until the end of the pass at hand. The index has free what is left.
+    withheld: BTreeMap<Slot, Withheld>,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
     /// When to look at a Worker's heartbeat next: one entry each, never later than its time-out. A heartbeat
@@ -63,6 +66,14 @@ enum Standing {
     Serving,
     /// It said that it is about to end: it has no core for anybody.
     Leaving,
+}
+
+/// What is withheld of a Worker.
+#[derive(Debug)]
+struct Withheld {
+    amounts: shortfall::Amounts,
+    /// The addresses that are free and not withheld.
+    resources: Resources,
 }
 
 #[derive(Debug)]
@@ -101,6 +112,14 @@ impl WorkerRow {
     /// What it has free.
     pub(super) fn offer(&self) -> Offer<'_> {
         self.as_it_stands(self.capacity.offer(self.description.id.as_str()))
+    }
+
+    /// What it has free that is not withheld.
+    fn open_offer<'a>(&'a self, withheld: Option<&'a Withheld>) -> Offer<'a> {
+        let offer = self.offer();
+        let Some(Withheld { amounts, resources }) = withheld else { return offer };
+        let (cores, memory) = (offer.cores - amounts.cores, offer.memory - amounts.memory);
+        Offer { cores, memory, resources, ..offer }
     }
 
     /// What it has in all.
@@ -149,6 +168,7 @@ impl WorkerTable {
             whole: Whole::default(),
             favourites: Favourites::default(),
             gained: BTreeSet::new(),
+            withheld: BTreeMap::new(),
             by_peer: BTreeMap::new(),
             by_address: BTreeMap::new(),
             looks: BTreeSet::new(),
@@ -194,8 +214,9 @@ impl WorkerTable {
 
     /// The same where a policy goes by that measure.
     pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
-        let Self { index, rows, whole, favourites, .. } = self;
-        let offer = |slot: Slot| rows.get(slot.index())?.as_ref().map(WorkerRow::offer);
+        let Self { index, rows, whole, favourites, withheld, .. } = self;
+        let row = |slot: Slot| rows.get(slot.index())?.as_ref();
+        let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
         let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
         favourites.place(measure, demand, whole, workers, offer)
     }
@@ -216,7 +237,9 @@ impl WorkerTable {
 
     /// Takes an executor's share, for which room was reserved, off a Worker.
     pub(super) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
-        self.at_mut(slot)?.capacity.take(cores, each.memory, &each.resources)
+        let grant = self.at_mut(slot)?.capacity.take(cores, each.memory, &each.resources);
+        self.withhold_anew(slot);
+        grant
     }
 
     /// Takes an executor's share off a Worker, for which no room was reserved.
@@ -255,6 +278,33 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
+    /// Withholds that of a Worker from all who are served until the end of the pass.
+    pub(super) fn withhold(&mut self, slot: Slot, amounts: &shortfall::Amounts) {
+        let withheld = Withheld { amounts: amounts.clone(), resources: Resources::default() };
+        self.withheld.insert(slot, withheld);
+        self.index_anew(slot);
+    }
+
+    /// Withholds nothing any longer.
+    pub(super) fn release_withheld(&mut self) {
+        for slot in std::mem::take(&mut self.withheld).into_keys() {
+            self.index_anew(slot);
+        }
+    }
+
+    /// What a Worker has free that is not withheld.
+    pub(super) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
+        row.open_offer(self.withheld.get(&slot))
+    }
+
+    /// The addresses that are left of a Worker of which some are withheld.
+    fn withhold_anew(&mut self, slot: Slot) {
+        let row = self.rows.get(slot.index()).and_then(Option::as_ref);
+        if let (Some(row), Some(withheld)) = (row, self.withheld.get_mut(&slot)) {
+            withheld.resources = row.capacity.free().resources.less(&withheld.amounts.resources);
+        }
+    }
+
     /// The pass is over: what has room now is known not to help.
     pub(super) fn settle(&mut self) {
         self.gained.clear();
@@ -266,8 +316,12 @@ impl WorkerTable {
     }
 
     fn index_anew(&mut self, slot: Slot) {
+        self.withhold_anew(slot);
         if let Some(row) = self.rows.get(slot.index()).and_then(Option::as_ref) {
-            let Offer { cores, memory, resources, .. } = row.offer();
+            let Offer { cores, memory, resources, .. } = match self.withheld.is_empty() {
+                true => row.offer(),
+                false => row.open_offer(self.withheld.get(&slot)),
+            };
             self.index.set(slot, cores, memory, resources);
             self.favourites.changed(slot);
         }
@@ -419,6 +473,9 @@ impl WorkerTable {
         }
         let mut whole = Whole::default();
         self.whole_offers().for_each(|all| whole.add(&all));
+        if !self.withheld.is_empty() {
+            return Err(format!("something is withheld after the pass: {:?}", self.withheld));
+        }
         if whole != self.whole {
             return Err(format!("the Workers have {whole:?} together, and not {:?}", self.whole));
         }

@@ -1,12 +1,15 @@
 //! One application in detail, for status clients: what it asked, what it has, and why it has no more.
 
+use std::fmt;
+
 use firesteel_placement::advice::Advice;
 use firesteel_placement::outlook::Outlook;
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::{ApplicationState, ApplicationView};
-use crate::ids::{AppId, ExecutorId, ProfileId};
+use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
 /// The answer to a question about one application.
@@ -79,14 +82,82 @@ pub struct Standing {
     pub failures: u32,
     /// No executor is launched before then, because of those failures.
     pub relaunch_at: Option<Timestamp>,
-    /// How many live applications registered before it and are allowed more than they hold.
+    /// How many live applications are served before it and are allowed more than they hold: in its queue those of
+    /// higher priority, and of its own those that registered before it.
     pub ahead: u64,
+    /// What it waits for beside room.
+    pub hindrance: Option<Hindrance>,
     /// The cluster that it is in.
     pub cluster: ClusterView,
     /// Other applications that hold cores, most first, at most [`MOST_HOLDERS`].
     pub holders: Vec<Holder>,
     /// Other applications that hold cores and are not among these.
     pub more_holders: u64,
+}
+
+/// What an application waits for beside room for one more executor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Hindrance {
+    /// It begins with several executors at once.
+    Gang {
+        /// How many.
+        executors: u64,
+        /// For how many there is room that it may have.
+        room: u64,
+        /// Where room is kept for it, if it is: for how many executors on each of these Workers, of very many the
+        /// first.
+        kept: Vec<(WorkerId, u64)>,
+    },
+    /// It begins with several executors at once, and even with nothing on them the Workers have room for fewer.
+    NeverFits {
+        /// How many.
+        executors: u64,
+        /// For how many the Workers have room in all.
+        room: u64,
+    },
+    /// What is free is kept for an application that begins with several executors at once and comes first.
+    Reserved {
+        /// Which.
+        app: AppId,
+        /// Its name.
+        name: String,
+        /// Whether it could have what is not kept.
+        backfill: bool,
+    },
+}
+
+/// How many Workers on which room is kept are named.
+pub const MOST_KEPT: usize = 20;
+
+impl fmt::Display for Hindrance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Gang { executors, room, kept } => {
+                write!(f, "it begins with {executors} executors at once, and there is room for {room}")?;
+                let workers = kept.len();
+                match workers {
+                    0 => Ok(()),
+                    workers => write!(f, "; room is kept for it on {}", counted(workers as u64, "Worker")),
+                }
+            }
+            Self::NeverFits { executors, room } => write!(
+                f,
+                "it begins with {executors} executors at once, and all Workers together have room for {room}: it can \
+                 never begin on this cluster"
+            ),
+            Self::Reserved { app, name, backfill: true } => {
+                write!(
+                    f,
+                    "what is free is kept for {app} ({name}), which comes first and begins with several at once"
+                )
+            }
+            Self::Reserved { app, name, backfill: false } => write!(
+                f,
+                "{app} ({name}) comes first and waits to begin with several at once; without backfill nobody behind \
+                 it is served"
+            ),
+        }
+    }
 }
 
 /// How many applications that hold cores are named.

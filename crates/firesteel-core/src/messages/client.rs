@@ -161,6 +161,12 @@ pub struct ApplicationView {
     pub submitted: Timestamp,
     /// When it ended.
     pub ended: Option<Timestamp>,
+    /// Its queue, if the Master has queues.
+    pub queue: Option<String>,
+    /// Its priority in its queue.
+    pub priority: i32,
+    /// How many executors it is given at once when it begins; 0 and 1: one by one.
+    pub gang: u64,
     /// Cores that it may have; `None` if without limit.
     pub max_cores: Option<Cores>,
     /// Cores that it has.

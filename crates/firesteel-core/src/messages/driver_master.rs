@@ -74,6 +74,13 @@ pub struct ApplicationDescription {
     pub policy: Option<Policy>,
     /// The files that executors find in their directories. `None`: none.
     pub files: Option<ApplicationFiles>,
+    /// The Master's queue that it is in. `None`: the one called `default`, or else the first.
+    pub queue: Option<String>,
+    /// Who comes first in its queue: the highest.
+    pub priority: i32,
+    /// How many executors it must be given at once before it begins, or none. 0 and 1: one by one. No more than it
+    /// asks for altogether. Once it has begun, executors come one by one.
+    pub gang: u64,
 }
 
 /// Which executors of an application are replaced when they end.

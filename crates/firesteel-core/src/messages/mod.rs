@@ -13,8 +13,8 @@ mod logs;
 mod worker_master;
 
 pub use application::{
-    ApplicationAnswer, ApplicationDetail, ClusterView, Holder, KillAnswer, MOST_HOLDERS, ProfileView,
-    Standing,
+    ApplicationAnswer, ApplicationDetail, ClusterView, Hindrance, Holder, KillAnswer, MOST_HOLDERS,
+    MOST_KEPT, ProfileView, Standing,
 };
 pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, LeftOut,

@@ -107,6 +107,13 @@ impl Share {
         }
     }
 
+    /// The cores of all its executors.
+    #[must_use]
+    pub fn total(&self) -> Cores {
+        let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
+        Cores(self.cores.0.saturating_mul(executors))
+    }
+
     /// The cores and the memory of all its executors.
     #[inline]
     fn amounts(&self, demand: &Demand) -> (Cores, MiB) {
@@ -114,7 +121,7 @@ impl Share {
             return (self.cores, demand.memory);
         }
         let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
-        (Cores(self.cores.0.saturating_mul(executors)), MiB(demand.memory.0.saturating_mul(executors)))
+        (self.total(), MiB(demand.memory.0.saturating_mul(executors)))
     }
 
     /// How many addresses of a resource all its executors have.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::{Demand, ExecutorSize, Offer};
+use crate::shortfall::Amounts;
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer};
 
 /// Shares are counted in so many parts of the whole, rounded down.
 const PARTS: u64 = 1 << 56;
@@ -37,6 +38,14 @@ impl Whole {
             }
         }
         self.resources.retain(|_, count| *count > 0);
+    }
+
+    /// What they have together, counted.
+    #[must_use]
+    pub fn amounts(&self) -> Amounts {
+        let amount = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
+        let (cores, memory) = (Cores(amount(self.cores)), MiB(amount(self.memory)));
+        Amounts { cores, memory, resources: self.resources.clone() }
     }
 }
 

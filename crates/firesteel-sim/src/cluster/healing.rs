@@ -2,9 +2,9 @@
 
 use firesteel_core::driver::{Allocation, Question, Replacement};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
-use firesteel_core::messages::WorkerToMaster;
+use firesteel_core::messages::{ResourceProfile, WorkerToMaster};
 use firesteel_core::{driver, worker};
-use firesteel_placement::Cores;
+use firesteel_placement::{Cores, MiB};
 
 use super::happening::{Doom, Happening};
 use super::message::Message;
@@ -80,7 +80,7 @@ impl World {
         let default = &plan.description.profile;
         plan.all_profiles().all(|(id, profile)| {
             let cores = profile.cores.or(default.cores).unwrap_or(Cores(1));
-            let memory = profile.memory.or(default.memory).unwrap_or(firesteel_placement::MiB(1024));
+            let memory = profile.memory.or(default.memory).unwrap_or(MiB(1024));
             let allowed = plan.description.max_cores.is_none_or(|max| max >= cores);
             let fits = self.scenario.workers.iter().any(|worker| {
                 worker.cores >= cores
@@ -88,8 +88,22 @@ impl World {
                     && worker.resources.covers(&profile.resources)
             });
             let served = plan.tasks.iter().all(|task| task.profile != id || task.cores <= cores);
-            allowed && fits && served
+            allowed && fits && served && self.gang_fits(plan, cores, memory, profile)
         })
+    }
+
+    /// Whether all machines together have room for as many executors as the application begins with.
+    fn gang_fits(&self, plan: &AppPlan, cores: Cores, memory: MiB, profile: &ResourceProfile) -> bool {
+        let room = self.scenario.workers.iter().map(|worker| {
+            let by_resource = |(name, each): (&String, &u64)| worker.resources.count(name).checked_div(*each);
+            let by_resources = profile.resources.iter().filter_map(by_resource).min().unwrap_or(u64::MAX);
+            let by_memory = worker.memory.0.checked_div(memory.0).unwrap_or(i64::MAX);
+            let both = (worker.cores.0 / cores.0).min(by_memory);
+            by_resources.min(u64::try_from(both).unwrap_or(0))
+        });
+        let most =
+            plan.description.max_cores.map_or(u64::MAX, |max| u64::try_from(max.0 / cores.0).unwrap_or(0));
+        room.sum::<u64>() >= plan.description.gang.min(most)
     }
 
     /// What the Master believes is what runs.

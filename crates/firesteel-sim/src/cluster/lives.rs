@@ -38,6 +38,8 @@ impl World {
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,
             policy: self.scenario.policy,
+            queues: self.scenario.queues.clone(),
+            backfill: self.scenario.backfill,
             // As the daemon has it: a Master may take another's place within the second.
             first_application: self.timestamp().millis() % 1000 * 10,
             ..master::Config::default()

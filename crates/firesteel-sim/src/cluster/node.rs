@@ -195,6 +195,20 @@ impl Body {
         }
     }
 
+    /// What a Master keeps for a gang that waits.
+    pub(crate) fn reservation(&self) -> Option<master::Kept> {
+        match self {
+            Self::Master(machine) => machine.reservation(),
+            Self::Worker(_)
+            | Self::Driver(_)
+            | Self::Launcher(_)
+            | Self::Executor(_)
+            | Self::Command(_)
+            | Self::Stranger
+            | Self::Gone => None,
+        }
+    }
+
     /// The event that a deadline is to it.
     pub(crate) fn deadline(&self) -> Option<NodeEvent> {
         match self {

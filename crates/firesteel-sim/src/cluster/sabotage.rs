@@ -4,13 +4,13 @@
 use std::time::Duration;
 
 use firesteel_core::driver::LocalityWait;
-use firesteel_core::ids::{ExecutorId, ProfileId};
+use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
-    ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver,
-    MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
+    ApplicationDescription, ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState,
+    ExecutorToDriver, MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, launcher, master, worker};
-use firesteel_placement::Resources;
+use firesteel_placement::{Cores, Resources};
 
 use super::dice::Dice;
 use super::kind::{Kind, kinds};
@@ -48,6 +48,16 @@ pub enum Sabotage {
     DropKilled,
     /// The Master takes an executor that ended by itself for one that its Worker ended.
     MissTurn,
+    /// The Master gives an application that begins with several executors at once fewer.
+    SplitGang,
+    /// The Master never finds room for those that begin with several executors at once.
+    StarveGang,
+    /// The Master serves those behind a gang that waits from what is kept for it.
+    StealReserved,
+    /// The Master confuses who comes first in a queue.
+    ForgetPriority,
+    /// The Master takes all applications for those of one queue.
+    ForgetQueue,
     /// The Master does not say that all executors of an ended application are gone.
     DropExecutorsGone,
     /// The Master says that all executors are gone as soon as they were told to end.
@@ -138,7 +148,7 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -160,6 +170,11 @@ impl Sabotage {
         Self::DropRegisteredWorker,
         Self::DropKilled,
         Self::MissTurn,
+        Self::SplitGang,
+        Self::StarveGang,
+        Self::StealReserved,
+        Self::ForgetPriority,
+        Self::ForgetQueue,
         Self::DropExecutorsGone,
         Self::EarlyExecutorsGone,
         Self::RunningTwice,
@@ -259,6 +274,14 @@ impl Saboteur {
                 let message = master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
                 NodeEvent::Master(master::Event::Received { peer, message })
             }
+            NodeEvent::Master(master::Event::Received {
+                peer,
+                message: master::Inbound::Driver(DriverToMaster::RegisterApplication(mut description)),
+            }) => {
+                self.bend_description(&mut description, peer);
+                let message = DriverToMaster::RegisterApplication(description);
+                NodeEvent::Master(master::Event::Received { peer, message: master::Inbound::Driver(message) })
+            }
             NodeEvent::Driver(driver::Event::Submit { task, request })
                 if self.sabotage == Sabotage::ForgetProfile =>
             {
@@ -290,6 +313,23 @@ impl Saboteur {
             _ => false,
         };
         (!swallowed || dice.one_in(3)).then_some(event)
+    }
+
+    /// What a Master takes an application for.
+    fn bend_description(&self, description: &mut ApplicationDescription, peer: PeerId) {
+        let gang = description.gang > 1;
+        match self.sabotage {
+            Sabotage::SplitGang => description.gang = 0,
+            Sabotage::StarveGang if gang => {
+                let each = description.profile.cores.unwrap_or(Cores(1)).0.max(1);
+                description.gang = u64::try_from(Cores::UNLIMITED.0 / each).unwrap_or(0);
+                description.max_cores = None;
+            }
+            Sabotage::StealReserved if !gang => description.priority += 100,
+            Sabotage::ForgetPriority => description.priority = i32::try_from(peer.0 % 7).unwrap_or(0),
+            Sabotage::ForgetQueue => description.queue = None,
+            _ => {}
+        }
     }
 
     /// What is done instead of what a machine wanted.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::launcher::Until;
+use firesteel_core::master::{Backfill, Queues};
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{
@@ -29,6 +30,10 @@ pub struct Scenario {
     pub order: WorkerOrder,
     /// By which rule they are chosen for applications that name none.
     pub policy: Policy,
+    /// The Master's queues.
+    pub queues: Queues,
+    /// Who is served behind a gang that waits.
+    pub backfill: Backfill,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
     /// The applications.
@@ -131,6 +136,8 @@ const NEEDS: u64 = 0x6E65_6564_7300;
 
 /// Tells the dice of policies from those of all else.
 const POLICIES: u64 = 0x706F_6C69_6379;
+/// Tells the dice of queues, priorities and gangs from those of all else.
+const TURNS: u64 = 0x7475_726E_7300;
 
 /// How large a cluster is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -175,6 +182,8 @@ impl Scenario {
             strategy: if dice.one_in(3) { Strategy::Consolidate } else { Strategy::SpreadOut },
             order: *dice.pick(&WorkerOrder::ALL),
             policy: Policy::Spark,
+            queues: Queues::default(),
+            backfill: Backfill::On,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
@@ -192,10 +201,38 @@ impl Scenario {
         for app in &mut scenario.apps {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
         }
+        scenario.roll_turns(&mut Dice::new(seed ^ TURNS));
         // Of its own dice, so that a seed's cluster and faults do not depend on what its tasks need.
         let mut dice = Dice::new(seed ^ NEEDS);
         scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
         scenario
+    }
+
+    /// In two clusters of five applications are not simply first in, first out.
+    fn roll_turns(&mut self, dice: &mut Dice) {
+        if dice.below(5) >= 2 {
+            return;
+        }
+        if dice.one_in(2) {
+            self.queues =
+                dice.pick(&["a=3,b=1", "a,b", "b=2,default=1,a=5"]).parse().expect("they are queues");
+        }
+        self.backfill = if dice.one_in(4) { Backfill::Off } else { Backfill::On };
+        for app in &mut self.apps {
+            let description = &mut app.description;
+            description.queue = match self.queues.is_empty() || dice.one_in(4) {
+                true => None,
+                false => Some((*dice.pick(&["a", "b"])).to_owned()),
+            };
+            description.priority = *dice.pick(&[0, 0, 0, 1, 7, -3]);
+            description.gang = *dice.pick(&[0, 0, 1, 2, 3, 5]);
+            let most = match (description.profile.cores, description.max_cores) {
+                (None, _) => 0,
+                (Some(_), None) => u64::MAX,
+                (Some(each), Some(max)) => u64::try_from(max.0 / each.0).unwrap_or(0),
+            };
+            description.gang = description.gang.min(most);
+        }
     }
 }
 
@@ -262,6 +299,9 @@ impl AppPlan {
             relaunch: Relaunch::WhenEnded,
             policy: None,
             files: rolled_files(dice, number),
+            queue: None,
+            priority: 0,
+            gang: 0,
         };
         Self {
             starts_at: dice.below(40_000),

@@ -219,6 +219,9 @@ impl World {
             directory: TaskDirectory::Executor,
             relaunch: Relaunch::WhenEnded,
             policy: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
             files: self.dice.one_in(4).then(odd_files),
         }
     }

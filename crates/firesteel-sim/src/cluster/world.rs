@@ -13,7 +13,7 @@ use super::faults::Fault;
 use super::fetches::Fetches;
 use super::happening::Happening;
 use super::healing::SETTLED_AFTER;
-use super::ledger::Ledger;
+use super::ledger::{Ledger, Order};
 use super::links::{Link, LinkIndex};
 use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
 use super::sabotage::Saboteur;
@@ -283,6 +283,7 @@ impl World {
                 None
             }
         };
+        let before = self.nodes[node.0].body.reservation();
         let now = self.timestamp();
         let told = match &mut self.saboteur {
             None => Some(event),
@@ -306,7 +307,13 @@ impl World {
                 | NodeEffects::Launcher(_)
                 | NodeEffects::Executor(_) => &[],
             };
-            let entry = self.ledger.enter(&event, effects);
+            let order = Order {
+                queues: &self.scenario.queues,
+                backfill: self.scenario.backfill,
+                before,
+                after: self.nodes[node.0].body.reservation(),
+            };
+            let entry = self.ledger.enter(&event, effects, &order);
             self.turn(node, entry);
         }
         self.perform(node, effects);

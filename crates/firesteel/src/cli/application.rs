@@ -35,6 +35,12 @@ fn text(detail: &ApplicationDetail) -> String {
     } else {
         let _ = writeln!(text, "  cores      {}", cores(app));
     }
+    if let Some(turn) = turn(app) {
+        let _ = writeln!(text, "  turn       {turn}");
+    }
+    if let Some(hindrance) = detail.standing.as_ref().and_then(|standing| standing.hindrance.as_ref()) {
+        let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
+    }
     let _ = writeln!(text, "  master     {}", clean(&detail.master));
     if let Some(standing) = &detail.standing {
         let _ = write!(text, "\nProfiles\n{}\n", profiles(&standing.profiles));
@@ -44,6 +50,15 @@ fn text(detail: &ApplicationDetail) -> String {
         let _ = write!(text, "\n  and {} earlier ones, remembered no longer", app.executors_forgotten);
     }
     text
+}
+
+/// `queue prod, priority 5, begins with 4 executors at once`; nothing of one that asked for none of it.
+fn turn(app: &ApplicationView) -> Option<String> {
+    let queue = app.queue.as_ref().map(|queue| format!("queue {}", clean(queue)));
+    let priority = (app.priority != 0).then(|| format!("priority {}", app.priority));
+    let gang = (app.gang > 1).then(|| format!("begins with {} executors at once", app.gang));
+    let words: Vec<String> = [queue, priority, gang].into_iter().flatten().collect();
+    (!words.is_empty()).then(|| words.join(", "))
 }
 
 /// `app-1 (sums) is RUNNING, since 3 m 12 s`, or `app-1 (sums) was KILLED after 12 s, 3 m 2 s ago: ..`.

@@ -21,8 +21,8 @@ pub(super) const HELP: &str = "\
 JSON has a field schema, which rises when a field goes or changes its meaning. Names end in their unit: _mib, and _ms, \
 which for a moment is since 1970 (UTC). States are the words of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null if it has none), error, cores, memory_mib, resources, host, port, directory, \
-launched_ms, started_ms, ended_ms; an application id, name, user, state, end, submitted_ms, ended_ms, max_cores, \
-cores_granted, memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
+launched_ms, started_ms, ended_ms; an application id, name, user, state, end, submitted_ms, ended_ms, queue, \
+priority, gang, max_cores, cores_granted, memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 
 /// A Master's tables.
 #[derive(Serialize)]
@@ -54,6 +54,8 @@ pub(super) struct Stand<'a> {
     failures: u32,
     relaunch_at_ms: Option<u64>,
     ahead: u64,
+    /// In words: what it waits for beside room.
+    waits_for: Option<String>,
     cluster: Cluster,
     holders: &'a [Holder],
     more_holders: u64,
@@ -83,6 +85,9 @@ struct Application<'a> {
     end: Option<&'a str>,
     submitted_ms: u64,
     ended_ms: Option<u64>,
+    queue: Option<&'a str>,
+    priority: i32,
+    gang: u64,
     max_cores: Option<i64>,
     cores_granted: i64,
     memory_per_executor_mib: i64,
@@ -185,8 +190,17 @@ impl<'a> Detail<'a> {
 
 impl<'a> Stand<'a> {
     pub(super) fn of(standing: &'a Standing) -> Self {
-        let Standing { profiles, cores_spent, failures, relaunch_at, ahead, cluster, holders, more_holders } =
-            standing;
+        let Standing {
+            profiles,
+            cores_spent,
+            failures,
+            relaunch_at,
+            ahead,
+            hindrance,
+            cluster,
+            holders,
+            more_holders,
+        } = standing;
         let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
         Self {
             profiles: profiles.iter().map(Profile::of).collect(),
@@ -194,6 +208,7 @@ impl<'a> Stand<'a> {
             failures: *failures,
             relaunch_at_ms: relaunch_at.map(Timestamp::millis),
             ahead: *ahead,
+            waits_for: hindrance.as_ref().map(ToString::to_string),
             cluster: Cluster {
                 workers: *workers,
                 cores: cores.0,
@@ -235,6 +250,9 @@ impl<'a> Application<'a> {
             end: view.end.as_deref(),
             submitted_ms: view.submitted.millis(),
             ended_ms: view.ended.map(Timestamp::millis),
+            queue: view.queue.as_deref(),
+            priority: view.priority,
+            gang: view.gang,
             max_cores: view.max_cores.map(|most| most.0),
             cores_granted: view.cores_granted.0,
             memory_per_executor_mib: view.memory_per_executor.0,

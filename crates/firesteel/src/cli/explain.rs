@@ -105,6 +105,7 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     if let Some(wait) = waits(detail, standing) {
         all.push(wait);
     }
+    all.extend(standing.hindrance.as_ref().map(|hindrance| sentence(&clean(&hindrance.to_string()))));
     for profile in &standing.profiles {
         all.extend(of_profile(detail, standing, profile));
     }
@@ -112,6 +113,13 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
         all.extend(others(standing));
     }
     all
+}
+
+/// With a capital and a full stop.
+fn sentence(words: &str) -> String {
+    let mut letters = words.chars();
+    let first = letters.next().map(|letter| letter.to_ascii_uppercase());
+    format!("{}{}.", first.map(String::from).unwrap_or_default(), letters.as_str())
 }
 
 /// `It has 2 executors with 8 cores in all; its maximum is 24 cores.`

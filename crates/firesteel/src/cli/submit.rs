@@ -41,6 +41,15 @@ pub(super) struct Submit {
     /// By which rule Workers are chosen: spark, best-fit, least-fragmentation or spread-held; otherwise by the Master's
     #[arg(long, value_name = "NAME", help_heading = "Application")]
     placement_policy: Option<String>,
+    /// The Master's queue that it is in; otherwise the one called default, or the first
+    #[arg(long, value_name = "NAME", help_heading = "Application")]
+    queue: Option<String>,
+    /// Who comes first in its queue: the highest; otherwise 0
+    #[arg(long, value_name = "NUMBER", help_heading = "Application", allow_negative_numbers = true)]
+    priority: Option<String>,
+    /// Begin with so many executors at once, or wait until there is room for them all; needs --executor-cores
+    #[arg(long, value_name = "COUNT", help_heading = "Application")]
+    gang: Option<String>,
     /// A custom resource of each executor: so many addresses of it, such as gpu=2. May be given several times
     #[arg(long = "executor-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
     executor_resources: Vec<String>,
@@ -132,6 +141,9 @@ impl Submit {
             ("--executor-memory", keys::EXECUTOR_MEMORY, &self.executor_memory),
             ("--num-executors", keys::EXECUTOR_INSTANCES, &self.num_executors),
             ("--placement-policy", keys::PLACEMENT_POLICY, &self.placement_policy),
+            ("--queue", keys::QUEUE, &self.queue),
+            ("--priority", keys::PRIORITY, &self.priority),
+            ("--gang", keys::GANG, &self.gang),
         ];
         for (flag, key, value) in options {
             if let Some(value) = value {

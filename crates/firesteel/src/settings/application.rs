@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, Exclusion, ExclusionPolicy, LocalityWait};
+use firesteel_core::driver::{Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait};
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
@@ -31,6 +31,12 @@ pub struct ApplicationSettings {
     pub executors: ExecutorLimit,
     /// `firesteel.placement.policy`. `None`: the Master's.
     pub policy: Option<Policy>,
+    /// `firesteel.app.queue`: the Master's queue.
+    pub queue: Option<String>,
+    /// `firesteel.app.priority`, 0 by default: the highest comes first in its queue.
+    pub priority: i32,
+    /// `firesteel.app.gang`: it begins with so many executors at once, or not at all; 1 by default, which is one by one.
+    pub gang: u64,
     /// `spark.dynamicAllocation.*`: who decides how many executors there are later.
     pub allocation: Allocation,
     /// `spark.executor.resource.NAME.amount`.
@@ -82,6 +88,7 @@ impl ApplicationSettings {
         let executors = properties
             .count(keys::EXECUTOR_INSTANCES)?
             .map_or(ExecutorLimit::Unlimited, |count| ExecutorLimit::AtMost(count.into()));
+        let gang = properties.read(keys::GANG, "a whole number from 1 to 4294967295", failures)?.unwrap_or(1);
         let settings = Self {
             name: text(keys::APP_NAME),
             master: text(keys::MASTER),
@@ -90,7 +97,14 @@ impl ApplicationSettings {
             executor_memory: properties.memory(keys::EXECUTOR_MEMORY)?.unwrap_or(MiB(1024)),
             executors,
             policy: properties.policy()?,
-            allocation: allocation::of(properties, executors)?,
+            queue: text(keys::QUEUE),
+            priority: properties
+                .read(keys::PRIORITY, "a whole number from -2147483648 to 2147483647", |text| {
+                    text.parse().ok()
+                })?
+                .unwrap_or(0),
+            gang: gang.into(),
+            allocation: beginning_with(gang.into(), allocation::of(properties, executors)?),
             executor_resources: amounts::of_executors(properties)?,
             task_resources: amounts::of_tasks(properties)?,
             executor_environment: environment(properties),
@@ -152,6 +166,17 @@ impl ApplicationSettings {
             at_least(max, keys::CORES_MAX, each, keys::EXECUTOR_CORES, "no executor could ever start")?;
         }
         at_least(each, keys::EXECUTOR_CORES, self.task_cores, keys::TASK_CPUS, "no executor could run a task")
+    }
+}
+
+/// A gang is asked for at once, and not as it turns out to be needed.
+fn beginning_with(gang: u64, allocation: Allocation) -> Allocation {
+    match allocation {
+        Allocation::Dynamic(dynamic) if gang > 1 => {
+            let initial = dynamic.initial.max(gang.min(dynamic.max));
+            Allocation::Dynamic(DynamicAllocation { initial, ..dynamic })
+        }
+        Allocation::Dynamic(_) | Allocation::Fixed => allocation,
     }
 }
 
@@ -225,6 +250,9 @@ mod tests {
             executor_memory: MiB(1024),
             executors: ExecutorLimit::Unlimited,
             policy: None,
+            queue: None,
+            priority: 0,
+            gang: 1,
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::new(),
             task_resources: TaskResources::new(),
@@ -271,6 +299,9 @@ mod tests {
             "spark.executor.cores=6",
             "spark.executor.memory=2g",
             "spark.executor.instances=3",
+            "firesteel.app.queue=prod",
+            "firesteel.app.priority=-5",
+            "firesteel.app.gang=3",
             "spark.executor.resource.gpu.amount=2",
             "spark.task.resource.gpu.amount=0.25",
             "spark.task.resource.nic.amount=0",
@@ -303,6 +334,9 @@ mod tests {
             executor_memory: MiB(2048),
             executors: ExecutorLimit::AtMost(3),
             policy: Some(Policy::SpreadHeld),
+            queue: Some("prod".to_owned()),
+            priority: -5,
+            gang: 3,
             allocation: Allocation::Fixed,
             executor_resources: ResourceAmounts::from([("gpu".to_owned(), 2)]),
             task_resources: TaskResources::from([("gpu".to_owned(), TaskAmount::Shared(4))]),

@@ -48,6 +48,11 @@ table! {
     /// An executor that ran so long is no failure to start, for spark.deploy.maxExecutorRetries.
     PROVEN_AFTER: "firesteel.executor.provenAfter", [Master], Value("5s");
 
+    /// Queues that share the cluster by their weights, such as prod=3,dev=1; an application names one (--queue).
+    QUEUES: "firesteel.master.queues", [Master], Otherwise("no queues: first come, first served");
+    /// Whether applications behind a gang that waits may have what is not reserved for it.
+    BACKFILL: "firesteel.master.backfill", [Master], Value("true");
+
     /// How often a Worker asks its Masters to register it before it gives up.
     MAX_REGISTRATION_RETRIES: "spark.worker.maxRegistrationRetries", [Worker], Value("16");
     /// How long an executor may take to end when it is asked to, before it is killed.
@@ -84,6 +89,12 @@ table! {
     EXECUTOR_MEMORY: "spark.executor.memory", [Application], Value("1g");
     /// How many executors (--num-executors); Spark's Standalone mode counts cores only.
     EXECUTOR_INSTANCES: "spark.executor.instances", [Application], Otherwise("as many as the cores allow");
+    /// The Master's queue that it is in (--queue).
+    QUEUE: "firesteel.app.queue", [Application], Otherwise("the queue called default, or the first one");
+    /// Who comes first in its queue: the highest (--priority).
+    PRIORITY: "firesteel.app.priority", [Application], Value("0");
+    /// It begins with so many executors at once, or not at all (--gang); then they come one by one.
+    GANG: "firesteel.app.gang", [Application], Value("1");
     /// Whether there are as many executors as there is work for; otherwise their number is fixed.
     DYNAMIC_ALLOCATION: "spark.dynamicAllocation.enabled", [Application], Value("false");
     /// Dynamic allocation never asks for fewer executors.

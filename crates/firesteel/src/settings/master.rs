@@ -1,6 +1,6 @@
 //! A Master's settings out of properties.
 
-use firesteel_core::master::{Config, Retries};
+use firesteel_core::master::{Backfill, Config, Retries};
 use firesteel_placement::Strategy;
 
 use super::duration::Unit;
@@ -41,12 +41,19 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         retained_applications: properties
             .count(keys::RETAINED_APPLICATIONS)?
             .map_or(defaults.retained_applications, |count| count as usize),
+        queues: properties.read(keys::QUEUES, QUEUES, |text| text.parse().ok())?.unwrap_or(defaults.queues),
+        backfill: match properties.boolean(keys::BACKFILL)? {
+            Some(true) => Backfill::On,
+            Some(false) => Backfill::Off,
+            None => defaults.backfill,
+        },
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
     })
 }
 
+const QUEUES: &str = "names with weights from 1 to 1000000, each once, such as prod=3,dev=1";
 const WORKER_ORDERS: &str = "CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID";
 
 fn retries(text: &str) -> Option<Retries> {
@@ -80,6 +87,8 @@ mod tests {
             "firesteel.executor.provenAfter=1500ms",
             "spark.deploy.retainedApplications=5",
             "spark.dead.worker.persistence=0",
+            "firesteel.master.queues=prod=3,dev=1",
+            "firesteel.master.backfill=false",
         ];
         let expected = Config {
             url,
@@ -92,6 +101,8 @@ mod tests {
             proven_after: Duration::from_millis(1500),
             first_application: 0,
             retained_applications: 5,
+            queues: "prod=3,dev=1".parse().expect("they are queues"),
+            backfill: Backfill::Off,
             dead_worker_persistence: 0,
         };
         assert_eq!(parsed(&all), Ok(expected));
@@ -116,6 +127,8 @@ mod tests {
             "spark.deploy.defaultCores=0",
             "spark.deploy.maxExecutorRetries=-2",
             "spark.deploy.retainedApplications=-1",
+            "firesteel.master.queues=prod=0",
+            "firesteel.master.backfill=perhaps",
         ] {
             let key = pair.split_once('=').expect("it is a pair").0;
             let error = parsed(&[pair]).expect_err(pair).to_string();

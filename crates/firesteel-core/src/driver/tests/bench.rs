@@ -186,6 +186,9 @@ pub(super) fn description() -> ApplicationDescription {
         directory: TaskDirectory::Executor,
         relaunch: Relaunch::WhenEnded,
         policy: None,
+        queue: None,
+        priority: 0,
+        gang: 0,
         files: None,
     }
 }

@@ -33,6 +33,17 @@ pub(super) struct AppBook {
     /// Where its executors are.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,
+    /// Its queue's number.
+    pub(super) queue: usize,
+    pub(super) priority: i32,
+    /// How many executors it begins with at once.
+    pub(super) gang: u64,
+    /// Whether its executors have a fixed number of cores.
+    pub(super) is_fixed: bool,
+    /// How many registered before it.
+    pub(super) order: u64,
+    /// Whether it ever had an executor.
+    pub(super) begun: bool,
 }
 
 impl WorkerBook {

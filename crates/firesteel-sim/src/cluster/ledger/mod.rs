@@ -4,6 +4,7 @@
 mod answers;
 mod books;
 mod reading;
+mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,6 +17,9 @@ use firesteel_core::messages::{
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::books::{AppBook, Standing, WorkerBook};
+use self::turns::Launched;
+
+pub(crate) use self::turns::Order;
 
 /// The books of one Master's life.
 #[derive(Debug, Default)]
@@ -26,6 +30,8 @@ pub(crate) struct Ledger {
     app_of: BTreeMap<PeerId, AppId>,
     /// What a peer asked to be registered as, until the Master answers.
     candidates: BTreeMap<PeerId, ApplicationDescription>,
+    /// How many applications have registered.
+    registered: u64,
     /// Applications that have ended, by their drivers' connections, and those of their executors whose ends were not
     /// told.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
@@ -53,7 +59,12 @@ impl Ledger {
     ///
     /// # Errors
     /// The Master did what it must not do, as a sentence.
-    pub(crate) fn enter(&mut self, event: &Event, effects: &[Effect]) -> Result<Turn, String> {
+    pub(crate) fn enter(
+        &mut self,
+        event: &Event,
+        effects: &[Effect],
+        order: &Order<'_>,
+    ) -> Result<Turn, String> {
         let mut turn = Turn::default();
         let before = self.holdings(event);
         let mut released = BTreeSet::new();
@@ -62,12 +73,15 @@ impl Ledger {
             self.on_release(effect, &mut released, &mut turn);
         }
         let mut added = BTreeSet::new();
+        let mut launched = Vec::new();
         for effect in effects {
             if let Effect::Send { peer, message } = effect {
                 match message {
-                    Outbound::Worker(message) => self.on_worker_message(*peer, message, event, &mut added)?,
+                    Outbound::Worker(message) => {
+                        self.on_worker_message(*peer, message, event, &mut added, &mut launched)?;
+                    }
                     Outbound::Driver(message) => {
-                        self.on_driver_message(*peer, message, &mut added, &released, &mut turn)?;
+                        self.on_driver_message(*peer, message, order, &mut added, &released, &mut turn)?;
                     }
                     Outbound::Client(answer) => self.check_answer(answer, &before)?,
                 }
@@ -90,6 +104,7 @@ impl Ledger {
         if let Some(executor) = added.first() {
             return Err(format!("the driver of executor {executor} is not told that it was added"));
         }
+        self.check_turns(&launched, order)?;
         Ok(turn)
     }
 
@@ -279,10 +294,12 @@ impl Ledger {
         message: &MasterToWorker,
         event: &Event,
         added: &mut BTreeSet<ExecutorKey>,
+        launched: &mut Vec<Launched>,
     ) -> Result<(), String> {
         match message {
             MasterToWorker::LaunchExecutor(launch) => {
                 self.launch(peer, launch)?;
+                launched.extend(self.worker_of.get(&peer).map(|worker| (worker.clone(), launch.clone())));
                 added.insert(launch.executor.clone());
             }
             MasterToWorker::RegisteredWorker { .. } => {
@@ -354,6 +371,7 @@ impl Ledger {
         &mut self,
         peer: PeerId,
         message: &MasterToDriver,
+        order: &Order<'_>,
         added: &mut BTreeSet<ExecutorKey>,
         released: &BTreeSet<ExecutorKey>,
         turn: &mut Turn,
@@ -372,7 +390,23 @@ impl Ledger {
                 let limits = BTreeMap::from([(ProfileId::DEFAULT, description.initial_limit)]);
                 let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
                 let (relaunch, executors) = (description.relaunch, BTreeMap::new());
-                let book = AppBook { peer, max_cores, limits, relaunch, executors, next: 0 };
+                let queue =
+                    order.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
+                let book = AppBook {
+                    peer,
+                    max_cores,
+                    limits,
+                    relaunch,
+                    executors,
+                    next: 0,
+                    queue,
+                    priority: description.priority,
+                    gang: description.gang,
+                    is_fixed: description.profile.cores.is_some(),
+                    order: self.registered,
+                    begun: false,
+                };
+                self.registered += 1;
                 self.leaving.remove(&peer);
                 self.apps.insert(app.clone(), book);
                 self.app_of.insert(peer, app.clone());

@@ -67,6 +67,9 @@ impl Stage {
             relaunch: Relaunch::WhenEnded,
             policy: None,
             files: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
         };
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
     }

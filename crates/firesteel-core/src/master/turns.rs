@@ -1,0 +1,354 @@
+//! Whose turn it is where there are queues, priorities or gangs: the pass in that order.
+//!
+//! Where there are none of them a pass is Spark's, and looks only at what has changed (see `settle`). Where there are,
+//! it looks at everybody who waits:
+//!
+//! - **Queues.** Among those in which somebody waits it is the turn of the one that holds the least, by its dominant
+//!   share of the cluster over its weight. While there are several, each turn is one executor (or one gang; or, where
+//!   executors have no fixed size, what its application takes at once), so that no queue gets further ahead of another
+//!   that could use the room than by one turn. While there is only one, it has all.
+//! - **Priorities.** In a queue those of higher priority come first, and among equals who registered first. One that
+//!   cannot use what is free does not keep it from the next one.
+//! - **Gangs.** An application with a gang that has not begun is given so many executors at once, or none; of several
+//!   resource profiles it begins with the first that asks for some, with as many as that asks for at most. The first
+//!   one in that order that does not fit, and would fit if the Workers were free, is given a *reservation*: what is free
+//!   on the Workers of it, and what comes free there, is withheld from all behind it until it begins. It stays the
+//!   first to be served until then, but for those before it in its own queue. What could never fit reserves nothing.
+//! - **Backfill.** Behind a reservation all may have what is not reserved, or, without backfill, nothing.
+//!
+//! A pass costs time in the number of applications that wait, each as much as a placement; and a pass that makes a
+//! reservation, time in the number of Workers.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+use firesteel_placement::dominant_share::DominantShare;
+use firesteel_placement::index::Slot;
+use firesteel_placement::reservation::{Site, reserve, room};
+use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer};
+
+use super::application::Application;
+use super::choice::choose;
+use super::{Backfill, Master, Note};
+use crate::ids::{AppId, ProfileId, WorkerId};
+use crate::messages::{Hindrance, MOST_KEPT};
+use crate::time::Timestamp;
+
+/// What is remembered of turns from pass to pass.
+#[derive(Debug, Default)]
+pub(super) struct Turns {
+    /// Whether the last pass was one in this order.
+    pub(super) in_order: bool,
+    /// The gang that the last pass left waiting with a reservation.
+    pub(super) reservation: Option<Reservation>,
+    /// Gangs that were found never to fit, and are said to be so.
+    hopeless: BTreeSet<AppId>,
+}
+
+/// Room that is kept for a gang.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Reservation {
+    pub(super) app: AppId,
+    pub(super) profile: ProfileId,
+    /// What is kept on each Worker: for how many executors, and what they take together.
+    pub(super) kept: BTreeMap<Slot, (u64, Amounts)>,
+}
+
+/// Those who wait, by queues.
+#[derive(Debug)]
+struct Line {
+    queues: Vec<QueueLine>,
+    /// What the cluster has in all.
+    whole: Amounts,
+    /// Whose reservation is served before all other queues.
+    first: Option<AppId>,
+}
+
+#[derive(Debug, Default)]
+struct QueueLine {
+    weight: u32,
+    /// What its applications hold.
+    held: Amounts,
+    /// The next one first.
+    waiting: VecDeque<AppId>,
+}
+
+/// How much one turn may give.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turn {
+    Everything,
+    OneStep,
+}
+
+/// What came of a turn.
+#[derive(Debug, PartialEq, Eq)]
+enum Served {
+    /// Executors of that much together.
+    With(Amounts),
+    /// There is no room, or nothing is wanted.
+    Nothing,
+    /// There is no room for so many executors of that profile at once.
+    GangWaits { profile: ProfileId, demand: Demand, executors: u64 },
+}
+
+/// What is kept of the cluster for a gang that waits.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Kept {
+    /// For which application.
+    pub app: AppId,
+    /// On each Worker, by id: for how many executors, and what they take together.
+    pub on: Vec<(WorkerId, u64, Amounts)>,
+}
+
+impl Line {
+    /// The queue whose turn it is, and its first application.
+    fn next(&self) -> Option<(usize, &AppId)> {
+        let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
+        let holds = |queue: &QueueLine| self.first.as_ref().is_some_and(|app| queue.waiting.contains(app));
+        let share = |queue: &QueueLine| DominantShare::of(&queue.held, &self.whole);
+        let (number, queue) = waiting().find(|(_, queue)| holds(queue)).or_else(|| {
+            waiting().min_by(|(_, a), (_, b)| share(a).cmp_weighted(a.weight, share(b), b.weight))
+        })?;
+        Some((number, queue.waiting.front()?))
+    }
+
+    fn turn(&self) -> Turn {
+        match self.queues.iter().filter(|queue| !queue.waiting.is_empty()).count() {
+            0 | 1 => Turn::Everything,
+            _ => Turn::OneStep,
+        }
+    }
+}
+
+impl Master {
+    /// Whether the next pass is one in this order. After the last of them everybody is looked at once.
+    pub(super) fn turns_are_ordered(&mut self) -> bool {
+        let ordered = !self.config.queues.is_empty() || self.applications.has_special();
+        if !ordered && std::mem::take(&mut self.turns.in_order) {
+            self.turns = Turns::default();
+            self.applications.touch_all();
+        }
+        self.turns.in_order = ordered;
+        ordered
+    }
+
+    /// What the last pass left reserved, if it did.
+    #[must_use]
+    pub fn reservation(&self) -> Option<Kept> {
+        let Reservation { app, kept, .. } = self.turns.reservation.as_ref()?;
+        let on = kept.iter().filter_map(|(slot, (executors, amounts))| {
+            Some((self.workers.at(*slot)?.description.id.clone(), *executors, amounts.clone()))
+        });
+        let mut on: Vec<_> = on.collect();
+        on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
+        Some(Kept { app: app.clone(), on })
+    }
+
+    /// Serves everybody who waits, in order.
+    pub(super) fn serve_in_order(&mut self, now: Timestamp) {
+        let before = self.turns.reservation.take().map(|reservation| reservation.app);
+        let mut line = self.line_up(before.clone());
+        while let Some((number, app)) = line.next() {
+            let app = app.clone();
+            let turn = line.turn();
+            match self.serve(now, &app, turn) {
+                Served::With(amounts) => {
+                    line.queues[number].held.add(&amounts);
+                    line.first = line.first.filter(|first| *first != app);
+                    continue;
+                }
+                Served::Nothing => {}
+                Served::GangWaits { profile, demand, executors } => {
+                    self.reserve_for(before.as_ref(), &app, profile, &demand, executors);
+                }
+            }
+            line.queues[number].waiting.pop_front();
+            if self.config.backfill == Backfill::Off && self.turns.reservation.is_some() {
+                break;
+            }
+        }
+        self.workers.release_withheld();
+        let applications = &self.applications;
+        let waits = |app: &AppId| applications.get(app).is_some_and(Application::gang_waits);
+        self.turns.hopeless.retain(waits);
+    }
+
+    fn line_up(&self, first: Option<AppId>) -> Line {
+        let weights = self.config.queues.iter().map(|queue| queue.weight);
+        let line = |weight| QueueLine { weight, ..QueueLine::default() };
+        let mut queues: Vec<QueueLine> = weights.map(line).collect();
+        if queues.is_empty() {
+            queues.push(line(1));
+        }
+        let several = queues.len() > 1;
+        let mut waiting: Vec<&Application> = Vec::new();
+        for application in self.applications.queue() {
+            if several {
+                queues[application.queue].held.add(&application.held());
+            }
+            if application.may_be_served() && application.may_have_more() {
+                waiting.push(application);
+            }
+        }
+        waiting.sort_by_key(|application| application.turn());
+        for application in waiting {
+            queues[application.queue].waiting.push_back(application.id.clone());
+        }
+        Line { queues, whole: self.workers.whole().amounts(), first }
+    }
+
+    /// Gives an application executors, profile by profile.
+    fn serve(&mut self, now: Timestamp, app: &AppId, turn: Turn) -> Served {
+        let Some(application) = self.applications.get(app) else { return Served::Nothing };
+        let profiles: Vec<ProfileId> = application.profiles.keys().copied().collect();
+        let mut given = None::<Amounts>;
+        for profile in profiles {
+            let Some(application) = self.applications.get(app) else { break };
+            let Some(wanted) = application.profiles.get(&profile) else { continue };
+            let mut demand = application.demand(wanted);
+            if !demand.allows_one_more() {
+                continue;
+            }
+            let gang = application.gang(&demand);
+            match (turn, demand.size) {
+                (Turn::OneStep, ExecutorSize::Fixed(_)) => {
+                    let most = demand.most_executors().min(gang.unwrap_or(1));
+                    demand.limit = ExecutorLimit::AtMost(demand.held.saturating_add(most));
+                }
+                (Turn::OneStep, ExecutorSize::OnePerWorker) | (Turn::Everything, _) => {}
+            }
+            let shares = choose(&self.config, &mut self.workers, application, &demand);
+            let executors = shares.iter().map(|share| share.executors).sum::<u64>();
+            if let Some(needed) = gang.filter(|needed| executors < *needed) {
+                return Served::GangWaits { profile, demand, executors: needed };
+            }
+            if executors == 0 {
+                continue;
+            }
+            let cores = shares.iter().map(|share| share.total()).sum();
+            given.get_or_insert_default().add(&Amounts::of_executors(&demand, executors, cores));
+            self.launch(now, app, profile, &demand, shares);
+            if turn == Turn::OneStep {
+                break;
+            }
+        }
+        given.map_or(Served::Nothing, Served::With)
+    }
+
+    /// Keeps room for a gang that waits, unless another one has a reservation or it could never fit. `before`: who had one
+    /// before.
+    fn reserve_for(
+        &mut self,
+        before: Option<&AppId>,
+        app: &AppId,
+        profile: ProfileId,
+        demand: &Demand,
+        executors: u64,
+    ) {
+        if self.turns.reservation.is_some() {
+            return;
+        }
+        let Some(application) = self.applications.get(app) else { return };
+        let (slots, sites): (Vec<Slot>, Vec<Site<'_>>) = self.sites(application).unzip();
+        let Some(kept) = reserve(demand, executors, &sites) else {
+            let room = sites.iter().map(|site| room(demand, &site.whole)).sum();
+            if self.turns.hopeless.insert(app.clone()) {
+                self.note(Note::GangNeverFits { app: app.clone(), executors, room });
+            }
+            return;
+        };
+        self.turns.hopeless.remove(app);
+        let step = demand.size.step().0;
+        let amounts = |count: u64| {
+            let cores = step.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
+            Amounts::of_executors(demand, count, Cores(cores))
+        };
+        let kept = slots.into_iter().zip(kept).filter(|(_, count)| *count > 0);
+        let kept: BTreeMap<_, _> = kept.map(|(slot, count)| (slot, (count, amounts(count)))).collect();
+        for (slot, (_, amounts)) in &kept {
+            self.workers.withhold(*slot, amounts);
+        }
+        let workers = kept.len();
+        if before != Some(app) {
+            self.note(Note::Reserved { app: app.clone(), executors, workers });
+        }
+        self.turns.reservation = Some(Reservation { app: app.clone(), profile, kept });
+    }
+
+    /// For how many executors of a demand there is room that an application may have now: all that it needs to know,
+    /// or that there is less. Where nobody is served behind a reservation there is none.
+    pub(super) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
+        let reserved = self.turns.reservation.as_ref().filter(|it| !self.precedes(application, it));
+        if reserved.is_some() && self.config.backfill == Backfill::Off {
+            return 0;
+        }
+        let kept = |slot| reserved.and_then(|it| it.kept.get(&slot));
+        let free = |(slot, site): (Slot, Site<'_>)| match kept(slot) {
+            None => room(demand, &site.free),
+            Some((_, kept)) => beside(demand, &site.free, kept),
+        };
+        self.sites(application).map(free).fold(0, u64::saturating_add)
+    }
+
+    /// What an application waits for beside room for one more executor. Only looked for when somebody asks.
+    pub(super) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
+        let served = self.turns.in_order && application.may_be_served();
+        let (_, demand) = application.asks().next().filter(|_| served)?;
+        let whole = || {
+            self.sites(application).map(|(_, site)| room(&demand, &site.whole)).fold(0, u64::saturating_add)
+        };
+        let room_for = self.open_room(application, &demand);
+        let reservation = self.turns.reservation.as_ref();
+        match (application.gang(&demand), reservation) {
+            (Some(executors), _) if whole() < executors => {
+                Some(Hindrance::NeverFits { executors, room: whole() })
+            }
+            (Some(executors), reservation) => {
+                let own = reservation.filter(|it| it.app == application.id);
+                let kept = own.into_iter().flat_map(|it| &it.kept).take(MOST_KEPT);
+                let named = kept.filter_map(|(slot, (count, _))| {
+                    Some((self.workers.at(*slot)?.description.id.clone(), *count))
+                });
+                Some(Hindrance::Gang { executors, room: room_for, kept: named.collect() })
+            }
+            (None, Some(reservation)) => {
+                let free = self.sites(application).any(|(_, site)| room(&demand, &site.free) > 0);
+                let name = self.applications.get(&reservation.app)?.description.name.clone();
+                let (app, backfill) = (reservation.app.clone(), self.config.backfill == Backfill::On);
+                (free && room_for == 0).then_some(Hindrance::Reserved { app, name, backfill })
+            }
+            (None, None) => None,
+        }
+    }
+
+    /// Whether an application is served before the one that has a reservation, or is that one.
+    fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
+        let holder = self.applications.get(&reservation.app);
+        holder.is_some_and(|holder| holder.queue == application.queue && application.turn() <= holder.turn())
+    }
+
+    /// The Workers that an application does not avoid, as they are and as they would be with nothing on them.
+    pub(super) fn sites<'a>(
+        &'a self,
+        application: &'a Application,
+    ) -> impl Iterator<Item = (Slot, Site<'a>)> {
+        let rows = self.workers.slots();
+        let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));
+        welcome.map(|(slot, row)| (slot, Site { free: row.offer(), whole: row.whole_offer() }))
+    }
+}
+
+/// How many executors have room in an offer beside what is kept of it.
+fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts) -> u64 {
+    let resources = offer.resources.less(&kept.resources);
+    let (cores, memory) = (offer.cores - kept.cores, offer.memory - kept.memory);
+    room(demand, &Offer { cores, memory, resources: &resources, ..*offer })
+}
+
+impl Application {
+    /// Where it stands in its queue: the highest priority first, then who registered first.
+    pub(super) fn turn(&self) -> (Reverse<i32>, u64) {
+        (Reverse(self.description.priority), self.sequence)
+    }
+}

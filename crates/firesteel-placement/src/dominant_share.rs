@@ -1,0 +1,148 @@
+//! Dominant shares: how much of a cluster somebody holds, by whatever they hold most of.
+//!
+//! Who holds a tenth of the cores and half of the memory has a dominant share of a half. Giving always to whoever has
+//! the least makes shares fair where some need cores, some memory and some gpus (Ghodsi and others, *Dominant Resource
+//! Fairness*, NSDI 2011).
+
+use std::cmp::Ordering;
+
+use crate::shortfall::Amounts;
+use crate::{Cores, Demand, MiB};
+
+/// A share of a whole. Compared exactly.
+#[derive(Clone, Copy, Debug)]
+pub struct DominantShare {
+    part: u64,
+    /// Not zero.
+    whole: u64,
+}
+
+impl DominantShare {
+    /// Nothing of it.
+    pub const NONE: Self = Self { part: 0, whole: 1 };
+
+    /// The largest of the shares that `held` is of `whole`. A kind of which the whole has nothing does not count.
+    #[must_use]
+    pub fn of(held: &Amounts, whole: &Amounts) -> Self {
+        let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
+        let of_resource =
+            |(name, part): (&String, &u64)| Self::new(*part, whole.resources.get(name).copied().unwrap_or(0));
+        let resources = held.resources.iter().map(of_resource);
+        let cores = Self::new(amount(held.cores.0), amount(whole.cores.0));
+        let memory = Self::new(amount(held.memory.0), amount(whole.memory.0));
+        [cores, memory].into_iter().chain(resources).max().unwrap_or(Self::NONE)
+    }
+
+    fn new(part: u64, whole: u64) -> Self {
+        if whole == 0 { Self::NONE } else { Self { part, whole } }
+    }
+
+    /// Compares two shares, each divided by its weight: who has less of what they are owed is less.
+    #[must_use]
+    pub fn cmp_weighted(self, weight: u32, other: Self, other_weight: u32) -> Ordering {
+        let product = |part: u64, whole: u64, weight: u32| {
+            (u128::from(part) * u128::from(whole)).saturating_mul(u128::from(weight.max(1)))
+        };
+        let left = product(self.part, other.whole, other_weight);
+        left.cmp(&product(other.part, self.whole, weight))
+    }
+
+    /// The share as a number from 0 to 1 or, of what was given out beyond what there is, more: for people.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.part as f64 / self.whole as f64
+    }
+}
+
+impl Ord for DominantShare {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.cmp_weighted(1, *other, 1)
+    }
+}
+
+impl PartialOrd for DominantShare {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for DominantShare {
+    fn eq(&self, other: &Self) -> bool {
+        self.cmp(other) == Ordering::Equal
+    }
+}
+
+impl Eq for DominantShare {}
+
+impl Amounts {
+    /// What so many executors take that have so many cores together.
+    #[must_use]
+    pub fn of_executors(demand: &Demand, executors: u64, cores: Cores) -> Self {
+        let times = i64::try_from(executors).unwrap_or(i64::MAX);
+        let resource = |(name, each): (&String, &u64)| (name.clone(), each.saturating_mul(executors));
+        Self {
+            cores,
+            memory: MiB(demand.memory.0.saturating_mul(times)),
+            resources: demand.resources.iter().map(resource).collect(),
+        }
+    }
+
+    /// Adds that.
+    pub fn add(&mut self, other: &Self) {
+        self.cores += other.cores;
+        self.memory += other.memory;
+        for (name, amount) in other.resources.iter().filter(|(_, amount)| **amount > 0) {
+            let sum = self.resources.entry(name.clone()).or_insert(0);
+            *sum = sum.saturating_add(*amount);
+        }
+    }
+
+    /// Takes that off. Of resources no less than nothing is left.
+    pub fn take_off(&mut self, other: &Self) {
+        self.cores -= other.cores;
+        self.memory -= other.memory;
+        for (name, amount) in &other.resources {
+            if let Some(left) = self.resources.get_mut(name) {
+                *left = left.saturating_sub(*amount);
+            }
+        }
+        self.resources.retain(|_, amount| *amount > 0);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn amounts(cores: i64, memory: i64, gpus: u64) -> Amounts {
+        Amounts { cores: Cores(cores), memory: MiB(memory), resources: [("gpu".to_owned(), gpus)].into() }
+    }
+
+    #[test]
+    fn a_dominant_share_is_the_share_of_what_is_held_most_of() {
+        let whole = amounts(100, 1000, 4);
+        for (held, ratio) in [
+            (amounts(0, 0, 0), 0.0),
+            (amounts(10, 500, 0), 0.5),
+            (amounts(10, 50, 0), 0.1),
+            (amounts(10, 50, 1), 0.25),
+            (amounts(-5, -5, 0), 0.0),
+        ] {
+            assert_eq!(DominantShare::of(&held, &whole).ratio(), ratio, "{held:?}");
+        }
+        assert_eq!(DominantShare::of(&whole, &Amounts::default()), DominantShare::NONE);
+    }
+
+    #[test]
+    fn shares_are_compared_by_what_each_is_owed() {
+        let share = |part| DominantShare::of(&amounts(part, 0, 0), &amounts(100, 1, 0));
+        for (mine, weight, theirs, other, order) in [
+            (30, 3, 10, 1, Ordering::Equal),
+            (30, 3, 11, 1, Ordering::Less),
+            (31, 3, 10, 1, Ordering::Greater),
+            (0, 1, 0, 9, Ordering::Equal),
+        ] {
+            assert_eq!(share(mine).cmp_weighted(weight, share(theirs), other), order);
+        }
+    }
+}

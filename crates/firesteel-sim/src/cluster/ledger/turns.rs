@@ -1,0 +1,208 @@
+//! Whether everybody was served in turn: by queues, priorities, gangs and reservations.
+
+use std::cmp::{Ordering, Reverse};
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{AppId, WorkerId};
+use firesteel_core::master::{Backfill, Kept, Queues};
+use firesteel_core::messages::ExecutorLaunch;
+use firesteel_placement::dominant_share::DominantShare;
+use firesteel_placement::shortfall::Amounts;
+use firesteel_placement::{Cores, ExecutorLimit, MiB};
+
+use super::Ledger;
+use super::books::{AppBook, WorkerBook};
+
+/// The order that a Master keeps, and for whom room was kept before and after an event.
+#[derive(Debug)]
+pub(crate) struct Order<'a> {
+    pub(crate) queues: &'a Queues,
+    pub(crate) backfill: Backfill,
+    pub(crate) before: Option<Kept>,
+    pub(crate) after: Option<Kept>,
+}
+
+/// An executor that was launched in the event at hand, on that Worker.
+pub(super) type Launched = (WorkerId, ExecutorLaunch);
+
+impl AppBook {
+    /// Where it stands in its queue.
+    fn turn(&self) -> (Reverse<i32>, u64) {
+        (Reverse(self.priority), self.order)
+    }
+}
+
+impl WorkerBook {
+    fn held(&self) -> Amounts {
+        let mut held = Amounts::default();
+        self.grants.values().for_each(|launch| held.add(&amounts(launch)));
+        held
+    }
+}
+
+impl Ledger {
+    /// Holds what was launched in one event, in order, against the order of turns.
+    pub(super) fn check_turns(&mut self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
+        self.check_gangs(launched)?;
+        self.check_reserved(launched, order)?;
+        self.check_queue_order(launched)?;
+        self.check_shares(launched, order)?;
+        for (_, launch) in launched {
+            if let Some(app) = self.apps.get_mut(&launch.executor.app) {
+                app.begun = true;
+            }
+        }
+        Ok(())
+    }
+
+    /// Who begins with several executors at once begins with so many, or with all that it asks for.
+    fn check_gangs(&self, launched: &[Launched]) -> Result<(), String> {
+        let mut begun = BTreeSet::new();
+        for (_, launch) in launched {
+            let id = &launch.executor.app;
+            let Some(app) = self.apps.get(id).filter(|app| !app.begun && app.gang > 1) else { continue };
+            if !begun.insert(id) {
+                continue;
+            }
+            let count = launched.iter().filter(|(_, other)| other.executor.app == *id).count() as u64;
+            let needed = self.gang(app, launch);
+            if count < needed {
+                return Err(format!("{id} begins with {count} executors, and asked for {needed} at once"));
+            }
+        }
+        Ok(())
+    }
+
+    /// How many executors like that one an application begins with, at least.
+    fn gang(&self, app: &AppBook, launch: &ExecutorLaunch) -> u64 {
+        let limit = match app.limits.get(&launch.profile) {
+            Some(ExecutorLimit::AtMost(limit)) => *limit,
+            Some(ExecutorLimit::Unlimited) | None => u64::MAX,
+        };
+        let affordable = u64::try_from(app.max_cores.0 / launch.cores.0.max(1)).unwrap_or(0);
+        app.gang.min(limit).min(affordable)
+    }
+
+    /// What was kept for somebody before the event, and still is, nobody behind has taken.
+    fn check_reserved(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
+        let (Some(before), Some(after)) = (&order.before, &order.after) else { return Ok(()) };
+        let Some(holder) = self.apps.get(&after.app).filter(|_| before.app == after.app) else {
+            return Ok(());
+        };
+        for (worker, launch) in launched {
+            let id = &launch.executor.app;
+            let Some(app) = self.apps.get(id) else { continue };
+            if app.queue == holder.queue && app.turn() <= holder.turn() {
+                continue;
+            }
+            if order.backfill == Backfill::Off {
+                return Err(format!("{id} is served behind {}, which waits, without backfill", after.app));
+            }
+            let kept = after.on.iter().find(|(on, ..)| on == worker);
+            let book = self.workers.get(worker);
+            if let Some(((_, _, kept), book)) = kept.zip(book)
+                && !book.leaves(kept, launch)
+            {
+                return Err(format!(
+                    "executor {} takes room on {worker} that is kept for {}",
+                    launch.executor, after.app
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    /// In one event the applications of a queue are served in the order of their turns.
+    fn check_queue_order(&self, launched: &[Launched]) -> Result<(), String> {
+        let mut latest: BTreeMap<usize, (&AppId, &AppBook)> = BTreeMap::new();
+        for (_, launch) in launched {
+            let id = &launch.executor.app;
+            let Some(app) = self.apps.get(id) else { continue };
+            if let Some((other, earlier)) = latest.insert(app.queue, (id, app))
+                && earlier.turn() > app.turn()
+            {
+                return Err(format!("{other} is served before {id}, which comes first in their queue"));
+            }
+        }
+        Ok(())
+    }
+
+    /// A queue is given something only while it holds no more, of what it is owed, than any other one that is given
+    /// something later in the same event, and so could have used the room.
+    fn check_shares(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
+        let weights: Vec<u32> = order.queues.iter().map(|queue| queue.weight).collect();
+        if weights.len() < 2 || launched.is_empty() {
+            return Ok(());
+        }
+        let mut whole = Amounts::default();
+        for book in self.workers.values() {
+            let (cores, memory) = (book.total.cores, book.total.memory);
+            whole.add(&Amounts { cores, memory, resources: book.total.resources.amounts() });
+        }
+        let mut held = vec![Amounts::default(); weights.len()];
+        for launch in self.workers.values().flat_map(|book| book.grants.values()) {
+            let queue = self.apps.get(&launch.executor.app).map_or(0, |app| app.queue);
+            held[queue].add(&amounts(launch));
+        }
+        let queue = |launch: &ExecutorLaunch| self.apps.get(&launch.executor.app).map_or(0, |app| app.queue);
+        launched.iter().for_each(|(_, launch)| held[queue(launch)].take_off(&amounts(launch)));
+        for (at, (_, launch)) in launched.iter().enumerate() {
+            let mine = queue(launch);
+            if self.is_new_turn(&launched[..at], launch) && !self.is_before_all(launch, order) {
+                let share = |queue: usize| DominantShare::of(&held[queue], &whole);
+                let ahead = |other: &usize| {
+                    let (mine, theirs) = ((share(mine), weights[mine]), (share(*other), weights[*other]));
+                    mine.0.cmp_weighted(mine.1, theirs.0, theirs.1) == Ordering::Greater
+                };
+                let later = launched[at..].iter().map(|(_, later)| queue(later));
+                if let Some(other) = later.filter(|other| *other != mine).find(ahead) {
+                    let name = |queue: usize| order.queues.get(queue).map_or("", |queue| queue.name.as_str());
+                    return Err(format!(
+                        "queue {} is given executor {} while queue {} holds less of what it is owed",
+                        name(mine),
+                        launch.executor,
+                        name(other)
+                    ));
+                }
+            }
+            held[mine].add(&amounts(launch));
+        }
+        Ok(())
+    }
+
+    /// Whether a launch is not part of the turn of the one before it: a gang, or executors of no fixed size.
+    fn is_new_turn(&self, before: &[Launched], launch: &ExecutorLaunch) -> bool {
+        let id = &launch.executor.app;
+        let run = before.iter().rev().take_while(|(_, other)| other.executor.app == *id).count() as u64;
+        let Some(app) = self.apps.get(id) else { return false };
+        let gang = if app.begun { 0 } else { self.gang(app, launch) };
+        run == 0 || (app.is_fixed && run >= gang)
+    }
+
+    /// Whether a launch is for whom room was kept, or for somebody before it in its queue.
+    fn is_before_all(&self, launch: &ExecutorLaunch, order: &Order<'_>) -> bool {
+        let holder = order.before.as_ref().and_then(|kept| self.apps.get(&kept.app));
+        let app = self.apps.get(&launch.executor.app);
+        holder.zip(app).is_some_and(|(holder, app)| {
+            !holder.begun && holder.queue == app.queue && app.turn() <= holder.turn()
+        })
+    }
+}
+
+impl WorkerBook {
+    /// Whether what is kept of a Worker is left beside all that it runs, of each amount that an executor takes.
+    fn leaves(&self, kept: &Amounts, launch: &ExecutorLaunch) -> bool {
+        let held = self.held();
+        let cores = launch.cores <= Cores::ZERO || held.cores + kept.cores <= self.total.cores;
+        let memory = launch.memory <= MiB::ZERO || held.memory + kept.memory <= self.total.memory;
+        let mut names = launch.resources.iter().filter(|(name, _)| launch.resources.count(name) > 0);
+        let count = |amounts: &Amounts, name: &str| amounts.resources.get(name).copied().unwrap_or(0);
+        let resources =
+            names.all(|(name, _)| count(&held, name) + count(kept, name) <= self.total.resources.count(name));
+        cores && memory && resources
+    }
+}
+
+fn amounts(launch: &ExecutorLaunch) -> Amounts {
+    Amounts { cores: launch.cores, memory: launch.memory, resources: launch.resources.amounts() }
+}
