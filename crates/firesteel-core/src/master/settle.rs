@@ -1,6 +1,6 @@
 //! The scheduling pass.
 
-use firesteel_placement::Offer;
+use firesteel_placement::{Demand, Offer};
 use firesteel_placement::index::Share;
 
 use super::application::Application;
