@@ -40,6 +40,7 @@ mod order;
 pub mod outlook;
 mod place;
 pub mod policy;
+pub mod preemption;
 mod quantities;
 pub mod reservation;
 mod resources;
