@@ -11,7 +11,7 @@ use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use super::Ledger;
-use super::books::{AppBook, WorkerBook};
+use super::books::{AppBook, Standing, WorkerBook};
 
 /// The order that a Master keeps, and for whom room was kept before and after an event.
 #[derive(Debug)]
@@ -136,7 +136,11 @@ impl Ledger {
         }
         let mut whole = Amounts::default();
         for book in self.workers.values() {
-            let (cores, memory) = (book.total.cores, book.total.memory);
+            let cores = match book.standing {
+                Standing::Serving => book.total.cores,
+                Standing::Leaving => Cores::ZERO,
+            };
+            let memory = book.total.memory;
             whole.add(&Amounts { cores, memory, resources: book.total.resources.amounts() });
         }
         let mut held = vec![Amounts::default(); weights.len()];
