@@ -193,5 +193,8 @@ pub(super) fn describe(application: &TraceApplication) -> ApplicationDescription
         relaunch: Relaunch::WhenEnded,
         files: None,
         policy: None,
+        queue: None,
+        priority: 0,
+        gang: 0,
     }
 }
