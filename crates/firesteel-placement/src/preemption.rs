@@ -92,7 +92,8 @@ impl Choice<'_> {
         if let Some(one) = open.iter().find(|one| fits(&[**one])) {
             return Some(vec![*one]);
         }
-        let pairs = open.iter().enumerate().flat_map(|(at, one)| open[at + 1..].iter().map(|other| [*one, *other]));
+        let pairs =
+            open.iter().enumerate().flat_map(|(at, one)| open[at + 1..].iter().map(|other| [*one, *other]));
         if let Some(pair) = pairs.into_iter().find(|pair| fits(pair)) {
             return Some(pair.to_vec());
         }
@@ -140,9 +141,9 @@ impl Amounts {
         }
         match demand.size {
             crate::ExecutorSize::OnePerWorker => 1,
-            crate::ExecutorSize::Fixed(_) => demand.room(self.cores, self.memory, |name| {
-                self.resources.get(name).copied().unwrap_or(0)
-            }),
+            crate::ExecutorSize::Fixed(_) => {
+                demand.room(self.cores, self.memory, |name| self.resources.get(name).copied().unwrap_or(0))
+            }
         }
     }
 }

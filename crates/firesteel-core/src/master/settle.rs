@@ -1,7 +1,7 @@
 //! The scheduling pass.
 
-use firesteel_placement::{Demand, Offer};
 use firesteel_placement::index::Share;
+use firesteel_placement::{Demand, Offer};
 
 use super::application::Application;
 use super::choice::choose;

@@ -88,7 +88,7 @@ pub enum SnapshotError {
         app: AppId,
     },
     /// An application names a queue that the Master does not have.
-    #[error("{app}: {error}")]
+    #[error("application {app}: {error}")]
     Queue {
         /// Which.
         app: AppId,
