@@ -1,6 +1,6 @@
 //! The scheduling pass.
 
-use firesteel_placement::index::Share;
+use firesteel_placement::index::{Flaw, Share};
 use firesteel_placement::{Demand, Offer};
 
 use super::application::Application;
@@ -45,6 +45,12 @@ impl Master {
     /// longer: for laws, and for whoever doubts.
     pub fn doubt(&mut self) {
         self.applications.touch_all();
+    }
+
+    /// Has the index over the Workers err, for the simulator, whose checks have to see it.
+    #[doc(hidden)]
+    pub fn misindex(&mut self, flaw: Flaw) {
+        self.workers.misindex(flaw);
     }
 
     /// Launches the executors of one profile of one application that there is room for.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::index::{Flaw, Index, Share, Slot};
 use firesteel_placement::policy::{Favourites, Measure, Whole};
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
@@ -455,6 +455,11 @@ impl WorkerTable {
     pub(super) fn views(&self) -> Vec<WorkerView> {
         let living = self.iter().map(WorkerRow::living_view);
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
+    }
+
+    /// Has the index err.
+    pub(super) fn misindex(&mut self, flaw: Flaw) {
+        self.index.err(flaw);
     }
 
     /// What is wrong with the tables about the Workers, if something is: each names the same ones, and the index has

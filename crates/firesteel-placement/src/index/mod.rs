@@ -53,6 +53,18 @@ use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, Worker
 /// Room for so many shares is made at once.
 const FEW: usize = 64;
 
+/// Ways in which an index may err. For the simulator, whose checks have to see it.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Flaw {
+    /// It was not told of a core that a worker got back.
+    MissesFreed,
+    /// It was not told that a worker is there.
+    MissesWorker,
+    /// A part of it knows less than what its workers have, as if it had not been told of the best of them.
+    StaleSummary,
+}
+
 /// A worker's number in an [`Index`]: small, and another one's after the worker was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u32);
@@ -308,6 +320,20 @@ impl<I: Ord> Index<I> {
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
         let stock = &mut self.stock;
         self.sorted.change(shares, |share| share.slot, |free, share| stock.with(free, demand, share));
+    }
+
+    /// Errs from now on, if there is a worker about whom it can.
+    #[doc(hidden)]
+    pub fn err(&mut self, flaw: Flaw) {
+        let Some(slot) = self.slots.values().next().copied() else { return };
+        match flaw {
+            Flaw::MissesFreed => {
+                let less = |free: Free, _: &Slot| Free { cores: free.cores - Cores(1), ..free };
+                self.sorted.change(&[slot], |slot| *slot, less);
+            }
+            Flaw::MissesWorker => _ = self.sorted.remove(slot),
+            Flaw::StaleSummary => self.sorted.forget_best(),
+        }
     }
 
     /// What is wrong with the index, if something is: with itself, or with what the workers have free according to

@@ -104,6 +104,11 @@ impl Shelf {
         ControlFlow::Continue(())
     }
 
+    /// Forgets what the best have.
+    pub(super) fn forget_best(&mut self) {
+        self.words.iter_mut().for_each(|row| row.best = Brief::NOTHING);
+    }
+
     /// What is wrong with it, if something is, or else how many there are; `of` says what the workers have.
     pub(super) fn check(&self, of: impl Fn(usize) -> Brief) -> Result<usize, String> {
         let mut count = 0;

@@ -215,6 +215,13 @@ impl Shelves {
         place
     }
 
+    /// Forgets what the best on a shelf have.
+    pub(super) fn forget_best(&mut self) {
+        if let Some(shelf) = self.shelves.iter_mut().rfind(|shelf| !shelf.is_empty()) {
+            shelf.forget_best();
+        }
+    }
+
     /// What is wrong with the shelves, if something is.
     pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
         let amounts = self.amounts.all();

@@ -100,6 +100,14 @@ impl Sorted {
         }
     }
 
+    /// Forgets what the best of a part has.
+    pub(super) fn forget_best(&mut self) {
+        match self {
+            Self::Shelves(shelves) => shelves.forget_best(),
+            Self::Tree(tree) => tree.forget_best(),
+        }
+    }
+
     /// What is wrong with it, if something is. `ids` are the workers in the order of their ids.
     pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
         match self {

@@ -379,6 +379,11 @@ impl Tree {
         self.homes[slot.index()] = leaf;
     }
 
+    /// Forgets what the best of a branch has.
+    pub(super) fn forget_best(&mut self) {
+        self.root.iter_mut().for_each(|branch| branch.best = Free::LEAST);
+    }
+
     /// What is wrong with the tree, if something is.
     pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
         if !ids.map(|slot| self.ranks.get(slot)).is_sorted_by(|a, b| a < b) {

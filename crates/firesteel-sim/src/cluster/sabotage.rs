@@ -10,12 +10,13 @@ use firesteel_core::messages::{
     ExecutorToDriver, MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, launcher, master, worker};
+use firesteel_placement::index::Flaw;
 use firesteel_placement::{Cores, Resources};
 
 use super::dice::Dice;
 use super::kind::{Kind, kinds};
 use super::ledger::Ledger;
-use super::node::{NodeEffects, NodeEvent};
+use super::node::{Body, NodeEffects, NodeEvent};
 
 /// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +63,12 @@ pub enum Sabotage {
     DropExecutorsGone,
     /// The Master says that all executors are gone as soon as they were told to end.
     EarlyExecutorsGone,
+    /// The Master's index over the Workers is not told of a core that was given back.
+    MissFreed,
+    /// The Master's index over the Workers is not told of a Worker.
+    MissWorker,
+    /// The Master's index over the Workers keeps what the best had before they got more.
+    StaleSummary,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker keeps an executor's end to itself, and forgets it.
@@ -148,7 +155,7 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue DropExecutorsGone EarlyExecutorsGone MissFreed MissWorker StaleSummary RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -177,6 +184,9 @@ impl Sabotage {
         Self::ForgetQueue,
         Self::DropExecutorsGone,
         Self::EarlyExecutorsGone,
+        Self::MissFreed,
+        Self::MissWorker,
+        Self::StaleSummary,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,
@@ -329,6 +339,21 @@ impl Saboteur {
             Sabotage::ForgetPriority => description.priority = i32::try_from(peer.0 % 7).unwrap_or(0),
             Sabotage::ForgetQueue => description.queue = None,
             _ => {}
+        }
+    }
+
+    /// What becomes of a machine's own tables.
+    pub(crate) fn tables(&self, body: &mut Body, dice: &mut Dice) {
+        let flaw = match self.sabotage {
+            Sabotage::MissFreed => Flaw::MissesFreed,
+            Sabotage::MissWorker => Flaw::MissesWorker,
+            Sabotage::StaleSummary => Flaw::StaleSummary,
+            _ => return,
+        };
+        if let Body::Master(master) = body
+            && dice.one_in(10)
+        {
+            master.misindex(flaw);
         }
     }
 
