@@ -162,7 +162,7 @@ async fn the_workers_own_program_is_filled_in_where_it_is_a_whole_word() {
     assert_eq!(rig.read("stdout"), "/opt/firesteel x{{FIRESTEEL}} {{CORES}}\n");
     rig.start(plan("{{FIRESTEEL}}", &[]));
     let failure = rig.failed().await;
-    assert_eq!(failure.step, StartStep::Program);
+    assert_eq!(failure.step, StartStep::Lookup);
     assert!(failure.error.starts_with("/opt/firesteel: "), "{failure}");
 }
 
