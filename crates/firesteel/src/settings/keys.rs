@@ -35,8 +35,8 @@ table! {
     SPREAD_OUT_OLD: "spark.deploy.spreadOut", [Master], Otherwise("not set");
     /// Which Workers are taken first: CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID.
     WORKER_ORDER: "spark.deploy.workerSelectionPolicy", [Master], Value("CORES_FREE_DESC");
-    /// By which rule Workers are chosen: spark, best-fit, least-fragmentation or spread-held (--placement-policy); an application's own counts before its Master's.
-    PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Value("spark");
+    /// The rule by which Workers are chosen: spark, best-fit, least-fragmentation or spread-held (--placement-policy).
+    PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Otherwise("spark, or for an application its Master's");
     /// The cores in all of an application that does not set spark.cores.max.
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");
     /// An application is given up when so many of its executors ended one after the other; -1 is never.
