@@ -133,23 +133,29 @@ mod goals {
     }
 
     #[test]
-    fn fewer_gpus_are_left_than_with_sparks_default_when_all_are_asked_for() {
+    fn no_more_than_a_fifth_of_the_gpus_that_spark_leaves_is_left_when_all_are_asked_for() {
         let mean = |setup| (1..=5).map(|seed| filled(setup, seed).unallocated()).sum::<f64>() / 5.0;
         let (spark, ours) = (mean(Setup::Spark), mean(Setup::LeastFragmentation));
-        assert!(ours * 1.2 <= spark, "Spark's default leaves {spark} of the GPUs, this {ours}");
+        assert!(ours * 5.0 <= spark, "Spark's default leaves {spark} of the GPUs, this {ours}");
     }
 
     #[test]
-    fn gangs_wait_no_more_than_a_quarter_as_long_as_with_sparks_default() {
-        let wait = |setup| {
-            let mut work = Workload::new(&committed(), 1);
-            work.workers = vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: 0 }; 200];
-            let (work, _) = work.no_longer_than(Duration::from_secs(3600)).that_fit();
-            let work = work.drawn(1, 4_000).at_load(1, 0.95);
-            replayed(setup, Gangs::Retry, &work).gangs.mean()
+    fn gangs_wait_no_more_than_a_fifth_as_long_as_with_sparks_default() {
+        let mean = |setup| {
+            let wait = |seed| {
+                let mut work = Workload::new(&committed(), seed);
+                work.workers = vec![Size { cores: Cores(64), memory: MiB(256 * 1024), gpus: 0 }; 200];
+                let (work, _) = work.no_longer_than(Duration::from_secs(3600)).that_fit();
+                let count = work.applications.len();
+                let work = work.drawn(seed, count).at_load(seed, 0.95);
+                let gangs = replayed(setup, Gangs::Retry, &work).gangs;
+                (gangs.mean() * gangs.all().len() as f64, gangs.all().len() as f64)
+            };
+            let (sum, count) = (1..=5).map(wait).fold((0.0, 0.0), |all, one| (all.0 + one.0, all.1 + one.1));
+            sum / count
         };
-        let (spark, ours) = (wait(Setup::Spark), wait(Setup::BestFit));
-        assert!(ours * 3.0 <= spark, "with Spark's default gangs wait {spark} s, with this {ours} s");
+        let (spark, ours) = (mean(Setup::Spark), mean(Setup::BestFit));
+        assert!(ours * 5.0 <= spark, "with Spark's default gangs wait {spark} s, with this {ours} s");
     }
 
     #[test]
