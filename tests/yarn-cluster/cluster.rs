@@ -102,6 +102,8 @@ impl YarnCluster {
             ("yarn.scheduler.capacity.root.queues", "default".to_owned()),
             ("yarn.scheduler.capacity.root.default.capacity", "100".to_owned()),
             ("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0".to_owned()),
+            // So many nodes may report in vain before a request leaves its racks: the one that it names has its turn.
+            ("yarn.scheduler.capacity.rack-locality-additional-delay", "100".to_owned()),
         ];
         let properties: Vec<_> = common.iter().cloned().chain(own).collect();
         self.start_daemon(&home, class_path, RESOURCE_MANAGER, "256m", &properties)
