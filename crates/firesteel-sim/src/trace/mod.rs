@@ -5,7 +5,7 @@
 //! [`Trace::write_applications`]). [`openb`] reads the GPU trace that Alibaba published in 2023.
 //! [`synthetic`] makes one from a seed whose [`quantiles`] are those of that trace.
 //!
-//! Nothing in here opens a file: input is any [`Read`](std::io::Read), output any [`Write`](std::io::Write).
+//! Nothing in here opens a file: input is any [`std::io::Read`], output any [`std::io::Write`].
 
 mod applications;
 pub mod openb;
