@@ -57,6 +57,9 @@ fn registration(driver: u64, max_cores: i64, cores: i64) -> Event {
         relaunch: Relaunch::WhenEnded,
         files: None,
         policy: None,
+        queue: None,
+        priority: 0,
+        gang: 0,
     });
     Event::Received { peer: PeerId(DRIVERS + driver), message: Inbound::Driver(message) }
 }
