@@ -3,6 +3,7 @@
 
 use std::io::Read;
 
+use firesteel_sim::draft::Draft;
 use firesteel_sim::plan;
 use firesteel_sim::trace::{Trace, openb};
 use quickcheck::{Arbitrary, Gen};
@@ -90,6 +91,18 @@ fn answered(bytes: &[u8]) -> Verdict {
         ensure!(said.as_ref().err().is_none_or(|said| !said.is_empty()), "an error without words");
     }
     Ok(())
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "tests read fixtures")]
+fn whatever_the_text_of_a_cluster_on_paper_is_it_is_read_or_refused() {
+    let cluster = std::fs::read(fixtures::path("plan/cluster.toml")).expect("the fixture can be read");
+    hold("garbage::whatever_the_text_of_a_cluster", 10_000, |changes: &Changes| {
+        let text = String::from_utf8_lossy(&changes.of(&cluster)).into_owned();
+        let said = Draft::from_toml(&text).err().map(|error| error.to_string());
+        ensure!(said.is_none_or(|said| !said.is_empty()), "an error without words");
+        Ok(())
+    });
 }
 
 const WORKERS: &[u8] = b"count,cores,memory_mib,gpus,model\n2,16,65536,0,\n1,96,393216,8,\"big, old\"\n";
