@@ -30,3 +30,4 @@ pub mod table;
 pub mod task_needs;
 pub mod version;
 pub mod worker;
+pub mod yarn;
