@@ -30,11 +30,21 @@ pub(crate) fn firesteel() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
     // What the tests' own environment says does not count.
     for (name, _) in std::env::vars() {
-        if name.starts_with("SPARK_") || ["RUST_LOG", "MASTER", "NO_COLOR"].contains(&name.as_str()) {
+        if name.starts_with("SPARK_")
+            || ["RUST_LOG", "MASTER", "NO_COLOR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_USER_NAME"]
+                .contains(&name.as_str())
+        {
             command.env_remove(name);
         }
     }
     command
+}
+
+/// Whether a variable of that name would change what Firesteel does.
+pub(crate) fn is_ours(name: &str) -> bool {
+    const OTHERS: [&str; 6] =
+        ["RUST_LOG", "MASTER", "NO_COLOR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_USER_NAME"];
+    name.starts_with("SPARK_") || OTHERS.contains(&name)
 }
 
 /// Waits until `look` finds something.

@@ -8,7 +8,7 @@ pub const DONE: u8 = 0;
 pub const FAILURE: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 2;
-/// No Master could be reached.
+/// No Master, or no ResourceManager, could be reached.
 pub const UNREACHABLE: u8 = 69;
 /// Whoever read standard output has closed it.
 pub const READER_GONE: u8 = 141;
@@ -20,7 +20,7 @@ pub const TABLE: &[(u8, &str)] = &[
     (DONE, "Done. A daemon ended because it was asked to."),
     (FAILURE, "Failed: an item or a command, or something that Firesteel needed; one line says what."),
     (USAGE, "The command line is wrong, or an input that it names cannot be used. Nothing was done."),
-    (UNREACHABLE, "No Master could be reached."),
+    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
     (
         CONFIGURATION,
         "A file or a variable with settings is wrong, or asks for protection that Firesteel does not have. Nothing was \

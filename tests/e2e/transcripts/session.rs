@@ -12,6 +12,8 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tempfile::TempDir;
 
+use crate::cluster::is_ours;
+
 /// The longest that one command may take.
 const LONGEST: Duration = Duration::from_secs(60);
 
@@ -41,7 +43,7 @@ impl Session {
         bash.args(["--noprofile", "--norc"]).current_dir(directory.path());
         // What the tests' own environment says does not count.
         for (name, _) in std::env::vars() {
-            if name.starts_with("SPARK_") || ["RUST_LOG", "MASTER", "NO_COLOR"].contains(&name.as_str()) {
+            if is_ours(&name) {
                 bash.env_remove(name);
             }
         }

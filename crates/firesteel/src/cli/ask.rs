@@ -209,7 +209,7 @@ pub(super) fn ambiguous(app: &str, apps: &[AppId]) -> String {
 }
 
 /// `ann@host`.
-fn who() -> String {
+pub(super) fn who() -> String {
     let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
     format!("{}@{}", description::user(), host.unwrap_or_else(|_| "somewhere".to_owned()))
 }

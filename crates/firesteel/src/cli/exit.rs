@@ -159,6 +159,11 @@ impl Failure {
         }
     }
 
+    /// How the command ends.
+    pub(super) fn exit(&self) -> Exit {
+        self.exit
+    }
+
     /// What is wrong.
     pub(super) fn sentence(&self) -> &str {
         &self.sentence

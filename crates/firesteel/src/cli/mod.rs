@@ -30,6 +30,7 @@ mod surroundings;
 mod table;
 mod top;
 mod worker;
+mod yarn;
 
 use std::ffi::OsString;
 use std::process::ExitCode;
@@ -76,6 +77,8 @@ enum Command {
     Plan(plan::Args),
     /// Replay a trace of applications through Masters of several policies, in no time
     Simulate(simulate::Args),
+    /// List, show and end applications on a YARN cluster, and show their logs
+    Yarn(yarn::Args),
     /// Check and show settings: files, variables and flags
     Config(config::Args),
     /// Print a script that completes commands, options and ids in a shell
@@ -117,6 +120,7 @@ pub(crate) fn main() -> ExitCode {
         | Command::Launch(_)
         | Command::Plan(_)
         | Command::Simulate(_)
+        | Command::Yarn(_)
         | Command::Reaper(_) => log::Usual::Warnings,
     });
     let done = match command {
@@ -144,6 +148,7 @@ pub(crate) fn main() -> ExitCode {
         },
         Command::Plan(args) => plan::run(&args),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Yarn(args) => yarn::run(&args),
         Command::Config(args) => config::run(args),
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),

@@ -165,6 +165,99 @@ table! {
     DRIVER_BIND_ADDRESS: "spark.driver.bindAddress", [Application], Otherwise("spark.driver.host");
     /// The port that the driver listens on; 0 is any free one.
     DRIVER_PORT: "spark.driver.port", [Application], Value("0");
+
+    /// On YARN: a property of Hadoop's, which beats that of the same name in yarn-site.xml and core-site.xml.
+    HADOOP: "spark.hadoop.NAME", [Application], Otherwise("as in Hadoop's files");
+    /// Where its driver runs: client, which is where it is submitted, or on YARN also cluster, which is in a container (--deploy-mode).
+    DEPLOY_MODE: "spark.submit.deployMode", [Application], Value("client");
+    /// On YARN: the cluster's queue that it is in (--queue).
+    YARN_QUEUE: "spark.yarn.queue", [Application], Value("default");
+    /// On YARN: who comes first in its queue: the highest (--priority).
+    YARN_PRIORITY: "spark.yarn.priority", [Application], Otherwise("the queue's");
+    /// On YARN: what kind of application it is listed as, cut to 20 characters.
+    YARN_TYPE: "spark.yarn.applicationType", [Application], Value("FIRESTEEL");
+    /// On YARN: words by which it is found, with commas between.
+    YARN_TAGS: "spark.yarn.tags", [Application], Otherwise("none");
+    /// On YARN: how many ApplicationMasters it may have, one after the other.
+    YARN_MAX_ATTEMPTS: "spark.yarn.maxAppAttempts", [Application], Otherwise("the cluster's yarn.resourcemanager.am.max-attempts");
+    /// On YARN: an ApplicationMaster that failed so long ago does not count among those that it may have.
+    YARN_ATTEMPT_WINDOW: "spark.yarn.am.attemptFailuresValidityInterval", [Application], Otherwise("all count");
+    /// On YARN: whether the ApplicationMaster is a part of the command that submits, and not a container.
+    YARN_UNMANAGED: "spark.yarn.unmanagedAM.enabled", [Application], Value("false");
+    /// On YARN in client mode: memory of the ApplicationMaster.
+    YARN_MASTER_MEMORY: "spark.yarn.am.memory", [Application], Value("512m");
+    /// On YARN in client mode: memory of the ApplicationMaster's container besides that.
+    YARN_MASTER_OVERHEAD: "spark.yarn.am.memoryOverhead", [Application], Otherwise("a tenth, at least 384 MiB");
+    /// On YARN in client mode: virtual cores of the ApplicationMaster.
+    YARN_MASTER_CORES: "spark.yarn.am.cores", [Application], Value("1");
+    /// On YARN: the label of nodes where the ApplicationMaster may run.
+    YARN_MASTER_LABEL: "spark.yarn.am.nodeLabelExpression", [Application], Otherwise("the queue's");
+    /// On YARN: a variable in the environment of the ApplicationMaster, and in cluster mode of the driver.
+    YARN_MASTER_ENV: "spark.yarn.appMasterEnv.NAME", [Application], Otherwise("not set");
+    /// On YARN in client mode: how long the ApplicationMaster waits for its driver.
+    YARN_WAIT_TIME: "spark.yarn.am.waitTime", [Application], Value("100s");
+    /// On YARN in cluster mode: memory of the ApplicationMaster and the driver together.
+    DRIVER_MEMORY: "spark.driver.memory", [Application], Value("1g");
+    /// On YARN in cluster mode: memory of their container besides that.
+    DRIVER_OVERHEAD: "spark.driver.memoryOverhead", [Application], Otherwise("spark.driver.memoryOverheadFactor of spark.driver.memory");
+    /// On YARN in cluster mode: the part of spark.driver.memory that their container has besides that.
+    DRIVER_OVERHEAD_FACTOR: "spark.driver.memoryOverheadFactor", [Application], Value("0.1");
+    /// On YARN in cluster mode: the least that their container has besides that.
+    DRIVER_LEAST_OVERHEAD: "spark.driver.minMemoryOverhead", [Application], Value("384m");
+    /// On YARN in cluster mode: virtual cores of the ApplicationMaster and the driver together.
+    DRIVER_CORES: "spark.driver.cores", [Application], Value("1");
+    /// On YARN: memory of an executor's container besides spark.executor.memory.
+    EXECUTOR_OVERHEAD: "spark.executor.memoryOverhead", [Application], Otherwise("spark.executor.memoryOverheadFactor of spark.executor.memory");
+    /// On YARN: the part of spark.executor.memory that an executor's container has besides that.
+    EXECUTOR_OVERHEAD_FACTOR: "spark.executor.memoryOverheadFactor", [Application], Value("0.1");
+    /// On YARN: the least that an executor's container has besides spark.executor.memory.
+    EXECUTOR_LEAST_OVERHEAD: "spark.executor.minMemoryOverhead", [Application], Value("384m");
+    /// On YARN: another resource of an executor's container, by YARN's name, such as 2 or 2G.
+    YARN_EXECUTOR_RESOURCE: "spark.yarn.executor.resource.NAME.amount", [Application], Otherwise("none");
+    /// On YARN: what the cluster calls the resource gpu.
+    YARN_GPU_NAME: "spark.yarn.resourceGpuDeviceName", [Application], Value("yarn.io/gpu");
+    /// On YARN: what the cluster calls the resource fpga.
+    YARN_FPGA_NAME: "spark.yarn.resourceFpgaDeviceName", [Application], Value("yarn.io/fpga");
+    /// On YARN: the label of nodes where executors may run.
+    YARN_EXECUTOR_LABEL: "spark.yarn.executor.nodeLabelExpression", [Application], Otherwise("the queue's");
+    /// On YARN: hosts where no executor runs, with commas between.
+    YARN_EXCLUDED: "spark.yarn.exclude.nodes", [Application], Otherwise("none");
+    /// On YARN: whether hosts where executors fail are avoided for spark.excludeOnFailure.timeout.
+    YARN_EXCLUDE_HOSTS: "spark.yarn.executor.launch.excludeOnFailure.enabled", [Application], Value("false");
+    /// On YARN: so many executors that fail end the application.
+    YARN_MAX_FAILURES: "spark.executor.maxNumFailures", [Application], Otherwise("twice the executors, at least 3");
+    /// On YARN: an executor that failed so long ago does not count among those.
+    YARN_FAILURE_WINDOW: "spark.executor.failuresValidityInterval", [Application], Otherwise("all count");
+    /// On YARN: the longest time between two calls of an ApplicationMaster to its ResourceManager.
+    YARN_HEARTBEAT: "spark.yarn.scheduler.heartbeat.interval-ms", [Application], Value("3s");
+    /// On YARN: the time between two such calls at first, while containers are waited for.
+    YARN_INITIAL_PAUSE: "spark.yarn.scheduler.initial-allocation.interval", [Application], Value("200ms");
+    /// On YARN: so many such calls that fail in a row end the ApplicationMaster.
+    YARN_MAX_ERRORS: "spark.yarn.scheduler.reporterThread.maxFailures", [Application], Value("5");
+    /// On YARN: so many containers are started at once.
+    YARN_LAUNCHES: "spark.yarn.containerLauncherMaxThreads", [Application], Value("25");
+    /// On YARN: the directory, which all nodes have, in which files are put for the containers.
+    YARN_STAGING: "spark.yarn.stagingDir", [Application], Otherwise("the home directory");
+    /// On YARN: whether those files are kept when the application is over.
+    YARN_PRESERVE: "spark.yarn.preserve.staging.files", [Application], Value("false");
+    /// On YARN: a firesteel program that all nodes have at this path, which then is not put there for each application.
+    YARN_BINARY: "firesteel.yarn.binary", [Application], Otherwise("a copy of this one is put into the staging directory");
+    /// On YARN: more files that its executors find in their directories, besides spark.files.
+    YARN_FILES: "spark.yarn.dist.files", [Application], Otherwise("none");
+    /// On YARN: more archives that its executors find unpacked, besides spark.archives.
+    YARN_ARCHIVES: "spark.yarn.dist.archives", [Application], Otherwise("none");
+    /// On YARN in cluster mode: whether the command that submits stays until the application is over.
+    YARN_WAIT: "spark.yarn.submit.waitAppCompletion", [Application], Value("true");
+    /// On YARN: how often the ResourceManager is asked how the application stands.
+    YARN_REPORT: "spark.yarn.report.interval", [Application], Value("1s");
+    /// On YARN in client mode: the same until it runs.
+    YARN_LAUNCH_REPORT: "spark.yarn.clientLaunchMonitorInterval", [Application], Value("1s");
+    /// On YARN: the state is told again after so many answers without news.
+    YARN_REPORTS_BETWEEN: "spark.yarn.report.loggingFrequency", [Application], Value("30");
+    /// On YARN: which files of logs are collected while the application runs, as a pattern of Java's.
+    YARN_ROLLED_INCLUDE: "spark.yarn.rolledLog.includePattern", [Application], Otherwise("none");
+    /// On YARN: which of those are not.
+    YARN_ROLLED_EXCLUDE: "spark.yarn.rolledLog.excludePattern", [Application], Otherwise("none");
 }
 
 /// The row of a property. `None`: nobody reads it.
@@ -178,6 +271,7 @@ mod tests {
     use super::*;
     use crate::settings::application::ApplicationSettings;
     use crate::settings::key::Default;
+    use crate::settings::yarn::YarnSettings;
     use crate::settings::{Properties, SettingError, WorkerSettings, master};
 
     #[test]
@@ -204,7 +298,9 @@ mod tests {
         let set = Properties::parse(values.iter().map(String::as_str))?;
         assert_eq!(master::config(&set, String::new())?, master::config(&unset, String::new())?);
         assert_eq!(WorkerSettings::of(&set)?, WorkerSettings::of(&unset)?);
-        assert_eq!(ApplicationSettings::of(&set)?, ApplicationSettings::of(&unset)?);
+        let (one, other) = (ApplicationSettings::of(&set)?, ApplicationSettings::of(&unset)?);
+        assert_eq!(one, other);
+        assert_eq!(YarnSettings::of(&set, &one)?, YarnSettings::of(&unset, &other)?);
         Ok(())
     }
 }

@@ -26,6 +26,7 @@ pub mod sparks;
 pub mod standing;
 pub mod variables;
 pub mod worker;
+pub mod yarn;
 
 pub use application::ApplicationSettings;
 pub use key::Reader;

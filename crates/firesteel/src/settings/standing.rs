@@ -191,8 +191,8 @@ mod tests {
             let words = format!("Firesteel knows no such property: is {meant} meant?");
             assert_eq!(Standing::of(name, "1", Reader::Application).to_string(), words, "{name}");
         }
-        let overhead = Standing::of("spark.executor.memoryOverhead", "1g", Reader::Application);
-        assert!(matches!(overhead, Standing::NoEffect(_)), "what Spark has is not misspelt");
+        let ratio = Standing::of("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
+        assert!(matches!(ratio, Standing::NoEffect(_)), "what Spark has is not misspelt");
     }
 
     #[test]

@@ -27,4 +27,10 @@
 //!
 //! [`Blueprint`](blueprint::Blueprint) is all that it is told.
 
+pub mod addresses;
 pub mod blueprint;
+pub mod hadoop_conf;
+pub mod racks;
+pub mod site;
+pub mod site_file;
+pub mod states;

@@ -1,0 +1,53 @@
+//! `firesteel yarn kill`.
+
+use std::io::{self, Write as _};
+
+use clap::Args as ClapArgs;
+use firesteel::yarn::states::{is_over, state};
+use firesteel_yarn::messages::records::ApplicationId;
+
+use super::{Where, ask, codes, report};
+use crate::cli::ask::who;
+use crate::cli::exit::{Exit, Failure};
+
+/// Which applications end.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = codes("  firesteel yarn kill application_1700000000123_0007"))]
+pub(super) struct Kill {
+    /// The applications' ids
+    #[arg(value_name = "APP", required = true)]
+    apps: Vec<ApplicationId>,
+    #[command(flatten)]
+    site: Where,
+}
+
+/// Ends them one by one, and says of each what became of it.
+pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
+    let site = args.site.site()?;
+    let mut exit = Exit::Done;
+    for app in &args.apps {
+        let done = report(&site, *app).and_then(|report| {
+            let state_before = report.yarn_application_state();
+            if is_over(state_before) {
+                return Err(Failure::of(
+                    Exit::Failure,
+                    format!("{app} was over already: {}", state(state_before)),
+                ));
+            }
+            let why = format!("killed by {}", who());
+            ask(&site, |client| async move { client.kill(*app, &why).await })
+        });
+        match done {
+            Ok(()) => {
+                // Nobody may be left to read it; what was asked for is done all the same.
+                let _ = writeln!(io::stdout(), "killed {app}");
+            }
+            Err(failure) if failure.exit() == Exit::Failure => {
+                exit = Exit::Failure;
+                let _ = writeln!(io::stderr(), "firesteel: {}", failure.sentence());
+            }
+            Err(failure) => return Err(failure),
+        }
+    }
+    Ok(exit)
+}

@@ -1,0 +1,134 @@
+//! `firesteel yarn`: applications on a YARN cluster, whoever's they are.
+
+mod apps;
+mod kill;
+mod status;
+
+use clap::{Args as ClapArgs, Subcommand};
+use firesteel::settings::Reader;
+use firesteel::settings::variables::Environment;
+use firesteel::yarn::site::{Patience, Site};
+use firesteel_yarn::YarnClient;
+use firesteel_yarn::ipc::{CallError, Kind};
+use firesteel_yarn::messages::application::ApplicationReport;
+use firesteel_yarn::messages::records::ApplicationId;
+
+use super::block_on;
+use super::conf::Conf;
+use super::exit::{Exit, Failure};
+
+/// What there is to ask of a cluster.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = codes(EXAMPLES))]
+pub(super) struct Args {
+    #[command(subcommand)]
+    question: Question,
+}
+
+#[derive(Debug, Subcommand)]
+enum Question {
+    /// List applications: those that are not over, unless --state says otherwise
+    Apps(apps::Apps),
+    /// Show one application
+    Status(status::Status),
+    /// End applications
+    Kill(kill::Kill),
+}
+
+const EXAMPLES: &str = "  firesteel yarn apps
+  firesteel yarn status application_1700000000123_0007
+  firesteel yarn kill application_1700000000123_0007";
+
+/// What stands below the options of each command.
+fn codes(examples: &str) -> String {
+    format!(
+        "Which cluster: that of yarn-site.xml and core-site.xml in $HADOOP_CONF_DIR or $YARN_CONF_DIR, above which \
+         properties that begin with spark.hadoop. count (--conf spark.hadoop.yarn.resourcemanager.hostname=HOST). As \
+         whom: $HADOOP_USER_NAME, or the user of this process.\n\n{examples}\n\nExit codes: 0 done; 1 failed, or the \
+         application is not known; 2 wrong usage; 69 no ResourceManager could be reached; 78 a file or variable with \
+         settings is wrong."
+    )
+}
+
+/// Answers the question.
+pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
+    match &args.question {
+        Question::Apps(args) => apps::run(args),
+        Question::Status(args) => status::run(args),
+        Question::Kill(args) => kill::run(args),
+    }
+}
+
+/// Which cluster is asked.
+#[derive(Debug, ClapArgs)]
+struct Where {
+    #[command(flatten)]
+    conf: Conf,
+}
+
+impl Where {
+    fn site(&self) -> Result<Site, Failure> {
+        let properties = self.conf.properties(Reader::Application)?;
+        Site::of(&Environment::of_this_process(), &properties)
+            .map_err(|error| Failure::with(Exit::Configuration, &error))
+    }
+}
+
+/// Asks a cluster one thing, or several.
+fn ask<T, F: Future<Output = Result<T, CallError>>>(
+    site: &Site,
+    question: impl FnOnce(YarnClient) -> F,
+) -> Result<T, Failure> {
+    let answer = block_on(async {
+        let client =
+            site.client(Patience::Short).map_err(|error| Failure::with(Exit::Configuration, &error))?;
+        question(client).await.map_err(|error| failure(site, &error))
+    });
+    answer?
+}
+
+/// A question that was not answered, or not as was hoped.
+fn failure(site: &Site, error: &CallError) -> Failure {
+    match error.kind() {
+        None => Failure::of(
+            Exit::Unreachable,
+            format!(
+                "no ResourceManager could be asked at {}: {}; is it running, and is that where it is? (from {})",
+                site.names(),
+                error.error,
+                site.origin()
+            ),
+        ),
+        Some(
+            Kind::ApplicationNotFound
+            | Kind::ApplicationAttemptNotFound
+            | Kind::NotRegistered
+            | Kind::InvalidApplicationMasterRequest
+            | Kind::InvalidResourceRequest
+            | Kind::InvalidBlacklist
+            | Kind::InvalidRelease
+            | Kind::NodeManagerNotYetReady
+            | Kind::Standby
+            | Kind::Retriable
+            | Kind::InvalidToken
+            | Kind::AccessDenied
+            | Kind::NotSpoken
+            | Kind::Other,
+        ) => Failure::with(Exit::Failure, &error.error),
+    }
+}
+
+/// An application's report.
+fn report(site: &Site, application: ApplicationId) -> Result<ApplicationReport, Failure> {
+    let unknown = || {
+        let words = "is not known, or no longer; firesteel yarn apps --state all lists all that are";
+        Failure::of(Exit::Failure, format!("{application} {words}"))
+    };
+    let asked = ask(site, |client| async move {
+        match client.report(application).await {
+            Err(error) if error.kind() == Some(Kind::ApplicationNotFound) => Ok(None),
+            answer => answer.map(Some),
+        }
+    });
+    asked?.ok_or_else(unknown)
+}

@@ -1,0 +1,322 @@
+//! An application's settings on YARN, out of properties.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+use firesteel_core::allocator::{Amount, ExecutorNeeds, Sizing};
+use firesteel_placement::{Cores, MiB};
+
+use super::application::{ApplicationSettings, list};
+use super::duration::Unit;
+use super::{Properties, SettingError, keys};
+
+/// What YARN is told of an application, besides what it asks for. What is not set has Spark's default.
+#[derive(Clone, Debug, PartialEq)]
+pub struct YarnSettings {
+    /// Where the driver and the ApplicationMaster are.
+    pub mode: Mode,
+    /// `spark.yarn.queue`.
+    pub queue: String,
+    /// `spark.yarn.applicationType`.
+    pub application_type: String,
+    /// `spark.yarn.tags`.
+    pub tags: BTreeSet<String>,
+    /// `spark.yarn.priority`.
+    pub priority: Option<i32>,
+    /// `spark.yarn.maxAppAttempts`. `None`: the cluster's.
+    pub max_attempts: Option<u32>,
+    /// `spark.yarn.am.attemptFailuresValidityInterval`: failures that are older do not count. `None`: all do.
+    pub attempt_window: Option<Duration>,
+    /// What the ApplicationMaster's container has.
+    pub master: MasterSize,
+    /// `spark.yarn.appMasterEnv.NAME`.
+    pub master_environment: BTreeMap<String, String>,
+    /// `spark.yarn.am.nodeLabelExpression`.
+    pub master_label: Option<String>,
+    /// What an executor's container has.
+    pub executors: Sizing,
+    /// `spark.yarn.stagingDir`. `None`: the home directory.
+    pub staging: Option<String>,
+    /// `spark.yarn.preserve.staging.files`.
+    pub afterwards: Afterwards,
+    /// `firesteel.yarn.binary`: a file that all nodes have, in place of a copy of this program.
+    pub binary: Option<String>,
+    /// `spark.yarn.submit.waitAppCompletion`, of cluster mode.
+    pub patience: UntilWhen,
+    /// `spark.yarn.report.interval`, and in client mode before the application runs `spark.yarn.clientLaunchMonitorInterval`.
+    pub report: Duration,
+    /// See there.
+    pub launch_report: Duration,
+    /// `spark.yarn.report.loggingFrequency`: the state is told after so many reports without a change.
+    pub reports_between: u64,
+    /// `spark.yarn.rolledLog.includePattern` and `excludePattern`.
+    pub rolled_logs: Option<(String, Option<String>)>,
+}
+
+/// Where the driver and the ApplicationMaster are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mode {
+    /// The driver where the application is submitted, the ApplicationMaster in a container.
+    Client,
+    /// Both in this process.
+    Unmanaged,
+    /// Both in a container.
+    Cluster,
+}
+
+/// What the ApplicationMaster's container has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MasterSize {
+    /// Its memory.
+    pub memory: MiB,
+    /// Besides that.
+    pub overhead: MiB,
+    /// Virtual cores.
+    pub cores: Cores,
+}
+
+/// What becomes of files that were staged, when the application is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Afterwards {
+    /// They are deleted.
+    Deleted,
+    /// They are kept.
+    Kept,
+}
+
+/// How long whoever submits in cluster mode stays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UntilWhen {
+    /// Until the application is over.
+    Over,
+    /// Until it is submitted.
+    Submitted,
+}
+
+/// The executors of an application on YARN that does not say how many. Source: Spark on YARN, 4.0.1.
+pub const EXECUTORS: u64 = 2;
+
+impl YarnSettings {
+    /// The settings.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn of(properties: &Properties, application: &ApplicationSettings) -> Result<Self, SettingError> {
+        let text = |key| properties.get(key).map(str::to_owned);
+        let is_set = |key| properties.boolean(key).map(|set| set == Some(true));
+        let millis = |key, default| {
+            Ok::<_, SettingError>(
+                properties.period(key, Unit::Millis)?.unwrap_or(Duration::from_millis(default)),
+            )
+        };
+        let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
+        let mode = mode(properties)?;
+        Ok(Self {
+            mode,
+            queue: text(keys::YARN_QUEUE).unwrap_or_else(|| "default".to_owned()),
+            application_type: text(keys::YARN_TYPE).unwrap_or_else(|| "FIRESTEEL".to_owned()),
+            tags: list(properties, keys::YARN_TAGS).into_iter().collect(),
+            priority: properties.read(keys::YARN_PRIORITY, "a whole number", |text| text.parse().ok())?,
+            max_attempts: properties.read(
+                keys::YARN_MAX_ATTEMPTS,
+                "a whole number from 1 to 4294967295",
+                positive,
+            )?,
+            attempt_window: properties.period(keys::YARN_ATTEMPT_WINDOW, Unit::Millis)?,
+            master: master_size(properties, mode)?,
+            master_environment: properties
+                .family(keys::YARN_MASTER_ENV)
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .collect(),
+            master_label: text(keys::YARN_MASTER_LABEL),
+            executors: executor_sizing(properties, application)?,
+            staging: text(keys::YARN_STAGING),
+            afterwards: if is_set(keys::YARN_PRESERVE)? { Afterwards::Kept } else { Afterwards::Deleted },
+            binary: text(keys::YARN_BINARY),
+            patience: match properties.boolean(keys::YARN_WAIT)? {
+                Some(false) => UntilWhen::Submitted,
+                Some(true) | None => UntilWhen::Over,
+            },
+            report: millis(keys::YARN_REPORT, 1000)?,
+            launch_report: millis(keys::YARN_LAUNCH_REPORT, 1000)?,
+            reports_between: properties.count(keys::YARN_REPORTS_BETWEEN)?.unwrap_or(30).max(1).into(),
+            rolled_logs: text(keys::YARN_ROLLED_INCLUDE)
+                .map(|include| (include, text(keys::YARN_ROLLED_EXCLUDE))),
+        })
+    }
+}
+
+fn mode(properties: &Properties) -> Result<Mode, SettingError> {
+    let unmanaged = properties.boolean(keys::YARN_UNMANAGED)? == Some(true);
+    let deploy = properties.read(keys::DEPLOY_MODE, "client or cluster", |text| match text {
+        "client" => Some(Mode::Client),
+        "cluster" => Some(Mode::Cluster),
+        _ => None,
+    })?;
+    match deploy.unwrap_or(Mode::Client) {
+        Mode::Client if unmanaged => Ok(Mode::Unmanaged),
+        // In a cluster's container there is an ApplicationMaster already.
+        Mode::Cluster if unmanaged => {
+            let expected = "false in cluster mode, or use client mode";
+            properties.read(keys::YARN_UNMANAGED, expected, |_| None::<()>)?;
+            Ok(Mode::Cluster)
+        }
+        mode => Ok(mode),
+    }
+}
+
+/// Memory that a process takes besides what it was given for itself: what is set, or a part of the other, cut off as
+/// Spark does, but no less than so much.
+fn overhead(
+    properties: &Properties,
+    set: &'static str,
+    factor: Option<&'static str>,
+    least: Option<&'static str>,
+    memory: MiB,
+) -> Result<MiB, SettingError> {
+    if let Some(overhead) = memory_or_none(properties, set)? {
+        return Ok(overhead);
+    }
+    let sizing = Sizing {
+        default: ExecutorNeeds { memory: Some(memory), ..ExecutorNeeds::default() },
+        overhead_factor: factor.map_or(Ok(None), |key| self::factor(properties, key))?.unwrap_or(FACTOR),
+        least_overhead: least.map_or(Ok(None), |key| properties.memory(key))?.unwrap_or(LEAST),
+        ..Sizing::default()
+    };
+    Ok(MiB(sizing.default_container().memory.0 - memory.0))
+}
+
+const FACTOR: f64 = 0.1;
+const LEAST: MiB = MiB(384);
+
+/// A size that may be none at all.
+fn memory_or_none(properties: &Properties, key: &str) -> Result<Option<MiB>, SettingError> {
+    match properties.get(key) {
+        Some("0") => Ok(Some(MiB(0))),
+        Some(_) | None => properties.memory(key),
+    }
+}
+
+fn factor(properties: &Properties, key: &str) -> Result<Option<f64>, SettingError> {
+    let positive = |text: &str| text.parse().ok().filter(|factor: &f64| factor.is_finite() && *factor > 0.0);
+    properties.read(key, "a number greater than 0, such as 0.1", positive)
+}
+
+fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, SettingError> {
+    let (memory, default, cores) = match mode {
+        Mode::Client | Mode::Unmanaged => (keys::YARN_MASTER_MEMORY, MiB(512), keys::YARN_MASTER_CORES),
+        Mode::Cluster => (keys::DRIVER_MEMORY, MiB(1024), keys::DRIVER_CORES),
+    };
+    let memory = properties.memory(memory)?.unwrap_or(default);
+    let overhead = match mode {
+        Mode::Client | Mode::Unmanaged => {
+            overhead(properties, keys::YARN_MASTER_OVERHEAD, None, None, memory)?
+        }
+        Mode::Cluster => overhead(
+            properties,
+            keys::DRIVER_OVERHEAD,
+            Some(keys::DRIVER_OVERHEAD_FACTOR),
+            Some(keys::DRIVER_LEAST_OVERHEAD),
+            memory,
+        )?,
+    };
+    Ok(MasterSize { memory, overhead, cores: properties.cores(cores)?.unwrap_or(Cores(1)) })
+}
+
+/// What containers of executors have, for whoever asks for them.
+///
+/// # Errors
+/// The first value that cannot be used.
+pub fn executor_sizing(
+    properties: &Properties,
+    application: &ApplicationSettings,
+) -> Result<Sizing, SettingError> {
+    let standard = Sizing::default();
+    let name = |key, spark: &str| {
+        let own = standard.names.get(spark).cloned().unwrap_or_default();
+        (spark.to_owned(), properties.get(key).map_or(own, str::to_owned))
+    };
+    let extra = properties.family(keys::YARN_EXECUTOR_RESOURCE).map(|(name, _)| {
+        let key = keys::YARN_EXECUTOR_RESOURCE.replace("NAME", name);
+        let expected = "a whole number, perhaps with a unit of YARN's, such as 2 or 2G";
+        Ok((name.to_owned(), properties.read(&key, expected, |text| text.parse::<Amount>().ok())?))
+    });
+    let extra: Result<Vec<(String, Option<Amount>)>, SettingError> = extra.collect();
+    let names = BTreeMap::from([name(keys::YARN_GPU_NAME, "gpu"), name(keys::YARN_FPGA_NAME, "fpga")]);
+    Ok(Sizing {
+        default: ExecutorNeeds {
+            cores: application.executor_cores,
+            memory: Some(application.executor_memory),
+            overhead: memory_or_none(properties, keys::EXECUTOR_OVERHEAD)?,
+            resources: application.executor_resources.clone().into_iter().collect(),
+            ..ExecutorNeeds::default()
+        },
+        overhead_factor: factor(properties, keys::EXECUTOR_OVERHEAD_FACTOR)?.unwrap_or(FACTOR),
+        least_overhead: properties.memory(keys::EXECUTOR_LEAST_OVERHEAD)?.unwrap_or(LEAST),
+        names,
+        extra: extra?.into_iter().filter_map(|(name, amount)| Some((name, amount?))).collect(),
+        ..standard
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn settings(pairs: &[&str]) -> Result<YarnSettings, SettingError> {
+        let properties = Properties::parse(pairs.iter().copied())?;
+        YarnSettings::of(&properties, &ApplicationSettings::of(&properties)?)
+    }
+
+    #[test]
+    fn containers_have_what_spark_counts_for_them() {
+        let executor =
+            |pairs: &[&str]| settings(pairs).expect("they can be used").executors.default_container().memory;
+        let master = |pairs: &[&str]| {
+            let MasterSize { memory, overhead, .. } = settings(pairs).expect("they can be used").master;
+            MiB(memory.0 + overhead.0)
+        };
+        for (memory, all) in [("1g", 1408), ("2g", 2432), ("4g", 4505), ("8g", 9011)] {
+            assert_eq!(executor(&[&format!("spark.executor.memory={memory}")]), MiB(all));
+        }
+        assert_eq!(executor(&["spark.executor.memoryOverheadFactor=0.5"]), MiB(1536));
+        assert_eq!(executor(&["spark.executor.memoryOverhead=409"]), MiB(1433));
+        assert_eq!(executor(&["spark.executor.memoryOverhead=0"]), MiB(1024));
+        assert_eq!(executor(&["spark.executor.minMemoryOverhead=512m"]), MiB(1536));
+        let cluster = "spark.submit.deployMode=cluster";
+        assert_eq!((master(&[]), master(&[cluster])), (MiB(896), MiB(1408)));
+        assert_eq!(master(&[cluster, "spark.driver.memory=8g"]), MiB(9011));
+        assert_eq!(master(&[cluster, "spark.yarn.am.memory=8g"]), MiB(1408), "that is client mode's");
+        assert_eq!(master(&["spark.yarn.am.memory=64m", "spark.yarn.am.memoryOverhead=64"]), MiB(128));
+        assert_eq!(settings(&["spark.yarn.am.cores=3"]).expect("it can be used").master.cores, Cores(3));
+        let driver = settings(&[cluster, "spark.driver.cores=2"]).expect("it can be used");
+        assert_eq!(driver.master.cores, Cores(2));
+    }
+
+    #[test]
+    fn resources_have_yarns_names() {
+        let found = settings(&[
+            "spark.executor.resource.gpu.amount=2",
+            "spark.yarn.resourceGpuDeviceName=acme.io/gpu",
+            "spark.yarn.executor.resource.licence.amount=3g",
+        ]);
+        let resources = found.expect("they can be used").executors.default_container().resources;
+        let amount = |value, unit: &str| Amount { value, unit: unit.to_owned() };
+        let expected = [("acme.io/gpu".to_owned(), amount(2, "")), ("licence".to_owned(), amount(3, "G"))];
+        assert_eq!(resources, BTreeMap::from(expected));
+    }
+
+    #[test]
+    fn an_unmanaged_master_is_one_of_client_mode() {
+        let mode = |pairs: &[&str]| settings(pairs).map(|settings| settings.mode);
+        assert_eq!(mode(&[]), Ok(Mode::Client));
+        assert_eq!(mode(&["spark.yarn.unmanagedAM.enabled=true"]), Ok(Mode::Unmanaged));
+        let both = mode(&["spark.yarn.unmanagedAM.enabled=true", "spark.submit.deployMode=cluster"]);
+        assert_eq!(
+            both.expect_err("they cannot be").to_string(),
+            "spark.yarn.unmanagedAM.enabled cannot be \"true\": write false in cluster mode, or use client mode"
+        );
+        let other = mode(&["spark.submit.deployMode=moon"]).expect_err("there is none").to_string();
+        assert_eq!(other, "spark.submit.deployMode cannot be \"moon\": write client or cluster");
+    }
+}

@@ -1,0 +1,156 @@
+//! Where ResourceManagers are, by Hadoop's configuration.
+
+use firesteel_core::address::Address;
+
+use super::hadoop_conf::{HadoopConf, HadoopConfError};
+
+/// What of a ResourceManager is asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Desk {
+    /// Where users ask.
+    Clients,
+    /// Where ApplicationMasters ask.
+    Scheduler,
+    /// Its web pages.
+    Pages,
+}
+
+impl Desk {
+    /// Source: Hadoop 3.4.1, `yarn-default.xml`.
+    fn key_and_port(self) -> (&'static str, u16) {
+        match self {
+            Self::Clients => ("yarn.resourcemanager.address", 8032),
+            Self::Scheduler => ("yarn.resourcemanager.scheduler.address", 8030),
+            Self::Pages => ("yarn.resourcemanager.webapp.address", 8088),
+        }
+    }
+}
+
+const HOSTNAME: &str = "yarn.resourcemanager.hostname";
+const RM_IDS: &str = "yarn.resourcemanager.ha.rm-ids";
+
+/// What is wrong with a configuration's ResourceManagers.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// The configuration cannot be read.
+    #[error(transparent)]
+    Conf(#[from] HadoopConfError),
+    /// There is a standby, and it is nowhere.
+    #[error("{RM_IDS} names {id:?}, and neither {HOSTNAME}.{id} nor {key}.{id} says where that is")]
+    Nowhere {
+        /// The ResourceManager.
+        id: String,
+        /// The property.
+        key: &'static str,
+    },
+    /// Standbys without names.
+    #[error("yarn.resourcemanager.ha.enabled is true, and {RM_IDS} names no ResourceManager")]
+    NoIds,
+}
+
+/// Where that desk of each ResourceManager is, in the order of the configuration: one, or all that may be in charge.
+///
+/// # Errors
+/// The configuration does not say.
+pub fn resource_managers(conf: &HadoopConf, desk: Desk) -> Result<Vec<Address>, AddressError> {
+    let (key, port) = desk.key_and_port();
+    let at = |name: &str| {
+        conf.read(name, "a host, or HOST:PORT", |text| host_and_port(text, port)).map_err(AddressError::from)
+    };
+    let only_host = |name: &str| {
+        let host =
+            conf.read(name, "a host", |text| host_and_port(text, port).filter(|found| found.port == port))?;
+        Ok::<_, AddressError>(host)
+    };
+    if !conf.is_true("yarn.resourcemanager.ha.enabled")? {
+        let found = match at(key)? {
+            Some(address) => Some(address),
+            None => only_host(HOSTNAME)?,
+        };
+        // A ResourceManager without a host is on this machine, as in Hadoop.
+        return Ok(vec![found.unwrap_or_else(|| Address::new("127.0.0.1", port))]);
+    }
+    let ids = conf.list(RM_IDS)?;
+    if ids.is_empty() {
+        return Err(AddressError::NoIds);
+    }
+    let one = |id: String| match at(&format!("{key}.{id}"))? {
+        Some(address) => Ok(address),
+        None => only_host(&format!("{HOSTNAME}.{id}"))?.ok_or(AddressError::Nowhere { id, key }),
+    };
+    ids.into_iter().map(one).collect()
+}
+
+/// `host` or `host:port`. What listens everywhere is on this machine.
+fn host_and_port(text: &str, port: u16) -> Option<Address> {
+    let (host, port) = match text.rsplit_once(':') {
+        Some((host, digits)) => (host, digits.parse().ok().filter(|port| *port > 0)?),
+        None => (text, port),
+    };
+    let host = if host == "0.0.0.0" { "127.0.0.1" } else { host };
+    let is_host = !host.is_empty() && !host.contains([' ', '/', '$', ',']);
+    is_host.then(|| Address::new(host, port))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(pairs: &[(&str, &str)], desk: Desk) -> Result<Vec<String>, String> {
+        let conf = HadoopConf::of(pairs.iter().copied());
+        let addresses = resource_managers(&conf, desk).map_err(|error| error.to_string())?;
+        Ok(addresses.iter().map(ToString::to_string).collect())
+    }
+
+    #[test]
+    fn a_host_has_all_desks_at_their_usual_ports() {
+        let conf = [("yarn.resourcemanager.hostname", "rm")];
+        for (desk, address) in
+            [(Desk::Clients, "rm:8032"), (Desk::Scheduler, "rm:8030"), (Desk::Pages, "rm:8088")]
+        {
+            assert_eq!(found(&conf, desk), Ok(vec![address.to_owned()]));
+        }
+        assert_eq!(found(&[], Desk::Clients), Ok(vec!["127.0.0.1:8032".to_owned()]));
+        let own = [("yarn.resourcemanager.hostname", "rm"), ("yarn.resourcemanager.address", "other:1")];
+        assert_eq!(found(&own, Desk::Clients), Ok(vec!["other:1".to_owned()]));
+        assert_eq!(found(&own, Desk::Scheduler), Ok(vec!["rm:8030".to_owned()]));
+        let everywhere = [
+            ("yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:9"),
+            ("yarn.resourcemanager.hostname", "0.0.0.0"),
+        ];
+        assert_eq!(found(&everywhere, Desk::Clients), Ok(vec!["127.0.0.1:9".to_owned()]));
+    }
+
+    #[test]
+    fn standbys_are_listed_in_their_order() {
+        let standbys = [
+            ("yarn.resourcemanager.ha.enabled", "true"),
+            ("yarn.resourcemanager.ha.rm-ids", "rm2, rm1"),
+            ("yarn.resourcemanager.hostname.rm1", "a"),
+            ("yarn.resourcemanager.address.rm2", "b:1"),
+            ("yarn.resourcemanager.hostname", "not this one"),
+        ];
+        assert_eq!(found(&standbys, Desk::Clients), Ok(vec!["b:1".to_owned(), "a:8032".to_owned()]));
+        assert_eq!(
+            found(&standbys, Desk::Scheduler),
+            Err("yarn.resourcemanager.ha.rm-ids names \"rm2\", and neither yarn.resourcemanager.hostname.rm2 nor \
+                 yarn.resourcemanager.scheduler.address.rm2 says where that is"
+                .to_owned())
+        );
+        let nobody = [("yarn.resourcemanager.ha.enabled", "true")];
+        assert_eq!(
+            found(&nobody, Desk::Clients),
+            Err("yarn.resourcemanager.ha.enabled is true, and yarn.resourcemanager.ha.rm-ids names no ResourceManager"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn what_is_no_address_is_told_with_its_place() {
+        for bad in ["a:b:x", ":8032", "rm:0", "rm:70000", "a b", "http://rm:8032", "${nobody}:1"] {
+            let error = found(&[("yarn.resourcemanager.address", bad)], Desk::Clients).expect_err(bad);
+            let words = "yarn.resourcemanager.address cannot be ";
+            assert!(error.starts_with(words) && error.ends_with(": write a host, or HOST:PORT"), "{error}");
+        }
+    }
+}
