@@ -312,3 +312,20 @@ fn files_are_there_before_the_command_starts() {
     let done = run(&mut cluster.launch(&["--files", file, "--", "sh", "-c", script]));
     ended(&done, 42);
 }
+
+#[test]
+fn an_urgent_application_has_an_executor_of_lower_priority_end_and_it_comes_back() {
+    let cluster = Cluster::with_master(Daemon::master(&["--conf", "firesteel.master.preemption=1"]), 1);
+    let low = ["--executor-cores", "1", "--num-executors", "2", "--", "sleep", "1000"];
+    let mut low = Daemon::spawn(&mut cluster.launch(&low));
+    cluster.wait_for_executors(2);
+    let high = ["--priority", "5", "--num-executors", "1", "--executor-cores", "1", "--json", "--", "true"];
+    let done = run(&mut cluster.launch(&high));
+    ended(&done, 0);
+    assert_eq!(count(&events(&done.stdout), "executor_launched"), 1, "{done}");
+    cluster.wait_for_executors(2);
+    low.signal(Signal::SIGTERM);
+    assert_eq!(low.wait(), 143);
+    assert!(low.output().contains("lost: preempted by app-"), "{}", low.output());
+    cluster.nothing_is_left();
+}

@@ -79,7 +79,7 @@ fn failure() -> StartFailure {
     StartFailure { step: StartStep::Program, error: "no such file".to_owned() }
 }
 
-fn executor_states() -> [ExecutorState; 8] {
+fn executor_states() -> [ExecutorState; 9] {
     [
         ExecutorState::Launching,
         ExecutorState::Running,
@@ -88,6 +88,7 @@ fn executor_states() -> [ExecutorState; 8] {
         ExecutorState::Lost(LossReason::Disconnected),
         ExecutorState::Lost(LossReason::HeartbeatTimeout { seconds: 60 }),
         ExecutorState::Lost(LossReason::LaunchLost),
+        ExecutorState::Lost(LossReason::Preempted { by: AppId::new("app-2") }),
         ExecutorState::Exited(ExitStatus::Signal(9)),
     ]
 }

@@ -73,7 +73,7 @@ pub fn victims(demand: &Demand, executors: u64, most: usize, stands: &[Stand]) -
         choice.ended.sort_unstable();
         choice.placed += 1;
     }
-    choices.iter_mut().for_each(|choice| choice.spare(demand));
+    spare(demand, executors, &mut choices);
     Some(choices.into_iter().map(|choice| choice.ended).collect())
 }
 
@@ -108,22 +108,31 @@ impl Choice<'_> {
         Some(some)
     }
 
-    /// Lets live whoever need not end for all that are placed.
-    fn spare(&mut self, demand: &Demand) {
-        for at in (0..self.ended.len()).rev() {
-            let one = self.ended.remove(at);
-            if !self.fits(demand, self.placed, &[]) {
-                self.ended.insert(at, one);
-            }
-        }
-    }
-
     /// Whether so many executors have room when those and `more` have ended.
     fn fits(&self, demand: &Demand, executors: u64, more: &[usize]) -> bool {
+        self.room(demand, more) >= executors
+    }
+
+    fn room(&self, demand: &Demand, more: &[usize]) -> u64 {
         let Stand { cores, memory, resources, victims } = self.stand;
         let mut free = Amounts { cores: *cores, memory: *memory, resources: resources.clone() };
         self.ended.iter().chain(more).for_each(|victim| free.add(&victims[*victim].amounts));
-        free.room(demand) >= executors
+        free.room(demand)
+    }
+}
+
+/// Lets live whoever need not end for so many executors, wherever these then go.
+fn spare(demand: &Demand, executors: u64, choices: &mut [Choice<'_>]) {
+    let mut rooms: Vec<u64> = choices.iter().map(|choice| choice.room(demand, &[])).collect();
+    for number in (0..choices.len()).rev() {
+        for at in (0..choices[number].ended.len()).rev() {
+            let one = choices[number].ended.remove(at);
+            let room = std::mem::replace(&mut rooms[number], choices[number].room(demand, &[]));
+            if rooms.iter().fold(0_u64, |sum, room| sum.saturating_add(*room)) < executors {
+                choices[number].ended.insert(at, one);
+                rooms[number] = room;
+            }
+        }
     }
 }
 

@@ -19,3 +19,4 @@ mod schedule;
 mod shortfall;
 mod tables;
 mod through_master;
+mod turns;

@@ -98,6 +98,7 @@ scripts! {
     gang
     backfill
     priorities
+    preemption
     queues
     leavers
     history

@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{Backfill, Config, Effect, Event, Inbound, Master, Outbound, Retries};
+use firesteel_core::master::{
+    Backfill, Config, Effect, Event, Inbound, Master, Outbound, Preemption, Retries,
+};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
     MasterToWorker, Relaunch, TaskDirectory, WorkerDescription, WorkerToMaster,
@@ -100,6 +102,7 @@ impl Stage {
                 "proven-after" => config.proven_after = Duration::from_millis(millis(value)),
                 "retained" => config.retained_applications = value.parse().expect("a number"),
                 "queues" => config.queues = value.parse().expect("queues"),
+                "preemption" => config.preemption = preemption(value),
                 "backfill" => config.backfill = backfill(value),
                 other => panic!("no setting is called {other:?}"),
             }
@@ -297,6 +300,13 @@ fn strategy(name: &str) -> Strategy {
         "consolidate" => Strategy::Consolidate,
         other => panic!("no strategy is called {other:?}"),
     }
+}
+
+/// `2/30s`: at most two executors within half a minute.
+fn preemption(text: &str) -> Preemption {
+    let (executors, every) = text.split_once('/').expect("a number, and an interval");
+    let every = Duration::from_millis(millis(every));
+    Preemption::AtMost { executors: executors.parse().expect("a number"), every }
 }
 
 fn backfill(name: &str) -> Backfill {

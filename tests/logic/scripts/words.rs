@@ -85,6 +85,7 @@ impl Names {
             | Note::ApplicationRemoved { .. }
             | Note::Reserved { .. }
             | Note::GangNeverFits { .. }
+            | Note::ExecutorPreempted { .. }
             | Note::RelaunchDelayed { .. }
             | Note::UnknownExecutor { .. } => Some(note.to_string()),
             Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),

@@ -1,4 +1,4 @@
-//! Seeds with a story, each with a sentence. The first two have broken a machine; the others stand here for what they
+//! Seeds with a story, each with a sentence. The first few have broken a machine; the others stand here for what they
 //! show more of than others.
 //!
 //! A seed is the same cluster only as long as the scenarios and the machines are what they are. When those
@@ -11,6 +11,7 @@ const SEEDS: &[(Seed, &str)] = &[
         Seed::Small(9890),
         "a Worker dropped an order that crossed the wish to register again: nobody gave it twice",
     ),
+    (Seed::Small(3310), "executors on a Worker that was about to end were ended for others, in vain"),
     (Seed::Small(4889), "somebody told the Master of a launch's executor, which lived, that it had failed"),
     (Seed::Small(643), "an executor was excluded while it was idle, and its idle time began anew"),
     (Seed::Small(1085), "orders to launch are lost with a Worker's connection, nine times"),

@@ -37,6 +37,9 @@ pub struct Config {
     pub queues: Queues,
     /// `firesteel.master.backfill`: who is served behind a reservation.
     pub backfill: Backfill,
+    /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower priority are
+    /// ended for others.
+    pub preemption: Preemption,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for one time-out more than this many.
     pub dead_worker_persistence: u32,
 }
@@ -49,6 +52,21 @@ pub enum Backfill {
     On,
     /// Nobody, so that the order is strict.
     Off,
+}
+
+/// Whether executors are ended so that applications of higher priority have room.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Preemption {
+    /// Never.
+    #[default]
+    Off,
+    /// So many for one application within any such time.
+    AtMost {
+        /// How many executors.
+        executors: u32,
+        /// Within how long. Not zero.
+        every: Duration,
+    },
 }
 
 /// When an application is given up because its executors fail.
@@ -75,6 +93,7 @@ impl Default for Config {
             retained_applications: 200,
             queues: Queues::default(),
             backfill: Backfill::On,
+            preemption: Preemption::Off,
             dead_worker_persistence: 15,
         }
     }

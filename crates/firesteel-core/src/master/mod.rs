@@ -20,6 +20,7 @@ mod event;
 mod executors;
 mod leavers;
 mod note;
+mod preemption;
 mod queues;
 mod settle;
 mod snapshot;
@@ -33,10 +34,11 @@ mod workers;
 
 use application_table::ApplicationTable;
 use leavers::Leavers;
+use preemption::Preempted;
 use turns::Turns;
 use worker_table::WorkerTable;
 
-pub use config::{Backfill, Config, Retries};
+pub use config::{Backfill, Config, Preemption, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use note::{Ignored, Note};
@@ -59,6 +61,7 @@ pub struct Master {
     applications: ApplicationTable,
     leavers: Leavers,
     turns: Turns,
+    preempted: Preempted,
     pass: Pass,
     /// When the latest event happened.
     now: Timestamp,
@@ -80,6 +83,8 @@ pub enum Reason {
     WorkerTimeout,
     /// An application whose executors failed may be given new ones.
     Relaunch,
+    /// An application may have executors of others ended again.
+    Preemption,
 }
 
 impl Master {
@@ -92,6 +97,7 @@ impl Master {
             applications: ApplicationTable::default(),
             leavers: Leavers::default(),
             turns: Turns::default(),
+            preempted: Preempted::default(),
             pass: Pass::NotDue,
             now: Timestamp::default(),
             effects: Vec::new(),
@@ -135,7 +141,8 @@ impl Master {
 
     fn on_deadline(&mut self, now: Timestamp) {
         self.remove_silent_workers(now);
-        if self.applications.release(now) {
+        let may_preempt = self.forget_preemptions(now);
+        if self.applications.release(now) || may_preempt {
             self.pass = Pass::Due;
         }
     }
@@ -184,7 +191,8 @@ impl Machine for Master {
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         let timeout = self.workers.next_look().map(|time| (time, Reason::WorkerTimeout));
         let relaunch = self.applications.next_release().map(|time| (time, Reason::Relaunch));
-        [timeout, relaunch].into_iter().flatten().min_by_key(|(time, _)| *time)
+        let preemption = self.next_preemption().map(|time| (time, Reason::Preemption));
+        [timeout, relaunch, preemption].into_iter().flatten().min_by_key(|(time, _)| *time)
     }
 
     fn check(&self) -> Result<(), Violation> {

@@ -97,6 +97,13 @@ pub enum Note {
         /// Its memory.
         memory: MiB,
     },
+    /// An executor is ended so that an application of higher priority has room.
+    ExecutorPreempted {
+        /// Which.
+        executor: ExecutorKey,
+        /// For which application.
+        by: AppId,
+    },
     /// An executor ended.
     ExecutorEnded {
         /// Which.
@@ -172,6 +179,7 @@ impl Note {
             | Self::ApplicationRefused { .. }
             | Self::ApplicationRemoved { .. }
             | Self::GangNeverFits { .. }
+            | Self::ExecutorPreempted { .. }
             | Self::RelaunchDelayed { .. }
             | Self::UnknownExecutor { .. }
             | Self::Ignored { .. } => NoteLevel::Warn,
@@ -210,6 +218,9 @@ impl fmt::Display for Note {
             }
             Self::ExecutorLaunched { executor, worker, cores, memory } => {
                 write!(f, "launching executor {executor} on {worker} with {cores} cores and {memory}")
+            }
+            Self::ExecutorPreempted { executor, by } => {
+                write!(f, "executor {executor} is ended for {by}, which has a higher priority")
             }
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} is {state}"),
             Self::RelaunchDelayed { app, failures, millis } => {

@@ -147,7 +147,7 @@ impl Master {
 
     /// Serves everybody who waits, in order.
     pub(super) fn serve_in_order(&mut self, now: Timestamp) {
-        let before = self.turns.reservation.take().map(|reservation| reservation.app);
+        let mut before = self.turns.reservation.take().map(|reservation| reservation.app);
         let mut line = self.line_up(before.clone());
         while let Some((number, app)) = line.next() {
             let app = app.clone();
@@ -156,6 +156,14 @@ impl Master {
                 Served::With(amounts) => {
                     line.queues[number].held.add(&amounts);
                     line.first = line.first.filter(|first| *first != app);
+                    continue;
+                }
+                Served::Nothing | Served::GangWaits { .. } if self.preempt_for(now, &app) => {
+                    // Whoever was ended may come free for others, too, and whose they were may want more.
+                    self.serve(now, &app, turn);
+                    self.workers.release_withheld();
+                    before = self.turns.reservation.take().map(|reservation| reservation.app).or(before);
+                    line = self.line_up(before.clone().filter(|before| *before != app));
                     continue;
                 }
                 Served::Nothing => {}
@@ -333,7 +341,7 @@ impl Master {
         &'a self,
         application: &'a Application,
     ) -> impl Iterator<Item = (Slot, Site<'a>)> {
-        let rows = self.workers.slots();
+        let rows = self.workers.slots().filter(|(_, row)| row.serves());
         let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));
         welcome.map(|(slot, row)| (slot, Site { free: row.offer(), whole: row.whole_offer() }))
     }

@@ -127,6 +127,11 @@ impl WorkerRow {
         self.as_it_stands(self.capacity.whole_offer(self.description.id.as_str()))
     }
 
+    /// Whether it may be given executors.
+    pub(super) fn serves(&self) -> bool {
+        self.standing == Standing::Serving
+    }
+
     fn as_it_stands<'a>(&self, offer: Offer<'a>) -> Offer<'a> {
         match self.standing {
             Standing::Serving => offer,

@@ -4,6 +4,7 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::ids::AppId;
 use crate::process::{ExitStatus, StartFailure};
 
 /// Where an executor stands.
@@ -16,7 +17,7 @@ use crate::process::{ExitStatus, StartFailure};
 ///      v                          |  v
 ///   FAILED                        |  KILLED
 ///                                 v
-///                                LOST   (its Worker is gone; from LAUNCHING too)
+///                                LOST   (its Worker is gone, or it was preempted; from LAUNCHING too)
 /// ```
 ///
 /// Source: Spark Master and Worker, 4.0.1. There a signal shows as code 128 + n.
@@ -30,7 +31,7 @@ pub enum ExecutorState {
     Killed(Option<ExitStatus>),
     /// It never became a process.
     Failed(StartFailure),
-    /// Its Worker is gone, so nobody knows.
+    /// Its Worker is gone, so nobody knows; or the Master took it back for another application.
     Lost(LossReason),
     /// Its process ended by itself.
     Exited(ExitStatus),
@@ -83,7 +84,7 @@ impl fmt::Display for ExecutorState {
     }
 }
 
-/// Why a Worker, and with it an executor, is taken for lost.
+/// Why a Worker, and with it an executor, is taken for lost, or an executor was taken back.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossReason {
     /// The Worker's connection ended.
@@ -96,6 +97,12 @@ pub enum LossReason {
     /// The Worker came back on a new connection and does not know the executor: the order to launch it was
     /// lost with the old connection.
     LaunchLost,
+    /// The Master took it back for an application of higher priority. It did not fail, and is replaced when there is
+    /// room.
+    Preempted {
+        /// For which.
+        by: AppId,
+    },
 }
 
 impl fmt::Display for LossReason {
@@ -106,6 +113,7 @@ impl fmt::Display for LossReason {
             Self::LaunchLost => {
                 f.write_str("the order to launch it was lost with the Worker's old connection")
             }
+            Self::Preempted { by } => write!(f, "preempted by {by}"),
         }
     }
 }

@@ -58,7 +58,7 @@ kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutor
     OutputCredit StopExecutor);
 
 kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
-kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost);
+kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted);
 kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed Refused);
 kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
 kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping);

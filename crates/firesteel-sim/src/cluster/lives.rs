@@ -33,7 +33,12 @@ impl World {
         if self.master.is_some() {
             return;
         }
+        let preemption = match &self.saboteur {
+            Some(saboteur) => saboteur.preemption(self.scenario.preemption),
+            None => self.scenario.preemption,
+        };
         let config = master::Config {
+            preemption,
             url: master_address().url(),
             strategy: self.scenario.strategy,
             worker_order: self.scenario.order,

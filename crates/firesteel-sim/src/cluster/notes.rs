@@ -5,7 +5,7 @@ use firesteel_core::{driver, executor, launcher, master, worker};
 use super::kind::kinds;
 
 kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused WorkerRemoved
-    ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits ExecutorLaunched ExecutorEnded RelaunchDelayed
+    ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed
     UnknownExecutor Ignored);
 kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch ExecutorStarted ExecutorEnded KillAsked KillUnknown

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
+use firesteel_core::master::Preemption;
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState,
     ExecutorToDriver, MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
@@ -59,6 +60,10 @@ pub enum Sabotage {
     ForgetPriority,
     /// The Master takes all applications for those of one queue.
     ForgetQueue,
+    /// The Master ends more executors for others than it may.
+    PreemptTooMany,
+    /// The Master ends executors for applications that do not come before them.
+    PreemptPeers,
     /// The Master does not say that all executors of an ended application are gone.
     DropExecutorsGone,
     /// The Master says that all executors are gone as soon as they were told to end.
@@ -155,7 +160,7 @@ pub enum Sabotage {
 
 kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue DropExecutorsGone EarlyExecutorsGone MissFreed MissWorker StaleSummary RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone MissFreed MissWorker StaleSummary RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -182,6 +187,8 @@ impl Sabotage {
         Self::StealReserved,
         Self::ForgetPriority,
         Self::ForgetQueue,
+        Self::PreemptTooMany,
+        Self::PreemptPeers,
         Self::DropExecutorsGone,
         Self::EarlyExecutorsGone,
         Self::MissFreed,
@@ -264,6 +271,20 @@ impl Saboteur {
         }
     }
 
+    /// How many executors a Master may end for others instead.
+    pub(crate) fn preemption(&self, preemption: Preemption) -> Preemption {
+        match (self.sabotage, preemption) {
+            (Sabotage::PreemptTooMany, Preemption::AtMost { executors, every }) => {
+                Preemption::AtMost { executors: executors + 20, every }
+            }
+            // What is taken from the wrong one is another bug's sentence.
+            (Sabotage::StealReserved | Sabotage::ForgetQueue | Sabotage::ForgetPriority, _) => {
+                Preemption::Off
+            }
+            (_, preemption) => preemption,
+        }
+    }
+
     /// What a machine is told instead.
     pub(crate) fn event(&mut self, event: NodeEvent, ledger: &Ledger, dice: &mut Dice) -> Option<NodeEvent> {
         let event = match event {
@@ -338,6 +359,7 @@ impl Saboteur {
             Sabotage::StealReserved if !gang => description.priority += 100,
             Sabotage::ForgetPriority => description.priority = i32::try_from(peer.0 % 7).unwrap_or(0),
             Sabotage::ForgetQueue => description.queue = None,
+            Sabotage::PreemptPeers => description.priority = i32::try_from(peer.0).unwrap_or(0),
             _ => {}
         }
     }

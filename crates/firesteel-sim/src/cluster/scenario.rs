@@ -7,7 +7,7 @@ use std::time::Duration;
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::launcher::Until;
-use firesteel_core::master::{Backfill, Queues};
+use firesteel_core::master::{Backfill, Preemption, Queues};
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{
@@ -34,6 +34,8 @@ pub struct Scenario {
     pub queues: Queues,
     /// Who is served behind a gang that waits.
     pub backfill: Backfill,
+    /// Whether executors are ended for others.
+    pub preemption: Preemption,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
     /// The applications.
@@ -184,6 +186,7 @@ impl Scenario {
             policy: Policy::Spark,
             queues: Queues::default(),
             backfill: Backfill::On,
+            preemption: Preemption::Off,
             workers: (0..workers).map(|_| WorkerPlan::rolled(dice, gpus)).collect(),
             apps: (0..apps).map(|number| AppPlan::rolled(dice, gpus, number, scale)).collect(),
             faults,
@@ -232,6 +235,11 @@ impl Scenario {
                 (Some(each), Some(max)) => u64::try_from(max.0 / each.0).unwrap_or(0),
             };
             description.gang = description.gang.min(most);
+        }
+        if dice.one_in(2) {
+            let executors = u32::try_from(dice.between(1, 4)).expect("it is small");
+            self.preemption =
+                Preemption::AtMost { executors, every: Duration::from_secs(dice.between(1, 60)) };
         }
     }
 }

@@ -311,6 +311,8 @@ impl World {
             let order = Order {
                 queues: &self.scenario.queues,
                 backfill: self.scenario.backfill,
+                preemption: self.scenario.preemption,
+                now: self.now,
                 before,
                 after: self.nodes[node.0].body.reservation(),
             };

@@ -53,6 +53,11 @@ table! {
     /// Whether applications behind a gang that waits may have what is not reserved for it.
     BACKFILL: "firesteel.master.backfill", [Master], Value("true");
 
+    /// How many executors of lower priority may end for one application within the interval below; 0 is never.
+    PREEMPTION: "firesteel.master.preemption", [Master], Value("0");
+    /// The interval in which firesteel.master.preemption counts.
+    PREEMPTION_INTERVAL: "firesteel.master.preemption.interval", [Master], Value("60s");
+
     /// How often a Worker asks its Masters to register it before it gives up.
     MAX_REGISTRATION_RETRIES: "spark.worker.maxRegistrationRetries", [Worker], Value("16");
     /// How long an executor may take to end when it is asked to, before it is killed.

@@ -1,6 +1,8 @@
 //! A Master's settings out of properties.
 
-use firesteel_core::master::{Backfill, Config, Retries};
+use std::time::Duration;
+
+use firesteel_core::master::{Backfill, Config, Preemption, Retries};
 use firesteel_placement::Strategy;
 
 use super::duration::Unit;
@@ -47,9 +49,20 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             Some(false) => Backfill::Off,
             None => defaults.backfill,
         },
+        preemption: preemption(properties)?,
         dead_worker_persistence: properties
             .count(keys::DEAD_WORKER_PERSISTENCE)?
             .unwrap_or(defaults.dead_worker_persistence),
+    })
+}
+
+fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {
+    let executors = properties.count(keys::PREEMPTION)?.unwrap_or(0);
+    let every =
+        properties.period(keys::PREEMPTION_INTERVAL, Unit::Seconds)?.unwrap_or(Duration::from_secs(60));
+    Ok(match executors {
+        0 => Preemption::Off,
+        executors => Preemption::AtMost { executors, every },
     })
 }
 
@@ -67,7 +80,6 @@ fn retries(text: &str) -> Option<Retries> {
 mod tests {
     use super::*;
     use firesteel_placement::{Cores, Policy, WorkerOrder};
-    use std::time::Duration;
 
     fn parsed(pairs: &[&str]) -> Result<Config, SettingError> {
         config(&Properties::parse(pairs.iter().copied())?, "spark://h:7077".to_owned())
@@ -89,6 +101,8 @@ mod tests {
             "spark.dead.worker.persistence=0",
             "firesteel.master.queues=prod=3,dev=1",
             "firesteel.master.backfill=false",
+            "firesteel.master.preemption=3",
+            "firesteel.master.preemption.interval=10s",
         ];
         let expected = Config {
             url,
@@ -103,6 +117,7 @@ mod tests {
             retained_applications: 5,
             queues: "prod=3,dev=1".parse().expect("they are queues"),
             backfill: Backfill::Off,
+            preemption: Preemption::AtMost { executors: 3, every: Duration::from_secs(10) },
             dead_worker_persistence: 0,
         };
         assert_eq!(parsed(&all), Ok(expected));
@@ -129,6 +144,8 @@ mod tests {
             "spark.deploy.retainedApplications=-1",
             "firesteel.master.queues=prod=0",
             "firesteel.master.backfill=perhaps",
+            "firesteel.master.preemption=-1",
+            "firesteel.master.preemption.interval=0",
         ] {
             let key = pair.split_once('=').expect("it is a pair").0;
             let error = parsed(&[pair]).expect_err(pair).to_string();

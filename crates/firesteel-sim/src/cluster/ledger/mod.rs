@@ -12,12 +12,12 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, Wor
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
-    MasterToDriver, MasterToWorker, Relaunch, WorkerDescription, WorkerToMaster,
+    LossReason, MasterToDriver, MasterToWorker, Relaunch, WorkerDescription, WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::books::{AppBook, Standing, WorkerBook};
-use self::turns::Launched;
+use self::turns::{Launched, Preempted};
 
 pub(crate) use self::turns::Order;
 
@@ -32,6 +32,8 @@ pub(crate) struct Ledger {
     candidates: BTreeMap<PeerId, ApplicationDescription>,
     /// How many applications have registered.
     registered: u64,
+    /// When executors were ended for each application, as far as it counts.
+    preempted: BTreeMap<AppId, Vec<u64>>,
     /// Applications that have ended, by their drivers' connections, and those of their executors whose ends were not
     /// told.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
@@ -50,6 +52,10 @@ pub(crate) struct Turn {
     doomed: BTreeSet<ExecutorKey>,
     /// Executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
+    /// Where those were.
+    killed_on: BTreeMap<ExecutorKey, WorkerId>,
+    /// Executors that were ended for others.
+    preempted: Vec<Preempted>,
     /// Executors of ended applications whose processes have ended, as their drivers were told.
     pub(crate) gone: Vec<ExecutorKey>,
 }
@@ -104,7 +110,8 @@ impl Ledger {
         if let Some(executor) = added.first() {
             return Err(format!("the driver of executor {executor} is not told that it was added"));
         }
-        self.check_turns(&launched, order)?;
+        let preempted = std::mem::take(&mut turn.preempted);
+        self.check_turns(&launched, &preempted, order)?;
         Ok(turn)
     }
 
@@ -265,6 +272,7 @@ impl Ledger {
                     && self.workers.get(worker).is_some_and(|book| book.grants.contains_key(executor))
                 {
                     turn.killed.insert(executor.clone());
+                    turn.killed_on.insert(executor.clone(), worker.clone());
                     self.release(executor, released);
                 }
             }
@@ -272,8 +280,17 @@ impl Ledger {
                 if let (true, Some(app)) = (state.is_finished(), self.app_of.get(peer)) {
                     let key = ExecutorKey { app: app.clone(), executor: *executor };
                     let was_held = self.holds(&key);
+                    if let ExecutorState::Lost(LossReason::Preempted { by }) = state
+                        && let Some(worker) = turn.killed_on.get(&key).cloned()
+                    {
+                        turn.preempted.push(Preempted { executor: key.clone(), worker, by: by.clone() });
+                    }
                     self.release(&key, released);
-                    if was_held && matches!(state, ExecutorState::Killed(_)) {
+                    let is_taken_back = matches!(
+                        state,
+                        ExecutorState::Killed(_) | ExecutorState::Lost(LossReason::Preempted { .. })
+                    );
+                    if was_held && is_taken_back {
                         turn.doomed.insert(key);
                     }
                 }

@@ -3,8 +3,8 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::ids::{AppId, WorkerId};
-use firesteel_core::master::{Backfill, Kept, Queues};
+use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
+use firesteel_core::master::{Backfill, Kept, Preemption, Queues};
 use firesteel_core::messages::ExecutorLaunch;
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::shortfall::Amounts;
@@ -18,8 +18,19 @@ use super::books::{AppBook, Standing, WorkerBook};
 pub(crate) struct Order<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) backfill: Backfill,
+    pub(crate) preemption: Preemption,
+    /// Milliseconds.
+    pub(crate) now: u64,
     pub(crate) before: Option<Kept>,
     pub(crate) after: Option<Kept>,
+}
+
+/// An executor that was ended for an application of higher priority in the event at hand, and where it was.
+#[derive(Debug)]
+pub(super) struct Preempted {
+    pub(super) executor: ExecutorKey,
+    pub(super) worker: WorkerId,
+    pub(super) by: AppId,
 }
 
 /// An executor that was launched in the event at hand, on that Worker.
@@ -42,11 +53,22 @@ impl WorkerBook {
 
 impl Ledger {
     /// Holds what was launched in one event, in order, against the order of turns.
-    pub(super) fn check_turns(&mut self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
+    pub(super) fn check_turns(
+        &mut self,
+        launched: &[Launched],
+        preempted: &[Preempted],
+        order: &Order<'_>,
+    ) -> Result<(), String> {
         self.check_gangs(launched)?;
-        self.check_reserved(launched, order)?;
-        self.check_queue_order(launched)?;
-        self.check_shares(launched, order)?;
+        for one in preempted {
+            self.check_preempted(one, launched, order)?;
+        }
+        // After an executor was ended everybody is served anew, from the first on.
+        if preempted.is_empty() {
+            self.check_reserved(launched, order)?;
+            self.check_queue_order(launched)?;
+            self.check_shares(launched, order)?;
+        }
         for (_, launch) in launched {
             if let Some(app) = self.apps.get_mut(&launch.executor.app) {
                 app.begun = true;
@@ -71,6 +93,41 @@ impl Ledger {
             }
         }
         Ok(())
+    }
+
+    /// An executor ends only for an application of higher priority in its queue, which is given one in its place, and no
+    /// more end for one application than are allowed.
+    fn check_preempted(
+        &mut self,
+        preempted: &Preempted,
+        launched: &[Launched],
+        order: &Order<'_>,
+    ) -> Result<(), String> {
+        let Preempted { executor, worker, by } = preempted;
+        let (Some(theirs), Some(own)) = (self.apps.get(&executor.app), self.apps.get(by)) else {
+            return Err(format!("executor {executor} is preempted by {by}, and not both are live"));
+        };
+        if theirs.queue != own.queue || theirs.priority >= own.priority {
+            return Err(format!("executor {executor} is preempted by {by}, which does not come before it"));
+        }
+        if !launched.iter().any(|(on, launch)| on == worker && launch.executor.app == *by) {
+            return Err(format!(
+                "executor {executor} is preempted by {by}, which is given nothing in its place"
+            ));
+        }
+        let Preemption::AtMost { executors, every } = order.preemption else {
+            return Err(format!("executor {executor} is preempted, which no setting allows"));
+        };
+        let times = self.preempted.entry(by.clone()).or_default();
+        times.retain(|time| u128::from(order.now - *time) < every.as_millis());
+        times.push(order.now);
+        match times.len() > executors as usize {
+            true => Err(format!(
+                "{by} preempts {} executors within {every:?}, the most are {executors}",
+                times.len()
+            )),
+            false => Ok(()),
+        }
     }
 
     /// How many executors like that one an application begins with, at least.
