@@ -12,7 +12,7 @@ use firesteel_core::allocator::{
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{DriverToMaster, HostWishes};
 use firesteel_core::{Machine, Timestamp, master};
-use firesteel_placement::locality::{Expected, Located, Pending, Topology, needs};
+use firesteel_placement::locality::{Expected, Located, Naming, Pending, Topology, needs};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place_ranked,
 };
@@ -119,6 +119,7 @@ impl Case {
             exclusion: HostExclusion::Off,
             never: BTreeSet::new(),
             decommissioning: Decommissioning::Ignored,
+            naming: Naming::Many,
         };
         let target = Target {
             profile: ProfileId::DEFAULT,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::locality::{Expected, Pending, Topology, needs, wishes};
+use firesteel_placement::locality::{Expected, Pending, Topology, Wish, needs, wishes, wishes_of_one_host};
 use quickcheck::{Arbitrary, Gen};
 
 use crate::laws::{ensure, hold};
@@ -49,17 +49,38 @@ impl Arbitrary for Case {
 }
 
 impl Case {
-    fn needs(&self) -> BTreeMap<&str, u64> {
-        let expected = Expected {
-            tasks: self.tasks,
-            tasks_per_executor: self.tasks_per_executor,
-            on_hosts: &self.on_hosts,
-        };
+    fn expected(&self) -> Expected<'_> {
+        Expected { tasks: self.tasks, tasks_per_executor: self.tasks_per_executor, on_hosts: &self.on_hosts }
+    }
+
+    fn held(&self, host: &str) -> u64 {
+        self.held.get(host).copied().unwrap_or(0)
+    }
+
+    fn asked(&self) -> Pending {
         let mut pending = Pending { executors: self.pending.len() as u64, ..Pending::default() };
         for host in self.pending.iter().flatten() {
             *pending.naming.entry(host.clone()).or_default() += 1;
         }
-        needs(&expected, |host| self.held.get(host).copied().unwrap_or(0), &pending)
+        pending
+    }
+
+    fn needs(&self) -> BTreeMap<&str, u64> {
+        needs(&self.expected(), |host| self.held(host), &self.asked())
+    }
+
+    /// How many executors are wished for on each host, if each request names one, and how many anywhere.
+    fn wished_one_by_one(&self) -> (BTreeMap<String, u64>, u64) {
+        let (held, topology) = (|host: &str| self.held(host), Topology::default());
+        let wishes = wishes_of_one_host(self.executors, &self.expected(), held, &self.asked(), &topology);
+        let (mut named, mut free) = (BTreeMap::new(), 0);
+        for Wish { sites, executors } in wishes {
+            match sites.hosts().next() {
+                Some(host) => *named.entry(host.to_owned()).or_default() += executors,
+                None => free += executors,
+            }
+        }
+        (named, free)
     }
 
     /// The hosts that each executor names, one executor after the other.
@@ -117,6 +138,34 @@ fn whoever_needs_more_is_named_more_and_whoever_needs_none_is_not_named() {
             }
         }
         ensure!(located <= needs.values().sum(), "{located} are to be on hosts");
+        Ok(())
+    });
+}
+
+/// What is asked for is what will come: no host is asked for more than it needs, and none is left out while another that
+/// needs less is asked.
+#[test]
+fn requests_of_one_host_each_add_up_and_no_host_is_asked_for_more_than_it_needs() {
+    hold("requests_of_one_host_each_add_up", 50_000, |case: &Case| {
+        let (needs, (named, free)) = (case.needs(), case.wished_one_by_one());
+        let sum = free + named.values().sum::<u64>();
+        ensure!(sum == case.executors, "{sum} are wished for: {named:?}, {free} anywhere");
+        let asked = |host: &str| named.get(host).copied().unwrap_or(0);
+        for (host, need) in &needs {
+            ensure!(asked(host) <= *need, "{host} needs {need} and is asked for {}", asked(host));
+            for (other, less) in &needs {
+                ensure!(
+                    less > need || asked(other) <= asked(host) + 1,
+                    "{host} needs {need} and is asked for {}, {other} needs {less} and is asked for {}",
+                    asked(host),
+                    asked(other)
+                );
+            }
+        }
+        ensure!(
+            free == 0 || needs.iter().all(|(host, need)| asked(host) + 1 >= *need),
+            "{free} are anywhere, though hosts need more: {needs:?}, {named:?}"
+        );
         Ok(())
     });
 }

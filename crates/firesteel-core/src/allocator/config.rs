@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::locality::{Naming, Topology};
 
 use super::size::Sizing;
 use crate::ids::ExecutorId;
@@ -17,6 +17,8 @@ pub struct Config {
     pub sizing: Sizing,
     /// Executors of the default profile to have at first, and of each other one until the driver says how many.
     pub initial_target: u64,
+    /// Which hosts a request names.
+    pub naming: Naming,
     /// The number of the first executor that is launched: one more than the driver has ever seen, so that an
     /// ApplicationMaster that was started again gives none twice.
     pub first_executor: ExecutorId,

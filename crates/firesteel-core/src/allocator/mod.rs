@@ -28,6 +28,7 @@ mod health;
 mod loss;
 mod note;
 mod pace;
+mod passed_over;
 mod profile;
 mod requests;
 mod size;
@@ -41,7 +42,7 @@ use self::containers::Containers;
 use self::health::Health;
 use self::loss::Losses;
 use self::pace::{Pace, Wanted};
-use self::profile::{Change, Profile};
+use self::profile::{Asking, Change, Profile};
 use crate::ids::{ExecutorId, ProfileId};
 use crate::machine::{Machine, Violation};
 use crate::messages::{MOST_PREFERRED, MOST_PROFILES};
@@ -73,6 +74,8 @@ pub struct Allocator {
     losses: Losses,
     health: Health,
     machines: Option<u64>,
+    /// When the last call was made that was answered.
+    heard: Timestamp,
     /// Hosts that the driver was told of.
     decommissioning: VecDeque<String>,
     driver_is_stopping: bool,
@@ -116,6 +119,7 @@ impl Allocator {
             losses: Losses::default(),
             health,
             machines: None,
+            heard: Timestamp::default(),
             decommissioning: VecDeque::new(),
             driver_is_stopping: false,
             unexpected_ends: 0,
@@ -243,6 +247,7 @@ impl Allocator {
             self.note(Note::UnexpectedAnswer);
         } else {
             self.errors = 0;
+            self.heard = self.pace.called().unwrap_or(now);
             self.health.heard();
             self.containers.heard();
         }
@@ -315,8 +320,9 @@ impl Allocator {
             return self.fail(Failure::AllExcluded { machines });
         }
         let mut call = Call::default();
+        let how = Asking { topology: &self.config.topology, naming: self.config.naming, heard: self.heard };
         for (id, profile) in &mut self.profiles {
-            profile.renew(&self.config.topology);
+            profile.renew(now, &how);
             let ask = |(place, containers)| {
                 let size = profile.size.clone();
                 Ask { profile: *id, place, containers, size }

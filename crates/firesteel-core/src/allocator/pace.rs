@@ -83,6 +83,11 @@ impl Pace {
         matches!(self.state, State::Called(_))
     }
 
+    /// When the manager was last called.
+    pub(super) fn called(&self) -> Option<Timestamp> {
+        self.called
+    }
+
     /// The call is made.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called = Some(now);

@@ -3,12 +3,16 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use firesteel_placement::locality::{Expected, Topology, Wish, needs, wishes};
+use firesteel_placement::locality::{
+    Expected, Naming, Pending, Topology, Wish, needs, wishes, wishes_of_one_host,
+};
 
 use super::event::Target;
+use super::passed_over::PassedOver;
 use super::requests::Requests;
 use super::size::ContainerSize;
 use crate::messages::MOST_PREFERRED;
+use crate::time::Timestamp;
 
 /// So many executors of a profile can be wanted at most: managers count in 32 bits.
 const MOST_EXECUTORS: u64 = i32::MAX as u64;
@@ -29,6 +33,16 @@ pub(super) struct Profile {
     /// How many of both are on each host.
     pub(super) on_host: BTreeMap<Arc<str>, u64>,
     pub(super) requests: Requests,
+    passed_over: PassedOver,
+}
+
+/// How executors are asked for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Asking<'a> {
+    pub(super) topology: &'a Topology,
+    pub(super) naming: Naming,
+    /// When the manager was last called and has told what it had granted.
+    pub(super) heard: Timestamp,
 }
 
 /// Whether something has changed.
@@ -50,6 +64,7 @@ impl Profile {
             starting: 0,
             on_host: BTreeMap::new(),
             requests: Requests::default(),
+            passed_over: PassedOver::default(),
         }
     }
 
@@ -86,10 +101,14 @@ impl Profile {
     /// Asks for executors until target, executors and requests agree, or takes requests back.
     ///
     /// Requests that are pending stay as they are while nothing is missing, even if tasks would now rather run
-    /// elsewhere.
+    /// elsewhere; but those of one host that it has not met in time are made again.
     ///
     /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those that a host has.
-    pub(super) fn renew(&mut self, topology: &Topology) {
+    pub(super) fn renew(&mut self, now: Timestamp, how: &Asking<'_>) {
+        match how.naming {
+            Naming::Many => {}
+            Naming::One => self.pass_over(now, how.heard),
+        }
         let (pending, has) = (self.requests.pending(), self.launched());
         let missing = self.target.saturating_sub(pending + has);
         let excess = (pending + has).saturating_sub(self.target).min(pending);
@@ -107,24 +126,49 @@ impl Profile {
         let stale = self.requests.cancel(&parts.stale, u64::MAX);
         let available = missing + stale;
         let potential = available + self.requests.count(&parts.any);
-        let expected = Expected {
-            tasks: self.tasks,
-            tasks_per_executor: self.tasks_per_executor,
-            on_hosts: &self.on_hosts,
-        };
-        let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
-        let needs = needs(&expected, held, &self.requests.naming(&parts.local));
-        let wishes: Vec<Wish> = wishes(potential, &needs, topology);
+        let wishes = self.wishes(potential, &self.requests.naming(&parts.local), how);
         let mut located = 0;
         for Wish { sites, executors } in wishes {
             if !sites.is_empty() {
                 located += executors;
-                self.requests.add(sites, executors);
+                self.requests.add(now, sites, executors);
             }
         }
         match available.checked_sub(located) {
-            Some(rest) => self.requests.add(topology.sites([]), rest),
+            Some(rest) => self.requests.add(now, how.topology.sites([]), rest),
             None => _ = self.requests.cancel(&parts.any, located - available),
+        }
+    }
+
+    /// Takes back what was asked of hosts that have had time to give it; they are asked no more for a while.
+    fn pass_over(&mut self, now: Timestamp, heard: Timestamp) {
+        self.passed_over.expire(now);
+        let waited = self.requests.of_one_host().filter(|(.., since)| PassedOver::has_waited(*since, heard));
+        let waited: Vec<(u64, String)> = waited.map(|(id, host, _)| (id, host.to_owned())).collect();
+        for (id, host) in waited {
+            self.requests.cancel(&[id], u64::MAX);
+            self.passed_over.insert(now, host);
+        }
+    }
+
+    /// So many executors, on the hosts that need them.
+    fn wishes(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<Wish> {
+        let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
+        let expected =
+            |on_hosts| Expected { tasks: self.tasks, tasks_per_executor: self.tasks_per_executor, on_hosts };
+        let many = || {
+            let needs = needs(&expected(&self.on_hosts), held, pending);
+            wishes(executors, &needs, how.topology)
+        };
+        match how.naming {
+            Naming::Many => many(),
+            Naming::One => {
+                let open = self.passed_over.open(&self.on_hosts);
+                match open.is_empty() {
+                    true => many(),
+                    false => wishes_of_one_host(executors, &expected(&open), held, pending, how.topology),
+                }
+            }
         }
     }
 }

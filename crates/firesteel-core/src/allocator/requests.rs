@@ -6,6 +6,7 @@ use std::sync::Arc;
 use firesteel_placement::locality::{Locality, Located, Pending, Sites};
 
 use super::effect::Place;
+use crate::time::Timestamp;
 
 /// Pending requests. Those that were made at once for the same hosts are one group with a number, and all lie in an
 /// index by host and rack, so that what a granted container costs does not grow with what is pending: Spark looks at
@@ -34,6 +35,8 @@ pub(super) struct Requests {
 struct Group {
     sites: Arc<Sites>,
     executors: u64,
+    /// When they were made.
+    since: Timestamp,
 }
 
 /// Groups by what their hosts are to the tasks that wait now, each part by age.
@@ -53,8 +56,8 @@ impl Requests {
         self.pending
     }
 
-    /// Asks for so many more on those hosts.
-    pub(super) fn add(&mut self, sites: Sites, executors: u64) {
+    /// Asks for so many more on those hosts, from now on.
+    pub(super) fn add(&mut self, now: Timestamp, sites: Sites, executors: u64) {
         if executors == 0 {
             return;
         }
@@ -63,7 +66,7 @@ impl Requests {
         self.located.insert(id, &sites);
         self.pending += executors;
         self.moved.insert(id, (Arc::clone(&sites), 0));
-        self.groups.insert(id, Group { sites, executors });
+        self.groups.insert(id, Group { sites, executors, since: now });
         self.move_by(id, i64::try_from(executors).unwrap_or(i64::MAX));
     }
 
@@ -76,6 +79,15 @@ impl Requests {
             left -= count;
         }
         most - left
+    }
+
+    /// Groups that name one host alone, with that host and since when.
+    pub(super) fn of_one_host(&self) -> impl Iterator<Item = (u64, &str, Timestamp)> {
+        self.groups.iter().filter_map(|(id, group)| {
+            let mut hosts = group.sites.hosts();
+            let (host, more) = (hosts.next()?, hosts.next());
+            more.is_none().then_some((*id, host, group.since))
+        })
     }
 
     /// How many executors these groups ask for.

@@ -7,7 +7,7 @@
 //! - the driver gives waiting tasks to executors with free cores ([`next_match`]),
 //! - the Master takes Workers near an application's waiting tasks first ([`Located::nearest`]),
 //! - an allocator gives the containers that it was granted to its requests ([`Located::first`]), after it asked for
-//!   them by what tasks prefer and by what it has ([`needs`] and [`wishes`]).
+//!   them by what tasks prefer and by what it has ([`needs`], [`wishes`] and [`wishes_of_one_host`]).
 //!
 //! Whoever serves all wants runs a level to its end before the next one, nearest first:
 //!
@@ -33,6 +33,7 @@
 //! assert_eq!(met, [(1, 2, Locality::Host), (2, 1, Locality::Rack), (3, 0, Locality::Any)]);
 //! ```
 
+mod naming;
 mod needs;
 mod topology;
 
@@ -41,6 +42,7 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
+pub use naming::{Naming, wishes_of_one_host};
 pub use needs::{Expected, Pending, Wish, needs, wishes};
 pub use topology::{Sites, Topology, TopologyError};
 

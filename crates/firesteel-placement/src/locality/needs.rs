@@ -44,19 +44,28 @@ pub fn needs<'a>(
     held: impl Fn(&str) -> u64,
     pending: &Pending,
 ) -> BTreeMap<&'a str, u64> {
+    let need = |(host, deficit): (&'a str, f64)| (host, deficit.ceil() as u64);
+    deficits(expected, held, pending).into_iter().map(need).collect()
+}
+
+/// The same in parts of executors; less than 0 where there are more than the share.
+pub(super) fn deficits<'a>(
+    expected: &Expected<'a>,
+    held: impl Fn(&str) -> u64,
+    pending: &Pending,
+) -> BTreeMap<&'a str, f64> {
     let executors = expected.tasks.div_ceil(expected.tasks_per_executor.max(1)) as f64;
     let total = expected.on_hosts.values().map(|tasks| *tasks as f64).sum::<f64>();
     let named = pending.naming.values().map(|count| *count as f64).sum::<f64>();
-    let need = |(host, tasks): (&'a String, &u64)| {
+    let deficit = |(host, tasks): (&'a String, &u64)| {
         let share = *tasks as f64 * executors / total;
         let coming = match pending.naming.get(host) {
             Some(count) => *count as f64 * pending.executors as f64 / named,
             None => 0.0,
         };
-        // A share of nothing is no number, and that is cast to 0; so are negative ones.
-        (host.as_str(), (share - (held(host) as f64 + coming)).ceil() as u64)
+        (host.as_str(), share - (held(host) as f64 + coming))
     };
-    expected.on_hosts.iter().map(need).collect()
+    expected.on_hosts.iter().map(deficit).collect()
 }
 
 /// The wishes of so many executors, first those that need not be anywhere. The others name the hosts with needs: all of

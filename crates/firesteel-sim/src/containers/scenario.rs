@@ -6,7 +6,7 @@ use std::time::Duration;
 use firesteel_core::allocator::{Config, Decommissioning, ExecutorNeeds, HostExclusion, Sizing, Target};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_placement::MiB;
-use firesteel_placement::locality::Topology;
+use firesteel_placement::locality::{Naming, Topology};
 
 use crate::cluster::Dice;
 
@@ -64,6 +64,7 @@ impl Scenario {
             failure_window: dice.one_in(2).then(|| Duration::from_secs(dice.between(1, 60))),
             exclusion,
             never,
+            naming: if seed.is_multiple_of(2) { Naming::Many } else { Naming::One },
             decommissioning: match dice.one_in(4) {
                 true => Decommissioning::Ignored,
                 false => Decommissioning::Told,

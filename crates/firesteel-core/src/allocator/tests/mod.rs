@@ -8,7 +8,7 @@ mod targets;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_placement::locality::Topology;
+use firesteel_placement::locality::{Naming, Topology};
 use firesteel_placement::{Cores, MiB};
 
 use super::*;
@@ -37,6 +37,7 @@ fn config() -> Config {
         exclusion: HostExclusion::Off,
         never: BTreeSet::new(),
         decommissioning: Decommissioning::Told,
+        naming: Naming::Many,
     }
 }
 

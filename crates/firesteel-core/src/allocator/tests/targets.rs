@@ -217,3 +217,29 @@ fn requests_follow_the_tasks_hosts_and_stale_ones_are_taken_back() {
     assert_eq!(asks(&bench.call()), on(&[("host2", 0), ("/rack1", 0), ("*", 0)]));
     assert_eq!(bench.counts(), (0, 0));
 }
+
+/// A host that gives nothing is passed over, the others are asked for what it was asked for, and when none gives anything,
+/// any of them will do.
+#[test]
+fn requests_of_one_host_each_leave_a_host_that_gives_nothing() {
+    let mut bench = Bench::with(Config { naming: Naming::One, ..config() });
+    let target = hints(4, &[("host1", 4), ("host3", 4)], target(0, 4));
+    bench.request_all(vec![Target { tasks_per_executor: 1, ..target }], &[]);
+    let call = bench.open_call();
+    assert_eq!(asks(&call), on(&[("host1", 2), ("host3", 2), ("/rack1", 2), ("/rack2", 2), ("*", 4)]));
+    let effects = bench.answer(&[("host1", 0), ("host1", 0)], &[]);
+    bench.start(&effects);
+    let begun = bench.now;
+    assert_eq!(asks(&bench.call()), on(&[("host1", 0), ("/rack1", 0), ("*", 2)]));
+    // The next calls in which something changes, and how long after the first.
+    let mut next = || loop {
+        let asks = asks(&bench.call());
+        if !asks.is_empty() {
+            break (asks, bench.now.since(begun).as_millis());
+        }
+    };
+    let elsewhere = [("host1", 2), ("host3", 0), ("/rack1", 2), ("/rack2", 0), ("*", 2)];
+    assert_eq!(next(), (on(&elsewhere), 6_000), "host3 has had more than two seconds");
+    let either = [("host1", 0), ("host3", 2), ("/rack1", 0), ("/rack2", 2), ("*", 2)];
+    assert_eq!(next(), (on(&either), 12_000), "none gives anything, so it is as if all might");
+}

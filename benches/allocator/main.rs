@@ -1,0 +1,23 @@
+//! What does a granted container cost an allocator, and how many tasks come to their data?
+//!
+//! ```text
+//! cargo bench -p firesteel-sim --bench allocator
+//! cargo bench -p firesteel-sim --bench allocator -- --test      # small: measures nothing
+//! ```
+
+#![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
+#![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
+
+mod cost;
+mod ground;
+mod hits;
+mod matching;
+mod resource_manager;
+mod trace;
+
+fn main() {
+    let small = std::env::args().any(|argument| argument == "--test");
+    cost::print(if small { 1 } else { 201 });
+    println!();
+    hits::print(if small { 1 } else { 3 });
+}
