@@ -1,7 +1,9 @@
-//! What YARN speaks, without a cluster: bytes captured from Hadoop's own peers, and a peer that follows a script.
+//! What YARN speaks, without a cluster: bytes captured from Hadoop's own peers, and peers that follow a script.
 
 mod connection;
 mod garbage;
 mod peer;
 mod request_table;
+mod server;
+mod service;
 mod vectors;

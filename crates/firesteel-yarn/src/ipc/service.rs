@@ -109,6 +109,7 @@ impl Service {
         let mut pause = self.retry.first;
         let mut tried = 0;
         loop {
+            let called = self.line.lock().await.current;
             let failure = match self.try_call(method, request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
@@ -118,7 +119,7 @@ impl Service {
                 return Err(failure);
             }
             if next == Next::TryAnother {
-                self.turn().await;
+                self.turn(called).await;
             }
             tried += 1;
             // All addresses are tried once before there is a pause.
@@ -159,10 +160,13 @@ impl Service {
         Ok(connection)
     }
 
-    async fn turn(&self) {
+    /// Has the next address called instead of that one, unless another call has seen to it already.
+    async fn turn(&self, called: usize) {
         let mut line = self.line.lock().await;
-        line.current = (line.current + 1) % self.addresses.len();
-        line.connection = None;
+        if line.current == called {
+            line.current = (called + 1) % self.addresses.len();
+            line.connection = None;
+        }
     }
 }
 

@@ -1,0 +1,201 @@
+//! A service at several addresses: which one is called, how often, and as whom.
+
+use std::time::{Duration, Instant};
+
+use firesteel_yarn::ipc::{
+    CallError, Fate, Identity, IpcError, Kind, Patience, Protocol, Repeat, Retry, Service,
+};
+use firesteel_yarn::messages::application::{GetNewApplicationRequest, GetNewApplicationResponse};
+use firesteel_yarn::messages::security::Token;
+
+use crate::server::{Deed, Server, nobody};
+
+const STANDBY: &str = "org.apache.hadoop.ipc.StandbyException";
+const LATER: &str = "org.apache.hadoop.ipc.RetriableException";
+const UNKNOWN: &str = "org.apache.hadoop.yarn.exceptions.ApplicationNotFoundException";
+const REFUSED: &str = "org.apache.hadoop.security.AccessControlException";
+
+const RETRY: Retry = Retry {
+    first: Duration::from_millis(5),
+    longest: Duration::from_millis(20),
+    within: Duration::from_secs(30),
+};
+
+fn alice() -> Identity {
+    Identity::Simple { user: "alice".to_owned() }
+}
+
+fn service(addresses: &[&str], retry: Retry) -> Service {
+    let addresses = addresses.iter().map(|address| (*address).to_owned()).collect();
+    Service::new(addresses, Protocol::ApplicationClient, alice(), retry)
+}
+
+/// Calls, and tells the number that comes back.
+async fn call(service: &Service, repeat: Repeat) -> Result<i32, CallError> {
+    let answer: GetNewApplicationResponse =
+        service.call("getNewApplication", &GetNewApplicationRequest {}, repeat).await?;
+    Ok(answer.application_id.map_or(0, |application| application.id()))
+}
+
+fn calls(number: usize) -> Vec<String> {
+    vec!["getNewApplication by alice".to_owned(); number]
+}
+
+#[tokio::test]
+async fn a_standby_passes_a_call_on_and_is_not_called_again() {
+    let standby = Server::of_users(&[Deed::Object(STANDBY)]).await;
+    let active = Server::of_users(&[Deed::Answer(1), Deed::Answer(2)]).await;
+    let service = service(&[&standby.address, &active.address], RETRY);
+    for number in [1, 2] {
+        assert_eq!(call(&service, Repeat::Harmful).await.expect("one is in charge"), number);
+    }
+    assert_eq!((standby.heard(), active.heard()), (calls(1), calls(2)));
+}
+
+#[tokio::test]
+async fn the_standby_is_called_again_when_it_has_taken_over() {
+    let first = Server::of_users(&[Deed::Answer(1), Deed::Object(STANDBY), Deed::Answer(4)]).await;
+    let second = Server::of_users(&[Deed::Answer(2), Deed::Object(STANDBY)]).await;
+    let service = service(&[&first.address, &second.address], RETRY);
+    for number in [1, 2, 4] {
+        assert_eq!(call(&service, Repeat::Harmful).await.expect("one is in charge"), number);
+    }
+    assert_eq!((first.heard(), second.heard()), (calls(3), calls(2)));
+}
+
+#[tokio::test]
+async fn an_address_where_nobody_listens_is_passed() {
+    let active = Server::of_users(&[Deed::Answer(1)]).await;
+    let service = service(&[&nobody().await, &nobody().await, &active.address], RETRY);
+    assert_eq!(call(&service, Repeat::Harmful).await.expect("one is there"), 1);
+    assert_eq!(active.heard(), calls(1));
+}
+
+/// Two at once find the same standby: together they go on to the next address, not past it.
+#[tokio::test]
+async fn calls_that_meet_a_standby_together_go_to_the_same_next_one() {
+    let standby = Server::of_users(&[Deed::Keep, Deed::ObjectToAll(STANDBY)]).await;
+    let active = Server::of_users(&[Deed::Answer(1)]).await;
+    let service = service(&[&standby.address, &active.address], RETRY);
+    let both = tokio::join!(call(&service, Repeat::Harmful), call(&service, Repeat::Harmful));
+    assert_eq!((both.0.expect("one is in charge"), both.1.expect("one is in charge")), (1, 1));
+    assert_eq!((standby.heard(), active.heard()), (calls(2), calls(2)));
+}
+
+#[tokio::test]
+async fn all_are_tried_in_turn_until_the_time_is_up() {
+    let standbys =
+        [Server::of_users(&[Deed::Object(STANDBY)]).await, Server::of_users(&[Deed::Object(STANDBY)]).await];
+    let retry = Retry { within: Duration::from_millis(100), ..RETRY };
+    let service = service(&[&standbys[0].address, &standbys[1].address], retry);
+    let begun = Instant::now();
+    let failure = call(&service, Repeat::Harmless).await.expect_err("nobody is in charge");
+    assert_eq!(failure.kind(), Some(Kind::Standby), "{failure}");
+    let [first, second] = standbys.map(|standby| standby.heard().len());
+    assert!(first.abs_diff(second) <= 1, "{first} and {second}");
+    // Pauses of 5, 10, 20, 20 .. ms: eight rounds at most, fewer on a busy machine.
+    assert!((2..=8).contains(&first), "{first} times within {:?}", begun.elapsed());
+}
+
+#[tokio::test]
+async fn where_nobody_is_reached_the_failure_names_the_address() {
+    let nobody = nobody().await;
+    let failure =
+        call(&service(&[&nobody], Retry::NEVER), Repeat::Harmless).await.expect_err("nobody is there");
+    assert_eq!(failure.fate, Fate::NotCalled);
+    assert!(
+        matches!(&failure.error, IpcError::Unreachable { address, .. } if *address == nobody),
+        "{failure}"
+    );
+    assert!(
+        failure.to_string().contains(&format!("{nobody} cannot be reached: Connection refused")),
+        "{failure}"
+    );
+}
+
+#[tokio::test]
+async fn a_server_that_asks_for_patience_is_called_again_and_no_other() {
+    let busy = Server::of_users(&[Deed::Object(LATER), Deed::Object(LATER), Deed::Answer(3)]).await;
+    let other = Server::of_users(&[Deed::Answer(9)]).await;
+    let service = service(&[&busy.address, &other.address], RETRY);
+    assert_eq!(call(&service, Repeat::Harmful).await.expect("it has time"), 3);
+    assert_eq!((busy.heard(), other.heard()), (calls(3), calls(0)));
+}
+
+#[tokio::test]
+async fn an_objection_to_the_call_itself_ends_it() {
+    for (deed, kind, fate) in [
+        (Deed::Object(UNKNOWN), Kind::ApplicationNotFound, Fate::Answered),
+        (Deed::ObjectForGood(REFUSED), Kind::AccessDenied, Fate::Unknown),
+    ] {
+        let first = Server::of_users(&[deed]).await;
+        let second = Server::of_users(&[Deed::Answer(1)]).await;
+        let service = service(&[&first.address, &second.address], RETRY);
+        let failure = call(&service, Repeat::Harmless).await.expect_err("it is refused");
+        assert_eq!((failure.kind(), failure.fate), (Some(kind), fate), "{failure}");
+        assert_eq!((first.heard(), second.heard()), (calls(1), calls(0)));
+    }
+}
+
+#[tokio::test]
+async fn a_call_in_doubt_is_made_again_only_if_that_does_no_harm() {
+    let falling = || Server::of_users(&[Deed::Hang, Deed::Answer(1)]);
+    let (first, second) = (falling().await, Server::of_users(&[Deed::Answer(2)]).await);
+    let harmless = service(&[&first.address, &second.address], RETRY);
+    assert_eq!(call(&harmless, Repeat::Harmless).await.expect("another answers"), 2);
+
+    let first = falling().await;
+    let harmful = service(&[&first.address, &second.address], RETRY);
+    let failure = call(&harmful, Repeat::Harmful).await.expect_err("nobody knows whether it was done");
+    assert_eq!(failure.fate, Fate::Unknown, "{failure}");
+    assert_eq!((first.heard(), second.heard()), (calls(1), calls(1)));
+    // The next call has a connection of its own.
+    assert_eq!(call(&harmful, Repeat::Harmful).await.expect("it listens still"), 1);
+}
+
+#[tokio::test]
+async fn a_server_that_is_slow_is_asked_whether_it_is_there_and_its_answer_counts() {
+    let slow = Server::of_users(&[Deed::AfterPings(3)]).await;
+    let patience = Patience { ping: Duration::from_millis(20), ..Patience::default() };
+    let service = service(&[&slow.address], RETRY).with_patience(patience);
+    assert_eq!(call(&service, Repeat::Harmful).await.expect("it answers"), 1);
+    assert_eq!(slow.heard(), ["getNewApplication by alice", "ping", "ping", "ping"]);
+}
+
+fn token(name: &str) -> Token {
+    Token {
+        identifier: name.as_bytes().to_vec(),
+        password: format!("secret of {name}").into_bytes(),
+        kind: name.to_owned(),
+        service: String::new(),
+    }
+}
+
+/// A ResourceManager replaces tokens while the connection goes on.
+#[tokio::test]
+async fn whoever_is_identified_anew_is_so_from_the_next_connection_on() {
+    let tokens = [token("first"), token("second")];
+    let script = [Deed::Answer(1), Deed::Answer(2), Deed::Hang, Deed::Answer(3)];
+    let server = Server::of_tokens(&script, &tokens).await;
+    let identity = Identity::Token(tokens[0].clone());
+    let service = Service::new(vec![server.address.clone()], Protocol::ApplicationMaster, identity, RETRY);
+    assert_eq!(call(&service, Repeat::Harmless).await.expect("it is known"), 1);
+    service.identify(Identity::Token(tokens[1].clone())).await;
+    for number in [2, 3] {
+        assert_eq!(call(&service, Repeat::Harmless).await.expect("it is known"), number);
+    }
+    let by = |name: &str| format!("getNewApplication by {name}");
+    assert_eq!(server.heard(), [by("first"), by("first"), by("first"), by("second")]);
+}
+
+/// Each address is greeted anew, with the token.
+#[tokio::test]
+async fn a_token_is_proved_to_each_server() {
+    let standby = Server::of_tokens(&[Deed::Object(STANDBY)], &[token("one")]).await;
+    let active = Server::of_tokens(&[Deed::Answer(1)], &[token("one")]).await;
+    let addresses = vec![standby.address.clone(), active.address.clone()];
+    let service = Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token("one")), RETRY);
+    assert_eq!(call(&service, Repeat::Harmful).await.expect("one is in charge"), 1);
+    assert_eq!(standby.heard(), ["getNewApplication by one"]);
+    assert_eq!(active.heard(), ["getNewApplication by one"]);
+}
