@@ -2,31 +2,32 @@
 //! 127.0.0.4, on ports that were free.
 //!
 //! Each process is started by a shell that ends it when its standard input does, which is a pipe from here. So
-//! nothing is left behind, whatever becomes of whoever started the cluster.
+//! nothing is left behind, whatever becomes of whoever started the cluster; what runs in containers is ended with it.
+//!
+//! What the ResourceManager knows of applications is in files: it can be killed, and started again. Nodes and
+//! ApplicationMasters that are silent for a few seconds are given up.
 
-use std::fs::{self, File};
+#[path = "daemon.rs"]
+mod daemon;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::process::Command;
+use std::thread;
 
 use tempfile::TempDir;
+
+use daemon::{Daemon, Kind, Properties, kill, processes_within, write_configuration};
 
 /// The hosts of the NodeManagers, with their racks. A NodeManager registers under this address, since it has no name.
 pub(crate) const NODES: [(&str, &str); 3] =
     [("127.0.0.2", "/rack1"), ("127.0.0.3", "/rack1"), ("127.0.0.4", "/rack2")];
 
-const RESOURCE_MANAGER: &str = "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager";
-const NODE_MANAGER: &str = "org.apache.hadoop.yarn.server.nodemanager.NodeManager";
-
-/// Starts Java, says its process id, and ends it when standard input ends.
-const LAUNCHER: &str =
-    r#"java "$@" </dev/null >out 2>&1 & echo $! >pid; cat >/dev/null; kill -9 $! 2>/dev/null; wait"#;
-
-const LOG: &str = "log4j.rootLogger=INFO,C\nlog4j.appender.C=org.apache.log4j.ConsoleAppender\n\
-                   log4j.appender.C.layout=org.apache.log4j.PatternLayout\n\
-                   log4j.appender.C.layout.ConversionPattern=%d %p %c{1}: %m%n\n";
+/// What each node has for containers.
+pub(crate) const NODE_MEMORY: u64 = 2048;
 
 /// A cluster that runs until it is dropped.
 pub(crate) struct YarnCluster {
@@ -36,7 +37,8 @@ pub(crate) struct YarnCluster {
     pub(crate) scheduler: String,
     /// The ResourceManager's pages.
     pub(crate) pages: String,
-    daemons: Vec<Child>,
+    manager: Daemon,
+    nodes: BTreeMap<&'static str, Daemon>,
     directory: TempDir,
 }
 
@@ -68,148 +70,146 @@ impl YarnCluster {
     /// Starts one with these jars. Its nodes join within seconds after this returns.
     pub(crate) fn start(class_path: &str) -> io::Result<Self> {
         let directory = TempDir::new()?;
+        let racks = directory.path().join("racks");
+        let rows: String = NODES.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();
+        fs::write(&racks, rows)?;
         let mut ports = free_ports()?.into_iter().map(|port| format!("127.0.0.1:{port}"));
         let mut address = || ports.next().expect("there are five");
-        let (resource_manager, scheduler, tracker, admin, pages) =
-            (address(), address(), address(), address(), address());
+        let (resource_manager, scheduler, pages) = (address(), address(), address());
         let common = vec![
-            ("yarn.resourcemanager.address", resource_manager.clone()),
-            ("yarn.resourcemanager.scheduler.address", scheduler.clone()),
-            ("yarn.resourcemanager.resource-tracker.address", tracker),
-            ("yarn.resourcemanager.admin.address", admin),
-            ("yarn.resourcemanager.webapp.address", pages.clone()),
-            ("yarn.resourcemanager.hostname", "127.0.0.1".to_owned()),
-        ];
-        let mut cluster = Self { resource_manager, scheduler, pages, daemons: Vec::new(), directory };
-        cluster.start_resource_manager(class_path, &common)?;
-        for (host, _) in NODES {
-            cluster.start_node(class_path, host, &common)?;
-        }
-        Ok(cluster)
-    }
-
-    fn start_resource_manager(&mut self, class_path: &str, common: &[(&str, String)]) -> io::Result<()> {
-        let home = self.home("resource-manager")?;
-        let racks = home.join("racks");
-        let rows: Vec<String> = NODES.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();
-        fs::write(&racks, rows.concat())?;
-        let own = [
             ("net.topology.node.switch.mapping.impl", "org.apache.hadoop.net.TableMapping".to_owned()),
             ("net.topology.table.file.name", racks.display().to_string()),
-            ("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "200".to_owned()),
-            ("yarn.scheduler.minimum-allocation-mb", "128".to_owned()),
-            ("yarn.scheduler.maximum-allocation-mb", "2048".to_owned()),
-            ("yarn.scheduler.capacity.root.queues", "default".to_owned()),
-            ("yarn.scheduler.capacity.root.default.capacity", "100".to_owned()),
-            ("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0".to_owned()),
-            // So many nodes may report in vain before a request leaves its racks: the one that it names has its turn.
-            ("yarn.scheduler.capacity.rack-locality-additional-delay", "100".to_owned()),
+            ("fs.defaultFS", "file:///".to_owned()),
+            ("yarn.resourcemanager.hostname", "127.0.0.1".to_owned()),
+            ("yarn.resourcemanager.address", resource_manager.clone()),
+            ("yarn.resourcemanager.scheduler.address", scheduler.clone()),
+            ("yarn.resourcemanager.resource-tracker.address", address()),
+            ("yarn.resourcemanager.admin.address", address()),
+            ("yarn.resourcemanager.webapp.address", pages.clone()),
+            ("yarn.resourcemanager.am.max-attempts", "2".to_owned()),
+            // Hadoop's own clients wait for half a minute before they try again.
+            ("yarn.resourcemanager.connect.retry-interval.ms", "500".to_owned()),
         ];
-        let properties: Vec<_> = common.iter().cloned().chain(own).collect();
-        self.start_daemon(&home, class_path, RESOURCE_MANAGER, "256m", &properties)
+        let clients = directory.path().join("conf");
+        fs::create_dir(&clients)?;
+        write_configuration(&clients, &common)?;
+
+        let home = directory.path().join("resource-manager");
+        let properties = common.iter().cloned().chain(of_resource_manager(&home)).collect();
+        let manager = Daemon::start(Kind::ResourceManager, &home, class_path, &properties)?;
+        let mut nodes = BTreeMap::new();
+        for (host, _) in NODES {
+            let home = directory.path().join(host);
+            let properties = common.iter().cloned().chain(of_node(host, &home)).collect();
+            nodes.insert(host, Daemon::start(Kind::NodeManager, &home, class_path, &properties)?);
+        }
+        Ok(Self { resource_manager, scheduler, pages, manager, nodes, directory })
     }
 
-    fn start_node(&mut self, class_path: &str, host: &str, common: &[(&str, String)]) -> io::Result<()> {
-        let home = self.home(host)?;
-        let inside = |name: &str| home.join(name).display().to_string();
-        let own = [
-            ("yarn.nodemanager.hostname", host.to_owned()),
-            ("yarn.nodemanager.address", format!("{host}:0")),
-            ("yarn.nodemanager.localizer.address", format!("{host}:0")),
-            ("yarn.nodemanager.webapp.address", format!("{host}:0")),
-            ("yarn.nodemanager.local-dirs", inside("local")),
-            ("yarn.nodemanager.log-dirs", inside("logs")),
-            ("yarn.nodemanager.resource.memory-mb", "2048".to_owned()),
-            ("yarn.nodemanager.resource.cpu-vcores", "4".to_owned()),
-            ("yarn.nodemanager.vmem-check-enabled", "false".to_owned()),
-            ("yarn.nodemanager.pmem-check-enabled", "false".to_owned()),
-            // A disk that is nearly full would make every node unhealthy, and nothing would ever be granted.
-            (
-                "yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage",
-                "100.0".to_owned(),
-            ),
-        ];
-        let properties: Vec<_> = common.iter().cloned().chain(own).collect();
-        self.start_daemon(&home, class_path, NODE_MANAGER, "160m", &properties)
+    /// The directory with Hadoop's configuration for clients: `HADOOP_CONF_DIR`.
+    pub(crate) fn configuration(&self) -> PathBuf {
+        self.directory.path().join("conf")
     }
 
-    fn home(&self, name: &str) -> io::Result<PathBuf> {
-        let home = self.directory.path().join(name);
-        fs::create_dir(&home)?;
-        Ok(home)
+    /// A directory of the cluster's own, which every node can read.
+    pub(crate) fn directory(&self) -> &Path {
+        self.directory.path()
     }
 
-    fn start_daemon(
-        &mut self,
-        home: &Path,
-        class_path: &str,
-        class: &str,
-        memory: &str,
-        properties: &[(&str, String)],
-    ) -> io::Result<()> {
-        let rows: Vec<String> = properties
-            .iter()
-            .map(|(name, value)| format!("<property><name>{name}</name><value>{value}</value></property>\n"))
-            .collect();
-        fs::write(
-            home.join("yarn-site.xml"),
-            format!("<configuration>\n{}</configuration>\n", rows.concat()),
-        )?;
-        let temporary = home.join("tmp");
-        let core = format!(
-            "<configuration><property><name>hadoop.tmp.dir</name><value>{}</value></property></configuration>\n",
-            temporary.display()
-        );
-        // Hadoop reads its tables of racks from here.
-        let racks = properties
-            .iter()
-            .filter(|(name, _)| name.starts_with("net.topology"))
-            .map(|(name, value)| format!("<property><name>{name}</name><value>{value}</value></property>"));
-        let racks: Vec<String> = racks.collect();
-        let core = core.replace("</configuration>", &format!("{}</configuration>", racks.concat()));
-        fs::write(home.join("core-site.xml"), core)?;
-        fs::write(home.join("log4j.properties"), LOG)?;
-        let class_path = format!("{}:{class_path}", home.display());
-        let child = Command::new("bash")
-            .args(["-c", LAUNCHER, "launcher", &format!("-Xmx{memory}"), "-XX:+UseSerialGC"])
-            .args(["-XX:TieredStopAtLevel=1", "-cp", &class_path, class])
-            .current_dir(home)
-            .stdin(Stdio::piped())
-            .stdout(File::create(home.join("launcher"))?)
-            .stderr(Stdio::null())
-            .spawn()?;
-        self.daemons.push(child);
-        Ok(())
+    /// A machine is gone: its NodeManager is killed with SIGKILL, and what ran in its containers.
+    pub(crate) fn lose_node(&mut self, host: &str) {
+        let node = self.nodes.get_mut(host).expect("it is one of the nodes");
+        node.kill();
+        kill(&processes_within(node.home()));
+    }
+
+    /// A machine that is gone comes back, and knows nothing of what ran on it.
+    pub(crate) fn bring_back_node(&mut self, host: &str) -> io::Result<()> {
+        self.nodes.get_mut(host).expect("it is one of the nodes").start_again()
+    }
+
+    /// Kills the ResourceManager with SIGKILL.
+    pub(crate) fn lose_resource_manager(&mut self) {
+        self.manager.kill();
+    }
+
+    /// Starts it again, with what it has written down.
+    pub(crate) fn bring_back_resource_manager(&mut self) -> io::Result<()> {
+        self.manager.start_again()
+    }
+
+    /// The processes in a container on that host, by a part of its id.
+    pub(crate) fn processes_of(&self, host: &str, container: &str) -> Vec<u32> {
+        let home = self.nodes.get(host).expect("it is one of the nodes").home();
+        let inside = |id: &u32| {
+            let current = fs::read_link(format!("/proc/{id}/cwd")).unwrap_or_default();
+            current.to_string_lossy().contains(container)
+        };
+        processes_within(home).into_iter().filter(inside).collect()
     }
 
     /// What the daemons wrote last, for whoever wonders why it does not do what it should.
-    fn last_words(&self) -> String {
-        let names = ["resource-manager"].into_iter().chain(NODES.map(|(host, _)| host));
-        let tails = names.map(|name| {
-            let text = fs::read_to_string(self.directory.path().join(name).join("out")).unwrap_or_default();
-            let lines: Vec<&str> = text.lines().collect();
-            format!("{name}:\n{}\n", lines[lines.len().saturating_sub(15)..].join("\n"))
-        });
-        tails.collect()
+    pub(crate) fn last_words(&self) -> String {
+        [&self.manager].into_iter().chain(self.nodes.values()).map(Daemon::last_words).collect()
     }
 }
 
 impl Drop for YarnCluster {
-    /// The launchers end their processes when their input ends.
     fn drop(&mut self) {
         if thread::panicking() {
             eprintln!("{}", self.last_words());
         }
-        for daemon in &mut self.daemons {
-            drop(daemon.stdin.take());
-        }
-        let begun = Instant::now();
-        for daemon in &mut self.daemons {
-            while matches!(daemon.try_wait(), Ok(None)) && begun.elapsed() < Duration::from_secs(10) {
-                thread::sleep(Duration::from_millis(20));
-            }
-        }
+        self.manager.kill();
+        self.nodes.values_mut().for_each(Daemon::kill);
+        kill(&processes_within(self.directory.path()));
     }
+}
+
+fn of_resource_manager(home: &Path) -> Properties {
+    let own = [
+        ("yarn.resourcemanager.nodemanagers.heartbeat-interval-ms", "200"),
+        ("yarn.scheduler.minimum-allocation-mb", "128"),
+        ("yarn.scheduler.maximum-allocation-mb", "2048"),
+        ("yarn.scheduler.capacity.root.queues", "default"),
+        ("yarn.scheduler.capacity.root.default.capacity", "100"),
+        ("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0"),
+        // So many nodes may report in vain before a request leaves its racks: the one that it names has its turn.
+        ("yarn.scheduler.capacity.rack-locality-additional-delay", "100"),
+        ("yarn.nm.liveness-monitor.expiry-interval-ms", "6000"),
+        ("yarn.am.liveness-monitor.expiry-interval-ms", "10000"),
+        ("yarn.resourcemanager.recovery.enabled", "true"),
+        (
+            "yarn.resourcemanager.store.class",
+            "org.apache.hadoop.yarn.server.resourcemanager.recovery.FileSystemRMStateStore",
+        ),
+        ("yarn.resourcemanager.work-preserving-recovery.enabled", "true"),
+        // Before it grants anything again; Hadoop's default is ten seconds.
+        ("yarn.resourcemanager.work-preserving-recovery.scheduling-wait-ms", "1000"),
+    ];
+    let inside = |name: &str| home.join(name).display().to_string();
+    let mut properties: Properties = own.map(|(name, value)| (name, value.to_owned())).into();
+    properties.push(("hadoop.tmp.dir", inside("tmp")));
+    properties.push(("yarn.resourcemanager.fs.state-store.uri", format!("file://{}", inside("state"))));
+    properties
+}
+
+fn of_node(host: &str, home: &Path) -> Properties {
+    let inside = |name: &str| home.join(name).display().to_string();
+    vec![
+        ("hadoop.tmp.dir", inside("tmp")),
+        ("yarn.nodemanager.hostname", host.to_owned()),
+        ("yarn.nodemanager.address", format!("{host}:0")),
+        ("yarn.nodemanager.localizer.address", format!("{host}:0")),
+        ("yarn.nodemanager.webapp.address", format!("{host}:0")),
+        ("yarn.nodemanager.local-dirs", inside("local")),
+        ("yarn.nodemanager.log-dirs", inside("logs")),
+        ("yarn.nodemanager.resource.memory-mb", NODE_MEMORY.to_string()),
+        ("yarn.nodemanager.resource.cpu-vcores", "4".to_owned()),
+        ("yarn.nodemanager.vmem-check-enabled", "false".to_owned()),
+        ("yarn.nodemanager.pmem-check-enabled", "false".to_owned()),
+        // A disk that is nearly full would make every node unhealthy, and nothing would ever be granted.
+        ("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "100.0".to_owned()),
+    ]
 }
 
 /// Five at once, so that they differ.

@@ -3,15 +3,21 @@
 
 use std::process::ExitCode;
 
-#[allow(dead_code, reason = "whoever starts one by hand is told more of it")]
+#[allow(dead_code, reason = "other tests do more with it")]
 mod cluster;
 #[path = "../heavy/component.rs"]
 mod component;
+mod openings;
+mod restart;
+mod shared;
 mod unmanaged;
 
-/// One cluster at a time: it has four processes of some hundred MiB each.
+/// One test at a time, since they have one cluster.
 fn main() -> ExitCode {
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    libtest_mimic::run(&arguments, unmanaged::trials()).exit_code()
+    let trials = [unmanaged::trials(), openings::trials(), restart::trials()].into_iter().flatten();
+    let conclusion = libtest_mimic::run(&arguments, trials.collect());
+    shared::end();
+    conclusion.exit_code()
 }

@@ -28,6 +28,9 @@ fn main() -> ExitCode {
     println!("ResourceManager: {}", cluster.resource_manager);
     println!("Scheduler:       {}", cluster.scheduler);
     println!("Pages:           http://{}", cluster.pages);
+    println!();
+    println!("export HADOOP_CONF_DIR={}", cluster.configuration().display());
+    println!();
     println!("It ends with its standard input (ctrl-d).");
     let _ = io::stdin().read_to_end(&mut Vec::new());
     ExitCode::SUCCESS

@@ -1,6 +1,5 @@
 //! A real ResourceManager and real NodeManagers, of Hadoop 3.5.0, as Maven brings them.
 
-use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use firesteel_yarn::ipc::{Kind, Retry};
@@ -17,15 +16,10 @@ use firesteel_yarn::{AmRmClient, NmClient, NodeTokens, YarnClient};
 use libtest_mimic::Trial;
 use tokio::time::{sleep, timeout};
 
-use crate::cluster::{NODES, YarnCluster, class_path};
-use crate::component::Component;
+use crate::cluster::{NODES, YarnCluster};
+use crate::shared::{self, YARN};
 
-const YARN: Component = Component { name: "yarn", look: can_start };
-
-/// Hadoop's jars, found once.
-static CLASS_PATH: OnceLock<Result<String, String>> = OnceLock::new();
-
-const RETRY: Retry = Retry {
+pub(crate) const RETRY: Retry = Retry {
     first: Duration::from_millis(200),
     longest: Duration::from_secs(2),
     within: Duration::from_secs(60),
@@ -38,20 +32,26 @@ pub(crate) fn trials() -> Vec<Trial> {
     )])
 }
 
-fn can_start() -> Result<(), String> {
-    CLASS_PATH.get_or_init(class_path).clone().map(drop)
+fn unmanaged_application_master() {
+    on_cluster(async |cluster| run_on(cluster).await);
 }
 
-fn unmanaged_application_master() {
-    let class_path = CLASS_PATH.get_or_init(class_path).as_ref().expect("it was found");
-    let cluster = YarnCluster::start(class_path).expect("its processes start");
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let outcome = runtime.block_on(async { timeout(Duration::from_secs(180), run_on(&cluster)).await });
-    assert!(outcome.is_ok(), "it takes too long");
+/// Does something with the cluster, in three minutes at most.
+pub(crate) fn on_cluster(what: impl AsyncFnOnce(&mut YarnCluster)) {
+    shared::with(|cluster| {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let outcome = runtime.block_on(async { timeout(Duration::from_secs(180), what(cluster)).await });
+        assert!(outcome.is_ok(), "it takes too long");
+    });
+}
+
+/// A user of the cluster.
+pub(crate) fn alice(cluster: &YarnCluster) -> YarnClient {
+    YarnClient::new(vec![cluster.resource_manager.clone()], "alice", RETRY)
 }
 
 async fn run_on(cluster: &YarnCluster) {
-    let client = YarnClient::new(vec![cluster.resource_manager.clone()], "alice", RETRY);
+    let client = alice(cluster);
     nodes_have_joined(&client).await;
     let (application, token) = submitted(&client).await;
 
@@ -94,7 +94,7 @@ async fn run_on(cluster: &YarnCluster) {
     assert_eq!(unknown.kind(), Some(Kind::ApplicationNotFound), "{unknown}");
 }
 
-async fn nodes_have_joined(client: &YarnClient) {
+pub(crate) async fn nodes_have_joined(client: &YarnClient) {
     loop {
         let metrics = client.cluster_metrics().await.expect("the ResourceManager answers");
         if metrics.num_active_nms() == 3 {
@@ -114,7 +114,7 @@ async fn nodes_have_joined(client: &YarnClient) {
 }
 
 /// An application without an ApplicationMaster of YARN's own, and the token of whoever is it.
-async fn submitted(client: &YarnClient) -> (ApplicationId, Token) {
+pub(crate) async fn submitted(client: &YarnClient) -> (ApplicationId, Token) {
     let new = client.new_application().await.expect("there is an id");
     let application = new.application_id.expect("it is there");
     let context = ApplicationSubmissionContext {
@@ -133,7 +133,7 @@ async fn submitted(client: &YarnClient) -> (ApplicationId, Token) {
     (application, report.am_rm_token.expect("it was there"))
 }
 
-async fn reported(
+pub(crate) async fn reported(
     client: &YarnClient,
     application: ApplicationId,
     is_so: impl Fn(&ApplicationReport) -> bool,
@@ -147,16 +147,16 @@ async fn reported(
     }
 }
 
-async fn granted(master: &mut AmRmClient) -> Container {
+pub(crate) async fn granted(master: &mut AmRmClient) -> Container {
     heard(master, |response| response.allocated_containers.first().cloned()).await
 }
 
-async fn ended(master: &mut AmRmClient) -> ContainerStatus {
+pub(crate) async fn ended(master: &mut AmRmClient) -> ContainerStatus {
     heard(master, |response| response.completed_container_statuses.first().cloned()).await
 }
 
 /// Heartbeats until there is something in the answer.
-async fn heard<T>(master: &mut AmRmClient, what: impl Fn(&AllocateResponse) -> Option<T>) -> T {
+pub(crate) async fn heard<T>(master: &mut AmRmClient, what: impl Fn(&AllocateResponse) -> Option<T>) -> T {
     let begun = Instant::now();
     loop {
         let response = master.allocate(0.1).await.expect("the ResourceManager answers");

@@ -1,0 +1,148 @@
+//! One of Hadoop's daemons, as a process.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+use std::{io, thread};
+
+/// Starts Java, says its process id, and ends it when standard input ends.
+const LAUNCHER: &str =
+    r#"java "$@" </dev/null >>out 2>&1 & echo $! >pid; cat >/dev/null; kill -9 $! 2>/dev/null; wait"#;
+
+const LOG: &str = "log4j.rootLogger=INFO,C\nlog4j.appender.C=org.apache.log4j.ConsoleAppender\n\
+                   log4j.appender.C.layout=org.apache.log4j.PatternLayout\n\
+                   log4j.appender.C.layout.ConversionPattern=%d %p %c{1}: %m%n\n";
+
+/// Java's options: little memory, and a quick start.
+const OPTIONS: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+
+/// Names of properties, and their values.
+pub(crate) type Properties = Vec<(&'static str, String)>;
+
+/// What a daemon is made of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Kind {
+    ResourceManager,
+    NodeManager,
+}
+
+impl Kind {
+    fn class(self) -> &'static str {
+        match self {
+            Self::ResourceManager => "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
+            Self::NodeManager => "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
+        }
+    }
+
+    /// The most that Java's heap may have.
+    fn memory(self) -> &'static str {
+        match self {
+            Self::ResourceManager => "-Xmx256m",
+            Self::NodeManager => "-Xmx160m",
+        }
+    }
+}
+
+/// One that runs until it is killed or dropped.
+pub(crate) struct Daemon {
+    kind: Kind,
+    home: PathBuf,
+    class_path: String,
+    launcher: Child,
+}
+
+impl Daemon {
+    /// Starts one with these properties, in a directory of its own that may be there.
+    pub(crate) fn start(
+        kind: Kind,
+        home: &Path,
+        class_path: &str,
+        properties: &Properties,
+    ) -> io::Result<Self> {
+        fs::create_dir_all(home)?;
+        write_configuration(home, properties)?;
+        fs::write(home.join("log4j.properties"), LOG)?;
+        let launcher = launch(kind, home, class_path)?;
+        Ok(Self { kind, home: home.to_owned(), class_path: class_path.to_owned(), launcher })
+    }
+
+    /// Kills it with SIGKILL, and waits until it is gone. What it has started goes on.
+    pub(crate) fn kill(&mut self) {
+        drop(self.launcher.stdin.take());
+        let begun = Instant::now();
+        while matches!(self.launcher.try_wait(), Ok(None)) && begun.elapsed() < Duration::from_secs(10) {
+            thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Starts it again, as it was.
+    pub(crate) fn start_again(&mut self) -> io::Result<()> {
+        self.kill();
+        self.launcher = launch(self.kind, &self.home, &self.class_path)?;
+        Ok(())
+    }
+
+    /// Its directory.
+    pub(crate) fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// The last lines that it wrote.
+    pub(crate) fn last_words(&self) -> String {
+        let text = fs::read_to_string(self.home.join("out")).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().collect();
+        format!("{}:\n{}\n", self.home.display(), lines[lines.len().saturating_sub(15)..].join("\n"))
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+fn launch(kind: Kind, home: &Path, class_path: &str) -> io::Result<Child> {
+    let class_path = format!("{}:{class_path}", home.display());
+    Command::new("bash")
+        .args(["-c", LAUNCHER, "launcher", kind.memory()])
+        .args(OPTIONS)
+        .args(["-cp", &class_path, kind.class()])
+        .current_dir(home)
+        .stdin(Stdio::piped())
+        .stdout(File::create(home.join("launcher"))?)
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// Writes the two files that all of Hadoop reads: what begins with `yarn.` into one, the rest into the other.
+pub(crate) fn write_configuration(directory: &Path, properties: &Properties) -> io::Result<()> {
+    let file = |name: &str, rows: Vec<&(&str, String)>| {
+        let row = |(name, value): &&(&str, String)| {
+            format!("<property><name>{name}</name><value>{value}</value></property>\n")
+        };
+        let rows: String = rows.iter().map(row).collect();
+        fs::write(directory.join(name), format!("<configuration>\n{rows}</configuration>\n"))
+    };
+    let (yarn, core) = properties.iter().partition(|(name, _)| name.starts_with("yarn."));
+    file("yarn-site.xml", yarn)?;
+    file("core-site.xml", core)
+}
+
+/// The processes whose working directory lies in that one.
+pub(crate) fn processes_within(directory: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir("/proc") else { return Vec::new() };
+    let within = |id: &u32| {
+        fs::read_link(format!("/proc/{id}/cwd")).is_ok_and(|current| current.starts_with(directory))
+    };
+    let id = |entry: io::Result<fs::DirEntry>| entry.ok()?.file_name().to_str()?.parse().ok();
+    entries.filter_map(id).filter(within).collect()
+}
+
+/// Kills processes with SIGKILL; those that are gone already do not matter.
+pub(crate) fn kill(processes: &[u32]) {
+    if !processes.is_empty() {
+        let ids = processes.iter().map(u32::to_string);
+        let _ = Command::new("kill").arg("-9").args(ids).stderr(Stdio::null()).status();
+    }
+}
