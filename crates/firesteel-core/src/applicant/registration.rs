@@ -225,9 +225,32 @@ impl Registration {
         orders
     }
 
+    /// The Masters are others from now on: those that were known are gone for good.
+    pub(crate) fn move_to(&mut self, now: Timestamp, masters: Vec<Address>) -> Vec<Order> {
+        let mut seen = BTreeSet::new();
+        self.masters = masters.into_iter().filter(|master| seen.insert(master.clone())).collect();
+        let stay = &self.masters;
+        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) =
+            std::mem::take(&mut self.candidates).into_iter().partition(|(_, master)| stay.contains(master));
+        self.candidates = kept;
+        self.errors.retain(|master, _| stay.contains(master));
+        let mut orders: Vec<_> = gone.into_keys().map(Order::Close).collect();
+        match &self.state {
+            State::Registered { peer, master } if !stay.contains(master) => {
+                orders.push(Order::Close(*peer));
+                orders.push(Order::Remark(Remark::Lost { master: master.clone() }));
+                self.state = State::Seeking { next_round: now, rounds: 0 };
+            }
+            State::Seeking { .. } => self.state = State::Seeking { next_round: now, rounds: 0 },
+            State::Registered { .. } | State::Idle => {}
+        }
+        orders.extend(self.run_rounds(now));
+        orders
+    }
+
     pub(crate) fn on_connected(&mut self, peer: PeerId, master: Address) -> Vec<Order> {
         self.dialling.remove(&master);
-        if self.master().is_some() {
+        if self.master().is_some() || !self.masters.contains(&master) {
             return vec![Order::Close(peer)];
         }
         self.candidates.insert(peer, master);
@@ -236,6 +259,9 @@ impl Registration {
 
     pub(crate) fn on_connect_failed(&mut self, master: Address, error: String) -> Vec<Order> {
         self.dialling.remove(&master);
+        if !self.masters.contains(&master) {
+            return Vec::new();
+        }
         self.errors.insert(master.clone(), error.clone());
         match self.master() {
             Some(_) => Vec::new(),

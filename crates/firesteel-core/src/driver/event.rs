@@ -3,7 +3,7 @@
 use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use crate::messages::{ExecutorToDriver, MasterToDriver, ResourceProfile};
+use crate::messages::{ApplicationEnd, ExecutorToDriver, MasterToDriver, ResourceProfile};
 
 /// What happens to a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -87,6 +87,17 @@ pub enum Event {
         number: QuestionId,
         /// What.
         question: Question,
+    },
+    /// The Masters are others from now on: whoever manages the cluster has started the one anew, elsewhere. What it said
+    /// before counts for nothing.
+    MastersMoved {
+        /// Where they are.
+        masters: Vec<Address>,
+    },
+    /// Whoever manages the cluster has ended the application, and no Master is left to say so.
+    Removed {
+        /// Why.
+        end: ApplicationEnd,
     },
     /// The user gives up: end all tasks and the application.
     Cancel,

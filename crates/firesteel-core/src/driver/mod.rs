@@ -241,6 +241,11 @@ impl Machine for Driver {
                 self.settle(now);
                 self.on_ask(number, question);
             }
+            Event::MastersMoved { masters } => {
+                let orders = self.registration.move_to(now, masters);
+                self.follow(orders);
+            }
+            Event::Removed { end } => self.finish(Outcome::Removed(end)),
             Event::Cancel => self.finish(Outcome::Cancelled),
             Event::Deadline => self.on_deadline(now),
         }

@@ -2,7 +2,7 @@
 
 use crate::address::Address;
 use crate::ids::PeerId;
-use crate::messages::MasterToDriver;
+use crate::messages::{ApplicationEnd, MasterToDriver};
 
 /// What happens to a launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +34,17 @@ pub enum Event {
     Disconnected {
         /// Which.
         peer: PeerId,
+    },
+    /// The Masters are others from now on: whoever manages the cluster has started the one anew, elsewhere. What it said
+    /// before counts for nothing.
+    MastersMoved {
+        /// Where they are.
+        masters: Vec<Address>,
+    },
+    /// Whoever manages the cluster has ended the application, and no Master is left to say so.
+    Removed {
+        /// Why.
+        end: ApplicationEnd,
     },
     /// The user wants it to end.
     End,

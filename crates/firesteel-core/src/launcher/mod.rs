@@ -142,6 +142,11 @@ impl Machine for Launcher {
             }
             Event::Received { peer, message } => self.on_message(now, peer, message),
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::MastersMoved { masters } => {
+                let orders = self.registration.move_to(now, masters);
+                self.follow(orders);
+            }
+            Event::Removed { end } => self.on_cluster_removed(now, end),
             Event::End => self.end(now, Outcome::Asked),
             Event::Deadline => self.on_deadline(now),
         }

@@ -72,6 +72,13 @@ impl Launcher {
         }
     }
 
+    /// Nobody is left who could say that the executors are gone.
+    pub(super) fn on_cluster_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
+        self.executors.clear();
+        self.on_removed(now, end);
+        self.finish();
+    }
+
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.remove(&peer);
         let had_master = self.registration.master().is_some();

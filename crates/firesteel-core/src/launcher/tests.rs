@@ -357,3 +357,22 @@ fn only_a_master_is_listened_to() {
     assert_eq!(effects, [note, Effect::Close { peer: stranger }]);
     assert_eq!(bench.says(gone("app-1")), [], "nobody asked it to end them");
 }
+
+#[test]
+fn a_launcher_goes_to_where_its_master_is_now() {
+    let mut bench = Bench::registered(Until::All, ExecutorLimit::AtMost(1), Cores::UNLIMITED);
+    let elsewhere = Address::new("m2", 7077);
+    let effects = bench.apply(Event::MastersMoved { masters: vec![elsewhere.clone()] });
+    let lost = Effect::Note(Note::MasterLost { master: master() });
+    assert_eq!(effects, [Effect::Close { peer: MASTER }, lost, Effect::Connect { master: elsewhere }]);
+}
+
+#[test]
+fn a_launch_that_was_ended_without_a_master_is_over() {
+    let mut bench = Bench::registered(Until::All, ExecutorLimit::AtMost(1), Cores::UNLIMITED);
+    bench.run(1);
+    bench.apply(Event::Disconnected { peer: MASTER });
+    let end = ApplicationEnd::Killed { by: "ann".to_owned() };
+    let effects = bench.apply(Event::Removed { end: end.clone() });
+    assert_eq!(effects, [Effect::Done(Outcome::Removed(end))]);
+}

@@ -74,14 +74,16 @@ kinds!("worker effect", worker::Effect: Connect Send Close FetchFiles RemoveFile
     CleanApplication FindStale RemoveDirectory ReadLog Exit Note);
 kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
-    AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask Cancel Deadline);
+    AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask MastersMoved Removed
+    Cancel Deadline);
 kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done Note);
 kinds!("answer", driver::Answer: View Shortfalls NoMaster);
 kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled Unfit);
 kinds!("unfit", driver::Unfit: TooLong NoSuchProfile TooFewAddresses NoSuchExecutor
     TooFewCores);
 kinds!("application outcome", driver::Outcome: Completed Cancelled Removed NoMaster);
-kinds!("launcher event", launcher::Event: Start Connected ConnectFailed Received Disconnected End Deadline);
+kinds!("launcher event", launcher::Event: Start Connected ConnectFailed Received Disconnected MastersMoved Removed End
+    Deadline);
 kinds!("launcher effect", launcher::Effect: Connect Send Close Note Done);
 kinds!("launch outcome", launcher::Outcome: Met Asked Removed NoMaster);
 kinds!("executor event", executor::Event: Start Connected ConnectFailed Received Disconnected TaskStarted

@@ -29,6 +29,8 @@ impl DriverBody {
             | driver::Event::AddProfile { .. }
             | driver::Event::RequestExecutors { .. }
             | driver::Event::KillExecutors { .. }
+            | driver::Event::MastersMoved { .. }
+            | driver::Event::Removed { .. }
             | driver::Event::Cancel
             | driver::Event::Deadline => {}
         }

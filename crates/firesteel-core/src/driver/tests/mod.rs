@@ -6,6 +6,7 @@ mod cancel;
 mod exclusion;
 mod locality;
 mod losses;
+mod moved;
 mod output;
 mod profiles;
 mod questions;
