@@ -83,7 +83,7 @@ fn a_bad_value_in_a_file_is_told_with_its_line_and_exit_code_78() {
         format!("spark.task.cpus cannot be \"lots\" ({} line 3): write", file(&directory).display());
     assert!(done.stderr.contains(&expected), "{done}");
     for (text, words) in [
-        ("spark.master yarn\n", "line 1: \"yarn\" is not a master URL"),
+        ("spark.master mesos\n", "line 1: \"mesos\" is not a master URL"),
         ("spark.cores.max 1\nspark.executor.cores 2\n", "no executor could ever start"),
     ] {
         let directory = conf(text);

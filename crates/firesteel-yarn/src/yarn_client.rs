@@ -6,11 +6,11 @@ use tokio::time::sleep;
 
 use crate::ipc::{CallError, Identity, Protocol, Repeat, Retry, Service};
 use crate::messages::application::{
-    ApplicationAttemptReport, ApplicationReport, ApplicationSubmissionContext,
+    ApplicationAttemptReport, ApplicationReport, ApplicationSubmissionContext, ContainerReport,
     GetApplicationAttemptReportRequest, GetApplicationAttemptReportResponse, GetApplicationReportRequest,
-    GetApplicationReportResponse, GetApplicationsRequest, GetApplicationsResponse, GetNewApplicationRequest,
-    GetNewApplicationResponse, KillApplicationRequest, KillApplicationResponse, SubmitApplicationRequest,
-    SubmitApplicationResponse,
+    GetApplicationReportResponse, GetApplicationsRequest, GetApplicationsResponse, GetContainersRequest,
+    GetContainersResponse, GetNewApplicationRequest, GetNewApplicationResponse, KillApplicationRequest,
+    KillApplicationResponse, SubmitApplicationRequest, SubmitApplicationResponse,
 };
 use crate::messages::cluster::{
     GetClusterMetricsRequest, GetClusterMetricsResponse, GetClusterNodesRequest, GetClusterNodesResponse,
@@ -78,6 +78,17 @@ impl YarnClient {
         let answer: GetApplicationAttemptReportResponse =
             self.service.call("getApplicationAttemptReport", &request, Repeat::Harmless).await?;
         Ok(answer.application_attempt_report.unwrap_or_default())
+    }
+
+    /// An attempt's containers: those that run, and perhaps some that ran.
+    ///
+    /// # Errors
+    /// Where the attempt is not known, and as every call.
+    pub async fn containers(&self, attempt: ApplicationAttemptId) -> Result<Vec<ContainerReport>, CallError> {
+        let request = GetContainersRequest { application_attempt_id: Some(attempt) };
+        let answer: GetContainersResponse =
+            self.service.call("getContainers", &request, Repeat::Harmless).await?;
+        Ok(answer.containers)
     }
 
     /// How applications stand that match.

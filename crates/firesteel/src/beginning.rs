@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 
 use firesteel_core::address::Address;
 
-use crate::cluster::{Cluster, StartedCluster};
+use crate::cluster::{Cluster, ClusterError, StartedCluster};
 use crate::driver_daemon::DriverError;
 use crate::files::{OfferError, OfferedFiles};
-use crate::local_cluster::LocalClusterError;
+use crate::map::progress::Progress;
 use crate::net::ListenError;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
@@ -23,9 +23,9 @@ pub enum StartError {
     /// A file cannot be brought along.
     #[error(transparent)]
     Files(#[from] OfferError),
-    /// There is no local cluster.
+    /// There is no cluster.
     #[error(transparent)]
-    Cluster(#[from] LocalClusterError),
+    Cluster(#[from] ClusterError),
     /// There is no driver.
     #[error(transparent)]
     Driver(#[from] DriverError),
@@ -64,16 +64,20 @@ pub struct Ground {
 pub async fn begin(
     cluster: &Cluster,
     settings: &ApplicationSettings,
+    progress: &Progress,
     requests: &mut EndRequests,
 ) -> Result<ControlFlow<EndRequest, Ground>, StartError> {
     let files = tokio::select! {
         files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
         request = requests.next() => return Ok(ControlFlow::Break(request)),
     };
-    let cluster = tokio::select! {
-        cluster = cluster.start() => cluster?,
-        request = requests.next() => return Ok(ControlFlow::Break(request)),
+    let cluster_is_yarn = cluster.is_yarn();
+    let cluster = match cluster.start(&files, progress, requests).await? {
+        ControlFlow::Continue(cluster) => cluster,
+        ControlFlow::Break(request) => return Ok(ControlFlow::Break(request)),
     };
+    // What is staged nobody fetches from here.
+    let files = if cluster_is_yarn { OfferedFiles::default() } else { files };
     let masters = cluster.masters().to_vec();
     Ok(ControlFlow::Continue(Ground { files, cluster, masters }))
 }

@@ -28,6 +28,7 @@ use firesteel_placement::Shortfall;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::clock::Clock;
+use crate::cluster::ClusterNews;
 use crate::daemon;
 use crate::description::describe;
 use crate::files::OfferedFiles;
@@ -284,6 +285,22 @@ impl Handle {
         let (number, answer) = self.questions.open();
         self.inbox.send(Event::Ask { number, question }).await?;
         answer.await.map_err(|_| OwnerGone)
+    }
+
+    /// Hears what the Masters of its cluster cannot say themselves, for as long as the application lives.
+    pub fn follow(&self, news: Option<mpsc::Receiver<ClusterNews>>) {
+        let (Some(mut news), inbox) = (news, self.inbox.clone()) else { return };
+        tokio::spawn(async move {
+            while let Some(news) = news.recv().await {
+                let event = match news {
+                    ClusterNews::Moved(masters) => Event::MastersMoved { masters },
+                    ClusterNews::Over(end) => Event::Removed { end },
+                };
+                if inbox.send(event).await.is_err() {
+                    break;
+                }
+            }
+        });
     }
 
     /// Ends all tasks and the application.

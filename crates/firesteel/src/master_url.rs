@@ -6,13 +6,15 @@ use firesteel_core::address::{Address, AddressError, parse_masters};
 
 use crate::local_cluster::{LocalClusterSpec, SpecError};
 
-/// A master URL: `spark://host:port[,host:port..]` or `local-cluster[workers,cores,memoryMiB]`.
+/// A master URL: `spark://host:port[,host:port..]`, `yarn` or `local-cluster[workers,cores,memoryMiB]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterUrl {
     /// Masters that run already; at least one, in the order given.
     Spark(Vec<Address>),
     /// A cluster of processes of its own, on this machine.
     LocalCluster(LocalClusterSpec),
+    /// The YARN cluster of Hadoop's configuration.
+    Yarn,
 }
 
 /// A master URL that cannot be used.
@@ -20,7 +22,7 @@ pub enum MasterUrl {
 pub enum MasterUrlError {
     /// It is of no kind that there is.
     #[error(
-        "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..] or \
+        "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..], yarn or \
          local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
     )]
     Unknown {
@@ -36,6 +38,14 @@ pub enum MasterUrlError {
         /// What was given.
         url: String,
     },
+    /// Spark's old words for YARN with a deploy mode.
+    #[error("{url:?} is Spark's old form: write --master yarn --deploy-mode {mode}")]
+    OldYarn {
+        /// What was given.
+        url: String,
+        /// The deploy mode in it.
+        mode: String,
+    },
     /// Its list of Masters is malformed.
     #[error(transparent)]
     Spark(#[from] AddressError),
@@ -48,7 +58,11 @@ impl FromStr for MasterUrl {
     type Err = MasterUrlError;
 
     fn from_str(url: &str) -> Result<Self, MasterUrlError> {
-        if url.starts_with("spark://") {
+        if url == "yarn" {
+            Ok(Self::Yarn)
+        } else if let Some(mode @ ("client" | "cluster")) = url.strip_prefix("yarn-") {
+            Err(MasterUrlError::OldYarn { url: url.to_owned(), mode: mode.to_owned() })
+        } else if url.starts_with("spark://") {
             Ok(Self::Spark(parse_masters(url)?))
         } else if url.starts_with("local-cluster") {
             Ok(Self::LocalCluster(url.parse()?))
@@ -68,10 +82,13 @@ mod tests {
     fn a_master_url_is_told_by_its_beginning() {
         assert_eq!("spark://a:1".parse(), Ok(MasterUrl::Spark(vec![Address::new("a", 1)])));
         assert!(matches!("local-cluster[2,1,1024]".parse(), Ok(MasterUrl::LocalCluster(_))));
-        for url in ["", "locality", "yarn", "k8s://x", "a:7077", "Spark://a:1"] {
+        for url in ["", "locality", "YARN", "yarn://rm", "k8s://x", "a:7077", "Spark://a:1"] {
             let error = url.parse::<MasterUrl>().expect_err(url);
             assert!(matches!(error, MasterUrlError::Unknown { .. }), "{url}");
         }
+        assert_eq!("yarn".parse(), Ok(MasterUrl::Yarn));
+        let old = "yarn-cluster".parse::<MasterUrl>().expect_err("it is Spark's old form").to_string();
+        assert_eq!(old, "\"yarn-cluster\" is Spark's old form: write --master yarn --deploy-mode cluster");
         for url in ["local", "local[4]", "local[*]"] {
             assert!(matches!(url.parse::<MasterUrl>(), Err(MasterUrlError::Local { .. })), "{url}");
         }

@@ -3,7 +3,8 @@
 use super::launch::{ContainerLaunchContext, LogAggregationContext};
 use super::master::ResourceRequest;
 use super::records::{
-    ApplicationAttemptId, ApplicationId, ContainerId, Priority, Resource, StringLongMap, StringStringMap,
+    ApplicationAttemptId, ApplicationId, ContainerId, ContainerState, NodeId, Priority, Resource,
+    StringLongMap, StringStringMap,
 };
 use super::security::Token;
 
@@ -211,6 +212,47 @@ pub struct ApplicationAttemptReport {
     pub start_time: Option<i64>,
     #[prost(int64, optional, tag = "10")]
     pub finish_time: Option<i64>,
+}
+
+/// Asks for an attempt's containers.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetContainersRequest {
+    #[prost(message, optional, tag = "1")]
+    pub application_attempt_id: Option<ApplicationAttemptId>,
+}
+
+/// An attempt's containers, as far as they are known.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GetContainersResponse {
+    #[prost(message, repeated, tag = "1")]
+    pub containers: Vec<ContainerReport>,
+}
+
+/// How a container stands, and where its logs are.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct ContainerReport {
+    #[prost(message, optional, tag = "1")]
+    pub container_id: Option<ContainerId>,
+    #[prost(message, optional, tag = "2")]
+    pub resource: Option<Resource>,
+    #[prost(message, optional, tag = "3")]
+    pub node_id: Option<NodeId>,
+    #[prost(message, optional, tag = "4")]
+    pub priority: Option<Priority>,
+    #[prost(int64, optional, tag = "5")]
+    pub creation_time: Option<i64>,
+    #[prost(int64, optional, tag = "6")]
+    pub finish_time: Option<i64>,
+    #[prost(string, optional, tag = "7", default = "N/A")]
+    pub diagnostics_info: Option<String>,
+    #[prost(string, optional, tag = "8")]
+    pub log_url: Option<String>,
+    #[prost(int32, optional, tag = "9")]
+    pub container_exit_status: Option<i32>,
+    #[prost(enumeration = "ContainerState", optional, tag = "10")]
+    pub container_state: Option<i32>,
+    #[prost(string, optional, tag = "11")]
+    pub node_http_address: Option<String>,
 }
 
 /// Kills an application.

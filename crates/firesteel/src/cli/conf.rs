@@ -22,7 +22,7 @@ pub(super) struct Conf {
     /// Read spark-defaults.conf too, for what the file of --properties-file does not set
     #[arg(long, requires = "properties_file", help_heading = "Properties")]
     load_spark_defaults: bool,
-    /// Read nothing but --conf
+    /// Read nothing but --conf, and for an application $MASTER
     #[arg(long, hide = true, conflicts_with = "properties_file")]
     only_conf: bool,
 }
@@ -51,8 +51,17 @@ impl Conf {
             (Some(path), false) => Files::Named(path.clone()),
             (Some(path), true) => Files::NamedThenDefaults(path.clone()),
         };
-        let environment =
-            if self.only_conf { Environment::default() } else { Environment::of_this_process() };
+        let environment = Environment::of_this_process();
+        let environment = match (self.only_conf, reader) {
+            (false, _) => environment,
+            // Where a driver is started by its ApplicationMaster that says where the Master is.
+            (true, Reader::Application) => environment
+                .get("MASTER")
+                .map(|url| ("MASTER".to_owned(), url.to_owned()))
+                .into_iter()
+                .collect(),
+            (true, Reader::Master | Reader::Worker) => Environment::default(),
+        };
         Sources { reader, conf: self.pairs.clone(), files, environment }
     }
 }

@@ -7,10 +7,14 @@ use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
 use firesteel::beginning::StartError;
+use firesteel::cluster::ClusterError;
 use firesteel::exit_code;
 use firesteel::settings::SettingError;
 use firesteel::settings::sources::SourceError;
 use firesteel::settings::standing::Refusal;
+use firesteel::yarn::client::YarnError;
+use firesteel::yarn::site::AskError;
+use firesteel::yarn::submission::SubmitError;
 use serde::Serialize;
 
 /// What `firesteel --help` says at its end.
@@ -135,11 +139,40 @@ impl Failure {
         match error {
             StartError::Setting(error) => Self::setting(error),
             StartError::Files(_) => Self::with(Exit::Usage, error),
-            StartError::Cluster(_)
+            StartError::Cluster(ClusterError::Yarn(error)) => Self::yarn(error),
+            StartError::Cluster(ClusterError::Local(_))
             | StartError::Driver(_)
             | StartError::Offer(_)
             | StartError::Signals(_) => Self::with(Exit::Failure, error),
         }
+    }
+
+    /// An application that does not run on YARN.
+    pub(super) fn yarn(error: &YarnError) -> Self {
+        match error {
+            YarnError::Submit(SubmitError::Ask(error)) => Self::asked(error),
+            YarnError::Ask { error: AskError::Unreachable { .. }, .. } => {
+                Self::with(Exit::Unreachable, error)
+            }
+            YarnError::Submit(SubmitError::TooLarge { .. }) | YarnError::Unmanaged => {
+                Self::with(Exit::Usage, error)
+            }
+            YarnError::Submit(SubmitError::Racks(_)) => Self::with(Exit::Configuration, error),
+            YarnError::Submit(SubmitError::Staging(_) | SubmitError::Program(_) | SubmitError::NoId)
+            | YarnError::Ask { .. }
+            | YarnError::Ended(_)
+            | YarnError::Nowhere(_) => Self::with(Exit::Failure, error),
+        }
+    }
+
+    /// A ResourceManager that was asked in vain.
+    pub(super) fn asked(error: &AskError) -> Self {
+        let exit = match error {
+            AskError::Site(_) => Exit::Configuration,
+            AskError::Unreachable { .. } => Exit::Unreachable,
+            AskError::Objection { .. } => Exit::Failure,
+        };
+        Self::with(exit, error)
     }
 
     /// A property with which nothing starts.

@@ -11,6 +11,7 @@ use firesteel_core::process::Command;
 use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::{directory, environment};
+use super::yarn::{program, request};
 use super::{block_on, conf, stray};
 
 /// Runs a command on every executor of an application, in the foreground.
@@ -84,6 +85,9 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
         (false, Show::Quiet) => Form::Nothing,
     };
     let launch = args.launch(&progress)?;
+    if let Some(request) = launch.cluster.in_a_container() {
+        return request::submit(request, program::launch(&launch, form), &launch.settings, &progress);
+    }
     let ending = block_on(launch::run(launch, Lines::new(form), &progress))?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }
@@ -96,7 +100,7 @@ impl Args {
             [stray::late::<Self>("launch", &self.command), stray::shell_line(&self.command, "'...'")];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let (environment, directory) = (environment(&self.env)?, directory(&self.chdir)?);
-        let submission = self.submit.resolve(&TaskOptions::default(), progress)?;
+        let submission = self.submit.resolve(&TaskOptions::default(), program, progress)?;
         submission.wants_executors()?;
         let Submission { settings, cluster, properties } = submission;
         Ok(Launch {

@@ -15,7 +15,7 @@ use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::{self, Summary};
 use firesteel::map::{self, Job, StartError};
-use firesteel::settings::{Reader, size};
+use firesteel::settings::{ApplicationSettings, Reader, size};
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -24,6 +24,7 @@ use firesteel_core::wire::MAX_STDIN;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
+use super::yarn::{program, request};
 use super::{block_on, conf, stray};
 
 /// What separates the command from its items.
@@ -62,6 +63,9 @@ pub(super) struct Args {
     /// Print outputs as items end, not in the order of the input
     #[arg(long, help_heading = "Output")]
     unordered: bool,
+    /// Write outputs into this file instead of standard output; in cluster mode, one that the container's host can write
+    #[arg(short, long, value_name = "FILE", help_heading = "Output")]
+    output: Option<PathBuf>,
     /// How the summary on standard error is written
     #[arg(long, value_enum, value_name = "FORM", default_value = "text", help_heading = "Output")]
     summary: Form,
@@ -137,13 +141,19 @@ SIGHUP, ctrl-c and SIGTERM; 143 also if the application was killed by firesteel 
 /// Runs every item.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let progress = Progress::new(show);
-    let (form, file) = (args.summary, args.summary_file.clone());
-    let job = args.job(&progress)?;
+    let (form, file, output) = (args.summary, args.summary_file.clone(), args.output.clone());
+    let (job, settings) = args.job(&progress)?;
+    if let Some(request) = job.cluster.in_a_container() {
+        let summary = program::Summary { form: form.word(), file: file.as_deref() };
+        let program = program::map(&job, &summary, output.as_deref())?;
+        return request::submit(request, program, &settings, &progress);
+    }
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
     // What cannot be written is to be known before hours of work.
     let file = file.map(SummaryFile::open).transpose()?;
-    let done = block_on(map::run(job, Sinks::standard(), &progress))?;
+    let sinks = output.map_or_else(|| Ok(Sinks::standard()), |path| sinks(&path))?;
+    let done = block_on(map::run(job, sinks, &progress))?;
     let (ending, summary) = done.map_err(|error| failure(&error))?;
     if let Some(file) = file {
         file.write(&summary)?;
@@ -165,6 +175,12 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
         Form::Text | Form::None => {}
     }
     Ok(ending.exit_code(&summary))
+}
+
+/// What cannot be written is to be known before hours of work.
+fn sinks(path: &Path) -> Result<Sinks, Failure> {
+    Sinks::into_file(path)
+        .map_err(|error| usage(format!("cannot write outputs to {}: {error}", path.display())))
 }
 
 /// Whether the item names a file by its place below the current directory.
@@ -219,7 +235,8 @@ fn failure(error: &StartError) -> Failure {
 }
 
 impl Args {
-    fn job(self, progress: &Progress) -> Result<Job, Failure> {
+    /// What is to be done, and what it is settled from.
+    fn job(self, progress: &Progress) -> Result<(Job, ApplicationSettings), Failure> {
         let (command, items) = split(self.command);
         let Some((program, arguments)) = command.split_first() else {
             return Err(usage("there is no command before :::"));
@@ -232,7 +249,7 @@ impl Args {
         stray::first_word::<Self>("map", program)?;
         let remarks = [stray::late::<Self>("map", &command), stray::shell_line(&command, "'... \"$1\"' sh")];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
-        let submission = self.submit.resolve(&self.tasks, progress)?;
+        let submission = self.submit.resolve(&self.tasks, program, progress)?;
         // What is allocated dynamically begins with none, perhaps, and then has as many as the work needs.
         if submission.settings.allocation == Allocation::Fixed {
             submission.wants_executors()?;
@@ -261,7 +278,9 @@ impl Args {
                 "an item has a line feed: the file of --failed has an item a line, unless --null is given",
             ));
         }
-        Ok(Job {
+        let directory = self.surroundings.directory(&settings)?;
+        let name = settings.name.clone().unwrap_or_else(|| program.clone());
+        let job = Job {
             source,
             cut: Cut { separator, unit },
             preference,
@@ -270,14 +289,26 @@ impl Args {
                 arguments: arguments.to_vec(),
                 environment: self.surroundings.environment()?,
             },
-            directory: self.surroundings.directory(&settings)?,
+            directory,
             order: if self.unordered { Order::Completion } else { Order::Input },
             leftovers: self.failed,
             limits: Limits::default(),
-            name: settings.name.unwrap_or_else(|| program.clone()),
+            name,
             cluster,
             properties,
-        })
+        };
+        Ok((job, settings))
+    }
+}
+
+impl Form {
+    /// As it is written.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Text => "text",
+            Self::Json => "json",
+            Self::None => "none",
+        }
     }
 }
 

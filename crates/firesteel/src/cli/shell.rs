@@ -13,6 +13,7 @@ use firesteel::shell::{self, Defaults, Job, OnFailure, StartError};
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
+use super::yarn::request;
 use super::{block_on, conf};
 
 /// Holds an application, and runs on its executors what is typed or scripted.
@@ -41,6 +42,9 @@ pub(super) struct Args {
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }
+
+/// What a session is called that has no name.
+const NAME: &str = "firesteel shell";
 
 const HELP: &str = "\
 Without FILE and --command, commands are read from standard input: with a prompt, history and completion from a \
@@ -102,7 +106,9 @@ impl Args {
                 format!("there is no script {}: a command line is given with --command", path.display());
             return Err(Failure::of(Exit::Usage, words));
         }
-        let Submission { settings, cluster, properties } = self.submit.resolve(&self.tasks, progress)?;
+        let Submission { settings, cluster, properties } =
+            self.submit.resolve(&self.tasks, NAME, progress)?;
+        request::refuse_shell(&cluster)?;
         if let Some(idle) = settings.idle_resources() {
             progress.remark(idle);
         }
@@ -114,7 +120,7 @@ impl Args {
                 directory: self.surroundings.directory(&settings)?,
                 environment: self.surroundings.environment()?,
             },
-            name: settings.name.unwrap_or_else(|| "firesteel shell".to_owned()),
+            name: settings.name.unwrap_or_else(|| NAME.to_owned()),
             cluster,
             properties,
         })

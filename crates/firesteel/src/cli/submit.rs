@@ -15,33 +15,38 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use super::conf::Conf;
 use super::exit::{Exit, Failure};
+use super::yarn::request;
 
 /// The options of spark-submit that say what an application asks for. They beat properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Submit {
-    /// spark://HOST:PORT[,HOST:PORT..], or local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and
-    /// ended with this command; otherwise spark.master in spark-defaults.conf, or $MASTER
+    /// spark://HOST:PORT[,HOST:PORT..]; yarn for the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR; or
+    /// local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and ended with this command; otherwise
+    /// spark.master in spark-defaults.conf, or $MASTER
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
+    /// Where its driver runs: client, which is here, or on YARN also cluster, which is in a container; otherwise client
+    #[arg(long, value_name = "MODE", help_heading = "Application")]
+    deploy_mode: Option<String>,
     /// The application's name
     #[arg(long, help_heading = "Application")]
     name: Option<String>,
     /// Cores of all executors together; otherwise as many as there are
     #[arg(long, value_name = "CORES", help_heading = "Application")]
     total_executor_cores: Option<String>,
-    /// Cores of one executor; otherwise one executor on each Worker takes all that it has
+    /// Cores of one executor; otherwise one executor on each Worker takes all that it has, and on YARN it has one
     #[arg(long, value_name = "CORES", help_heading = "Application")]
     executor_cores: Option<String>,
     /// Memory of one executor, such as 512m or 2g; otherwise 1g. It is what is counted, not a limit of what may be used
     #[arg(long, value_name = "SIZE", help_heading = "Application")]
     executor_memory: Option<String>,
-    /// How many executors; otherwise as many as the cores allow
+    /// How many executors; otherwise as many as the cores allow, and on YARN 2
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
     /// By which rule Workers are chosen: spark, best-fit, least-fragmentation or spread-held; otherwise by the Master's
     #[arg(long, value_name = "NAME", help_heading = "Application")]
     placement_policy: Option<String>,
-    /// The Master's queue that it is in; otherwise the one called default, or the first
+    /// The cluster's queue that it is in: the Master's, or YARN's; otherwise the one called default, or the Master's first
     #[arg(long, value_name = "NAME", help_heading = "Application")]
     queue: Option<String>,
     /// Who comes first in its queue: the highest; otherwise 0
@@ -97,15 +102,20 @@ impl Submission {
 }
 
 impl Submit {
-    /// What is submitted. Remarks go to `progress`.
-    pub(super) fn resolve(&self, tasks: &TaskOptions, progress: &Progress) -> Result<Submission, Failure> {
+    /// What is submitted, under that name unless it has one. Remarks go to `progress`.
+    pub(super) fn resolve(
+        &self,
+        tasks: &TaskOptions,
+        name: &str,
+        progress: &Progress,
+    ) -> Result<Submission, Failure> {
         let mut properties = self.properties()?;
         set_amounts(&mut properties, "--task-resource", keys::TASK_RESOURCE, &tasks.task_resources)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         if let Some(remark) = unitless(&properties) {
             progress.remark(remark);
         }
-        let cluster = cluster(&settings, &mut properties, progress)?;
+        let cluster = cluster(&settings, &mut properties, name, progress)?;
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         if let Cluster::Local(options) = &cluster {
             check_room(&settings, options.spec, &properties)?;
@@ -135,14 +145,18 @@ impl Submit {
     fn write_to(&self, properties: &mut Properties) {
         let options = [
             ("--master", keys::MASTER, &self.master),
+            ("--deploy-mode", keys::DEPLOY_MODE, &self.deploy_mode),
             ("--name", keys::APP_NAME, &self.name),
             ("--total-executor-cores", keys::CORES_MAX, &self.total_executor_cores),
             ("--executor-cores", keys::EXECUTOR_CORES, &self.executor_cores),
             ("--executor-memory", keys::EXECUTOR_MEMORY, &self.executor_memory),
             ("--num-executors", keys::EXECUTOR_INSTANCES, &self.num_executors),
             ("--placement-policy", keys::PLACEMENT_POLICY, &self.placement_policy),
+            // Which of two counts is the cluster's affair.
             ("--queue", keys::QUEUE, &self.queue),
+            ("--queue", keys::YARN_QUEUE, &self.queue),
             ("--priority", keys::PRIORITY, &self.priority),
+            ("--priority", keys::YARN_PRIORITY, &self.priority),
             ("--gang", keys::GANG, &self.gang),
         ];
         for (flag, key, value) in options {
@@ -186,13 +200,19 @@ fn set_amounts(
 fn cluster(
     settings: &ApplicationSettings,
     properties: &mut Properties,
+    name: &str,
     progress: &Progress,
 ) -> Result<Cluster, Failure> {
-    let spec = match &settings.master {
-        Some(url) => match url.parse().map_err(|error| unusable(&error, properties))? {
-            MasterUrl::Spark(masters) => return Ok(Cluster::Running(masters)),
-            MasterUrl::LocalCluster(spec) => spec,
-        },
+    let url = settings.master.as_ref().map(|url| url.parse().map_err(|error| unusable(&error, properties)));
+    let url = url.transpose()?;
+    if url == Some(MasterUrl::Yarn) {
+        return Ok(Cluster::Yarn(Box::new(request::of(properties, name)?)));
+    }
+    request::refuse_cluster_mode(properties)?;
+    let spec = match url {
+        Some(MasterUrl::Spark(masters)) => return Ok(Cluster::Running(masters)),
+        Some(MasterUrl::LocalCluster(spec)) => spec,
+        Some(MasterUrl::Yarn) => unreachable!("it was looked at before"),
         None => {
             let spec = this_machine(settings);
             progress.remark(format_args!("no --master given: this machine is {spec}"));
@@ -269,7 +289,7 @@ fn check_room(
 }
 
 /// Who is to blame for a property: the command line, or a file or a variable.
-fn blame(properties: &Properties, key: &str) -> Exit {
+pub(super) fn blame(properties: &Properties, key: &str) -> Exit {
     match properties.origin(key) {
         Some(origin) if !origin.is_command_line() => Exit::Configuration,
         Some(_) | None => Exit::Usage,

@@ -148,6 +148,11 @@ impl OfferedFiles {
         self.files.is_empty()
     }
 
+    /// Each with what it is.
+    pub fn each(&self) -> impl Iterator<Item = (&FileDescription, &File)> {
+        self.files.iter().map(|file| (&file.description, &file.file))
+    }
+
     /// What Workers are told, if there is anything: they fetch from `source`.
     #[must_use]
     pub fn description(&self, source: &Address) -> Option<ApplicationFiles> {

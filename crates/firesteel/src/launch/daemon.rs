@@ -14,6 +14,7 @@ use super::Launch;
 use super::occurrence::Occurrence;
 use crate::beginning::StartError;
 use crate::clock::Clock;
+use crate::cluster::ClusterNews;
 use crate::daemon;
 use crate::description::describe;
 use crate::driver_daemon::{Listen, seed};
@@ -56,6 +57,22 @@ pub struct Handle {
 pub async fn end(inbox: &Inbox<Event>) {
     // Refused if it is over already.
     let _ = inbox.send(Event::End).await;
+}
+
+/// Has a launcher hear what the Masters of its cluster cannot say themselves, for as long as the application lives.
+pub fn follow(inbox: &Inbox<Event>, news: Option<mpsc::Receiver<ClusterNews>>) {
+    let (Some(mut news), inbox) = (news, inbox.clone()) else { return };
+    tokio::spawn(async move {
+        while let Some(news) = news.recv().await {
+            let event = match news {
+                ClusterNews::Moved(masters) => Event::MastersMoved { masters },
+                ClusterNews::Over(end) => Event::Removed { end },
+            };
+            if inbox.send(event).await.is_err() {
+                break;
+            }
+        }
+    });
 }
 
 /// Starts a launcher. It runs until its application is over, or until it was asked to end twice. Only one that brings

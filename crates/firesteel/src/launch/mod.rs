@@ -89,12 +89,13 @@ impl Ending {
 /// It could not begin.
 pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
     let mut requests = beginning::end_requests()?;
-    let Ground { files, cluster, masters } =
-        match beginning::begin(&launch.cluster, &launch.settings, &mut requests).await? {
+    let Ground { files, mut cluster, masters } =
+        match beginning::begin(&launch.cluster, &launch.settings, progress, &mut requests).await? {
             ControlFlow::Continue(ground) => ground,
             ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
         };
     let (handle, occurrences) = daemon::start(launch, masters, files, requests).await?;
+    daemon::follow(&handle.inbox, cluster.news());
     let ending = follow(handle, occurrences, lines, progress).await;
     // Whoever asked twice does not wait.
     if !matches!(ending, Ending::Abandoned(_)) {

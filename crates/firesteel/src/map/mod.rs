@@ -31,10 +31,11 @@ use std::time::Duration;
 use firesteel_core::ids::TaskId;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
+use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::beginning::{self, Ground};
-use crate::cluster::Cluster;
+use crate::cluster::{Cluster, ClusterNews};
 use crate::driver_daemon::{self, Application, Listen};
 use crate::exit_code;
 use crate::settings::Properties;
@@ -117,16 +118,17 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
         request = requests.next() => return Ok((Ending::Asked(request), nothing())),
     }
-    let begun = beginning::begin(&job.cluster, &settings, &mut requests).await;
+    let begun = beginning::begin(&job.cluster, &settings, progress, &mut requests).await;
     if let (Some(leftovers), Err(_) | Ok(ControlFlow::Break(_))) = (&mut leftovers, &begun) {
         leftovers.close(&mut input).await?;
     }
-    let Ground { files, cluster, masters } = match begun? {
+    let Ground { files, mut cluster, masters } = match begun? {
         ControlFlow::Continue(ground) => ground,
         ControlFlow::Break(request) => return Ok((Ending::Asked(request), nothing())),
     };
+    let (settings, news) = (cluster.racked(settings), cluster.news());
     let application = Application { name: job.name.clone(), masters, settings, files };
-    let done = drive(job, application, (input, leftovers), sinks, progress, requests).await;
+    let done = drive(job, application, news, (input, leftovers), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // Whoever asked twice does not wait.
         Ok(Ending::Abandoned(_)) => {}
@@ -138,6 +140,7 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
 async fn drive(
     job: Job,
     application: Application,
+    news: Option<mpsc::Receiver<ClusterNews>>,
     (input, leftovers): (Input, Option<Leftovers>),
     sinks: Sinks,
     progress: &Progress,
@@ -151,6 +154,7 @@ async fn drive(
     };
     let started = driver_daemon::start(application, listen, requests).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
+    driver.follow(news);
     let outlet =
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let run = Run::new(input, template, driver, outlet, progress.clone(), Stake::Application);

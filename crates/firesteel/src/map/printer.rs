@@ -1,6 +1,8 @@
 //! Prints what the spool gives, on a thread of its own: a slow reader keeps nobody else waiting.
 
+use std::fs::File;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -64,6 +66,17 @@ impl Sinks {
             stdout: Sink::new("standard output", Box::new(stdout), tty_out),
             stderr: Sink::new("standard error", Box::new(stderr), tty_err),
         }
+    }
+}
+
+impl Sinks {
+    /// The same with a file in the place of standard output.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn into_file(path: &Path) -> io::Result<Self> {
+        let file = io::BufWriter::with_capacity(64 << 10, File::create(path)?);
+        Ok(Self { stdout: Sink::new("the file of --output", Box::new(file), false), ..Self::standard() })
     }
 }
 

@@ -157,6 +157,11 @@ impl Properties {
         self.0.entry(key.to_owned()).or_default().push(Property { value: value.into(), origin });
     }
 
+    /// Forgets a property, and whatever it was before.
+    pub fn unset(&mut self, key: &str) {
+        self.0.remove(key);
+    }
+
     /// A value as it was given.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {

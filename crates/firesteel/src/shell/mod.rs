@@ -130,15 +130,17 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
         std::fs::File::open(path)
             .map_err(|error| StartError::Script { path: path.display().to_string(), error })?;
     }
-    let Ground { files, cluster, masters } =
-        match beginning::begin(&job.cluster, &settings, &mut requests).await? {
+    let Ground { files, mut cluster, masters } =
+        match beginning::begin(&job.cluster, &settings, progress, &mut requests).await? {
             ControlFlow::Continue(ground) => ground,
             ControlFlow::Break(request) => return Ok(request.exit_code()),
         };
+    let settings = cluster.racked(settings);
     let listen = Listen::of(&job.properties, &masters).map_err(beginning::StartError::from)?;
     let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
     let started = driver_daemon::start(application, listen, EndRequests::nobody()).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
+    driver.follow(cluster.news());
     let session = Session::new(&job, &settings, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;
     if !matches!(end, End::Abandoned(_)) {

@@ -29,8 +29,15 @@
 
 pub mod addresses;
 pub mod blueprint;
+pub mod client;
+pub mod cluster_mode;
+pub mod container_logs;
+pub mod contexts;
 pub mod hadoop_conf;
+pub mod monitor;
 pub mod racks;
 pub mod site;
 pub mod site_file;
+pub mod staging;
 pub mod states;
+pub mod submission;

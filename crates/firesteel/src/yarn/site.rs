@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_yarn::YarnClient;
-use firesteel_yarn::ipc::Retry;
+use firesteel_yarn::ipc::{CallError, IpcError, Retry};
 
 use super::addresses::{self, AddressError, Desk};
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
@@ -53,6 +53,34 @@ pub enum SiteError {
         protection: String,
         /// Where that stands.
         origin: String,
+    },
+}
+
+/// A question that was not answered, or not as was hoped.
+#[derive(Debug, thiserror::Error)]
+pub enum AskError {
+    /// The configuration cannot be used.
+    #[error(transparent)]
+    Site(#[from] SiteError),
+    /// Nobody answered.
+    #[error(
+        "no ResourceManager could be asked at {names}: {error}; is it running, and is that where it is? (from {origin})"
+    )]
+    Unreachable {
+        /// The ResourceManagers.
+        names: String,
+        /// What went wrong with the last of them.
+        error: IpcError,
+        /// Where their addresses stand.
+        origin: String,
+    },
+    /// The ResourceManager objects.
+    #[error("the ResourceManager at {names} objects: {error}")]
+    Objection {
+        /// The ResourceManagers.
+        names: String,
+        /// Its words.
+        error: IpcError,
     },
 }
 
@@ -112,6 +140,18 @@ impl Site {
                 }
             }
         })
+    }
+
+    /// What to say of a call that failed.
+    #[must_use]
+    pub fn explained(&self, failure: CallError) -> AskError {
+        let (names, error) = (self.names(), failure.error);
+        match error {
+            IpcError::Remote(_) | IpcError::Sasl(_) => AskError::Objection { names, error },
+            IpcError::Unreachable { .. } | IpcError::TimedOut(_) | IpcError::Closed | IpcError::Broken(_) => {
+                AskError::Unreachable { names, error, origin: self.origin() }
+            }
+        }
     }
 
     /// The ResourceManagers, for people: `rm-1:8032, rm-2:8032`.

@@ -74,11 +74,38 @@ pub fn is_over(state: YarnApplicationState) -> bool {
     }
 }
 
-/// What a report says of the reasons, on one line; nothing if it says none.
+/// Lines of YARN's about nothing that matters here.
+const NOISE: [&str; 6] = [
+    "Error file: ",
+    "Last 4096 bytes of ",
+    "For more detailed output, ",
+    "Then click on links ",
+    ". Failing the application.",
+    "Exception from container-launch.",
+];
+
+/// What a report says of the reasons, on one line, each of them once; nothing if it says none.
 #[must_use]
 pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
-    let words: Vec<&str> = report.diagnostics().split_whitespace().collect();
-    Some(words.join(" ")).filter(|words| !words.is_empty() && words != "N/A")
+    let mut kept: Vec<String> = Vec::new();
+    for line in report.diagnostics().lines().map(untimed) {
+        let line = line.split_whitespace().collect::<Vec<_>>().join(" ");
+        let is_noise = NOISE.iter().any(|noise| line.starts_with(noise));
+        if !line.is_empty() && line != "N/A" && !is_noise && !kept.contains(&line) {
+            kept.push(line);
+        }
+    }
+    Some(kept.join(" ")).filter(|words| !words.is_empty())
+}
+
+/// The line without `[2026-11-21 10:50:42.986]` before it.
+fn untimed(line: &str) -> &str {
+    let line = line.trim();
+    let stamped = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    match stamped {
+        Some((time, rest)) if time.contains(':') && time.starts_with(|c: char| c.is_ascii_digit()) => rest,
+        Some(_) | None => line,
+    }
 }
 
 #[cfg(test)]

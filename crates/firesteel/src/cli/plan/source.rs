@@ -54,6 +54,10 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
     let mut source = match master.map_err(|error| unusable(&error, &properties))? {
         Some(MasterUrl::LocalCluster(spec)) => of_size(spec),
         Some(MasterUrl::Spark(masters)) => of_master(&Cluster::of(Some(masters), "plan"), &settings)?,
+        Some(MasterUrl::Yarn) => {
+            let words = "where YARN puts executors is YARN's own affair: plan a cluster of Firesteel's, with --master or CLUSTER";
+            return Err(Failure::of(Exit::Usage, words));
+        }
         None => of_master(&Cluster::of(None, "plan"), &settings)?,
     };
     source.draft.applications.push(asking(&settings));

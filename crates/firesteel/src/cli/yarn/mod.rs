@@ -2,6 +2,9 @@
 
 mod apps;
 mod kill;
+mod logs;
+pub(super) mod program;
+pub(super) mod request;
 mod status;
 
 use clap::{Args as ClapArgs, Subcommand};
@@ -33,11 +36,14 @@ enum Question {
     Status(status::Status),
     /// End applications
     Kill(kill::Kill),
+    /// Show what the containers of a running application wrote
+    Logs(logs::Logs),
 }
 
 const EXAMPLES: &str = "  firesteel yarn apps
   firesteel yarn status application_1700000000123_0007
-  firesteel yarn kill application_1700000000123_0007";
+  firesteel yarn kill application_1700000000123_0007
+  firesteel yarn logs application_1700000000123_0007 --stderr";
 
 /// What stands below the options of each command.
 fn codes(examples: &str) -> String {
@@ -56,6 +62,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         Question::Apps(args) => apps::run(args),
         Question::Status(args) => status::run(args),
         Question::Kill(args) => kill::run(args),
+        Question::Logs(args) => logs::run(args),
     }
 }
 
@@ -80,42 +87,10 @@ fn ask<T, F: Future<Output = Result<T, CallError>>>(
     question: impl FnOnce(YarnClient) -> F,
 ) -> Result<T, Failure> {
     let answer = block_on(async {
-        let client =
-            site.client(Patience::Short).map_err(|error| Failure::with(Exit::Configuration, &error))?;
-        question(client).await.map_err(|error| failure(site, &error))
+        let client = site.client(Patience::Short)?;
+        question(client).await.map_err(|error| site.explained(error))
     });
-    answer?
-}
-
-/// A question that was not answered, or not as was hoped.
-fn failure(site: &Site, error: &CallError) -> Failure {
-    match error.kind() {
-        None => Failure::of(
-            Exit::Unreachable,
-            format!(
-                "no ResourceManager could be asked at {}: {}; is it running, and is that where it is? (from {})",
-                site.names(),
-                error.error,
-                site.origin()
-            ),
-        ),
-        Some(
-            Kind::ApplicationNotFound
-            | Kind::ApplicationAttemptNotFound
-            | Kind::NotRegistered
-            | Kind::InvalidApplicationMasterRequest
-            | Kind::InvalidResourceRequest
-            | Kind::InvalidBlacklist
-            | Kind::InvalidRelease
-            | Kind::NodeManagerNotYetReady
-            | Kind::Standby
-            | Kind::Retriable
-            | Kind::InvalidToken
-            | Kind::AccessDenied
-            | Kind::NotSpoken
-            | Kind::Other,
-        ) => Failure::with(Exit::Failure, &error.error),
-    }
+    answer?.map_err(|error| Failure::asked(&error))
 }
 
 /// An application's report.

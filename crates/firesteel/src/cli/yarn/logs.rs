@@ -1,0 +1,154 @@
+//! `firesteel yarn logs`.
+
+use std::io::{self, Write as _};
+
+use clap::Args as ClapArgs;
+use firesteel::yarn::container_logs::{LogError, Place, Stream};
+use firesteel::yarn::monitor::master;
+use firesteel::yarn::site::Site;
+use firesteel::yarn::states::{is_over, state};
+use firesteel_core::ids::ExecutorId;
+use firesteel_yarn::messages::application::ApplicationReport;
+use firesteel_yarn::messages::records::{ApplicationId, ContainerId};
+
+use super::{Where, ask, codes, report};
+use crate::cli::ask::{self as running, Cluster};
+use crate::cli::exit::{self, Exit, Failure};
+
+/// Which logs are shown.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = codes("  firesteel yarn logs application_1700000000123_0007
+  firesteel yarn logs application_1700000000123_0007 3 --stderr
+  firesteel yarn logs application_1700000000123_0007 container_1700000000123_0007_01_000001"))]
+pub(super) struct Logs {
+    /// The application's id
+    #[arg(value_name = "APP")]
+    app: ApplicationId,
+    /// The number of an executor, or the id of a container; otherwise all that run
+    #[arg(value_name = "EXECUTOR|CONTAINER", value_parser = which)]
+    which: Option<Which>,
+    /// Show standard error instead of standard output
+    #[arg(long)]
+    stderr: bool,
+    #[command(flatten)]
+    site: Where,
+}
+
+/// One of an application's containers.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Which {
+    Executor(ExecutorId),
+    Container(ContainerId),
+}
+
+fn which(word: &str) -> Result<Which, String> {
+    match word.parse() {
+        Ok(number) => Ok(Which::Executor(ExecutorId(number))),
+        Err(_) => {
+            word.parse().map(Which::Container).map_err(|error| format!("{error}; an executor's is a number"))
+        }
+    }
+}
+
+/// Shows them.
+pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
+    let site = args.site.site()?;
+    let report = report(&site, args.app)?;
+    let now = report.yarn_application_state();
+    if is_over(now) {
+        return Err(Failure::of(Exit::Failure, over(args.app, state(now))));
+    }
+    let places = match &args.which {
+        Some(Which::Executor(executor)) => vec![of_executor(&report, *executor)?],
+        Some(Which::Container(container)) => {
+            let container = container.to_string();
+            let mut all = containers(&site, &report)?;
+            all.retain(|place| place.container == container);
+            all
+        }
+        None => containers(&site, &report)?,
+    };
+    if places.is_empty() {
+        let words = match &args.which {
+            Some(_) => format!("{} has no such container, or no longer", args.app),
+            None => format!("{} is {} and has no container yet", args.app, state(now)),
+        };
+        return Err(Failure::of(Exit::Failure, words));
+    }
+    print(&places, if args.stderr { Stream::Stderr } else { Stream::Stdout })
+}
+
+/// What can be done about logs that nobody shows any more.
+fn over(app: ApplicationId, how: &str) -> String {
+    format!(
+        "{app} is {how}, and NodeManagers show the logs of running applications alone: where the cluster collects logs \
+         (yarn.log-aggregation-enable), yarn logs -applicationId {app} shows them; otherwise they are in {app}/ in \
+         yarn.nodemanager.log-dirs of the nodes, for yarn.nodemanager.log.retain-seconds"
+    )
+}
+
+/// The containers of the attempt that runs.
+fn containers(site: &Site, report: &ApplicationReport) -> Result<Vec<Place>, Failure> {
+    let Some(attempt) = report.current_application_attempt_id else { return Ok(Vec::new()) };
+    let found = ask(site, |client| async move { client.containers(attempt).await })?;
+    let mut places: Vec<Place> = found.iter().filter_map(Place::of).collect();
+    places.sort_by(|one, other| one.container.cmp(&other.container));
+    Ok(places)
+}
+
+/// The ApplicationMaster knows in which container an executor runs.
+fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<Place, Failure> {
+    let app = report.application_id.unwrap_or_default();
+    let fail = |words: String| Failure::of(Exit::Failure, words);
+    let Some(master) = master(report) else {
+        let now = state(report.yarn_application_state());
+        return Err(fail(format!("{app} is {now}, and has no executors that are known: name a container")));
+    };
+    let detail = running::detail(&Cluster::of(Some(vec![master]), "yarn logs"), &app.to_string())?;
+    let found = detail.application.executors.iter().find(|found| found.id == executor);
+    found
+        .and_then(|found| Place::of_link(&found.directory))
+        .ok_or_else(|| fail(format!("{app} has no executor {executor}, or no longer")))
+}
+
+/// Prints logs, each behind its container's name where there are several.
+fn print(places: &[Place], stream: Stream) -> Result<Exit, Failure> {
+    let mut stdout = io::stdout().lock();
+    let mut failed = Vec::new();
+    for (at, place) in places.iter().enumerate() {
+        if places.len() > 1 {
+            let gap = if at > 0 { "\n" } else { "" };
+            if let Err(error) = writeln!(stdout, "{gap}==> {} <==", place.container) {
+                return exit::written(Err(error));
+            }
+        }
+        match place.copy(stream, &mut stdout) {
+            Ok(()) => {}
+            Err(LogError::Io { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {
+                return Ok(Exit::Done);
+            }
+            Err(error) => failed.push(error),
+        }
+    }
+    match failed.as_slice() {
+        [] => exit::written(stdout.flush()),
+        [first, ..] => Err(Failure::with(Exit::Failure, first)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_an_executor_and_an_id_a_container() {
+        assert_eq!(which("3"), Ok(Which::Executor(ExecutorId(3))));
+        let container = "container_1700000000123_0007_01_000001";
+        assert_eq!(which(container), Ok(Which::Container(container.parse().expect("it is one"))));
+        let error = which("x").expect_err("it is neither");
+        assert_eq!(
+            error,
+            "`x` is no container id; one looks like container_1700000000123_0007_01_000002; an executor's is a number"
+        );
+    }
+}

@@ -1,0 +1,177 @@
+//! A command that runs in a container: its words, and the files that it finds there.
+//!
+//! The words are made of what this command has understood, not of what was typed: paths that are relative here are
+//! absolute there, and what was read here is staged.
+
+use std::path::{Path, PathBuf, absolute};
+
+use firesteel::launch::Launch;
+use firesteel::launch::occurrence::Form;
+use firesteel::map::Job;
+use firesteel::map::input::Source;
+use firesteel::map::items::{Separator, Unit};
+use firesteel::map::preference::Preference;
+use firesteel::map::spool::Order;
+use firesteel::settings::{Properties, keys};
+use firesteel::yarn::blueprint::Program;
+use firesteel::yarn::submission::{Content, Input};
+use firesteel_core::launcher::Until;
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::Command;
+
+use crate::cli::exit::{Exit, Failure};
+
+/// The items.
+const INPUT: &str = "__input__";
+/// The hosts that items prefer.
+const LOCALITY: &str = "__locality__";
+/// Racks.
+const RACKS: &str = "__racks__";
+
+/// Properties that are about where an application is submitted, or that are done when it is.
+const DONE: [&str; 10] = [
+    keys::MASTER,
+    keys::DEPLOY_MODE,
+    keys::FILES,
+    keys::ARCHIVES,
+    keys::YARN_FILES,
+    keys::YARN_ARCHIVES,
+    keys::TOPOLOGY_TABLE,
+    keys::DRIVER_HOST,
+    keys::DRIVER_BIND_ADDRESS,
+    keys::APP_NAME,
+];
+
+/// A program's words, as they gather.
+struct Words(Vec<String>);
+
+impl Words {
+    fn of(command: &str, name: &str, properties: &Properties) -> Self {
+        let mut words = Self(vec![command.to_owned(), "--only-conf".to_owned()]);
+        words.option("--name", name);
+        let is_done = |key: &str| DONE.contains(&key) || key.starts_with("spark.hadoop.");
+        for (key, value) in properties.iter().filter(|(key, _)| !is_done(key)) {
+            words.option("--conf", &format!("{key}={value}"));
+        }
+        words.option("--conf", &format!("{}={RACKS}", keys::TOPOLOGY_TABLE));
+        words
+    }
+
+    fn flag(&mut self, flag: &str, is_set: bool) {
+        if is_set {
+            self.0.push(flag.to_owned());
+        }
+    }
+
+    fn option(&mut self, option: &str, value: &str) {
+        // A value may look like an option.
+        self.0.push(format!("{option}={value}"));
+    }
+
+    fn path(&mut self, option: &str, path: Option<&Path>) -> Result<(), Failure> {
+        if let Some(path) = path {
+            self.option(option, &there(path)?);
+        }
+        Ok(())
+    }
+
+    /// The command, and where and with which variables it runs.
+    fn command(mut self, command: &Command, directory: &TaskDirectory) -> Vec<String> {
+        match directory {
+            TaskDirectory::Executor => self.option("--chdir", "executor"),
+            TaskDirectory::Path(path) => self.option("--chdir", path),
+        }
+        for (name, value) in &command.environment {
+            self.option("--env", &format!("{name}={value}"));
+        }
+        self.0.push("--".to_owned());
+        self.0.push(command.program.clone());
+        self.0.extend(command.arguments.iter().cloned());
+        self.0
+    }
+}
+
+/// The path as it is called from anywhere.
+fn there(path: &Path) -> Result<String, Failure> {
+    let found = absolute(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
+    let name = found.into_os_string().into_string();
+    name.map_err(|_| usage(format!("{}: a name that is not UTF-8 cannot be passed on", path.display())))
+}
+
+fn usage(words: String) -> Failure {
+    Failure::of(Exit::Usage, words)
+}
+
+/// How the summary is written, and where else.
+#[derive(Clone, Debug)]
+pub(in crate::cli) struct Summary<'a> {
+    /// `--summary`.
+    pub(in crate::cli) form: &'a str,
+    /// `--summary-file`.
+    pub(in crate::cli) file: Option<&'a Path>,
+}
+
+/// `firesteel map` in a container.
+pub(in crate::cli) fn map(
+    job: &Job,
+    summary: &Summary<'_>,
+    output: Option<&Path>,
+) -> Result<(Program, Vec<Input>), Failure> {
+    let mut words = Words::of("map", &job.name, &job.properties);
+    let (content, separator) = content(&job.source, job.cut.separator);
+    words.option("--input", INPUT);
+    words.flag("--null", separator == Separator::Nul);
+    match job.cut.unit {
+        Unit::Record => {}
+        Unit::Block { bytes } => {
+            words.flag("--pipe", true);
+            words.option("--block", &format!("{bytes}b"));
+        }
+    }
+    let mut inputs = vec![Input { name: INPUT, content }, Input { name: RACKS, content: Content::Racks }];
+    match &job.preference {
+        Preference::None => {}
+        Preference::Column { number, delimiter } => {
+            words.option("--locality-column", &number.to_string());
+            words.option("--delimiter", delimiter);
+        }
+        Preference::File(path) => {
+            words.option("--locality", LOCALITY);
+            inputs.push(Input { name: LOCALITY, content: Content::File(path.clone()) });
+        }
+    }
+    words.flag("--unordered", job.order == Order::Completion);
+    words.option("--summary", summary.form);
+    words.path("--summary-file", summary.file)?;
+    words.path("--failed", job.leftovers.as_deref())?;
+    let output = output.map(there).transpose()?.map(PathBuf::from);
+    let arguments = words.command(&job.command, &job.directory);
+    Ok((Program { arguments, output, ..Program::default() }, inputs))
+}
+
+/// The items, and what ends each of them: a word may have a line feed.
+fn content(source: &Source, separator: Separator) -> (Content, Separator) {
+    match source {
+        Source::Words(words) => {
+            let bytes = words.iter().flat_map(|word| word.bytes().chain([0])).collect();
+            (Content::Bytes(bytes), Separator::Nul)
+        }
+        Source::File(path) => (Content::File(path.clone()), separator),
+        Source::StandardInput => (Content::StandardInput, separator),
+    }
+}
+
+/// `firesteel launch` in a container.
+pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<Input>) {
+    let mut words = Words::of("launch", &launch.name, &launch.properties);
+    let until = match launch.until {
+        Until::Any => "any",
+        Until::All => "all",
+        Until::Never => "never",
+    };
+    words.option("--until", until);
+    words.flag("--json", form == Form::Json);
+    let arguments = words.command(&launch.command, &launch.directory);
+    let racks = Input { name: RACKS, content: Content::Racks };
+    (Program { arguments, ..Program::default() }, vec![racks])
+}

@@ -1,0 +1,141 @@
+//! What a YARN cluster is asked for by map, launch and shell.
+
+use firesteel::cluster::Cluster;
+use firesteel::map::progress::Progress;
+use firesteel::settings::variables::Environment;
+use firesteel::settings::yarn::{EXECUTORS, Mode, YarnSettings};
+use firesteel::settings::{ApplicationSettings, Origin, Properties, keys};
+use firesteel::yarn::blueprint::{Deploy, Program};
+use firesteel::yarn::cluster_mode;
+use firesteel::yarn::site::Site;
+use firesteel::yarn::staging::{self, StagingError};
+use firesteel::yarn::submission::{Input, Request};
+
+use crate::cli::block_on;
+use crate::cli::exit::{Exit, Failure};
+use crate::cli::submit::blame;
+
+/// The options that only Firesteel's own clusters have, and what to write in their place.
+const OWN: [(&str, &str); 3] = [
+    (keys::CORES_MAX, "write --num-executors and --executor-cores"),
+    (keys::GANG, "leave it out, for YARN gives containers one by one"),
+    (keys::PLACEMENT_POLICY, "leave it out, for YARN chooses its nodes by its own rules"),
+];
+
+/// The request of an application, under that name unless it has one. Sets what counts on YARN where nothing is said.
+pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Request, Failure> {
+    refuse_own(properties)?;
+    add_defaults(properties);
+    let setting = |error| Failure::setting(&error);
+    let application = ApplicationSettings::of(properties).map_err(setting)?;
+    let settings = YarnSettings::of(properties, &application).map_err(setting)?;
+    let deploy = match settings.mode {
+        Mode::Client => Deploy::Client,
+        Mode::Unmanaged => Deploy::Unmanaged,
+        // What runs there is said later, by whoever knows the command.
+        Mode::Cluster => Deploy::Cluster(Program::default()),
+    };
+    let environment = Environment::of_this_process();
+    let site =
+        Site::of(&environment, properties).map_err(|error| Failure::with(Exit::Configuration, &error))?;
+    let base = staging::base(settings.staging.as_deref(), &site.user, &site.conf, &environment);
+    let staging = base.map_err(|error| unstaged(&error, properties))?;
+    Ok(Request {
+        site,
+        settings,
+        name: application.name.unwrap_or_else(|| name.to_owned()),
+        properties: properties.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
+        staging,
+        deploy,
+        inputs: Vec::new(),
+    })
+}
+
+/// Files that can be put nowhere: a matter of settings.
+fn unstaged(error: &StagingError, properties: &Properties) -> Failure {
+    match error {
+        StagingError::Conf(_) | StagingError::Remote { .. } | StagingError::NoHome => {
+            Failure::with(blame(properties, keys::YARN_STAGING), error)
+        }
+        StagingError::Io { .. } | StagingError::Reserved { .. } => Failure::with(Exit::Failure, error),
+    }
+}
+
+/// An option that has no meaning on YARN is wrong usage. A file may be for other clusters, too.
+fn refuse_own(properties: &Properties) -> Result<(), Failure> {
+    for (key, advice) in OWN {
+        if let Some(origin) = properties.origin(key).filter(|origin| origin.is_command_line()) {
+            let option = match origin {
+                Origin::Flag(flag) => flag,
+                _ => key,
+            };
+            let words = format!("{option} is for Firesteel's own clusters, and this one is YARN: {advice}");
+            return Err(Failure::of(Exit::Usage, words));
+        }
+    }
+    Ok(())
+}
+
+/// What an application on YARN has without a word.
+///
+/// Source: Spark on YARN, 4.0.1.
+fn add_defaults(properties: &mut Properties) {
+    let default = "the default on YARN";
+    let is_dynamic =
+        properties.get(keys::DYNAMIC_ALLOCATION).is_some_and(|on| on.eq_ignore_ascii_case("true"));
+    if properties.get(keys::EXECUTOR_INSTANCES).is_none() && !is_dynamic {
+        properties.set(keys::EXECUTOR_INSTANCES, EXECUTORS.to_string(), Origin::Derived(default));
+    }
+    if properties.get(keys::EXECUTOR_CORES).is_none() {
+        properties.set(keys::EXECUTOR_CORES, "1", Origin::Derived(default));
+    }
+    for (key, _) in OWN {
+        properties.unset(key);
+    }
+    for (all, more) in [(keys::FILES, keys::YARN_FILES), (keys::ARCHIVES, keys::YARN_ARCHIVES)] {
+        if let Some(more) = properties.get(more).map(str::to_owned) {
+            let both = properties.get(all).map_or(more.clone(), |files| format!("{files},{more}"));
+            properties.set(all, both, Origin::Derived("spark.yarn.dist"));
+        }
+    }
+}
+
+/// A cluster of Firesteel's own runs no drivers.
+pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(), Failure> {
+    match properties.get(keys::DEPLOY_MODE) {
+        None | Some("client") => Ok(()),
+        Some(mode) => {
+            let words = format!(
+                "{} cannot be {mode:?} here: clusters of Firesteel's own have the driver where it is submitted; write \
+                 client, or --master yarn",
+                keys::DEPLOY_MODE
+            );
+            Err(Failure::of(blame(properties, keys::DEPLOY_MODE), words))
+        }
+    }
+}
+
+/// A shell is where somebody types.
+pub(in crate::cli) fn refuse_shell(cluster: &Cluster) -> Result<(), Failure> {
+    match cluster.in_a_container() {
+        None => Ok(()),
+        Some(_) => {
+            let words = "a shell cannot run in a container, where nobody types: leave out --deploy-mode cluster, or \
+                         submit firesteel map or launch";
+            Err(Failure::of(Exit::Usage, words))
+        }
+    }
+}
+
+/// Submits a command that runs in a container, and watches it.
+pub(in crate::cli) fn submit(
+    request: &Request,
+    (program, inputs): (Program, Vec<Input>),
+    settings: &ApplicationSettings,
+    progress: &Progress,
+) -> Result<u8, Failure> {
+    let request = Request { deploy: Deploy::Cluster(program), inputs, ..request.clone() };
+    let brought = (settings.files.as_slice(), settings.archives.as_slice());
+    let ending = block_on(cluster_mode::run(&request, brought, progress))?;
+    Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
+}
