@@ -83,7 +83,12 @@ fn step(g: &mut Gen) -> Step {
         3 => Step::Changes(n, worker()),
         4 | 5 => Step::Ends(n),
         _ => {
-            let Case { ask, spread_out, .. } = Case::with_workers(g, 0);
+            let Case { mut ask, spread_out, .. } = Case::with_workers(g, 0);
+            // Now and then for a good part of a large cluster.
+            if below(g, 3) == 0 {
+                let limit = below(g, 800);
+                ask = Ask { limit: Some(limit as u64), cores_left: i64::from(i32::MAX), ..ask };
+            }
             // A share is only given back where it was held, so that nothing here is held that was never placed.
             Step::Places { ask, spread_out, kept: pick(g, &[true, true, false]) }
         }

@@ -23,6 +23,7 @@ impl Amounts {
     }
 
     /// Where it stands.
+    #[inline]
     pub(super) fn find(&self, amount: i64) -> Option<usize> {
         match usize::try_from(amount).ok().and_then(|amount| self.small.get(amount)) {
             Some(&NONE) => None,

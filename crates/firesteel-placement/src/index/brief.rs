@@ -2,6 +2,7 @@
 
 use super::free::{Free, Kinds};
 use super::sorting::Sorting;
+use crate::{Cores, MiB};
 
 /// A [`Free`] in half of its room, without the amount that all workers of a shelf have alike. It is never less than
 /// what it stands for, and no more than that where amounts are not absurd.
@@ -24,6 +25,31 @@ impl Brief {
             Sorting::Cores => Self { cores: 0, ..all },
             Sorting::Memory => Self { memory: 0, ..all },
             Sorting::Id => all,
+        }
+    }
+
+    /// What it stands for, on the shelf of that amount, if that can be told: of nothing it may be less, of what is absurd
+    /// more.
+    #[inline]
+    pub(super) fn exactly(self, sorting: Sorting, amount: i64) -> Option<Free> {
+        let known = 1..u32::MAX;
+        let (cores, memory) = (known.contains(&self.cores), known.contains(&self.memory));
+        let is_known = match sorting {
+            Sorting::Cores => memory,
+            Sorting::Memory => cores,
+            Sorting::Id => cores && memory,
+        };
+        let (cores, memory) = (Cores(self.cores.into()), MiB(self.memory.into()));
+        is_known.then(|| sorting.with(amount, Free { cores, memory, kinds: self.kinds }))
+    }
+
+    /// The amount beside that by which workers are sorted, if there is one: of nothing, 0.
+    #[inline]
+    pub(super) fn beside(self, sorting: Sorting) -> u32 {
+        match sorting {
+            Sorting::Cores => self.memory,
+            Sorting::Memory => self.cores,
+            Sorting::Id => 0,
         }
     }
 

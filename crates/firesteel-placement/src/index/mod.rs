@@ -33,6 +33,7 @@ mod shelves;
 mod sorted;
 mod sorting;
 mod stock;
+mod together;
 mod tree;
 mod wants;
 
@@ -136,6 +137,12 @@ impl Share {
         (self.total(), MiB(demand.memory.0.saturating_mul(executors)))
     }
 
+    /// Whether it is as much as another one.
+    #[inline]
+    fn is_like(&self, other: &Self) -> bool {
+        (self.executors, self.cores) == (other.executors, other.cores)
+    }
+
     /// How many addresses of a resource all its executors have.
     fn count(&self, demand: &Demand, name: &str) -> u64 {
         demand.resources.get(name).map_or(0, |each| each.saturating_mul(self.executors))
@@ -235,7 +242,7 @@ impl<I: Ord> Index<I> {
             return;
         }
         let free = Free { cores, memory, kinds: self.stock.set(slot, resources) };
-        self.sorted.change(&[slot], |slot| *slot, |_, _| free);
+        self.sorted.change_each(&[slot], |slot| *slot, |_, _| free);
     }
 
     /// Whether one more executor has room on that worker. The demand's own bounds are not looked at.
@@ -280,25 +287,27 @@ impl<I: Ord> Index<I> {
         let (most, units) = (demand.most_workers(), demand.most_units());
         let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return };
         // Each with one unit, for the time being.
-        let mut room = 0_u64;
-        let enough = self.sorted.walk(&wants, &self.stock, self.direction, |slot, free| {
-            shares.push(Share::of(demand, slot, 1));
-            let filled = match strategy {
-                Strategy::SpreadOut => false,
-                Strategy::Consolidate => {
-                    room = room.saturating_add(self.room(demand, slot, free));
-                    room >= units
+        let each = Share { slot: Slot(0), executors: 1, cores: demand.size.step() };
+        let until = |enough: bool| if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
+        match strategy {
+            Strategy::SpreadOut => {
+                let enough = self.sorted.walk(&wants, &self.stock, self.direction, |slot, _| {
+                    shares.push(Share { slot, ..each });
+                    until(shares.len() as u64 == most)
+                });
+                if enough.is_break() && most == units {
+                    // As many workers as units: each gives one.
+                    return;
                 }
-            };
-            if filled || shares.len() as u64 == most {
-                ControlFlow::Break(())
-            } else {
-                ControlFlow::Continue(())
             }
-        });
-        if strategy == Strategy::SpreadOut && enough.is_break() && most == units {
-            // As many workers as units: each gives one.
-            return;
+            Strategy::Consolidate => {
+                let mut room = 0_u64;
+                let _ = self.sorted.walk(&wants, &self.stock, self.direction, |slot, free| {
+                    shares.push(Share { slot, ..each });
+                    room = room.saturating_add(self.room(demand, slot, free));
+                    until(room >= units || shares.len() as u64 == most)
+                });
+            }
         }
         let cap =
             |share: &Share| self.sorted.get(share.slot).map_or(0, |free| self.room(demand, share.slot, free));
@@ -312,14 +321,26 @@ impl<I: Ord> Index<I> {
 
     /// Takes what was placed off what the workers have free.
     pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
-        let stock = &mut self.stock;
-        self.sorted.change(shares, |share| share.slot, |free, share| stock.without(free, demand, share));
+        let Self { sorted, stock, .. } = self;
+        let slot = |share: &Share| share.slot;
+        let less = |free: Free, share: &Share| free.without(demand, share);
+        if stock.is_empty() {
+            return sorted.change_alike(shares, slot, less, Share::is_like);
+        }
+        let less = |free, share: &Share| stock.without(less(free, share), demand, share);
+        sorted.change_each(shares, slot, less);
     }
 
     /// Gives it back.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
-        let stock = &mut self.stock;
-        self.sorted.change(shares, |share| share.slot, |free, share| stock.with(free, demand, share));
+        let Self { sorted, stock, .. } = self;
+        let slot = |share: &Share| share.slot;
+        let more = |free: Free, share: &Share| free.with(demand, share);
+        if stock.is_empty() {
+            return sorted.change_alike(shares, slot, more, Share::is_like);
+        }
+        let more = |free, share: &Share| stock.with(more(free, share), demand, share);
+        sorted.change_each(shares, slot, more);
     }
 
     /// Errs from now on, if there is a worker about whom it can.
@@ -329,7 +350,7 @@ impl<I: Ord> Index<I> {
         match flaw {
             Flaw::MissesFreed => {
                 let less = |free: Free, _: &Slot| Free { cores: free.cores - Cores(1), ..free };
-                self.sorted.change(&[slot], |slot| *slot, less);
+                self.sorted.change_each(&[slot], |slot| *slot, less);
             }
             Flaw::MissesWorker => _ = self.sorted.remove(slot),
             Flaw::StaleSummary => self.sorted.forget_best(),

@@ -1,4 +1,4 @@
-//! Workers in a row with gaps, in the order of their ids.
+//! Workers in a row with gaps, in the order of their ids, with what they have free.
 //!
 //! A worker's place is a small number, so that a set of workers is a row of bits. Where a worker comes in between two
 //! others and there is no gap, the least window around it that is not too full is spread evenly: the larger the
@@ -7,6 +7,8 @@
 use std::ops::Range;
 
 use super::Slot;
+use super::free::Free;
+use super::shelf::{WORD, bit};
 
 /// The least window, and what the number of places is a multiple of.
 const WINDOW: usize = 64;
@@ -17,10 +19,18 @@ const NOBODY: Slot = Slot(u32::MAX);
 
 #[derive(Debug)]
 pub(super) struct Places {
-    /// By place.
+    /// By place. Apart, since often only one of them is needed of many.
     slots: Vec<Slot>,
+    free: Vec<Free>,
     /// By slot.
     places: Vec<u32>,
+}
+
+/// Who is at a place, and what that worker has free.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Seat {
+    pub(super) slot: Slot,
+    pub(super) free: Free,
 }
 
 /// What has to be done before there is a gap.
@@ -34,7 +44,7 @@ pub(super) enum Crowded {
 
 impl Places {
     pub(super) fn new() -> Self {
-        Self { slots: vec![NOBODY; WINDOW], places: Vec::new() }
+        Self { slots: vec![NOBODY; WINDOW], free: vec![Free::LEAST; WINDOW], places: Vec::new() }
     }
 
     /// How many places there are.
@@ -47,14 +57,46 @@ impl Places {
         self.places.get(slot.index()).filter(|place| **place != NOWHERE).map(|place| *place as usize)
     }
 
+    /// Who is at a place.
+    pub(super) fn at(&self, place: usize) -> Option<Seat> {
+        let (slot, free) = (self.slots[place], self.free[place]);
+        (slot != NOBODY).then_some(Seat { slot, free })
+    }
+
+    /// What the worker at a place has free.
     #[inline]
-    pub(super) fn at(&self, place: usize) -> Option<Slot> {
-        Some(self.slots[place]).filter(|slot| *slot != NOBODY)
+    pub(super) fn free(&self, place: usize) -> &Free {
+        debug_assert_ne!(self.slots[place], NOBODY, "who is on a shelf has a place");
+        &self.free[place]
+    }
+
+    /// The places of a word: who is there, and what they have free. Where nobody is, neither means anything.
+    #[inline]
+    pub(super) fn of_word(&self, word: usize) -> (&[Slot; WORD], &[Free; WORD]) {
+        let slots = self.slots.as_chunks().0.get(word);
+        slots.zip(self.free.as_chunks().0.get(word)).expect("the number of places is a multiple of a word")
+    }
+
+    /// Changes what those have free whose bits are set in a word.
+    #[inline]
+    pub(super) fn change_word(&mut self, word: usize, marked: u64, change: impl Fn(Free) -> Free) {
+        let all = &mut self.free.as_chunks_mut::<WORD>().0[word];
+        for (place, free) in all.iter_mut().enumerate() {
+            if marked & bit(place) != 0 {
+                *free = change(*free);
+            }
+        }
+    }
+
+    /// What the worker at a place has free from now on.
+    #[inline]
+    pub(super) fn set(&mut self, place: usize, free: Free) {
+        self.free[place] = free;
     }
 
     /// Those who have a place in the window, in order.
-    pub(super) fn within(&self, window: Range<usize>) -> impl Iterator<Item = Slot> {
-        self.slots[window].iter().copied().filter(|slot| *slot != NOBODY)
+    pub(super) fn within(&self, window: Range<usize>) -> impl Iterator<Item = Seat> {
+        window.filter_map(|place| self.at(place))
     }
 
     /// A free place between two neighbours in the order of ids.
@@ -86,26 +128,29 @@ impl Places {
 
     /// Who has to move where, for everybody in a window and one who comes after `before` to be spread over it; and
     /// where that one has its place.
-    pub(super) fn spread(&self, window: Range<usize>, before: Option<Slot>) -> (Vec<(Slot, usize)>, usize) {
-        let slots: Vec<Slot> = self.within(window.clone()).collect();
-        let nth = |n: usize| window.start + n * window.len() / (slots.len() + 1);
+    pub(super) fn spread(&self, window: Range<usize>, before: Option<Slot>) -> (Vec<(Seat, usize)>, usize) {
+        let seats: Vec<Seat> = self.within(window.clone()).collect();
+        let nth = |n: usize| window.start + n * window.len() / (seats.len() + 1);
         let new =
-            before.and_then(|before| slots.iter().position(|slot| *slot == before)).map_or(0, |n| n + 1);
-        let others = slots.iter().zip((0..).filter(|n| *n != new)).map(|(slot, n)| (*slot, nth(n)));
+            before.and_then(|before| seats.iter().position(|seat| seat.slot == before)).map_or(0, |n| n + 1);
+        let others = seats.iter().zip((0..).filter(|n| *n != new)).map(|(seat, n)| (*seat, nth(n)));
         (others.collect(), nth(new))
     }
 
     pub(super) fn grow(&mut self) {
-        self.slots.resize(self.len() * 2, NOBODY);
+        let twice = self.len() * 2;
+        self.slots.resize(twice, NOBODY);
+        self.free.resize(twice, Free::LEAST);
     }
 
-    pub(super) fn put(&mut self, slot: Slot, place: usize) {
+    pub(super) fn put(&mut self, slot: Slot, free: Free, place: usize) {
         if self.places.len() <= slot.index() {
             self.places.resize(slot.index() + 1, NOWHERE);
         }
         self.places[slot.index()] =
             u32::try_from(place).expect("there are no more places than a u32 can count");
         self.slots[place] = slot;
+        self.free[place] = free;
     }
 
     pub(super) fn vacate(&mut self, slot: Slot) {
@@ -139,14 +184,14 @@ mod tests {
                         Err(Crowded::Spread(window)) => {
                             let (others, place) = places.spread(window, before);
                             moved += others.len();
-                            others.iter().for_each(|(slot, _)| places.vacate(*slot));
-                            others.iter().for_each(|(slot, place)| places.put(*slot, *place));
+                            others.iter().for_each(|(seat, _)| places.vacate(seat.slot));
+                            others.iter().for_each(|(seat, place)| places.put(seat.slot, seat.free, *place));
                             break place;
                         }
                     }
                 };
-                assert_eq!(places.at(place), None);
-                places.put(slot, place);
+                assert!(places.at(place).is_none());
+                places.put(slot, Free::LEAST, place);
                 known.insert(id, slot);
             }
             assert!(known.values().map(|slot| places.of(*slot)).is_sorted_by(|a, b| a < b));

@@ -3,7 +3,8 @@
 use std::ops::ControlFlow;
 
 use super::brief::Brief;
-use super::sorting::Direction;
+use super::moving::Step;
+use super::sorting::{Direction, Sorting};
 
 /// Bits in a word, and words in a group.
 pub(super) const WORD: usize = 64;
@@ -22,9 +23,11 @@ pub(super) struct Shelf {
 
 /// 64 bits, with the best of their workers. Where there is nobody it is of the past.
 #[derive(Clone, Copy, Debug)]
-struct Row {
-    bits: u64,
-    best: Brief,
+pub(super) struct Row {
+    pub(super) bits: u64,
+    pub(super) best: Brief,
+    /// No worker has less of the amount beside that of the shelf; 0 if that is not known.
+    pub(super) least: u32,
 }
 
 impl Shelf {
@@ -52,51 +55,83 @@ impl Shelf {
         self.words[place / WORD].bits & bit(place) != 0
     }
 
-    /// Adds places of a word that are not there, with the best of their workers.
-    pub(super) fn add(&mut self, word: usize, places: u64, best: Brief) {
-        let group = word / WORD;
-        self.words[word].add(places, best);
-        self.groups[group].add(bit(word), best);
-        self.top[group / WORD] |= bit(group);
-    }
-
-    /// Takes places of a word out that are there. `had` is the best that their workers had, and `of` says what
-    /// the others have.
-    pub(super) fn remove(&mut self, word: usize, places: u64, had: Brief, of: impl Fn(usize) -> Brief) {
-        let number = word / WORD;
-        let group = &mut self.groups[number];
-        match self.words[word].remove(places, had, |bit| of(word * WORD + bit)) {
-            Left::AsGood => return,
-            Left::LessGood => {}
-            Left::Nobody => group.bits &= !bit(word),
-        }
-        if group.bits == 0 {
-            self.top[number / WORD] &= !bit(number);
-        } else if group.best.owes_to(had) {
-            group.look(|word| self.words[number * WORD + word].best);
+    /// Adds workers who are not there.
+    #[inline]
+    pub(super) fn add(&mut self, steps: &[Step]) {
+        for &Step { word, places, have, least, .. } in steps {
+            let group = word / WORD;
+            self.words[word].add(places, have, least);
+            self.groups[group].add(bit(word), have, 0);
+            self.top[group / WORD] |= bit(group);
         }
     }
 
-    /// Shows the places whose workers may have what is asked, in order, until it is told to stop.
+    /// Takes workers out who are there. `of` says what the others have.
+    #[inline]
+    pub(super) fn remove(&mut self, steps: &[Step], of: impl Fn(usize) -> Brief) {
+        // All of them first: nobody is to be found again who goes, too.
+        for step in steps {
+            self.words[step.word].bits &= !step.places;
+        }
+        for &Step { word, had, .. } in steps {
+            let number = word / WORD;
+            let group = &mut self.groups[number];
+            match self.words[word].without(had, |bit| of(word * WORD + bit)) {
+                Left::AsGood => continue,
+                Left::LessGood => {}
+                Left::Nobody => group.bits &= !bit(word),
+            }
+            if group.bits == 0 {
+                self.top[number / WORD] &= !bit(number);
+            } else if group.best.owes_to(had) {
+                group.look(|word| self.words[number * WORD + word].best);
+            }
+        }
+    }
+
+    /// Whether somebody is there who is marked.
+    pub(super) fn has_some_of(&self, marks: &[u64]) -> bool {
+        self.words.iter().zip(marks).any(|(row, marks)| row.bits & marks != 0)
+    }
+
+    /// A word, to be changed: from then on, until the shelf is [summed up](Self::sum_up), what stands with groups is of the
+    /// past.
+    #[inline]
+    pub(super) fn row_mut(&mut self, word: usize) -> &mut Row {
+        &mut self.words[word]
+    }
+
+    /// Finds anew what stands with groups.
+    pub(super) fn sum_up(&mut self) {
+        let groups = self.groups.iter_mut().zip(self.words.chunks(WORD)).enumerate();
+        for (number, (group, words)) in groups {
+            *group = Row::EMPTY;
+            for (word, row) in words.iter().enumerate().filter(|(_, row)| row.bits != 0) {
+                group.add(bit(word), row.best, 0);
+            }
+            let top = &mut self.top[number / WORD];
+            *top = if group.bits == 0 { *top & !bit(number) } else { *top | bit(number) };
+        }
+    }
+
+    /// Shows the words whose workers may have what is asked, in order, until it is told to stop.
+    #[inline]
     pub(super) fn walk(
         &self,
         asked: Brief,
         direction: Direction,
-        mut visit: impl FnMut(usize) -> ControlFlow<()>,
+        mut visit: impl FnMut(usize, &Row) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for top in direction.over(0..self.top.len()) {
             for group in direction.bits(self.top[top], top * WORD) {
-                let Row { bits, best } = self.groups[group];
+                let Row { bits, best, .. } = self.groups[group];
                 if !best.may_cover(asked) {
                     continue;
                 }
                 for word in direction.bits(bits, group * WORD) {
-                    let Row { bits, best } = self.words[word];
-                    if !best.may_cover(asked) {
-                        continue;
-                    }
-                    for place in direction.bits(bits, word * WORD) {
-                        visit(place)?;
+                    let row = &self.words[word];
+                    if row.best.may_cover(asked) {
+                        visit(word, row)?;
                     }
                 }
             }
@@ -110,7 +145,7 @@ impl Shelf {
     }
 
     /// What is wrong with it, if something is, or else how many there are; `of` says what the workers have.
-    pub(super) fn check(&self, of: impl Fn(usize) -> Brief) -> Result<usize, String> {
+    pub(super) fn check(&self, of: impl Fn(usize) -> Brief, sorting: Sorting) -> Result<usize, String> {
         let mut count = 0;
         for (word, row) in self.words.iter().enumerate() {
             let places = Direction::Forward.bits(row.bits, word * WORD).inspect(|_| count += 1);
@@ -120,6 +155,10 @@ impl Shelf {
             }
             if best.is_some_and(|best| best != row.best) {
                 return Err(format!("word {word} is {:?}, its workers {best:?}", row.best));
+            }
+            let least = Direction::Forward.bits(row.bits, word * WORD).map(|place| of(place).beside(sorting));
+            if least.min().is_some_and(|least| least < row.least) {
+                return Err(format!("a worker in word {word} has less than its least, {}", row.least));
             }
         }
         for (group, row) in self.groups.iter().enumerate() {
@@ -144,17 +183,24 @@ enum Left {
 }
 
 impl Row {
-    const EMPTY: Self = Self { bits: 0, best: Brief::NOTHING };
+    const EMPTY: Self = Self { bits: 0, best: Brief::NOTHING, least: 0 };
 
     #[inline]
-    fn add(&mut self, bits: u64, best: Brief) {
-        self.best = if self.bits == 0 { best } else { self.best.or(best) };
+    pub(super) fn add(&mut self, bits: u64, best: Brief, least: u32) {
+        (self.best, self.least) =
+            if self.bits == 0 { (best, least) } else { (self.best.or(best), self.least.min(least)) };
         self.bits |= bits;
     }
 
+    /// Whether it is known that everybody has so much of the amount beside that of the shelf.
     #[inline]
-    fn remove(&mut self, bits: u64, had: Brief, of: impl Fn(usize) -> Brief) -> Left {
-        self.bits &= !bits;
+    pub(super) fn covers(&self, asked: Option<u32>) -> bool {
+        asked.is_some_and(|asked| self.least >= asked.max(1))
+    }
+
+    /// What is left after some were taken out who had so much. `of` says what is at a bit.
+    #[inline]
+    fn without(&mut self, had: Brief, of: impl Fn(usize) -> Brief) -> Left {
         match self.bits {
             0 => Left::Nobody,
             _ if self.best.owes_to(had) => self.look(of),

@@ -10,25 +10,25 @@ use super::Slot;
 use super::amounts::Amounts;
 use super::brief::Brief;
 use super::free::Free;
-use super::moving::Moving;
+use super::moving::{Moving, Step};
 use super::places::{Crowded, Places};
-use super::shelf::{Shelf, WORD, bit};
+use super::shelf::{Shelf, WORD};
 use super::sorting::{Direction, Sorting};
 use super::stock::Stock;
 use super::wants::Wants;
 
 /// The most shelves: each costs some two and a half bits for each worker.
-const MOST: usize = 128;
+pub(super) const MOST: usize = 128;
 
 #[derive(Debug)]
 pub(super) struct Shelves {
-    sorting: Sorting,
-    /// By slot. What stands there of a worker who has no place is of the past.
-    free: Vec<Free>,
-    places: Places,
+    pub(super) sorting: Sorting,
+    pub(super) places: Places,
     /// One for each shelf.
-    amounts: Amounts,
-    shelves: Vec<Shelf>,
+    pub(super) amounts: Amounts,
+    pub(super) shelves: Vec<Shelf>,
+    /// Nobody, but while workers change.
+    moving: Moving,
     len: usize,
 }
 
@@ -38,8 +38,8 @@ pub(super) struct TooMany;
 
 impl Shelves {
     pub(super) fn new(sorting: Sorting) -> Self {
-        let (free, amounts, shelves) = (Vec::new(), Amounts::new(), Vec::new());
-        Self { sorting, free, places: Places::new(), amounts, shelves, len: 0 }
+        let (amounts, shelves, moving) = (Amounts::new(), Vec::new(), Moving::new(sorting));
+        Self { sorting, places: Places::new(), amounts, shelves, moving, len: 0 }
     }
 
     pub(super) fn sorting(&self) -> Sorting {
@@ -51,8 +51,7 @@ impl Shelves {
     }
 
     pub(super) fn get(&self, slot: Slot) -> Option<&Free> {
-        self.places.of(slot)?;
-        self.free.get(slot.index())
+        Some(self.places.free(self.places.of(slot)?))
     }
 
     /// Adds a worker whose slot is new, between those two in the order of ids.
@@ -64,11 +63,7 @@ impl Shelves {
         after: Option<Slot>,
     ) -> Result<(), TooMany> {
         let place = self.make_place(before, after);
-        if self.free.len() <= slot.index() {
-            self.free.resize(slot.index() + 1, free);
-        }
-        self.free[slot.index()] = free;
-        self.places.put(slot, place);
+        self.places.put(slot, free, place);
         self.len += 1;
         let shelf = self.shelf(self.sorting.amount(&free))?;
         self.put_up(shelf, place, &free);
@@ -77,38 +72,96 @@ impl Shelves {
 
     /// Takes a worker out.
     pub(super) fn remove(&mut self, slot: Slot) -> Option<Free> {
-        let (place, free) = (self.places.of(slot)?, *self.get(slot)?);
+        let place = self.places.of(slot)?;
+        let free = *self.places.free(place);
         self.take_down(place, &free);
         self.places.vacate(slot);
         self.len -= 1;
         Some(free)
     }
 
-    /// Changes what workers have free. Those that lie together and become alike cost little more than one of them.
-    pub(super) fn change<T>(
+    /// Changes what workers have free, by changes that make equal workers equal if they are alike.
+    pub(super) fn change_alike<T>(
+        &mut self,
+        mut changes: &[T],
+        slot: impl Fn(&T) -> Slot,
+        change: impl Fn(Free, &T) -> Free,
+        alike: impl Fn(&T, &T) -> bool,
+    ) -> Result<(), TooMany> {
+        if !self.is_many(changes.len()) {
+            return self.change_each(changes, slot, change);
+        }
+        while let [first, others @ ..] = changes {
+            let part = 1 + others.iter().take_while(|other| alike(first, other)).count();
+            let (part, others) = changes.split_at(part);
+            let changed = if self.is_many(part.len()) {
+                self.change_together(part.iter().map(&slot), |free| change(free, first))
+            } else {
+                self.change_each(part, &slot, &change)
+            };
+            if changed.is_err() {
+                self.only_change(others, slot, change);
+                return changed;
+            }
+            changes = others;
+        }
+        Ok(())
+    }
+
+    /// Changes what workers have free. Those that lie together and go the same way cost little more than one of them.
+    pub(super) fn change_each<T>(
         &mut self,
         changes: &[T],
         slot: impl Fn(&T) -> Slot,
         mut change: impl FnMut(Free, &T) -> Free,
     ) -> Result<(), TooMany> {
-        let mut moved = Ok(());
-        let mut moving = Moving::NOBODY;
-        for one in changes {
-            let slot = slot(one);
-            let Some(place) = self.places.of(slot) else { continue };
-            let had = self.free[slot.index()];
+        for (done, one) in changes.iter().enumerate() {
+            let Some(place) = self.places.of(slot(one)) else { continue };
+            let had = *self.places.free(place);
             let have = change(had, one);
-            if !moving.takes(place, had, have, self.sorting) {
-                // Before this one changes, who may still stand among those that the others leave.
-                moved = moved.and_then(|()| self.move_over(&moving));
-                moving = Moving::one(place, had, have, self.sorting);
+            if !self.moving.follows(place, had, have)
+                && let Err(too_many) = self.turn_to(place, have)
+            {
+                self.places.set(place, have);
+                self.only_change(&changes[done + 1..], slot, change);
+                return Err(too_many);
             }
-            self.free[slot.index()] = have;
+            self.places.set(place, have);
         }
-        moved.and_then(|()| self.move_over(&moving))
+        let moved = self.move_over();
+        self.moving.end();
+        moved
+    }
+
+    /// Changes what workers have free where they are not in order any more.
+    pub(super) fn only_change<T>(
+        &mut self,
+        changes: &[T],
+        slot: impl Fn(&T) -> Slot,
+        mut change: impl FnMut(Free, &T) -> Free,
+    ) {
+        for one in changes {
+            if let Some(place) = self.places.of(slot(one)) {
+                self.places.set(place, change(*self.places.free(place), one));
+            }
+        }
+    }
+
+    /// Has a worker come along with those who move, or, if it goes another way, be the first after them.
+    #[inline(never)]
+    fn turn_to(&mut self, place: usize, have: Free) -> Result<(), TooMany> {
+        let had = *self.places.free(place);
+        if self.moving.takes(place, had, have) {
+            return Ok(());
+        }
+        // Before this one changes, who may still stand among those that the others leave.
+        let moved = self.move_over();
+        self.moving.begin(place, had, have);
+        moved
     }
 
     /// Shows the workers that have room, in order, until it is told to stop.
+    #[inline]
     pub(super) fn walk(
         &self,
         wants: &Wants<'_>,
@@ -118,11 +171,25 @@ impl Shelves {
     ) -> ControlFlow<()> {
         let asked = wants.brief(self.sorting);
         let start = self.amounts.least(wants.least(self.sorting));
+        let (fits, no_resources) = (wants.amounts(), wants.no_resources());
+        let asked_of_all = wants.beside(self.sorting);
         for shelf in direction.over(start..self.shelves.len()) {
-            self.shelves[shelf].walk(asked, direction, |place| {
-                let slot = self.slot_at(place);
-                let free = &self.free[slot.index()];
-                if wants.fit(slot, free, stock) { visit(slot, free) } else { ControlFlow::Continue(()) }
+            self.shelves[shelf].walk(asked, direction, |word, row| {
+                let (slots, all) = self.places.of_word(word);
+                if row.covers(asked_of_all) {
+                    // What they have need not even be read.
+                    for place in direction.bits(row.bits, 0) {
+                        visit(slots[place % WORD], &all[place % WORD])?;
+                    }
+                    return ControlFlow::Continue(());
+                }
+                for place in direction.bits(row.bits, 0) {
+                    let (slot, free) = (slots[place % WORD], &all[place % WORD]);
+                    if fits(free) && (no_resources || wants.covered(slot, stock)) {
+                        visit(slot, free)?;
+                    }
+                }
+                ControlFlow::Continue(())
             })?;
         }
         ControlFlow::Continue(())
@@ -130,15 +197,11 @@ impl Shelves {
 
     /// Everybody, in the order of ids.
     pub(super) fn all(&self) -> impl Iterator<Item = (Slot, Free)> {
-        self.places.within(0..self.places.len()).map(|slot| (slot, self.free[slot.index()]))
-    }
-
-    fn slot_at(&self, place: usize) -> Slot {
-        self.places.at(place).expect("who is on a shelf has a place")
+        self.places.within(0..self.places.len()).map(|seat| (seat.slot, seat.free))
     }
 
     /// The shelf for that amount.
-    fn shelf(&mut self, amount: i64) -> Result<usize, TooMany> {
+    pub(super) fn shelf(&mut self, amount: i64) -> Result<usize, TooMany> {
         if let Some(shelf) = self.amounts.find(amount) {
             return Ok(shelf);
         }
@@ -156,32 +219,34 @@ impl Shelves {
     }
 
     /// The shelf on which those are that have so much.
-    fn known_shelf(&self, amount: i64) -> usize {
+    pub(super) fn known_shelf(&self, amount: i64) -> usize {
         self.amounts.find(amount).expect("who has so much is on a shelf")
     }
 
-    fn move_over(&mut self, moving: &Moving) -> Result<(), TooMany> {
-        if moving.places == 0 {
+    /// Moves those who are moving, all of them from one shelf to one other.
+    #[inline]
+    fn move_over(&mut self) -> Result<(), TooMany> {
+        if self.moving.steps().is_empty() {
             return Ok(());
         }
-        let (from, to) = moving.amounts(self.sorting);
+        let (from, to) = self.moving.amounts();
         let (to, from) = (self.shelf(to)?, self.known_shelf(from));
-        let (places, free, sorting) = (&self.places, &self.free, self.sorting);
-        let of = |place: usize| brief_at(places, free, sorting, place);
-        self.shelves[from].remove(moving.word, moving.places, moving.had, of);
-        self.shelves[to].add(moving.word, moving.places, moving.have);
+        let (places, sorting) = (&self.places, self.sorting);
+        let of = |place: usize| Brief::of(places.free(place), sorting);
+        self.shelves[from].remove(self.moving.steps(), of);
+        self.shelves[to].add(self.moving.steps());
         Ok(())
     }
 
     fn put_up(&mut self, shelf: usize, place: usize, free: &Free) {
-        self.shelves[shelf].add(place / WORD, bit(place), Brief::of(free, self.sorting));
+        self.shelves[shelf].add(&[Step::one(place, free, self.sorting)]);
     }
 
     fn take_down(&mut self, place: usize, free: &Free) {
         let shelf = self.known_shelf(self.sorting.amount(free));
-        let (places, all, sorting) = (&self.places, &self.free, self.sorting);
-        let of = |place: usize| brief_at(places, all, sorting, place);
-        self.shelves[shelf].remove(place / WORD, bit(place), Brief::of(free, sorting), of);
+        let (places, sorting) = (&self.places, self.sorting);
+        let of = |place: usize| Brief::of(places.free(place), sorting);
+        self.shelves[shelf].remove(&[Step::one(place, free, sorting)], of);
     }
 
     fn make_place(&mut self, before: Option<Slot>, after: Option<Slot>) -> usize {
@@ -200,16 +265,15 @@ impl Shelves {
 
     fn spread(&mut self, window: Range<usize>, before: Option<Slot>) -> usize {
         let (others, place) = self.places.spread(window, before);
-        for (slot, _) in &others {
-            if let Some(place) = self.places.of(*slot) {
-                let free = self.free[slot.index()];
-                self.take_down(place, &free);
+        for (seat, _) in &others {
+            if let Some(place) = self.places.of(seat.slot) {
+                self.take_down(place, &seat.free);
             }
         }
-        others.iter().for_each(|(slot, _)| self.places.vacate(*slot));
-        for (slot, place) in others {
-            let free = self.free[slot.index()];
-            self.places.put(slot, place);
+        others.iter().for_each(|(seat, _)| self.places.vacate(seat.slot));
+        for (seat, place) in others {
+            let (slot, free) = (seat.slot, seat.free);
+            self.places.put(slot, free, place);
             self.put_up(self.known_shelf(self.sorting.amount(&free)), place, &free);
         }
         place
@@ -233,9 +297,9 @@ impl Shelves {
         }
         let mut count = 0;
         for place in 0..self.places.len() {
-            let Some(slot) = self.places.at(place) else { continue };
-            let free = &self.free[slot.index()];
-            let shelf = self.amounts.find(self.sorting.amount(free));
+            let Some(seat) = self.places.at(place) else { continue };
+            let (slot, free) = (seat.slot, seat.free);
+            let shelf = self.amounts.find(self.sorting.amount(&free));
             if self.places.of(slot) != Some(place) {
                 return Err(format!("{slot:?} is not where its place is, {place}"));
             }
@@ -246,20 +310,15 @@ impl Shelves {
         }
         let mut on_shelves = 0;
         for shelf in &self.shelves {
-            on_shelves += shelf.check(|place| match self.places.at(place) {
-                Some(slot) => Brief::of(&self.free[slot.index()], self.sorting),
+            let of = |place: usize| match self.places.at(place) {
+                Some(seat) => Brief::of(&seat.free, self.sorting),
                 None => Brief::NOTHING,
-            })?;
+            };
+            on_shelves += shelf.check(of, self.sorting)?;
         }
         if count != self.len || on_shelves != self.len {
             return Err(format!("{count} workers, {on_shelves} on shelves, are counted as {}", self.len));
         }
         Ok(())
     }
-}
-
-/// What the worker at a place has free, in brief.
-fn brief_at(places: &Places, free: &[Free], sorting: Sorting, place: usize) -> Brief {
-    let slot = places.at(place).expect("who is on a shelf has a place");
-    Brief::of(&free[slot.index()], sorting)
 }

@@ -63,7 +63,7 @@ impl Sorted {
     }
 
     /// Changes what workers have free. Those that have no such slot are passed over.
-    pub(super) fn change<T>(
+    pub(super) fn change_each<T>(
         &mut self,
         changes: &[T],
         slot: impl Fn(&T) -> Slot,
@@ -71,7 +71,24 @@ impl Sorted {
     ) {
         match self {
             Self::Shelves(shelves) => {
-                let changed = shelves.change(changes, slot, change);
+                let changed = shelves.change_each(changes, slot, change);
+                self.or_a_tree(changed);
+            }
+            Self::Tree(tree) => tree.change(changes, slot, change),
+        }
+    }
+
+    /// The same with changes that make equal workers equal if they are alike.
+    pub(super) fn change_alike<T>(
+        &mut self,
+        changes: &[T],
+        slot: impl Fn(&T) -> Slot,
+        change: impl Fn(Free, &T) -> Free,
+        alike: impl Fn(&T, &T) -> bool,
+    ) {
+        match self {
+            Self::Shelves(shelves) => {
+                let changed = shelves.change_alike(changes, slot, change, alike);
                 self.or_a_tree(changed);
             }
             Self::Tree(tree) => tree.change(changes, slot, change),

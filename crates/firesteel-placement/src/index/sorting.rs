@@ -1,7 +1,7 @@
 //! By what workers are sorted, and from which end they are walked.
 
-use super::free::Free;
-use crate::WorkerOrder;
+use super::free::{Free, Kinds};
+use crate::{Cores, MiB, WorkerOrder};
 
 /// The amount that workers are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,6 +43,28 @@ impl Sorting {
             Self::Memory => free.memory.0,
             Self::Id => 0,
         }
+    }
+
+    /// The same with so much of that amount.
+    #[inline]
+    pub(super) fn with(self, amount: i64, free: Free) -> Free {
+        match self {
+            Self::Cores => Free { cores: Cores(amount), ..free },
+            Self::Memory => Free { memory: MiB(amount), ..free },
+            Self::Id => free,
+        }
+    }
+}
+
+impl Sorting {
+    /// So much of the amount that workers are sorted by, and of the one beside it.
+    pub(super) fn of_least(self, amount: i64, beside: u32) -> Free {
+        let beside = i64::from(beside);
+        let (cores, memory) = match self {
+            Self::Cores | Self::Id => (amount, beside),
+            Self::Memory => (beside, amount),
+        };
+        Free { cores: Cores(cores), memory: MiB(memory), kinds: Kinds::NONE }
     }
 }
 

@@ -41,24 +41,25 @@ impl Stock {
         self.kinds(slot)
     }
 
-    /// A worker after it gave that.
+    /// Whether no worker has, or ever had, a resource.
     #[inline]
-    pub(super) fn without(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
-        let (cores, memory) = share.amounts(demand);
-        let kinds = self.change(share.slot, |name, amount| amount.saturating_sub(share.count(demand, name)));
-        Free { cores: free.cores - cores, memory: free.memory - memory, kinds }
+    pub(super) fn is_empty(&self) -> bool {
+        self.amounts.is_empty()
     }
 
-    /// A worker after it got that back.
-    #[inline]
+    /// What a worker has free after it gave that of its resources, too.
+    pub(super) fn without(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
+        let kinds = self.change(share.slot, |name, amount| amount.saturating_sub(share.count(demand, name)));
+        Free { kinds, ..free }
+    }
+
+    /// The same after it got that back.
     pub(super) fn with(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
-        let (cores, memory) = share.amounts(demand);
         let kinds = self.change(share.slot, |name, amount| amount.saturating_add(share.count(demand, name)));
-        Free { cores: free.cores + cores, memory: free.memory + memory, kinds }
+        Free { kinds, ..free }
     }
 
     /// Changes each of a worker's amounts. A name stays when there is nothing of it left.
-    #[inline]
     fn change(&mut self, slot: Slot, change: impl Fn(&str, u64) -> u64) -> Kinds {
         let Some(amounts) = self.amounts.get_mut(slot.index()) else { return Kinds::NONE };
         for (name, amount) in amounts {

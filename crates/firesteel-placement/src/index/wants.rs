@@ -27,19 +27,47 @@ impl<'a> Wants<'a> {
     /// Whether one of these workers may have room. If not, none has.
     #[inline]
     pub(super) fn may_fit(&self, best: &Free) -> bool {
-        let one = &self.one;
-        best.cores >= one.cores && best.memory >= one.memory && best.kinds.may_cover(one.kinds)
+        self.amounts()(best)
+    }
+
+    /// The same as a question that stands by itself, for many.
+    #[inline]
+    pub(super) fn amounts(&self) -> impl Fn(&Free) -> bool + use<> {
+        let one = self.one;
+        move |best| best.cores >= one.cores && best.memory >= one.memory && best.kinds.may_cover(one.kinds)
     }
 
     /// Whether this one has room.
     #[inline]
     pub(super) fn fit(&self, slot: Slot, free: &Free, stock: &Stock) -> bool {
-        self.may_fit(free) && (self.resources.is_empty() || stock.covers(slot, self.resources))
+        self.may_fit(free) && (self.no_resources() || self.covered(slot, stock))
+    }
+
+    /// Whether no resources are asked for.
+    #[inline]
+    pub(super) fn no_resources(&self) -> bool {
+        self.resources.is_empty()
+    }
+
+    /// Whether this one has the resources.
+    pub(super) fn covered(&self, slot: Slot, stock: &Stock) -> bool {
+        stock.covers(slot, self.resources)
     }
 
     /// What parts of shelves are held against.
     pub(super) fn brief(&self, sorting: Sorting) -> Brief {
         Brief::of(&self.one, sorting)
+    }
+
+    /// Where nothing else is asked: how much of the amount beside that by which workers are sorted. Who has so much, and
+    /// enough of that, has room.
+    pub(super) fn beside(&self, sorting: Sorting) -> Option<u32> {
+        let asked = self.brief(sorting).beside(sorting);
+        let is_all = match sorting {
+            Sorting::Cores | Sorting::Memory => self.resources.is_empty() && asked < u32::MAX,
+            Sorting::Id => false,
+        };
+        is_all.then_some(asked)
     }
 
     /// Where workers are sorted by an amount: how much of it they need at least.
