@@ -11,6 +11,7 @@ mod index;
 mod locality;
 mod needs;
 mod outlook;
+mod parity;
 mod plan;
 mod policies;
 mod properties;
