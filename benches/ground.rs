@@ -49,6 +49,7 @@ pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
         policy: None,
         files: None,
     });

@@ -60,6 +60,7 @@ fn registration(driver: u64, max_cores: i64, cores: i64) -> Event {
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
     });
     Event::Received { peer: PeerId(DRIVERS + driver), message: Inbound::Driver(message) }
 }

@@ -47,6 +47,7 @@ pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
         files: None,
     }
 }

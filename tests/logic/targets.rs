@@ -55,6 +55,7 @@ impl Pair {
             queue: None,
             priority: 0,
             gang: 0,
+            first_executor: Default::default(),
         };
         let config = driver::Config {
             masters: vec![address()],

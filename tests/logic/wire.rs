@@ -79,7 +79,7 @@ fn failure() -> StartFailure {
     StartFailure { step: StartStep::Program, error: "no such file".to_owned() }
 }
 
-fn executor_states() -> [ExecutorState; 9] {
+fn executor_states() -> [ExecutorState; 11] {
     [
         ExecutorState::Launching,
         ExecutorState::Running,
@@ -89,6 +89,8 @@ fn executor_states() -> [ExecutorState; 9] {
         ExecutorState::Lost(LossReason::HeartbeatTimeout { seconds: 60 }),
         ExecutorState::Lost(LossReason::LaunchLost),
         ExecutorState::Lost(LossReason::Preempted { by: AppId::new("app-2") }),
+        ExecutorState::Lost(LossReason::Container { why: "preempted".to_owned() }),
+        ExecutorState::Lost(LossReason::OverMemory { why: "2.1 GB of 2 GB".to_owned() }),
         ExecutorState::Exited(ExitStatus::Signal(9)),
     ]
 }
@@ -173,6 +175,7 @@ fn drivers(record: &mut Record) {
         queue: Some("prod".to_owned()),
         priority: -1,
         gang: 3,
+        first_executor: ExecutorId(17),
     };
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
@@ -183,6 +186,7 @@ fn drivers(record: &mut Record) {
         DriverToMaster::PreferHosts {
             app: app.clone(),
             wishes: HostWishes {
+                tasks: 5,
                 preferred: BTreeMap::from([("node-1".to_owned(), 7)]),
                 racks: BTreeMap::from([("node-1".to_owned(), "/r1".to_owned())]),
                 avoided: BTreeSet::from(["node-9".to_owned()]),
@@ -197,6 +201,7 @@ fn drivers(record: &mut Record) {
             app,
             master_url: "spark://m:7077".to_owned(),
             max_cores: Cores(24),
+            first_executor: ExecutorId(17),
         },
         MasterToDriver::ExecutorAdded {
             executor: ExecutorId(3),
@@ -224,6 +229,7 @@ fn drivers(record: &mut Record) {
             last: ExecutorState::Running,
         }),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by: "ann@host".to_owned() }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::GivenUp { reason: "why".to_owned() }),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason: "why".to_owned() }),
         MasterToDriver::ExecutorsRequested { accepted: true },
         MasterToDriver::ExecutorsKilled { accepted: false },

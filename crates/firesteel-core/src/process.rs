@@ -3,7 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use firesteel_placement::{Cores, MiB, Resources};
 use serde::{Deserialize, Serialize};
+
+use crate::address::Address;
+use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 
 /// A program to start, its arguments and what is added to its environment.
 ///
@@ -106,6 +110,46 @@ impl Placeholder {
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|placeholder| placeholder.word() == word)
+    }
+}
+
+/// What an executor's placeholders stand for.
+#[derive(Clone, Copy, Debug)]
+pub struct Filling<'a> {
+    /// Which executor.
+    pub executor: &'a ExecutorKey,
+    /// Its resource profile.
+    pub profile: ProfileId,
+    /// Its cores.
+    pub cores: Cores,
+    /// Its memory.
+    pub memory: MiB,
+    /// The addresses that are its own.
+    pub resources: &'a Resources,
+    /// Whoever starts it.
+    pub worker: &'a WorkerId,
+    /// Where that one listens.
+    pub address: &'a Address,
+}
+
+impl Command {
+    /// Replaces each argument that is a placeholder, but for [`Placeholder::Firesteel`], which is the shell's to know.
+    pub fn fill(&mut self, filling: &Filling<'_>) {
+        let Filling { executor, profile, cores, memory, resources, worker, address } = filling;
+        for argument in &mut self.arguments {
+            *argument = match Placeholder::of(argument) {
+                None | Some(Placeholder::Firesteel) => continue,
+                Some(Placeholder::ExecutorId) => executor.executor.to_string(),
+                Some(Placeholder::Cores) => cores.0.to_string(),
+                Some(Placeholder::Memory) => memory.0.to_string(),
+                Some(Placeholder::Hostname) => address.host.clone(),
+                Some(Placeholder::AppId) => executor.app.to_string(),
+                Some(Placeholder::WorkerUrl) => address.url(),
+                Some(Placeholder::WorkerId) => worker.to_string(),
+                Some(Placeholder::ResourceProfileId) => profile.to_string(),
+                Some(Placeholder::Resources) => resources.to_string(),
+            };
+        }
     }
 }
 

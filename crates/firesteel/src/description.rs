@@ -1,5 +1,6 @@
 //! How an application describes itself to the Master.
 
+use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory};
 use firesteel_core::process::Command;
 
@@ -32,6 +33,7 @@ pub fn describe(
         queue: settings.queue.clone(),
         priority: settings.priority,
         gang: settings.gang,
+        first_executor: ExecutorId::default(),
         files: None,
     }
 }

@@ -39,6 +39,7 @@ impl Over {
                 ApplicationEnd::Finished
                 | ApplicationEnd::DriverLost
                 | ApplicationEnd::ExecutorsFailed { .. }
+                | ApplicationEnd::GivenUp { .. }
                 | ApplicationEnd::Refused { .. },
             ) => exit_code::FAILURE,
             Self::NoMaster(_) => exit_code::UNREACHABLE,

@@ -203,6 +203,7 @@ impl Bench {
             Deed::Avoids { app, worker, prefers } => nth(&self.apps, *app).map(|(peer, app)| {
                 let host = |n: &usize| nth(&self.workers, *n).map(|(peer, _)| host(peer.0));
                 let wishes = HostWishes {
+                    tasks: 3,
                     preferred: host(prefers).into_iter().map(|host| (host, 3)).collect(),
                     racks: BTreeMap::new(),
                     avoided: host(worker).into_iter().collect::<BTreeSet<_>>(),
@@ -339,6 +340,7 @@ fn description(most: Option<i64>, profile: &Asks, limit: Option<u64>) -> Applica
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
         files: None,
     }
 }

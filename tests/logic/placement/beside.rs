@@ -93,6 +93,7 @@ impl Case {
         };
         let offers = self.offers();
         let wishes = HostWishes {
+            tasks: self.on_hosts.values().sum(),
             preferred: self.on_hosts.clone(),
             racks: self.racks.clone(),
             avoided: BTreeSet::new(),

@@ -170,6 +170,7 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
             Some(Reason::TooSmall { .. } | Reason::NoWorkers) => ensure!(never, "too small, but not never"),
             Some(Reason::Busy { .. }) => ensure!(!never, "busy, but never"),
             Some(Reason::LimitReached { .. } | Reason::TooFewCoresLeft { .. }) | None => {}
+            Some(Reason::NotGranted { .. }) => ensure!(false, "whose grant is waited for?"),
         }
         Ok(())
     });

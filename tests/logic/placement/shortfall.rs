@@ -150,6 +150,7 @@ fn a_shortfall_is_found_exactly_when_fewer_are_placed_than_asked() {
         let fits_ever = before.iter().any(|size| size.fits(&placed.demand));
         match found.reason {
             Reason::NoWorkers => ensure!(free.is_empty(), "there are workers"),
+            Reason::NotGranted { granted } => ensure!(false, "{granted} were granted by whom?"),
             Reason::TooSmall { .. } => ensure!(!free.is_empty() && !fits_ever, "one is large enough"),
             Reason::Busy { workers } => {
                 ensure!(fits_ever, "none is large enough");

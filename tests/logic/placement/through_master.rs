@@ -46,6 +46,7 @@ fn description(demand: &Demand, max_cores: Cores) -> ApplicationDescription {
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
         files: None,
     }
 }

@@ -178,6 +178,7 @@ impl Stage {
             queue: words.setting("queue").map(str::to_owned),
             priority: words.setting("priority").map_or(0, |text| text.parse().expect("a number")),
             gang: words.setting("gang").map_or(0, |text| text.parse().expect("a number")),
+            first_executor: ExecutorId(0),
         };
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);

@@ -105,7 +105,7 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 }
 
 /// What no run can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 13] = [
+const IMPOSSIBLE: [(&str, &str, &str); 16] = [
     ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
@@ -119,6 +119,17 @@ const IMPOSSIBLE: [(&str, &str, &str); 13] = [
     ("launcher event", "MastersMoved", "a simulated Master is started anew where it was"),
     ("launcher event", "Removed", "whoever ends a simulated application is its Master"),
     ("launcher note", "UnexpectedMessage", "nobody dials a launcher, and a stranger is never its Master"),
+    (
+        "LossReason",
+        "Container",
+        "Workers have no containers: an ApplicationMaster would have to be the Master",
+    ),
+    (
+        "LossReason",
+        "OverMemory",
+        "Workers do not watch memory: an ApplicationMaster would have to be the Master",
+    ),
+    ("ApplicationEnd", "GivenUp", "a Master gives up no application: an ApplicationMaster does"),
 ];
 
 /// Everything that can happen has happened, and nothing else.

@@ -9,7 +9,7 @@ use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use crate::address::Address;
-use crate::ids::{AppId, PeerId};
+use crate::ids::{AppId, ExecutorId, PeerId};
 use crate::messages::{ApplicationDescription, DriverToMaster};
 use crate::time::Timestamp;
 
@@ -156,6 +156,12 @@ impl Registration {
     /// The application's id, once a Master gave one.
     pub(crate) fn app(&self) -> Option<&AppId> {
         self.app.as_ref()
+    }
+
+    /// An executor has this number, and none is to have it again.
+    pub(crate) fn see(&mut self, executor: ExecutorId) {
+        let next = ExecutorId(executor.0.saturating_add(1));
+        self.description.first_executor = self.description.first_executor.max(next);
     }
 
     /// The application as the next Master will be told of it.

@@ -84,6 +84,7 @@ impl Driver {
         let racks: BTreeSet<&str> = most.iter().filter_map(|(host, _)| topology.rack(host)).collect();
         let rows = topology.iter().filter(|(_, rack)| racks.contains(rack)).take(MOST_ROWS);
         HostWishes {
+            tasks: self.tasks.waiting().picky(),
             preferred: most.into_iter().map(|(host, count)| (host.to_owned(), count)).collect(),
             racks: rows.map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect(),
             avoided: self.record.hosts().map(str::to_owned).collect(),

@@ -8,7 +8,7 @@ use super::unfit::MAX_ADDRESSES;
 use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
-use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, RefusedExecutor};
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, LossReason, RefusedExecutor};
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
@@ -85,6 +85,14 @@ impl Driver {
         }
         self.lose_tasks(id, &executor, &loss);
         self.end_bound_to(id);
+    }
+
+    /// Another attempt at the application has begun: what the ones before it had is gone.
+    pub(super) fn lose_executors_before(&mut self, first: ExecutorId) {
+        let gone: Vec<_> = self.executors.iter().map(|(id, _)| id).filter(|id| *id < first).collect();
+        for id in gone {
+            self.lose_executor(id, ExecutorLoss::ApplicationReplaced);
+        }
     }
 
     /// The Master took the application as a new one: it ends the executors of the old one, and counts anew.
@@ -200,6 +208,7 @@ fn ended_by_itself(loss: &ExecutorLoss) -> bool {
 fn died_by_itself(state: &ExecutorState) -> bool {
     match state {
         ExecutorState::Exited(status) => *status != ExitStatus::SUCCESS,
+        ExecutorState::Lost(LossReason::OverMemory { .. }) => true,
         ExecutorState::Launching
         | ExecutorState::Running
         | ExecutorState::Killed(_)

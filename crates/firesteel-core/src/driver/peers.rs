@@ -7,7 +7,7 @@ use super::membership::Newcomer;
 use super::{Driver, Effect, ExecutorLoss, Note, Outbound, Outcome, Request};
 use crate::applicant::registration::{Order, Registered, Remark};
 use crate::applicant::starvation::Asked;
-use crate::ids::{AppId, PeerId};
+use crate::ids::{AppId, ExecutorId, PeerId};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, MasterToDriver};
 use crate::time::Timestamp;
 
@@ -18,8 +18,8 @@ impl Driver {
             return;
         }
         match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _ } => {
-                self.on_registered(peer, app)
+            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
+                self.on_registered(peer, app, first_executor)
             }
             MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
             // Only the Master that has the application has anything else to say.
@@ -28,6 +28,7 @@ impl Driver {
                 let resources = Resources::default();
                 let (worker_id, at) = (worker.clone(), host.clone());
                 let assigned = Assigned { profile, worker: worker_id, host: at, cores, resources };
+                self.registration.see(executor);
                 self.executors.announce(executor, assigned, &self.config.topology);
                 self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
             }
@@ -49,12 +50,12 @@ impl Driver {
         }
     }
 
-    pub(super) fn on_registered(&mut self, peer: PeerId, app: AppId) {
+    pub(super) fn on_registered(&mut self, peer: PeerId, app: AppId, first_executor: ExecutorId) {
         let (meaning, orders) = self.registration.on_registered(peer, app);
         self.follow(orders);
         match meaning {
             Registered::Ignored => return,
-            Registered::First | Registered::Resumed => {}
+            Registered::First | Registered::Resumed => self.lose_executors_before(first_executor),
             Registered::Anew => self.lose_all_executors(),
         }
         self.hints.forget();

@@ -19,6 +19,8 @@ pub(super) struct Waiting {
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
     /// How many there are of each profile that has some.
     counts: BTreeMap<ProfileId, usize>,
+    /// How many of those that have failed nowhere prefer a host.
+    picky: u64,
     /// How often one with a preference came or went.
     changes: u64,
 }
@@ -172,12 +174,18 @@ impl Waiting {
         levels.flat_map(Located::hosts)
     }
 
+    /// How many waiting tasks that have failed nowhere prefer some host.
+    pub(super) fn picky(&self) -> u64 {
+        self.picky
+    }
+
     pub(super) fn insert(&mut self, id: TaskId, ticket: Ticket<'_>) {
         *self.counts.entry(ticket.needs.profile).or_default() += 1;
         self.changes += u64::from(!ticket.sites.is_empty());
         if let Some(on) = ticket.on {
             self.bound.entry((on, ticket.needs.clone())).or_default().insert(id);
         } else if ticket.shuns.is_empty() {
+            self.picky += u64::from(!ticket.sites.is_empty());
             let fresh = self.fresh.entry(ticket.needs.clone()).or_default();
             fresh.at_mut(ticket.best).insert(id, ticket.sites);
         } else {
@@ -197,6 +205,7 @@ impl Waiting {
         if let Some(on) = ticket.on {
             remove_from(&mut self.bound, (on, ticket.needs.clone()), id);
         } else if ticket.shuns.is_empty() {
+            self.picky -= u64::from(!ticket.sites.is_empty());
             if let Some(fresh) = self.fresh.get_mut(ticket.needs) {
                 fresh.at_mut(ticket.best).remove(id, ticket.sites);
                 if fresh.first().is_none() {
@@ -223,8 +232,8 @@ impl Waiting {
 
     /// For the invariants: the same tasks in the same places, with no empty ones.
     pub(super) fn contradiction(&self, expected: &Self) -> Option<String> {
-        let same = (&self.bound, &self.fresh, &self.failed, &self.counts)
-            == (&expected.bound, &expected.fresh, &expected.failed, &expected.counts);
+        let same = (&self.bound, &self.fresh, &self.failed, &self.counts, self.picky)
+            == (&expected.bound, &expected.fresh, &expected.failed, &expected.counts, expected.picky);
         (!same).then(|| format!("the waiting are {self:?}, the rows say {expected:?}"))
     }
 }

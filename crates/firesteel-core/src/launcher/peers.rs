@@ -5,7 +5,7 @@ use firesteel_placement::Cores;
 use super::{Effect, Executor, ExecutorEnd, Launcher, Note, Outcome, PATIENCE, Phase};
 use crate::applicant::registration::{Order, Registered, Remark};
 use crate::applicant::starvation::Asked;
-use crate::ids::{AppId, PeerId};
+use crate::ids::{AppId, ExecutorId, PeerId};
 use crate::messages::{ApplicationEnd, MasterToDriver};
 use crate::time::Timestamp;
 
@@ -15,14 +15,15 @@ impl Launcher {
             return self.unexpected(peer);
         }
         match message {
-            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores } => {
-                self.on_registered(now, peer, app, max_cores);
+            MasterToDriver::RegisteredApplication { app, master_url: _, max_cores, first_executor } => {
+                self.on_registered(now, peer, app, max_cores, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
             // Only the Master that has the application has anything else to say.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory } => {
                 let row = Executor { host: host.clone(), cores, launched: now, running: None };
+                self.registration.see(executor);
                 if self.executors.insert(executor, row).is_none() {
                     self.note(Note::ExecutorLaunched { executor, worker, host, cores, memory });
                 }
@@ -45,17 +46,24 @@ impl Launcher {
         }
     }
 
-    fn on_registered(&mut self, now: Timestamp, peer: PeerId, app: AppId, max_cores: Cores) {
+    fn on_registered(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        app: AppId,
+        max_cores: Cores,
+        first_executor: ExecutorId,
+    ) {
         let (meaning, orders) = self.registration.on_registered(peer, app);
         self.follow(orders);
+        let mut gone: Vec<ExecutorId> = self.executors.keys().copied().collect();
         match meaning {
             Registered::Ignored => return,
-            Registered::First | Registered::Resumed => {}
-            Registered::Anew => {
-                for executor in self.executors.keys().copied().collect::<Vec<_>>() {
-                    self.lose(now, executor, ExecutorEnd::ApplicationReplaced);
-                }
-            }
+            Registered::First | Registered::Resumed => gone.retain(|executor| *executor < first_executor),
+            Registered::Anew => {}
+        }
+        for executor in gone {
+            self.lose(now, executor, ExecutorEnd::ApplicationReplaced);
         }
         self.turns.set_maximum(max_cores);
         self.request_shortfall(Asked::AtOnce);

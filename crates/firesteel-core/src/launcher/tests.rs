@@ -80,6 +80,7 @@ fn config(until: Until, limit: ExecutorLimit) -> Config {
             queue: None,
             priority: 0,
             gang: 0,
+            first_executor: Default::default(),
         },
         until,
         registration_timeout: Duration::from_secs(60),
@@ -89,7 +90,8 @@ fn config(until: Until, limit: ExecutorLimit) -> Config {
 }
 
 fn registered(app: &str, max_cores: Cores) -> MasterToDriver {
-    MasterToDriver::RegisteredApplication { app: AppId::new(app), master_url: master().url(), max_cores }
+    let (app, first_executor) = (AppId::new(app), ExecutorId(0));
+    MasterToDriver::RegisteredApplication { app, master_url: master().url(), max_cores, first_executor }
 }
 
 fn added(number: u32) -> MasterToDriver {

@@ -68,7 +68,11 @@ impl Master {
     fn welcome(&mut self, peer: PeerId, app: AppId) {
         let Some(application) = self.applications.get(&app) else { return };
         let (master_url, max_cores) = (self.config.url.clone(), application.max_cores);
-        self.tell_driver(peer, MasterToDriver::RegisteredApplication { app, master_url, max_cores });
+        let first_executor = ExecutorId::default();
+        self.tell_driver(
+            peer,
+            MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor },
+        );
     }
 
     /// A driver says that its application is done.
@@ -190,6 +194,7 @@ impl Master {
             ApplicationEnd::Finished => self.see_off(app.clone(), application.peer, executors),
             ApplicationEnd::ExecutorsFailed { .. }
             | ApplicationEnd::Killed { .. }
+            | ApplicationEnd::GivenUp { .. }
             | ApplicationEnd::Refused { .. } => {
                 self.tell_driver(application.peer, MasterToDriver::ApplicationRemoved(end));
                 self.see_off(app.clone(), application.peer, executors);
@@ -217,6 +222,7 @@ fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
         ApplicationEnd::Killed { .. } => (ApplicationState::Killed, Some(end.to_string())),
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }
+        | ApplicationEnd::GivenUp { .. }
         | ApplicationEnd::Refused { .. } => (ApplicationState::Failed, Some(end.to_string())),
     }
 }

@@ -109,6 +109,7 @@ fn description(max_cores: Option<i64>, cores: Option<i64>) -> ApplicationDescrip
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
         files: None,
     }
 }
@@ -131,6 +132,7 @@ fn welcome(max_cores: Cores) -> Effect {
         app: app(),
         master_url: "spark://localhost:7077".to_owned(),
         max_cores,
+        first_executor: ExecutorId(0),
     })
 }
 
@@ -577,6 +579,7 @@ fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_
     wanted.initial_limit = ExecutorLimit::AtMost(0);
     bench.driver_says(DriverToMaster::RegisterApplication(wanted));
     let wishes = HostWishes {
+        tasks: 14,
         preferred: BTreeMap::from([("host2".to_owned(), 5), ("host4".to_owned(), 9)]),
         racks: BTreeMap::from(
             [("host2", "/r1"), ("host1", "/r1")].map(|(h, r)| (h.to_owned(), r.to_owned())),

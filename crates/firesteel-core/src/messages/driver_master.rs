@@ -81,6 +81,9 @@ pub struct ApplicationDescription {
     /// How many executors it must be given at once before it begins, or none. 0 and 1: one by one. No more than it
     /// asks for altogether. Once it has begun, executors come one by one.
     pub gang: u64,
+    /// One more than the highest number of an executor that the driver has seen. An ApplicationMaster that was started
+    /// anew counts on from there; a Master, which gives a new application id then, begins with 0 again.
+    pub first_executor: ExecutorId,
 }
 
 /// Which executors of an application are replaced when they end.
@@ -103,7 +106,12 @@ impl Relaunch {
     #[must_use]
     pub fn is_turn(self, end: &ExecutorState) -> bool {
         match (self, end) {
-            (Self::WhenLost, ExecutorState::Exited(_) | ExecutorState::Failed(_)) => true,
+            (
+                Self::WhenLost,
+                ExecutorState::Exited(_)
+                | ExecutorState::Failed(_)
+                | ExecutorState::Lost(LossReason::OverMemory { .. }),
+            ) => true,
             (
                 Self::WhenEnded | Self::WhenLost,
                 ExecutorState::Launching
@@ -193,6 +201,8 @@ pub enum UnsoundProfile {
 /// Where an application's waiting tasks would like to run. Hosts are the Workers' own words for themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostWishes {
+    /// How many waiting tasks prefer some host. One that prefers three counts on each of them below, and once here.
+    pub tasks: u64,
     /// How many waiting tasks prefer each host; at most [`MOST_PREFERRED`].
     pub preferred: BTreeMap<String, u64>,
     /// Hosts that share a rack with one of those, with that rack, and those themselves; at most [`MOST_ROWS`].
@@ -232,6 +242,8 @@ pub enum MasterToDriver {
         /// Cores that it may hold: what it asked for, or the Master's default. [`Cores::UNLIMITED`] if there is no
         /// maximum.
         max_cores: Cores,
+        /// Executors with lower numbers are gone: an attempt at the application before this one had them. 0 from a Master.
+        first_executor: ExecutorId,
     },
     /// An executor was assigned to the application.
     ExecutorAdded {
@@ -307,6 +319,11 @@ pub enum ApplicationEnd {
         /// Who, for people: `ann@host`.
         by: String,
     },
+    /// It was given up: why, for people.
+    GivenUp {
+        /// Why.
+        reason: String,
+    },
     /// The description cannot be used.
     Refused {
         /// What is wrong with it.
@@ -323,6 +340,7 @@ impl fmt::Display for ApplicationEnd {
                 write!(f, "{failures} executors failed in a row, the last with {last}")
             }
             Self::Killed { by } => write!(f, "it was killed by {by}"),
+            Self::GivenUp { reason } => write!(f, "it was given up: {reason}"),
             Self::Refused { reason } => write!(f, "refused: {reason}"),
         }
     }

@@ -103,6 +103,16 @@ pub enum LossReason {
         /// For which.
         by: AppId,
     },
+    /// Whoever manages the cluster took its container, for reasons that are not the executor's.
+    Container {
+        /// Why, for people.
+        why: String,
+    },
+    /// It was ended because it used more memory than its container has.
+    OverMemory {
+        /// What is known of that, for people.
+        why: String,
+    },
 }
 
 impl fmt::Display for LossReason {
@@ -114,6 +124,7 @@ impl fmt::Display for LossReason {
                 f.write_str("the order to launch it was lost with the Worker's old connection")
             }
             Self::Preempted { by } => write!(f, "preempted by {by}"),
+            Self::Container { why } | Self::OverMemory { why } => f.write_str(why),
         }
     }
 }

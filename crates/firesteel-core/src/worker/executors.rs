@@ -13,7 +13,7 @@ use crate::messages::{
     ApplicationFiles, ExecutorLaunch, ExecutorReport, ExecutorState, RunningExecutor, WorkerDescription,
     WorkerToMaster,
 };
-use crate::process::{ExitStatus, Placeholder, Signal, StartFailure, StartStep};
+use crate::process::{ExitStatus, Filling, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
 
 /// Ends that are kept for a Master to confirm. Past it the first of them is forgotten; the Master finds that the
@@ -462,21 +462,15 @@ fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
         resources,
         files: _,
     } = launch;
-    for argument in &mut command.arguments {
-        let value = match Placeholder::of(argument) {
-            None | Some(Placeholder::Firesteel) => continue,
-            Some(Placeholder::ExecutorId) => executor.executor.to_string(),
-            Some(Placeholder::Cores) => cores.0.to_string(),
-            Some(Placeholder::Memory) => memory.0.to_string(),
-            Some(Placeholder::Hostname) => worker.host.clone(),
-            Some(Placeholder::AppId) => executor.app.to_string(),
-            Some(Placeholder::WorkerUrl) => worker.address().url(),
-            Some(Placeholder::WorkerId) => worker.id.to_string(),
-            Some(Placeholder::ResourceProfileId) => profile.to_string(),
-            Some(Placeholder::Resources) => resources.to_string(),
-        };
-        *argument = value;
-    }
+    command.fill(&Filling {
+        executor: &executor,
+        profile,
+        cores,
+        memory,
+        resources: &resources,
+        worker: &worker.id,
+        address: &worker.address(),
+    });
     ExecutorPlan {
         executor,
         profile,

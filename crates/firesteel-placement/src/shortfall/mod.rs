@@ -53,6 +53,11 @@ pub enum Reason {
     },
     /// No worker is alive.
     NoWorkers,
+    /// Somebody else decides who gets what, and has not granted more yet.
+    NotGranted {
+        /// How many executors it has granted.
+        granted: u64,
+    },
     /// No worker is large enough for an executor, even with nothing on it.
     TooSmall {
         /// The most of each amount that any worker has. An executor may need more of one amount than this, or

@@ -23,6 +23,9 @@ impl Display for Shortfall {
                 write!(f, "{left} of the application's maximum, an executor has {each}")
             }
             Reason::NoWorkers => f.write_str("no worker is alive"),
+            Reason::NotGranted { granted } => {
+                write!(f, "the cluster has granted {} so far", none_or(*granted, "container"))
+            }
             Reason::TooSmall { largest } => f.write_str(&too_small(&self.asked, largest)),
             Reason::Busy { workers } => {
                 let groups: Vec<_> = workers.iter().map(|group| busy(&self.asked, group)).collect();

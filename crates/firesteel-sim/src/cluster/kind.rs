@@ -58,8 +58,8 @@ kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutor
     OutputCredit StopExecutor);
 
 kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
-kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted);
-kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed Refused);
+kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container OverMemory);
+kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused);
 kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);
 kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping);
 kinds!("RefusedLog", RefusedLog: UnsoundId OneAtATime NoLog Unreadable);

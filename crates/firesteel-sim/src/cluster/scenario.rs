@@ -310,6 +310,7 @@ impl AppPlan {
             queue: None,
             priority: 0,
             gang: 0,
+            first_executor: Default::default(),
         };
         Self {
             starts_at: dice.below(40_000),

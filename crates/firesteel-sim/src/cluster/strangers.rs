@@ -222,6 +222,7 @@ impl World {
             queue: None,
             priority: 0,
             gang: 0,
+            first_executor: Default::default(),
             files: self.dice.one_in(4).then(odd_files),
         }
     }

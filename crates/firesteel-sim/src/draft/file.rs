@@ -261,6 +261,7 @@ impl Reader<'_> {
                 queue: None,
                 priority: 0,
                 gang: 0,
+                first_executor: Default::default(),
                 files: None,
                 policy: form.placement_policy,
             },

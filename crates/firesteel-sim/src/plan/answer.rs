@@ -136,6 +136,7 @@ impl SchedulePass {
                 queue: None,
                 priority: 0,
                 gang: 0,
+                first_executor: Default::default(),
             },
             peer: PeerId((self.workers.len() + 1 + index) as u64),
             profiles: others.iter().map(PassProfile::snapshot).collect(),

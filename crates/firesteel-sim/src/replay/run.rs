@@ -196,5 +196,6 @@ pub(super) fn describe(application: &TraceApplication) -> ApplicationDescription
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
     }
 }

@@ -200,7 +200,13 @@ pub(super) fn reasons(detail: &ApplicationDetail, standing: &Standing, profile: 
                     .to_owned(),
             );
         }
-        Some(Reason::TooFewCoresLeft { .. } | Reason::NoWorkers | Reason::TooSmall { .. }) | None => {}
+        Some(
+            Reason::TooFewCoresLeft { .. }
+            | Reason::NoWorkers
+            | Reason::NotGranted { .. }
+            | Reason::TooSmall { .. },
+        )
+        | None => {}
     }
     // Who has all that was asked for needs no advice to ask for more.
     if profile.shortfall.is_none() && !profile.may_have_more {
@@ -219,6 +225,7 @@ fn needs_room(profile: &ProfileView) -> bool {
             Reason::LimitReached { .. }
             | Reason::TooFewCoresLeft { .. }
             | Reason::NoWorkers
+            | Reason::NotGranted { .. }
             | Reason::TooSmall { .. },
         ) => false,
         None => profile.may_have_more && profile.with_room == 0,

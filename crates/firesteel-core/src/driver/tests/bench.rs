@@ -189,6 +189,7 @@ pub(super) fn description() -> ApplicationDescription {
         queue: None,
         priority: 0,
         gang: 0,
+        first_executor: Default::default(),
         files: None,
     }
 }
@@ -207,6 +208,7 @@ pub(super) fn registered(app: &str) -> MasterToDriver {
         app: AppId::new(app),
         master_url: master("m1").url(),
         max_cores: Cores::UNLIMITED,
+        first_executor: ExecutorId(0),
     }
 }
 

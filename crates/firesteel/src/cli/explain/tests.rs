@@ -70,6 +70,7 @@ impl Stage {
             queue: None,
             priority: 0,
             gang: 0,
+            first_executor: Default::default(),
         };
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
     }
