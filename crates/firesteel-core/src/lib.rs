@@ -1,7 +1,7 @@
 //! The state machines of Firesteel, and the messages between them.
 //!
-//! Six machines decide everything that is decided over time: [`master`], [`worker`], [`driver`], [`executor`],
-//! [`launcher`], and, for clusters that are somebody else's, [`allocator`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
+//! Seven machines decide everything that is decided over time: [`master`], [`worker`], [`driver`], [`executor`],
+//! [`launcher`], and, for clusters that are somebody else's, [`application_master`] with its [`allocator`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
 //! and answers with effects. They never import each other: they meet in [`messages`], and [`wire`] turns
 //! messages into bytes and back.
 //!
@@ -11,6 +11,7 @@
 pub mod address;
 pub mod allocator;
 mod applicant;
+pub mod application_master;
 pub mod driver;
 pub mod executor;
 pub mod ids;

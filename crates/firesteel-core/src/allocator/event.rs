@@ -12,6 +12,13 @@ use crate::ids::{ContainerId, ExecutorId, ProfileId};
 pub enum Event {
     /// The manager has the application: for the first time, or again after it had forgotten all that it was told.
     Registered,
+    /// The driver is known. Comes before it asks for anything.
+    DriverKnown {
+        /// One more than the highest number of an executor that it has seen.
+        first_executor: ExecutorId,
+        /// What executors of the default profile need; nothing changes once one was asked for.
+        needs: ExecutorNeeds,
+    },
     /// The driver says how many executors there are to be, and where they would be welcome.
     RequestExecutors {
         /// The profiles whose targets change. None at all: no executor is wanted any more, of any profile.

@@ -37,6 +37,7 @@ mod tests;
 mod view;
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
 
 use self::containers::Containers;
 use self::health::Health;
@@ -128,6 +129,12 @@ impl Allocator {
         }
     }
 
+    /// What a container for an executor of that profile has, if the profile is known.
+    #[must_use]
+    pub fn size(&self, profile: ProfileId) -> Option<Arc<ContainerSize>> {
+        self.profiles.get(&profile).map(|profile| Arc::clone(&profile.size))
+    }
+
     /// What it knows at that time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> AllocatorView {
@@ -160,6 +167,7 @@ impl Machine for Allocator {
         }
         match event {
             Event::Registered => self.on_registered(now),
+            Event::DriverKnown { first_executor, needs } => self.on_driver(first_executor, needs),
             Event::RequestExecutors { targets, excluded } => self.on_request(now, targets, excluded),
             Event::KillExecutors(executors) => executors.into_iter().for_each(|id| self.kill(id)),
             Event::AskLoss { question, executor } => self.on_question(now, question, executor),
@@ -194,6 +202,24 @@ impl Allocator {
         self.containers.forget();
         self.profiles.values_mut().for_each(|profile| profile.requests.forget());
         self.pace.start(now);
+    }
+
+    /// What the driver says of the default profile goes before what is set, where it says something.
+    fn on_driver(&mut self, first_executor: ExecutorId, needs: ExecutorNeeds) {
+        self.next_executor = self.next_executor.max(first_executor);
+        let Some(profile) = self.profiles.get_mut(&ProfileId::DEFAULT) else { return };
+        if profile.target() > 0 || profile.launched() > 0 || profile.requests.pending() > 0 {
+            return;
+        }
+        let ExecutorNeeds { cores, memory, overhead, off_heap, python, resources } = needs;
+        let default = &mut self.config.sizing.default;
+        default.cores = cores.or(default.cores);
+        default.memory = memory.or(default.memory);
+        default.overhead = overhead.or(default.overhead);
+        default.off_heap = off_heap.or(default.off_heap);
+        default.python = python.or(default.python);
+        default.resources.extend(resources);
+        profile.size = Arc::new(self.config.sizing.default_container());
     }
 
     /// The driver's word replaces its last one: what it says of tasks for all profiles, targets for those that it names.

@@ -24,7 +24,7 @@ pub use run::{Outcome, run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;
 
-kinds!("allocator event", Event: Registered RequestExecutors KillExecutors AskLoss DriverStopping Allocated
+kinds!("allocator event", Event: Registered DriverKnown RequestExecutors KillExecutors AskLoss DriverStopping Allocated
     AllocateFailed ContainerStarted ContainerStartFailed Deadline);
 kinds!("allocator effect", Effect: Allocate Register Launch ExecutorEnded Decommission AnswerLoss Fail Note);
 kinds!("allocator note", Note: TargetSet TooManyProfiles Matched Excess TooSmall GrantedTwice UnknownEnd

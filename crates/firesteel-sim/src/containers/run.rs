@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::allocator::{AllocateFailure, Allocated, Allocator, Call, Effect, Event};
+use firesteel_core::allocator::{AllocateFailure, Allocated, Allocator, Call, Effect, Event, ExecutorNeeds};
 use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
 use firesteel_core::{Machine, Timestamp};
 
@@ -268,6 +268,10 @@ impl World {
     fn driver(&mut self) {
         if self.calm {
             return;
+        }
+        if self.dice.one_in(8) {
+            let first_executor = ExecutorId(u32::try_from(self.dice.below(40)).expect("it is small"));
+            self.tell(Event::DriverKnown { first_executor, needs: ExecutorNeeds::default() });
         }
         if self.dice.one_in(2) {
             let (targets, excluded) = self.scenario.wishes(&mut self.dice);

@@ -5,8 +5,10 @@ use std::time::Duration;
 use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
 
 use super::bench::*;
-use crate::driver::{Effect, Event, Inbound, MasterStanding, Note, Outbound, Outcome, Patience, Reason};
-use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::driver::{
+    Effect, Event, ExecutorLoss, Inbound, MasterStanding, Note, Outbound, Outcome, Patience, Reason,
+};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{
     ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToDriver, RefusedExecutor,
@@ -187,6 +189,41 @@ fn executors_live_on_when_a_master_takes_the_application_up_again() {
     let resumed = bench.apply(from_master(PeerId(5), registered("app-1")));
     assert_eq!(resumed, [registered_note("app-1", "m1"), request_shortfall(PeerId(5), "app-1")]);
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), [succeeded(attempt(0, 0), 0)]);
+}
+
+#[test]
+fn executors_of_an_earlier_attempt_are_lost_and_later_ones_number_on() {
+    let mut bench = Bench::with_executors(&[1]);
+    let added = MasterToDriver::ExecutorAdded {
+        executor: ExecutorId(4),
+        profile: ProfileId::DEFAULT,
+        worker: WorkerId::new("w4"),
+        host: "h4".to_owned(),
+        cores: Cores(1),
+        memory: MiB(1024),
+    };
+    bench.master(added);
+    bench.submit(0, 1);
+    bench.apply(Event::Disconnected { peer: MASTER });
+    bench.pass(SECOND);
+    let asked = bench.apply(Event::Connected { peer: PeerId(5), master: master("m1") });
+    let [Effect::Send { message: Outbound::Master(DriverToMaster::RegisterApplication(again)), .. }] =
+        &asked[..]
+    else {
+        panic!("{asked:?}")
+    };
+    assert_eq!(again.first_executor, ExecutorId(5));
+    let MasterToDriver::RegisteredApplication { app, master_url, max_cores, .. } = registered("app-1") else {
+        unreachable!("it is one")
+    };
+    let first_executor = ExecutorId(5);
+    let later = MasterToDriver::RegisteredApplication { app, master_url, max_cores, first_executor };
+    let effects = bench.apply(from_master(PeerId(5), later));
+    let lost = |effect: &&Effect| {
+        matches!(effect, Effect::Note(Note::ExecutorLost { loss: ExecutorLoss::ApplicationReplaced, .. }))
+    };
+    assert_eq!(effects.iter().filter(lost).count(), 2, "{effects:?}");
+    assert!(effects.contains(&discard(attempt(0, 0))), "{effects:?}");
 }
 
 #[test]

@@ -1,0 +1,149 @@
+//! Status clients, which find a Master with one application and no Workers of its own.
+
+use firesteel_placement::{Cores, Policy, Resources, Strategy, WorkerOrder};
+
+use super::ending::Verdict;
+use super::{ApplicationMaster, Effect, Outbound, Phase};
+use crate::ids::{ExecutorId, PeerId};
+use crate::messages::{
+    ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, Deciding,
+    ExecutorState, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView,
+};
+use crate::time::Timestamp;
+
+/// So many executors are told in one answer.
+const MOST_EXECUTORS: usize = 10_000;
+/// The longest name of whoever kills an application; the rest is cut.
+const LONGEST_NAME: usize = 200;
+
+impl ApplicationMaster {
+    pub(super) fn on_client_message(&mut self, now: Timestamp, peer: PeerId, message: ClientToMaster) {
+        match message {
+            ClientToMaster::RequestMasterState => {
+                let view = self.master_view(now);
+                self.answer(peer, MasterToClient::MasterStateResponse(view));
+            }
+            ClientToMaster::RequestApplication { app, executors_from } => {
+                let answer = match self.is_meant(&app) {
+                    true => ApplicationAnswer::Known(Box::new(self.detail(now, executors_from))),
+                    false => ApplicationAnswer::Unknown,
+                };
+                self.answer(peer, MasterToClient::ApplicationResponse(answer));
+            }
+            ClientToMaster::KillApplication { app, by } => {
+                if !self.is_meant(&app) {
+                    let unknown = MasterToClient::KillApplicationResponse(KillAnswer::Unknown);
+                    return self.answer(peer, unknown);
+                }
+                let killed = KillAnswer::Killed {
+                    app: self.config.app.clone(),
+                    executors: self.executors.iter().count() as u64,
+                    cores: self.cores(),
+                };
+                self.answer(peer, MasterToClient::KillApplicationResponse(killed));
+                self.finish(now, Verdict::killed(by.chars().take(LONGEST_NAME).collect()));
+            }
+        }
+    }
+
+    fn is_meant(&self, which: &str) -> bool {
+        let named = self.drivers.description().is_some_and(|description| description.name == which);
+        named || self.config.app.as_str() == which
+    }
+
+    fn cores(&self) -> Cores {
+        self.executors.iter().map(|(_, row)| row.cores).sum()
+    }
+
+    fn master_view(&self, now: Timestamp) -> MasterView {
+        let (application, left) = self.application(ExecutorId::default());
+        MasterView {
+            url: self.config.url.clone(),
+            now,
+            deciding: Deciding {
+                policy: Policy::default(),
+                strategy: Strategy::SpreadOut,
+                worker_order: WorkerOrder::default(),
+                default_cores: Cores::UNLIMITED,
+            },
+            workers: Vec::new(),
+            applications: vec![application],
+            completed: Vec::new(),
+            left_out: LeftOut { executors: left, ..LeftOut::default() },
+        }
+    }
+
+    fn detail(&self, now: Timestamp, from: ExecutorId) -> ApplicationDetail {
+        let (application, left) = self.application(from);
+        let last = application.executors.last().map(|row| ExecutorId(row.id.0.saturating_add(1)));
+        ApplicationDetail {
+            now,
+            master: self.config.url.clone(),
+            application,
+            next_executor: last.filter(|_| left > 0),
+            standing: None,
+        }
+    }
+
+    /// The application with its live executors from that number on, and how many more there are.
+    fn application(&self, from: ExecutorId) -> (ApplicationView, u64) {
+        let description = self.drivers.description();
+        let text = |text: fn(&crate::messages::ApplicationDescription) -> &String| {
+            description.map(text).cloned().unwrap_or_default()
+        };
+        let live = self.executors.iter().count() as u64;
+        let rows = self.executors.iter().filter(|(id, _)| *id >= from);
+        let executors: Vec<ExecutorView> = rows
+            .take(MOST_EXECUTORS)
+            .map(|(id, row)| ExecutorView {
+                id,
+                worker: row.worker.clone(),
+                profile: row.profile,
+                cores: row.cores,
+                memory: row.memory,
+                resources: Resources::default(),
+                state: row.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running),
+                host: row.node.host.clone(),
+                port: row.node.port,
+                directory: row.logs.clone(),
+                launched: row.launched,
+                started: row.started,
+                ended: None,
+            })
+            .collect();
+        let left = self.executors.iter().filter(|(id, _)| *id >= from).count() - executors.len();
+        let view = ApplicationView {
+            id: self.config.app.clone(),
+            name: text(|description| &description.name),
+            user: text(|description| &description.user),
+            state: match &self.phase {
+                Phase::Idle | Phase::Waiting { .. } => ApplicationState::Waiting,
+                Phase::Serving | Phase::Stopping { .. } | Phase::Finishing(_) | Phase::Done => {
+                    ApplicationState::Running
+                }
+            },
+            end: None,
+            submitted: self.started,
+            ended: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
+            max_cores: None,
+            cores_granted: self.cores(),
+            memory_per_executor: self
+                .allocator
+                .size(crate::ids::ProfileId::DEFAULT)
+                .map(|size| size.own_memory)
+                .unwrap_or_default(),
+            executors_live: live,
+            executors_ended: self.executors.ended(),
+            executors_forgotten: self.executors.ended(),
+            executors,
+        };
+        (view, left as u64)
+    }
+
+    fn answer(&mut self, peer: PeerId, message: MasterToClient) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Client(message) });
+    }
+}

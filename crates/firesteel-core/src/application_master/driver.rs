@@ -1,0 +1,321 @@
+//! The driver: it registers, says what it wants, and is gone.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_placement::shortfall::{Amounts, Missing, Reason};
+use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
+
+use super::ending::Verdict;
+use super::{ApplicationMaster, Effect, Manager, Mode, Note, Outbound, PATIENCE, Phase, RECONNECT};
+use crate::allocator::{self, ContainerSize, ExecutorNeeds, Target};
+use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use crate::messages::{
+    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PROFILES,
+    MasterToDriver, ResourceProfile,
+};
+use crate::time::Timestamp;
+
+/// The driver, and what it has said.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Drivers {
+    /// Its connection, if there is one.
+    peer: Option<PeerId>,
+    /// Without one it is waited for until then.
+    away: Option<Timestamp>,
+    description: Option<ApplicationDescription>,
+    /// The profiles that it has spoken of: what they need, and how many executors there are to be.
+    targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
+    wishes: HostWishes,
+    /// The first executor of this attempt.
+    first_executor: ExecutorId,
+}
+
+impl Drivers {
+    /// Its connection.
+    pub(super) fn peer(&self) -> Option<PeerId> {
+        self.peer
+    }
+
+    /// Until when it is waited for, if its connection has ended and it must come back.
+    pub(super) fn away(&self) -> Option<Timestamp> {
+        self.away
+    }
+
+    /// The application, as it has described it.
+    pub(super) fn description(&self) -> Option<&ApplicationDescription> {
+        self.description.as_ref()
+    }
+}
+
+impl ApplicationMaster {
+    pub(super) fn on_driver_message(&mut self, now: Timestamp, peer: PeerId, message: DriverToMaster) {
+        match message {
+            DriverToMaster::RegisterApplication(description) => {
+                self.on_register_application(now, peer, description);
+            }
+            DriverToMaster::UnregisterApplication { app } => {
+                if self.is_own(peer, &app) {
+                    self.on_driver_done(now);
+                }
+            }
+            DriverToMaster::RequestExecutors { app, targets } => {
+                let accepted = self.is_own(peer, &app) && self.on_request_executors(now, targets);
+                self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
+            }
+            DriverToMaster::KillExecutors { app, executors } => {
+                let accepted = self.is_own(peer, &app);
+                if accepted {
+                    self.allocate(now, allocator::Event::KillExecutors(executors));
+                }
+                self.tell_peer(peer, MasterToDriver::ExecutorsKilled { accepted });
+            }
+            DriverToMaster::PreferHosts { app, wishes } => {
+                if self.is_own(peer, &app) {
+                    self.drivers.wishes = wishes;
+                    self.request(now);
+                }
+            }
+            DriverToMaster::RequestShortfall { app } => {
+                if self.is_own(peer, &app) {
+                    let shortfalls = self.shortfalls(now);
+                    self.tell_peer(peer, MasterToDriver::Shortfalls(shortfalls));
+                }
+            }
+        }
+    }
+
+    /// A driver brings its application, or comes back to it on a new connection.
+    fn on_register_application(&mut self, now: Timestamp, peer: PeerId, description: ApplicationDescription) {
+        if self.drivers.peer == Some(peer) {
+            return self.welcome();
+        }
+        if let Some(reason) = self.objection(&description) {
+            self.note(Note::Refused { reason: reason.clone() });
+            let end = ApplicationEnd::Refused { reason };
+            return self.tell_peer(peer, MasterToDriver::ApplicationRemoved(end));
+        }
+        if let Some(old) = self.drivers.peer.replace(peer) {
+            self.effects.push(Effect::Close { peer: old });
+        }
+        self.drivers.away = None;
+        match &self.phase {
+            Phase::Waiting { .. } => self.on_new_driver(now, description),
+            Phase::Idle | Phase::Serving | Phase::Stopping { .. } | Phase::Finishing(_) | Phase::Done => {
+                self.note(Note::DriverReturned);
+                self.welcome();
+            }
+        }
+    }
+
+    fn on_new_driver(&mut self, now: Timestamp, description: ApplicationDescription) {
+        self.phase = Phase::Serving;
+        self.note(Note::DriverRegistered { name: description.name.clone() });
+        let first_executor = description.first_executor;
+        let needs = needs(&description.profile);
+        self.drivers.first_executor = first_executor;
+        self.allocate(now, allocator::Event::DriverKnown { first_executor, needs: needs.clone() });
+        let total = match description.initial_limit {
+            ExecutorLimit::AtMost(total) => total,
+            ExecutorLimit::Unlimited => self.config.executors,
+        };
+        self.drivers.targets.insert(ProfileId::DEFAULT, (needs, total));
+        self.drivers.description = Some(description);
+        self.request(now);
+        match self.manager {
+            Manager::Unregistered => self.register(),
+            Manager::Registered => self.welcome(),
+            Manager::Registering | Manager::Gone => {}
+        }
+    }
+
+    /// Why an application is not taken: there is one already, or it cannot run here.
+    fn objection(&self, description: &ApplicationDescription) -> Option<String> {
+        let known = self.drivers.description.as_ref();
+        match &self.phase {
+            Phase::Finishing(_) | Phase::Done => return Some("the application is over".to_owned()),
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
+        }
+        // A driver has an address of its own, which its executors are told to dial.
+        if known.is_some_and(|known| known.command != description.command) {
+            return Some("this ApplicationMaster has its application already, and takes no other".to_owned());
+        }
+        if description.files.is_some() {
+            return Some("on YARN files are staged when an application is submitted".to_owned());
+        }
+        description.profile.check().err().map(|unsound| unsound.to_string())
+    }
+
+    /// The driver hears that it is registered, and of all executors that there are, once the manager has the
+    /// application, too.
+    pub(super) fn welcome(&mut self) {
+        if self.drivers.peer.is_none() || self.manager != Manager::Registered {
+            return;
+        }
+        self.tell_driver(MasterToDriver::RegisteredApplication {
+            app: self.config.app.clone(),
+            master_url: self.config.url.clone(),
+            max_cores: Cores::UNLIMITED,
+            first_executor: self.drivers.first_executor,
+        });
+        for message in self.executors.story() {
+            self.tell_driver(message);
+        }
+    }
+
+    /// Sets targets. Whether they can be.
+    fn on_request_executors(&mut self, now: Timestamp, targets: Vec<ExecutorTarget>) -> bool {
+        let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
+        let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;
+        let sound = targets.iter().all(|target| target.profile.check().is_ok());
+        if !fits || !sound || self.phase != Phase::Serving {
+            return false;
+        }
+        for ExecutorTarget { id, profile, total } in targets {
+            let row = self.drivers.targets.entry(id).or_insert_with(|| (needs(&profile), total));
+            row.1 = total;
+        }
+        self.request(now);
+        true
+    }
+
+    /// An executor has had its turn: the application wants one less.
+    pub(super) fn want_one_less(&mut self, now: Timestamp, profile: ProfileId) {
+        if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
+            *total = total.saturating_sub(1);
+            self.request(now);
+        }
+    }
+
+    /// The allocator hears everything that the driver wants. Wishes are not told by profile: each has all of them.
+    fn request(&mut self, now: Timestamp) {
+        if self.phase != Phase::Serving {
+            return;
+        }
+        let HostWishes { tasks, preferred, racks: _, avoided } = self.drivers.wishes.clone();
+        let default = self.drivers.targets.get(&ProfileId::DEFAULT).and_then(|(needs, _)| needs.cores);
+        let default = default.unwrap_or(self.config.allocator.sizing.cores);
+        let task = self.config.task_cores.0.max(1);
+        let target = |(id, (needs, total)): (&ProfileId, &(ExecutorNeeds, u64))| Target {
+            profile: *id,
+            needs: needs.clone(),
+            total: *total,
+            tasks_per_executor: u64::try_from(needs.cores.unwrap_or(default).0 / task).unwrap_or(1).max(1),
+            tasks,
+            on_hosts: preferred.clone(),
+        };
+        let targets = self.drivers.targets.iter().map(target).collect();
+        self.allocate(now, allocator::Event::RequestExecutors { targets, excluded: avoided });
+    }
+
+    /// The driver is done: its executors end, and it hears of that as long as it listens.
+    fn on_driver_done(&mut self, now: Timestamp) {
+        if self.phase != Phase::Serving {
+            return;
+        }
+        let then = match self.config.mode {
+            Mode::Client | Mode::Unmanaged => Some((Verdict::succeeded(), now + PATIENCE)),
+            // What becomes of the application, its program says when it ends.
+            Mode::Cluster => None,
+        };
+        self.phase = Phase::Stopping { then };
+        let nothing = allocator::Event::RequestExecutors { targets: Vec::new(), excluded: BTreeSet::new() };
+        self.allocate(now, allocator::Event::DriverStopping);
+        self.allocate(now, nothing);
+        self.allocate(now, allocator::Event::KillExecutors(self.executors.ids().collect()));
+        self.stop_if_all_are_gone(now);
+    }
+
+    /// When the last executor of an application that is done has ended, its driver hears that.
+    pub(super) fn stop_if_all_are_gone(&mut self, now: Timestamp) {
+        let Phase::Stopping { then } = &self.phase else { return };
+        if !self.executors.is_empty() {
+            return;
+        }
+        let then = then.clone();
+        if !self.executors.are_gone_told() {
+            self.executors.tell_gone();
+            self.tell_driver(MasterToDriver::ExecutorsGone { app: self.config.app.clone() });
+        }
+        if let Some((verdict, _)) = then {
+            self.finish(now, verdict);
+        }
+    }
+
+    pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
+        if self.drivers.peer != Some(peer) {
+            return;
+        }
+        self.drivers.peer = None;
+        match (&self.phase, self.config.mode) {
+            (Phase::Stopping { then: Some((verdict, _)) }, _) => {
+                let verdict = verdict.clone();
+                self.finish(now, verdict);
+            }
+            (Phase::Serving, Mode::Client) => {
+                self.drivers.away = Some(now + RECONNECT);
+                self.note(Note::DriverLost { patience: Some(RECONNECT) });
+            }
+            (Phase::Serving, Mode::Unmanaged | Mode::Cluster) => {
+                self.note(Note::DriverLost { patience: None });
+            }
+            (
+                Phase::Idle
+                | Phase::Waiting { .. }
+                | Phase::Stopping { then: None }
+                | Phase::Finishing(_)
+                | Phase::Done,
+                _,
+            ) => {}
+        }
+    }
+
+    /// How many executors of each profile are missing, and what is known of why.
+    pub(super) fn shortfalls(&self, now: Timestamp) -> Vec<(ProfileId, Shortfall)> {
+        let view = self.allocator.view(now);
+        let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
+            let granted = profile.starting + profile.running;
+            let missing = profile.target.checked_sub(granted).filter(|missing| *missing > 0)?;
+            let size = self.allocator.size(*id)?;
+            let reason = match &self.largest {
+                Some(largest) if !fits(&size, largest) => Reason::TooSmall { largest: amounts(largest) },
+                Some(_) | None => Reason::NotGranted { granted },
+            };
+            let missing = Missing::Executors { missing, of: profile.target };
+            Some((*id, Shortfall { missing, asked: amounts(&size), reason }))
+        };
+        view.profiles.iter().filter_map(shortfall).collect()
+    }
+
+    fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
+        let own = self.drivers.peer == Some(peer) && *app == self.config.app;
+        if !own {
+            self.note(Note::NotItsOwn { peer });
+        }
+        own
+    }
+
+    pub(super) fn tell_driver(&mut self, message: MasterToDriver) {
+        if let Some(peer) = self.drivers.peer {
+            self.tell_peer(peer, message);
+        }
+    }
+
+    fn tell_peer(&mut self, peer: PeerId, message: MasterToDriver) {
+        self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
+    }
+}
+
+/// What a profile's executors need of a container. The rest is as it is set.
+fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
+    let ResourceProfile { cores, memory, resources } = profile;
+    let resources = resources.iter().map(|(name, amount)| (name.clone(), *amount)).collect();
+    ExecutorNeeds { cores: *cores, memory: *memory, resources, ..ExecutorNeeds::default() }
+}
+
+fn fits(size: &ContainerSize, largest: &ContainerSize) -> bool {
+    size.memory <= largest.memory && size.cores <= largest.cores
+}
+
+fn amounts(size: &ContainerSize) -> Amounts {
+    Amounts { cores: size.cores, memory: size.memory, resources: Default::default() }
+}

@@ -1,0 +1,226 @@
+//! How an application ends, and what is done about it: once.
+//!
+//! The manager is told of the end only where there is nothing more to try: when the application has succeeded, when it
+//! was killed, or when this is the last attempt. Else the ApplicationMaster leaves without a word, and the manager
+//! begins the next attempt.
+//!
+//! Source: Spark's ApplicationMaster, 4.0.1, whose exit codes these are.
+
+use super::effect::{Effect, Exit, FinalStatus, Outbound, Staging};
+use super::note::Note;
+use super::{ApplicationMaster, Manager, Mode, Phase, Program, Silence};
+use crate::allocator::{AllocateFailure, Failure};
+use crate::messages::{ApplicationEnd, MasterToDriver};
+use crate::process::{ExitStatus, StartFailure};
+use crate::time::Timestamp;
+
+/// No driver registered in time.
+const NO_DRIVER: i32 = 13;
+/// It ended before anything had ended the application.
+const EARLY: i32 = 16;
+/// The driver is gone.
+const DRIVER_GONE: i32 = 17;
+/// Something that nobody expected.
+const UNEXPECTED: i32 = 10;
+
+/// How an application has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Verdict {
+    pub(super) status: FinalStatus,
+    pub(super) code: i32,
+    pub(super) message: String,
+    /// What the driver is told, if it still listens.
+    pub(super) end: ApplicationEnd,
+}
+
+impl Verdict {
+    /// It has ended badly.
+    fn failed(code: i32, message: impl Into<String>) -> Self {
+        let message = message.into();
+        let end = ApplicationEnd::GivenUp { reason: message.clone() };
+        Self { status: FinalStatus::Failed, code, message, end }
+    }
+
+    /// It has ended well.
+    pub(super) fn succeeded() -> Self {
+        let (message, end) = ("the driver is done".to_owned(), ApplicationEnd::Finished);
+        Self { status: FinalStatus::Succeeded, code: 0, message, end }
+    }
+
+    /// Somebody has ended it.
+    pub(super) fn killed(by: String) -> Self {
+        let message = format!("it was killed by {by}");
+        Self { status: FinalStatus::Killed, code: EARLY, message, end: ApplicationEnd::Killed { by } }
+    }
+}
+
+impl ApplicationMaster {
+    /// The application, or this attempt at it, is over. Only the first word counts.
+    pub(super) fn finish(&mut self, _now: Timestamp, mut verdict: Verdict) {
+        match &self.phase {
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
+            Phase::Finishing(_) | Phase::Done => return,
+        }
+        cut(&mut verdict.message, self.config.longest_message);
+        let Verdict { status, code, message, .. } = verdict.clone();
+        self.note(Note::Finishing { status, code, message });
+        if self.program == Program::Running {
+            self.effects.push(Effect::EndProgram);
+        }
+        if self.is_over_for_good(&verdict) {
+            self.tell_end(&verdict);
+            self.phase = Phase::Finishing(verdict);
+            match self.manager {
+                Manager::Registered => self.unregister(),
+                Manager::Registering => {}
+                // It must know the attempt before it can be told how it ended.
+                Manager::Unregistered => self.register(),
+                Manager::Gone => self.exit(Staging::Needed),
+            }
+        } else {
+            self.phase = Phase::Finishing(verdict);
+            self.exit(Staging::Needed);
+        }
+    }
+
+    /// Whether the manager is to begin no other attempt.
+    fn is_over_for_good(&self, verdict: &Verdict) -> bool {
+        let last = self.config.attempt >= self.config.most_attempts;
+        match verdict.status {
+            _ if self.manager == Manager::Gone => false,
+            FinalStatus::Succeeded | FinalStatus::Killed => true,
+            FinalStatus::Failed | FinalStatus::Undefined => last,
+        }
+    }
+
+    /// The driver, unless it knows, hears that its application is over.
+    fn tell_end(&mut self, verdict: &Verdict) {
+        if let (Some(peer), Phase::Waiting { .. } | Phase::Serving) = (self.drivers.peer(), &self.phase) {
+            let message = Outbound::Driver(MasterToDriver::ApplicationRemoved(verdict.end.clone()));
+            self.effects.push(Effect::Send { peer, message });
+        }
+    }
+
+    pub(super) fn unregister(&mut self) {
+        if let Phase::Finishing(Verdict { status, message, .. }) = &self.phase {
+            let (status, message) = (*status, message.clone());
+            self.effects.push(Effect::Unregister { status, message });
+        }
+    }
+
+    fn exit(&mut self, staging: Staging) {
+        if let Phase::Finishing(Verdict { status, code, message, .. }) =
+            std::mem::replace(&mut self.phase, Phase::Done)
+        {
+            self.effects.push(Effect::Exit(Exit { status, code, message, staging }));
+        }
+    }
+
+    pub(super) fn on_unregistered(&mut self) {
+        if matches!(self.phase, Phase::Finishing(_)) {
+            self.exit(Staging::Unneeded);
+        }
+    }
+
+    pub(super) fn on_unregister_failed(&mut self, error: String) {
+        if matches!(self.phase, Phase::Finishing(_)) {
+            self.note(Note::UnregisterFailed { error });
+            self.exit(Staging::Needed);
+        }
+    }
+
+    pub(super) fn on_register_failed(&mut self, now: Timestamp, error: String) {
+        if self.manager != Manager::Registering {
+            return;
+        }
+        self.manager = Manager::Gone;
+        match self.phase {
+            Phase::Finishing(_) => self.on_unregister_failed(error),
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
+                let message = format!("the ResourceManager did not register the attempt: {error}");
+                self.finish(now, Verdict::failed(UNEXPECTED, message));
+            }
+        }
+    }
+
+    /// The allocator has given the application up.
+    pub(super) fn on_allocator_failed(&mut self, now: Timestamp, failure: &Failure) {
+        if let Failure::Manager { last: AllocateFailure::Replaced, .. } = failure {
+            self.manager = Manager::Gone;
+        }
+        self.finish(now, Verdict::failed(failure.exit_code(), failure.to_string()));
+    }
+
+    pub(super) fn give_up_waiting(&mut self, now: Timestamp) {
+        let seconds = self.config.wait_time.as_secs_f64();
+        let message = format!("no driver registered within {seconds} s (spark.yarn.am.waitTime)");
+        self.finish(now, Verdict::failed(NO_DRIVER, message));
+    }
+
+    /// In client mode a driver that does not come back ends the application; by default well, as in Spark.
+    pub(super) fn on_driver_silent(&mut self, now: Timestamp) {
+        let message = "the driver is gone and has not said that it is done";
+        self.finish(
+            now,
+            match self.config.silence {
+                Silence::Success => Verdict { message: message.to_owned(), ..Verdict::succeeded() },
+                Silence::Failure => Verdict::failed(DRIVER_GONE, message),
+            },
+        );
+    }
+
+    pub(super) fn on_program_not_started(&mut self, now: Timestamp, failure: &StartFailure) {
+        self.program = Program::None;
+        self.finish(now, Verdict::failed(UNEXPECTED, failure.to_string()));
+    }
+
+    /// The program's own exit code is the application's, whether or not it ever had a driver.
+    ///
+    /// Source: Spark's ApplicationMaster, 4.0.1, where a program that ends without a driver has failed with code 13,
+    /// even one that had nothing to do.
+    pub(super) fn on_program_ended(&mut self, now: Timestamp, status: ExitStatus) {
+        if self.program != Program::Running {
+            return;
+        }
+        self.program = Program::Ended(status);
+        let verdict = match status {
+            ExitStatus::Code(0) => {
+                Verdict { message: "the program ended with exit code 0".to_owned(), ..Verdict::succeeded() }
+            }
+            ExitStatus::Code(_) | ExitStatus::Signal(_) => {
+                Verdict::failed(status.shell_code(), format!("the program ended with {status}"))
+            }
+        };
+        self.finish(now, verdict);
+    }
+
+    /// Source: Spark's ApplicationMaster, 4.0.1, where it is the same in its shutdown hook.
+    pub(super) fn on_shutdown(&mut self, now: Timestamp) {
+        let verdict = Verdict::failed(EARLY, "the ApplicationMaster was asked to end");
+        let status = match self.config.mode {
+            Mode::Cluster => FinalStatus::Failed,
+            Mode::Client | Mode::Unmanaged => FinalStatus::Undefined,
+        };
+        match std::mem::replace(&mut self.phase, Phase::Done) {
+            // Whoever asks while the manager is told does not want to wait for it.
+            Phase::Finishing(verdict) => {
+                self.phase = Phase::Finishing(verdict);
+                self.exit(Staging::Needed);
+            }
+            phase => {
+                self.phase = phase;
+                self.finish(now, Verdict { status, ..verdict });
+            }
+        }
+    }
+}
+
+/// Cuts a message to so many bytes, an ellipsis included.
+fn cut(message: &mut String, longest: usize) {
+    const ELLIPSIS: &str = "...";
+    if message.len() > longest {
+        let end = message.floor_char_boundary(longest.saturating_sub(ELLIPSIS.len()));
+        message.truncate(end);
+        message.push_str(ELLIPSIS);
+    }
+}

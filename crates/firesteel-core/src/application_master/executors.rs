@@ -1,0 +1,269 @@
+//! The executors: what the allocator decides becomes processes, and what becomes of those becomes messages.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use firesteel_placement::{Cores, MiB, Resources};
+
+use super::{ApplicationMaster, Effect, Launch, Node, Note, Phase};
+use crate::Machine as _;
+use crate::address::Address;
+use crate::allocator::{self, Cause, Loss};
+use crate::ids::{ContainerId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::messages::{ExecutorState, LossReason, MasterToDriver};
+use crate::process::{ExitStatus, Filling, StartFailure, StartStep};
+use crate::time::Timestamp;
+
+/// So many ends are kept for a driver that is away.
+const MOST_UNTOLD: usize = 10_000;
+/// Of what a manager says about a container so many bytes are told.
+const LONGEST_WORDS: usize = 2_000;
+
+/// The executors that have not ended.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Executors {
+    rows: BTreeMap<ExecutorId, Executor>,
+    of_container: BTreeMap<ContainerId, ExecutorId>,
+    /// Where containers are that were granted with the last answer.
+    nodes: BTreeMap<ContainerId, Node>,
+    /// Ends that no driver was told of, in order.
+    untold: VecDeque<(ExecutorId, ExecutorState)>,
+    /// How many executors have ended.
+    ended: u64,
+    gone_told: bool,
+}
+
+/// One of them.
+#[derive(Clone, Debug)]
+pub(super) struct Executor {
+    pub(super) container: ContainerId,
+    pub(super) profile: ProfileId,
+    pub(super) worker: WorkerId,
+    pub(super) node: Address,
+    pub(super) logs: String,
+    pub(super) cores: Cores,
+    pub(super) memory: MiB,
+    pub(super) launched: Timestamp,
+    pub(super) started: Option<Timestamp>,
+}
+
+impl Executor {
+    fn added(&self, executor: ExecutorId) -> MasterToDriver {
+        MasterToDriver::ExecutorAdded {
+            executor,
+            profile: self.profile,
+            worker: self.worker.clone(),
+            host: self.node.host.clone(),
+            cores: self.cores,
+            memory: self.memory,
+        }
+    }
+}
+
+impl Executors {
+    /// The manager has said where containers are.
+    pub(super) fn know(&mut self, nodes: BTreeMap<ContainerId, Node>) {
+        self.nodes = nodes;
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    pub(super) fn ids(&self) -> impl Iterator<Item = ExecutorId> {
+        self.rows.keys().copied()
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = (ExecutorId, &Executor)> {
+        self.rows.iter().map(|(id, row)| (*id, row))
+    }
+
+    /// How many executors have ended.
+    pub(super) fn ended(&self) -> u64 {
+        self.ended
+    }
+
+    /// Whether the driver was told that all are gone.
+    pub(super) fn are_gone_told(&self) -> bool {
+        self.gone_told
+    }
+
+    /// It is told now.
+    pub(super) fn tell_gone(&mut self) {
+        self.gone_told = true;
+    }
+
+    /// All that a driver must hear that knows nothing: who is there, who runs, and who has ended while it was away.
+    pub(super) fn story(&mut self) -> Vec<MasterToDriver> {
+        let mut story = Vec::new();
+        for (executor, row) in &self.rows {
+            story.push(row.added(*executor));
+            if row.started.is_some() {
+                story.push(updated(*executor, ExecutorState::Running));
+            }
+        }
+        story.extend(self.untold.drain(..).map(|(executor, state)| updated(executor, state)));
+        story
+    }
+
+    fn remember(&mut self, executor: ExecutorId, state: ExecutorState) {
+        if self.untold.len() >= MOST_UNTOLD {
+            self.untold.pop_front();
+        }
+        self.untold.push_back((executor, state));
+    }
+
+    /// What contradicts itself.
+    pub(super) fn contradiction(&self) -> Option<String> {
+        let expected: BTreeMap<_, _> =
+            self.rows.iter().map(|(id, row)| (row.container.clone(), *id)).collect();
+        if expected != self.of_container {
+            return Some(format!("executors by container are {:?}, not {expected:?}", self.of_container));
+        }
+        let most = self.untold.len() <= MOST_UNTOLD;
+        (!most).then(|| format!("{} ends are untold", self.untold.len()))
+    }
+}
+
+fn updated(executor: ExecutorId, state: ExecutorState) -> MasterToDriver {
+    MasterToDriver::ExecutorUpdated { executor, state, lost_host: None }
+}
+
+impl ApplicationMaster {
+    /// The allocator hears something, and what it decides is done. Nothing once the end is being told.
+    pub(super) fn allocate(&mut self, now: Timestamp, event: allocator::Event) {
+        match &self.phase {
+            Phase::Finishing(_) | Phase::Done => return,
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
+        }
+        for effect in self.allocator.apply(now, event) {
+            match effect {
+                allocator::Effect::Allocate(call) => self.effects.push(Effect::Allocate(call)),
+                allocator::Effect::Register => {
+                    self.manager = super::Manager::Unregistered;
+                    self.register();
+                }
+                allocator::Effect::Launch(launch) => self.launch(now, launch),
+                allocator::Effect::ExecutorEnded { executor, host, loss } => {
+                    self.end_executor(now, executor, host, &loss);
+                }
+                allocator::Effect::Decommission { host } => self.note(Note::Decommissioning { host }),
+                // Drivers do not ask: they are told.
+                allocator::Effect::AnswerLoss { .. } => {}
+                allocator::Effect::Fail(failure) => self.on_allocator_failed(now, &failure),
+                allocator::Effect::Note(note) => self.note(Note::Allocator(note)),
+            }
+        }
+        self.stop_if_all_are_gone(now);
+    }
+
+    fn launch(&mut self, now: Timestamp, launch: allocator::Launch) {
+        let allocator::Launch { container, host, executor, profile, cores, memory } = launch;
+        let Some(description) = self.drivers.description() else { return };
+        let node = self.executors.nodes.remove(&container);
+        let address = node.as_ref().map_or_else(|| Address::new(&*host, 0), |node| node.address.clone());
+        let worker = WorkerId::new(format!("{}:{}", address.host, address.port));
+        let key = ExecutorKey { app: self.config.app.clone(), executor };
+        let (mut command, directory) = (description.command.clone(), description.directory.clone());
+        command.fill(&Filling {
+            executor: &key,
+            profile,
+            cores,
+            memory,
+            resources: &Resources::default(),
+            worker: &worker,
+            address: &address,
+        });
+        let logs = node.as_ref().map(|node| node.logs.clone()).unwrap_or_default();
+        let row = Executor {
+            container: container.clone(),
+            profile,
+            worker,
+            node: address.clone(),
+            logs: logs.clone(),
+            cores,
+            memory,
+            launched: now,
+            started: None,
+        };
+        let added = row.added(executor);
+        self.executors.of_container.insert(container.clone(), executor);
+        self.executors.rows.insert(executor, row);
+        self.tell_driver(added);
+        self.note(Note::ExecutorLaunched { executor, container: container.clone(), node: address, logs });
+        self.effects.push(Effect::Launch(Launch {
+            container,
+            node,
+            executor: key,
+            command,
+            directory,
+            cores,
+            memory,
+        }));
+    }
+
+    pub(super) fn on_container_started(&mut self, now: Timestamp, container: ContainerId) {
+        if let Some(executor) = self.executors.of_container.get(&container).copied()
+            && let Some(row) = self.executors.rows.get_mut(&executor)
+            && row.started.is_none()
+        {
+            row.started = Some(now);
+            self.tell_driver(updated(executor, ExecutorState::Running));
+        }
+        self.allocate(now, allocator::Event::ContainerStarted { container });
+    }
+
+    fn end_executor(&mut self, now: Timestamp, executor: ExecutorId, host: Arc<str>, loss: &Loss) {
+        let Some(row) = self.executors.rows.remove(&executor) else { return };
+        self.executors.of_container.remove(&row.container);
+        self.executors.ended += 1;
+        let state = state(loss);
+        self.note(Note::ExecutorEnded { executor, host, state: state.clone() });
+        match self.drivers.peer() {
+            Some(_) => self.tell_driver(updated(executor, state.clone())),
+            None => self.executors.remember(executor, state.clone()),
+        }
+        let relaunch = self.drivers.description().map(|description| description.relaunch);
+        if relaunch.is_some_and(|relaunch| relaunch.is_turn(&state)) {
+            self.want_one_less(now, row.profile);
+        }
+    }
+}
+
+/// How a driver hears of an executor's end.
+///
+/// Above 128 an exit code is a signal's, as a shell tells it; NodeManagers know nothing else.
+fn state(loss: &Loss) -> ExecutorState {
+    const SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
+    /// The container's files could not be brought, or its command not be run.
+    const NEVER_RAN: i32 = -1000;
+    match loss {
+        Loss::Killed => ExecutorState::Killed(None),
+        Loss::NotStarted { error } => {
+            ExecutorState::Failed(StartFailure { step: StartStep::Program, error: words(error) })
+        }
+        Loss::Ended { cause, diagnostics } => match cause {
+            Cause::Ended => ExecutorState::Exited(ExitStatus::SUCCESS),
+            Cause::DriverStopping => ExecutorState::Killed(None),
+            Cause::OverMemory { .. } => {
+                ExecutorState::Lost(LossReason::OverMemory { why: words(&loss.to_string()) })
+            }
+            Cause::Failed(status) if SIGNALS.contains(status) => {
+                ExecutorState::Exited(ExitStatus::Signal(*status - 128))
+            }
+            Cause::Failed(status) if *status > 0 => ExecutorState::Exited(ExitStatus::Code(*status)),
+            Cause::Failed(NEVER_RAN) => {
+                ExecutorState::Failed(StartFailure { step: StartStep::Files, error: words(diagnostics) })
+            }
+            Cause::Failed(_) | Cause::Preempted | Cause::Manager(_) => {
+                ExecutorState::Lost(LossReason::Container { why: words(&loss.to_string()) })
+            }
+        },
+    }
+}
+
+/// What a manager says, in one line that is not too long.
+fn words(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line[..line.floor_char_boundary(LONGEST_WORDS)].to_owned()
+}

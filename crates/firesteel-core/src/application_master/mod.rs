@@ -1,0 +1,277 @@
+//! The ApplicationMaster: a Master for one application, whose executors run in the containers of somebody else's cluster.
+//!
+//! To drivers and launchers it is a Master: they register, say how many executors there are to be and where they would
+//! be welcome, and hear of those that come and go. To the *manager* of the cluster (YARN's ResourceManager) it is an
+//! application: it registers, asks for containers, and says how the application has ended. What is asked for, and what
+//! becomes of what is granted, its [`Allocator`] decides.
+//!
+//! ```text
+//!            RegisterApplication                                     Register, Allocate, Unregister
+//!  driver ----------------------> ApplicationMaster --- Allocator ---------------------------------> manager
+//!         <----------------------                                 <---------------------------------
+//!       ExecutorAdded, ExecutorUpdated           | Launch                containers granted, ended
+//!                                                v
+//!                                    a container's command, through its NodeManager
+//!
+//!  client mode:    register with the manager, so that the driver can find this; wait for the driver
+//!  cluster mode:   start the program; wait for its driver; register with the manager
+//! ```
+//!
+//! Source: Spark's ApplicationMaster, 4.0.1. There the ApplicationMaster dials the driver; here the driver dials it.
+
+mod check;
+mod clients;
+mod config;
+mod driver;
+mod effect;
+mod ending;
+mod event;
+mod executors;
+mod note;
+#[cfg(test)]
+mod tests;
+
+use std::time::Duration;
+
+use self::driver::Drivers;
+use self::ending::Verdict;
+use self::executors::Executors;
+use crate::allocator::{self, Allocator, ContainerSize};
+use crate::machine::{Machine, Violation};
+use crate::process::ExitStatus;
+use crate::time::Timestamp;
+
+pub use config::{Config, Mode, Silence};
+pub use effect::{Effect, Exit, FinalStatus, Launch, Outbound, Staging};
+pub use event::{Event, Inbound, Node};
+pub use note::Note;
+
+/// A driver whose connection has ended is waited for so long. Spark gives up at once.
+const RECONNECT: Duration = Duration::from_secs(10);
+/// When the application is done, the ends of its executors are waited for so long, as long as its driver listens.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// An ApplicationMaster.
+#[derive(Clone, Debug)]
+pub struct ApplicationMaster {
+    config: Config,
+    phase: Phase,
+    manager: Manager,
+    program: Program,
+    drivers: Drivers,
+    allocator: Allocator,
+    executors: Executors,
+    /// The most that one container may have, once the manager has said so.
+    largest: Option<ContainerSize>,
+    started: Timestamp,
+    effects: Vec<Effect>,
+}
+
+/// ```text
+///  Idle --Start--> Waiting --driver registers--> Serving --driver is done--> Stopping
+///                     |                             |                           | executors are gone
+///                     `--------- too late ----------+---- failure, the end -----+
+///                                                   v
+///                                               Finishing --the manager knows, or need not--> Done
+/// ```
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Phase {
+    Idle,
+    /// The driver has not registered yet.
+    Waiting {
+        /// It is waited for until then.
+        until: Timestamp,
+    },
+    /// The driver has registered, and has not said that it is done.
+    Serving,
+    /// It has; its executors end.
+    Stopping {
+        /// What comes of it, and when at the latest; nothing if the program's end decides.
+        then: Option<(Verdict, Timestamp)>,
+    },
+    /// The manager is told.
+    Finishing(Verdict),
+    Done,
+}
+
+/// How it stands with the manager.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Manager {
+    Unregistered,
+    Registering,
+    Registered,
+    /// It has given this attempt up, and hears nothing of it any more.
+    Gone,
+}
+
+/// How it stands with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Program {
+    /// There is none, or not yet.
+    None,
+    Running,
+    Ended(ExitStatus),
+}
+
+/// Why an ApplicationMaster wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reason {
+    /// The manager is to be called.
+    Call,
+    /// The driver has been waited for long enough.
+    Driver,
+    /// The executors' end has.
+    Patience,
+}
+
+impl ApplicationMaster {
+    /// One that has not started.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        let allocator = Allocator::new(allocator::Config { initial_target: 0, ..config.allocator.clone() });
+        Self {
+            phase: Phase::Idle,
+            manager: Manager::Unregistered,
+            program: Program::None,
+            drivers: Drivers::default(),
+            allocator,
+            executors: Executors::default(),
+            largest: None,
+            started: Timestamp::default(),
+            effects: Vec::new(),
+            config,
+        }
+    }
+
+    /// What its allocator knows at that time.
+    #[must_use]
+    pub fn view(&self, now: Timestamp) -> allocator::AllocatorView {
+        self.allocator.view(now)
+    }
+
+    /// Whether [`Effect::Exit`] was given.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        self.phase == Phase::Done
+    }
+}
+
+impl Machine for ApplicationMaster {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        match event {
+            _ if self.phase == Phase::Done => {}
+            Event::Start => self.on_start(now),
+            Event::Registered { largest } => self.on_registered(now, largest),
+            Event::RegisterFailed { error } => self.on_register_failed(now, error),
+            Event::Received { peer, message: Inbound::Driver(message) } => {
+                self.on_driver_message(now, peer, message);
+            }
+            Event::Received { peer, message: Inbound::Client(message) } => {
+                self.on_client_message(now, peer, message);
+            }
+            Event::Disconnected { peer } => self.on_disconnected(now, peer),
+            Event::Allocated { allocated, nodes } => {
+                self.executors.know(nodes);
+                self.allocate(now, allocator::Event::Allocated(allocated));
+            }
+            Event::AllocateFailed(failure) => {
+                self.allocate(now, allocator::Event::AllocateFailed(failure));
+            }
+            Event::ContainerStarted { container } => self.on_container_started(now, container),
+            Event::ContainerStartFailed { container, error } => {
+                self.allocate(now, allocator::Event::ContainerStartFailed { container, error });
+            }
+            Event::ProgramNotStarted(failure) => self.on_program_not_started(now, &failure),
+            Event::ProgramEnded(status) => self.on_program_ended(now, status),
+            Event::Unregistered => self.on_unregistered(),
+            Event::UnregisterFailed { error } => self.on_unregister_failed(error),
+            Event::Shutdown => self.on_shutdown(now),
+            Event::Deadline => self.on_deadline(now),
+        }
+        std::mem::take(&mut self.effects)
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        let driver = match &self.phase {
+            Phase::Waiting { until } => Some((*until, Reason::Driver)),
+            Phase::Serving => self.drivers.away().map(|until| (until, Reason::Driver)),
+            Phase::Stopping { then: Some((_, until)) } => Some((*until, Reason::Patience)),
+            Phase::Idle | Phase::Stopping { then: None } => None,
+            Phase::Finishing(_) | Phase::Done => return None,
+        };
+        let call = self.allocator.next_deadline().map(|(due, _)| (due, Reason::Call));
+        [call, driver].into_iter().flatten().min()
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        check::check(self)
+    }
+}
+
+impl ApplicationMaster {
+    fn on_start(&mut self, now: Timestamp) {
+        if self.phase != Phase::Idle {
+            return;
+        }
+        self.started = now;
+        self.phase = Phase::Waiting { until: now + self.config.wait_time };
+        match self.config.mode {
+            Mode::Client | Mode::Unmanaged => self.register(),
+            Mode::Cluster => {
+                self.program = Program::Running;
+                self.effects.push(Effect::StartProgram);
+            }
+        }
+    }
+
+    fn register(&mut self) {
+        if self.manager == Manager::Unregistered {
+            self.manager = Manager::Registering;
+            self.effects.push(Effect::Register);
+        }
+    }
+
+    fn on_registered(&mut self, now: Timestamp, largest: ContainerSize) {
+        if self.manager != Manager::Registering {
+            return;
+        }
+        self.manager = Manager::Registered;
+        self.largest = Some(largest);
+        self.note(Note::Registered);
+        match &self.phase {
+            Phase::Finishing(_) => self.unregister(),
+            Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
+                self.allocate(now, allocator::Event::Registered);
+                self.welcome();
+            }
+        }
+    }
+
+    fn on_deadline(&mut self, now: Timestamp) {
+        self.allocate(now, allocator::Event::Deadline);
+        match &self.phase {
+            Phase::Waiting { until } if *until <= now => self.give_up_waiting(now),
+            Phase::Serving if self.drivers.away().is_some_and(|until| until <= now) => {
+                self.on_driver_silent(now);
+            }
+            Phase::Stopping { then: Some((verdict, until)) } if *until <= now => {
+                let verdict = verdict.clone();
+                self.finish(now, verdict);
+            }
+            Phase::Idle
+            | Phase::Waiting { .. }
+            | Phase::Serving
+            | Phase::Stopping { .. }
+            | Phase::Finishing(_)
+            | Phase::Done => {}
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        self.effects.push(Effect::Note(note));
+    }
+}

@@ -1,0 +1,138 @@
+//! What an ApplicationMaster remarks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::address::Address;
+use crate::allocator;
+use crate::ids::{ContainerId, ExecutorId, PeerId};
+use crate::machine::NoteLevel;
+use crate::messages::ExecutorState;
+
+use super::effect::FinalStatus;
+
+/// Something worth a line in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Note {
+    /// The manager has registered it.
+    Registered,
+    /// The driver is there.
+    DriverRegistered {
+        /// The application's name.
+        name: String,
+    },
+    /// The driver is there again, on a new connection.
+    DriverReturned,
+    /// The driver's connection ended.
+    DriverLost {
+        /// It is waited for so long; nothing if it need not come back.
+        patience: Option<Duration>,
+    },
+    /// An application is not taken.
+    Refused {
+        /// Why.
+        reason: String,
+    },
+    /// A connection asks for what is not its own; nothing is done.
+    NotItsOwn {
+        /// Which.
+        peer: PeerId,
+    },
+    /// An executor is started.
+    ExecutorLaunched {
+        /// Which.
+        executor: ExecutorId,
+        /// In which container.
+        container: ContainerId,
+        /// On which machine.
+        node: Address,
+        /// Where people find what it writes.
+        logs: String,
+    },
+    /// An executor is over.
+    ExecutorEnded {
+        /// Which.
+        executor: ExecutorId,
+        /// Where it was.
+        host: Arc<str>,
+        /// How.
+        state: ExecutorState,
+    },
+    /// A host is being decommissioned. Executors there go on until it is gone.
+    Decommissioning {
+        /// Which.
+        host: String,
+    },
+    /// The application, or this attempt at it, ends.
+    Finishing {
+        /// How.
+        status: FinalStatus,
+        /// The exit code.
+        code: i32,
+        /// Why, for people.
+        message: String,
+    },
+    /// The manager could not be told of the end.
+    UnregisterFailed {
+        /// Why.
+        error: String,
+    },
+    /// The allocator's.
+    Allocator(allocator::Note),
+}
+
+impl Note {
+    /// How loud it is.
+    #[must_use]
+    pub fn level(&self) -> NoteLevel {
+        match self {
+            Self::Registered
+            | Self::DriverRegistered { .. }
+            | Self::DriverReturned
+            | Self::ExecutorLaunched { .. }
+            | Self::ExecutorEnded { .. }
+            | Self::Decommissioning { .. } => NoteLevel::Info,
+            Self::DriverLost { .. }
+            | Self::Refused { .. }
+            | Self::NotItsOwn { .. }
+            | Self::UnregisterFailed { .. } => NoteLevel::Warn,
+            Self::Finishing { status, .. } => match status {
+                FinalStatus::Succeeded => NoteLevel::Info,
+                FinalStatus::Undefined | FinalStatus::Failed | FinalStatus::Killed => NoteLevel::Warn,
+            },
+            Self::Allocator(note) => note.level(),
+        }
+    }
+}
+
+impl fmt::Display for Note {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Registered => f.write_str("registered with the ResourceManager"),
+            Self::DriverRegistered { name } => write!(f, "the driver of {name} has registered"),
+            Self::DriverReturned => f.write_str("the driver is back"),
+            Self::DriverLost { patience: None } => f.write_str("the driver's connection ended"),
+            Self::DriverLost { patience: Some(patience) } => {
+                let seconds = patience.as_secs_f64();
+                write!(f, "the driver's connection ended; it is waited for {seconds} s")
+            }
+            Self::Refused { reason } => write!(f, "an application is refused: {reason}"),
+            Self::NotItsOwn { peer } => write!(f, "connection {peer} asks for what is not its own"),
+            Self::ExecutorLaunched { executor, container, node, logs } => {
+                write!(f, "executor {executor} is started in {container} on {node}; its logs: {logs}")
+            }
+            Self::ExecutorEnded { executor, host, state } => {
+                write!(f, "executor {executor} on {host} has ended: {state}")
+            }
+            Self::Decommissioning { host } => write!(f, "{host} is being decommissioned"),
+            Self::Finishing { status, code, message } => {
+                write!(f, "finishing as {status} with code {code}: {message}")
+            }
+            Self::UnregisterFailed { error } => {
+                write!(f, "the ResourceManager was not told of the end: {error}")
+            }
+            Self::Allocator(note) => note.fmt(f),
+        }
+    }
+}
