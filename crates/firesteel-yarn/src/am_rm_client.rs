@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
+use crate::heartbeats::{Heard, Heartbeats, News};
 use crate::ipc::{CallError, Identity, Kind, Protocol, Repeat, Retry, Service};
 use crate::messages::application::FinalApplicationStatus;
 use crate::messages::master::{
@@ -26,6 +27,7 @@ pub struct AmRmClient {
     registration: Option<RegisterApplicationMasterRequest>,
     /// What is wanted; told with the next heartbeat.
     pub table: RequestTable,
+    heartbeats: Heartbeats,
     nodes: NodeTokens,
 }
 
@@ -38,6 +40,7 @@ impl AmRmClient {
             service: Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token), retry),
             registration: None,
             table: RequestTable::default(),
+            heartbeats: Heartbeats::default(),
             nodes,
         }
     }
@@ -106,6 +109,50 @@ impl AmRmClient {
         })
     }
 
+    /// One heartbeat of an ApplicationMaster that counts by itself, in the place of [`allocate`](Self::allocate) and the
+    /// table: tells what has changed, and hears what was granted and what has ended since the last one.
+    ///
+    /// # Errors
+    /// `NotRegistered` where the ResourceManager has forgotten everything: the ApplicationMaster registers again and tells
+    /// everything. `ApplicationAttemptNotFound` where the attempt is over. And as every call; what was not told then is told
+    /// with the next.
+    pub async fn tell(&mut self, news: News, progress: f32) -> Result<AllocateResponse, CallError> {
+        self.heartbeats.tell(news);
+        let mut all: Option<AllocateResponse> = None;
+        // Twice at most: what was sent before and not answered, and then what is new.
+        for _ in 0..2 {
+            let request = self.heartbeats.next(progress);
+            let response: AllocateResponse =
+                match self.service.call("allocate", &request, Repeat::Harmless).await {
+                    Ok(response) => response,
+                    Err(failure) => {
+                        match failure.kind() {
+                            Some(Kind::NotRegistered) => self.heartbeats.forgotten(),
+                            Some(_) => self.heartbeats.refused(),
+                            None => {}
+                        }
+                        // What the first one brought is not lost for that.
+                        return all.ok_or(failure);
+                    }
+                };
+            self.keep(&response.nm_tokens);
+            if let Some(token) = response.am_rm_token.clone() {
+                self.service.identify(Identity::Token(token)).await;
+            }
+            let heard = self.heartbeats.answered(&response);
+            if heard != Heard::Repeated {
+                all = Some(match all {
+                    Some(earlier) => joined(earlier, response),
+                    None => response,
+                });
+            }
+            if heard != Heard::More {
+                break;
+            }
+        }
+        Ok(all.unwrap_or_default())
+    }
+
     async fn try_allocate(&mut self, progress: f32) -> Result<AllocateResponse, CallError> {
         let request = self.table.heartbeat(progress);
         self.service.call("allocate", &request, Repeat::Harmless).await
@@ -142,5 +189,18 @@ impl AmRmClient {
                 self.nodes.keep(node.clone(), token.clone());
             }
         }
+    }
+}
+
+/// What two responses say together: of the cluster what the later one says.
+fn joined(mut earlier: AllocateResponse, mut later: AllocateResponse) -> AllocateResponse {
+    earlier.allocated_containers.append(&mut later.allocated_containers);
+    earlier.completed_container_statuses.append(&mut later.completed_container_statuses);
+    earlier.updated_nodes.append(&mut later.updated_nodes);
+    AllocateResponse {
+        allocated_containers: earlier.allocated_containers,
+        completed_container_statuses: earlier.completed_container_statuses,
+        updated_nodes: earlier.updated_nodes,
+        ..later
     }
 }

@@ -6,13 +6,15 @@
 //! - [`ipc`]: Hadoop's remote procedure calls, over any stream of bytes.
 //! - [`YarnClient`], [`AmRmClient`] and [`NmClient`]: users and ResourceManagers, ApplicationMasters and
 //!   ResourceManagers, ApplicationMasters and NodeManagers.
-//! - [`request_table`]: what an ApplicationMaster wants, as it and its ResourceManager count it.
+//! - [`request_table`]: what an ApplicationMaster wants, as it and its ResourceManager count it; [`heartbeats`]: the
+//!   same for one that counts by itself.
 //!
 //! A peer's bytes are never trusted: lengths are bounded before they take memory, and what cannot be read is an
 //! error.
 
 mod am_rm_client;
 pub mod credentials;
+pub mod heartbeats;
 pub mod ipc;
 pub mod messages;
 mod nm_client;
