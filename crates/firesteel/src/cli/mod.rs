@@ -1,6 +1,7 @@
 //! Words to settings, results to exit codes, tables on standard output. One file for each command.
 
 mod application;
+mod application_master;
 mod ask;
 mod choice;
 mod color;
@@ -88,6 +89,9 @@ enum Command {
     /// Run a driver's tasks
     #[command(hide = true)]
     Executor(executor::Args),
+    /// Have an application's executors run in containers
+    #[command(hide = true)]
+    ApplicationMaster(application_master::Args),
     /// End what a Worker leaves behind
     #[command(name = firesteel::worker::reaper::COMMAND, hide = true)]
     Reaper(reaper::Args),
@@ -106,7 +110,9 @@ pub(crate) fn main() -> ExitCode {
         Err(error) => return exit::usage(error, form),
     };
     talk.start(match command {
-        Command::Master(_) | Command::Worker(_) | Command::Executor(_) => log::Usual::Info,
+        Command::Master(_) | Command::Worker(_) | Command::Executor(_) | Command::ApplicationMaster(_) => {
+            log::Usual::Info
+        }
         Command::Config(_)
         | Command::Completions(_)
         | Command::Man(_)
@@ -153,6 +159,10 @@ pub(crate) fn main() -> ExitCode {
         Command::Completions(args) => completions::run(&args),
         Command::Man(args) => man::run(&args, Cli::command()),
         Command::Executor(args) => executor::run(args),
+        Command::ApplicationMaster(args) => match application_master::run(args) {
+            Ok(code) => return code,
+            Err(failure) => Err(failure),
+        },
         Command::Reaper(args) => reaper::run(&args),
     };
     match done {

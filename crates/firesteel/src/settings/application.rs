@@ -226,7 +226,7 @@ fn environment(properties: &Properties) -> BTreeMap<String, String> {
 }
 
 /// What stands between commas.
-pub(super) fn list(properties: &Properties, key: &str) -> Vec<String> {
+pub(crate) fn list(properties: &Properties, key: &str) -> Vec<String> {
     let words = properties.get(key).unwrap_or_default().split(',').map(str::trim);
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()
 }

@@ -199,8 +199,12 @@ table! {
     YARN_MASTER_LABEL: "spark.yarn.am.nodeLabelExpression", [Application], Otherwise("the queue's");
     /// On YARN: a variable in the environment of the ApplicationMaster, and in cluster mode of the driver.
     YARN_MASTER_ENV: "spark.yarn.appMasterEnv.NAME", [Application], Otherwise("not set");
-    /// On YARN in client mode: how long the ApplicationMaster waits for its driver.
+    /// On YARN: how long the ApplicationMaster waits for its driver.
     YARN_WAIT_TIME: "spark.yarn.am.waitTime", [Application], Value("100s");
+    /// On YARN in client mode: whether an application whose driver has vanished without a word has failed.
+    YARN_SILENCE: "spark.yarn.am.clientModeTreatDisconnectAsFailed", [Application], Value("false");
+    /// On YARN: the longest message that the cluster is told about the application's end.
+    YARN_LONGEST_MESSAGE: "spark.yarn.am.finalMessageLimit", [Application], Value("1m");
     /// On YARN in cluster mode: memory of the ApplicationMaster and the driver together.
     DRIVER_MEMORY: "spark.driver.memory", [Application], Value("1g");
     /// On YARN in cluster mode: memory of their container besides that.

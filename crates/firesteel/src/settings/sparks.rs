@@ -191,13 +191,6 @@ pub const TABLE: &[Row] = &[
         &["true"],
         "a command ends with its application anyway",
     ),
-    row(
-        "spark.yarn.am.clientModeTreatDisconnectAsFailed",
-        NoEffect,
-        &["true"],
-        "a driver that is lost has failed",
-    ),
-    row("spark.yarn.am.finalMessageLimit", NoEffect, &[], "what is told of an end is short"),
     row("spark.yarn.config.*", NoEffect, &[], "paths are the same on all nodes"),
     row("spark.yarn.submit.file.replication", NoEffect, &[], "files are not staged on HDFS"),
     row("spark.yarn.launchContainers", NoEffect, &["true"], "it is for tests"),

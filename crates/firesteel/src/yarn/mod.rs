@@ -28,6 +28,7 @@
 //! [`Blueprint`](blueprint::Blueprint) is all that it is told.
 
 pub mod addresses;
+pub mod application_master;
 pub mod blueprint;
 pub mod client;
 pub mod cluster_mode;

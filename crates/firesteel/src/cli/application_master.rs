@@ -1,0 +1,26 @@
+//! `firesteel application-master`, which only a NodeManager starts, in a container that `--master yarn` asked for.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Args as ClapArgs;
+use firesteel::yarn::application_master;
+
+use super::exit::{Exit, Failure};
+use super::run_daemon;
+
+/// What it is told.
+#[derive(Debug, ClapArgs)]
+pub(super) struct Args {
+    /// The file that says what to do
+    #[arg(long, value_name = "FILE")]
+    blueprint: PathBuf,
+}
+
+/// Runs the application's containers until it is over.
+pub(super) fn run(args: Args) -> Result<ExitCode, Failure> {
+    let ended = run_daemon(async move { application_master::run_in_container(&args.blueprint).await })?;
+    let ended = ended.map_err(|error| Failure::with(Exit::Failure, &error))?;
+    tracing::info!("{}: {}", ended.status, ended.message);
+    Ok(ExitCode::from(u8::try_from(ended.code).unwrap_or(u8::MAX)))
+}

@@ -1,0 +1,82 @@
+//! Whose attempt an ApplicationMaster is, and what proves it.
+
+use std::env;
+use std::path::PathBuf;
+
+use firesteel_yarn::credentials::{AM_RM_TOKEN, Credentials, MalformedTokens};
+use firesteel_yarn::messages::records::{ApplicationAttemptId, ContainerId};
+use firesteel_yarn::messages::security::Token;
+
+/// An attempt at an application.
+#[derive(Clone, Debug)]
+pub struct Attempt {
+    /// Which.
+    pub id: ApplicationAttemptId,
+    /// The token by which the ResourceManager knows it.
+    pub token: Token,
+    /// The name or address of this machine under which drivers reach it. It listens there.
+    pub host: String,
+    /// Other tokens, for executors. Never the one above.
+    pub credentials: Credentials,
+}
+
+/// This process is in no container of an ApplicationMaster.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAttempt {
+    /// A variable that NodeManagers set is missing.
+    #[error("{0} is not set: only a NodeManager starts an ApplicationMaster")]
+    Variable(&'static str),
+    /// It is no container's id.
+    #[error("CONTAINER_ID: {0}")]
+    Container(#[from] firesteel_yarn::messages::ids::NoId),
+    /// The file of tokens cannot be read.
+    #[error("the tokens in {path}: {error}")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// The operating system's words.
+        error: std::io::Error,
+    },
+    /// It is none.
+    #[error("the tokens in {path}: {error}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: MalformedTokens,
+    },
+    /// There is no token for the ResourceManager in it.
+    #[error("the tokens in {path}: none is for the ResourceManager")]
+    NoToken {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+impl Attempt {
+    /// The one whose container this process is in, by its environment: `CONTAINER_ID`, `NM_HOST` and
+    /// `HADOOP_TOKEN_FILE_LOCATION`.
+    ///
+    /// # Errors
+    /// It is in none.
+    pub fn of_container() -> Result<Self, NoAttempt> {
+        let variable = |name| env::var(name).map_err(|_| NoAttempt::Variable(name));
+        let container: ContainerId = variable("CONTAINER_ID")?.parse()?;
+        let host = variable("NM_HOST")?;
+        let path = PathBuf::from(variable("HADOOP_TOKEN_FILE_LOCATION")?);
+        let bytes = std::fs::read(&path).map_err(|error| NoAttempt::Read { path: path.clone(), error })?;
+        let mut credentials =
+            Credentials::read(&bytes).map_err(|error| NoAttempt::Malformed { path: path.clone(), error })?;
+        let token = credentials.token(AM_RM_TOKEN).cloned();
+        let token = token.ok_or_else(|| NoAttempt::NoToken { path: path.clone() })?;
+        credentials.tokens.retain(|_, token| token.kind != AM_RM_TOKEN);
+        let id = container.app_attempt_id.unwrap_or_default();
+        Ok(Self { id, token, host, credentials })
+    }
+
+    /// One without a container, with nothing but the token of the application's report.
+    #[must_use]
+    pub fn unmanaged(id: ApplicationAttemptId, token: Token, host: impl Into<String>) -> Self {
+        Self { id, token, host: host.into(), credentials: Credentials::default() }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a NodeManager is told of an executor: its command, its environment, its files.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use firesteel_core::application_master::Launch;
+use firesteel_core::ids::{ProfileId, WorkerId};
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::Placeholder;
+use firesteel_core::worker::ExecutorPlan;
+use firesteel_placement::Resources;
+use firesteel_yarn::credentials::TokenFileFormat;
+use firesteel_yarn::messages::launch::{
+    ApplicationAccessType, ApplicationAclMap, ContainerLaunchContext, LocalResource, LocalResourceType,
+    LocalResourceVisibility, StringLocalResourceMap, Url,
+};
+use firesteel_yarn::messages::records::StringStringMap;
+
+use super::Attempt;
+use super::quoting::{self, HERE, LOGS};
+use crate::worker::environment;
+use crate::yarn::blueprint::{BINARY, Blueprint, LocalFile, LocalKind, Visibility};
+
+/// Which page of NodeManagers has an executor's output, for whoever looks for it there.
+const LOG_URL: &str = "FIRESTEEL_LOG_URL";
+/// Whoever submitted the application; pages of logs have it in their address.
+const USER: &str = "SPARK_USER";
+
+/// What all executors' containers have in common.
+#[derive(Debug)]
+pub(super) struct Launching {
+    name: String,
+    environment: BTreeMap<String, String>,
+    files: Vec<StringLocalResourceMap>,
+    /// Whether the application brings files of its own.
+    brings_files: bool,
+    acls: Vec<ApplicationAclMap>,
+    tokens: Vec<u8>,
+}
+
+impl Launching {
+    pub(super) fn of(blueprint: &Blueprint, attempt: &Attempt) -> Self {
+        let mut environment = blueprint.environment.clone();
+        environment.insert(USER.to_owned(), blueprint.user.clone());
+        let acl = |access: ApplicationAccessType, acl: &Option<String>| {
+            let acl = acl.clone()?;
+            Some(ApplicationAclMap { access_type: Some(access.into()), acl: Some(acl) })
+        };
+        let view = acl(ApplicationAccessType::ViewApp, &blueprint.view_acl);
+        let modify = acl(ApplicationAccessType::ModifyApp, &blueprint.modify_acl);
+        Self {
+            name: blueprint.name.clone(),
+            environment,
+            files: blueprint.files.iter().map(local_resource).collect(),
+            brings_files: blueprint.files.iter().any(|file| file.name != BINARY),
+            acls: view.into_iter().chain(modify).collect(),
+            tokens: attempt.credentials.write(TokenFileFormat::Writable),
+        }
+    }
+
+    /// What the NodeManager is told for that executor.
+    pub(super) fn context(&self, launch: Launch) -> ContainerLaunchContext {
+        let command = vec![command(&launch)];
+        let environment = self.environment_of(launch);
+        let pair = |(name, text): (String, String)| {
+            let value = if text == HERE { text } else { quoting::value(&text) };
+            StringStringMap { key: Some(name), value: Some(value) }
+        };
+        ContainerLaunchContext {
+            local_resources: self.files.clone(),
+            tokens: Some(self.tokens.clone()),
+            environment: environment.into_iter().map(pair).collect(),
+            command,
+            application_acls: self.acls.clone(),
+            ..ContainerLaunchContext::default()
+        }
+    }
+
+    /// The variables, as a Worker's executors find them; [`HERE`] where a NodeManager fills in the directory.
+    fn environment_of(&self, launch: Launch) -> BTreeMap<String, String> {
+        let Launch { container: _, node, executor, command, directory, cores, memory } = launch;
+        let worker = node.as_ref().map(|node| node.address.to_string()).unwrap_or_default();
+        let plan = ExecutorPlan {
+            executor,
+            profile: ProfileId::DEFAULT,
+            app_name: self.name.clone(),
+            command,
+            directory,
+            cores,
+            memory,
+            resources: Resources::default(),
+            files: Vec::new(),
+        };
+        let mut environment = self.environment.clone();
+        environment.extend(environment::of(&plan, &WorkerId::new(worker), Path::new(HERE)));
+        if self.brings_files {
+            environment.insert(environment::FILES_DIR.to_owned(), HERE.to_owned());
+        }
+        if let Some(node) = node {
+            environment.insert(LOG_URL.to_owned(), node.logs);
+        }
+        environment
+    }
+}
+
+/// The command's words, and where its output goes.
+fn command(launch: &Launch) -> String {
+    let own = Placeholder::Firesteel.word();
+    let words = std::iter::once(&launch.command.program).chain(&launch.command.arguments);
+    let words = words.map(|word| match word == own {
+        // In quotes of its own: a directory may have blanks in its name.
+        true => format!("'{HERE}/{BINARY}'"),
+        false => quoting::word(word),
+    });
+    let words: Vec<String> = words.collect();
+    let enter = match &launch.directory {
+        TaskDirectory::Executor => String::new(),
+        TaskDirectory::Path(path) => format!("cd {} && exec ", quoting::word(path)),
+    };
+    format!("{enter}{} 1>{LOGS}/stdout 2>{LOGS}/stderr", words.join(" "))
+}
+
+fn local_resource(file: &LocalFile) -> StringLocalResourceMap {
+    let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
+    let kind = match file.kind {
+        LocalKind::File => LocalResourceType::File,
+        LocalKind::Archive => LocalResourceType::Archive,
+    };
+    let visibility = match file.visibility {
+        Visibility::Public => LocalResourceVisibility::Public,
+        Visibility::Private => LocalResourceVisibility::Private,
+        Visibility::Application => LocalResourceVisibility::Application,
+    };
+    let resource = LocalResource {
+        resource: Some(url(&file.url)),
+        size: number(file.size),
+        timestamp: number(file.timestamp),
+        r#type: Some(kind.into()),
+        visibility: Some(visibility.into()),
+        ..LocalResource::default()
+    };
+    StringLocalResourceMap { key: Some(file.name.clone()), value: Some(resource) }
+}
+
+/// `hdfs://host:8020/x` in parts; the port is -1 where there is none.
+pub(crate) fn url(text: &str) -> Url {
+    let (scheme, rest) = text.split_once("://").unwrap_or(("file", text));
+    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
+    let (host, port) = match authority.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse().unwrap_or(-1)),
+        None => (authority, -1),
+    };
+    Url {
+        scheme: Some(scheme.to_owned()),
+        host: (!host.is_empty()).then(|| host.to_owned()),
+        port: Some(port),
+        file: Some(path.to_owned()),
+        user_info: None,
+    }
+}
