@@ -10,10 +10,14 @@ mod cluster;
 #[path = "../heavy/component.rs"]
 mod component;
 mod masters;
+#[path = "../yarn-cluster/shared.rs"]
+mod shared;
 
-/// One cluster at a time: it has four processes of some hundred MiB each.
+/// One test at a time, since they have one cluster.
 fn main() -> ExitCode {
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    libtest_mimic::run(&arguments, masters::trials()).exit_code()
+    let conclusion = libtest_mimic::run(&arguments, masters::trials());
+    shared::end();
+    conclusion.exit_code()
 }

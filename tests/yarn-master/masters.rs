@@ -1,7 +1,6 @@
 //! Unmanaged and managed ApplicationMasters.
 
 use std::collections::BTreeMap;
-use std::sync::OnceLock;
 use std::time::Duration;
 
 use firesteel::driver_daemon::{Handle, Report};
@@ -16,13 +15,8 @@ use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use crate::application::{Submitted, task};
-use crate::cluster::{NODES, YarnCluster, class_path};
-use crate::component::Component;
-
-const YARN: Component = Component { name: "yarn", look: can_start };
-
-/// Hadoop's jars, found once.
-static CLASS_PATH: OnceLock<Result<String, String>> = OnceLock::new();
+use crate::cluster::{NODES, YarnCluster};
+use crate::shared::{self, YARN};
 
 pub(crate) fn trials() -> Vec<Trial> {
     YARN.trials(&[
@@ -31,19 +25,15 @@ pub(crate) fn trials() -> Vec<Trial> {
     ])
 }
 
-fn can_start() -> Result<(), String> {
-    CLASS_PATH.get_or_init(class_path).clone().map(drop)
-}
-
-/// Runs a test on a cluster of its own.
+/// Does something with the cluster, in four minutes at most.
 fn on(test: impl AsyncFnOnce(&YarnCluster)) {
     // What the ApplicationMaster says, for whoever wonders.
     let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
-    let class_path = CLASS_PATH.get_or_init(class_path).as_ref().expect("it was found");
-    let cluster = YarnCluster::start(class_path).expect("its processes start");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
-    let outcome = runtime.block_on(async { timeout(Duration::from_secs(240), test(&cluster)).await });
-    assert!(outcome.is_ok(), "it takes too long");
+    shared::with(|cluster| {
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
+        let outcome = runtime.block_on(async { timeout(Duration::from_secs(240), test(cluster)).await });
+        assert!(outcome.is_ok(), "it takes too long");
+    });
 }
 
 async fn unmanaged(cluster: &YarnCluster) {
