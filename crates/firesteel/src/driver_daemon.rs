@@ -94,7 +94,7 @@ impl Listen {
 }
 
 /// The address of this machine from which the first Master is reached.
-fn facing(masters: &[Address]) -> String {
+pub(crate) fn facing(masters: &[Address]) -> String {
     let route = |master: &Address| {
         let target = (master.host.as_str(), master.port).to_socket_addrs()?.next();
         let target = target.ok_or(io::ErrorKind::NotFound)?;

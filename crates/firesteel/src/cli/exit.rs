@@ -154,13 +154,13 @@ impl Failure {
             YarnError::Ask { error: AskError::Unreachable { .. }, .. } => {
                 Self::with(Exit::Unreachable, error)
             }
-            YarnError::Submit(SubmitError::TooLarge { .. }) | YarnError::Unmanaged => {
-                Self::with(Exit::Usage, error)
-            }
+            YarnError::Submit(SubmitError::TooLarge { .. }) => Self::with(Exit::Usage, error),
             YarnError::Submit(SubmitError::Racks(_)) => Self::with(Exit::Configuration, error),
             YarnError::Submit(SubmitError::Staging(_) | SubmitError::Program(_) | SubmitError::NoId)
             | YarnError::Ask { .. }
             | YarnError::Ended(_)
+            | YarnError::Master(_)
+            | YarnError::MasterEnded(_)
             | YarnError::Nowhere(_) => Self::with(Exit::Failure, error),
         }
     }

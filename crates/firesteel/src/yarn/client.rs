@@ -17,18 +17,22 @@ use firesteel_core::address::Address;
 use firesteel_core::messages::ApplicationEnd;
 use firesteel_placement::locality::Topology;
 use firesteel_yarn::ipc::CallError;
-use firesteel_yarn::messages::application::YarnApplicationState;
+use firesteel_yarn::messages::application::{ApplicationReport, YarnApplicationState};
 use firesteel_yarn::messages::records::ApplicationId;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
+use super::application_master::{self, ApplicationMasterError, Attempt, Ended};
+use super::blueprint::Blueprint;
 use super::monitor::{End, Monitor, master};
 use super::site::{AskError, Patience, Site};
 use super::submission::{Draft, Request, Staged, SubmitError, Submitted};
 use crate::cluster::ClusterNews;
+use crate::driver_daemon::facing;
 use crate::files::OfferedFiles;
 use crate::map::progress::Progress;
+use crate::settings::keys;
 use crate::settings::yarn::Mode;
 use crate::signals::{EndRequest, EndRequests};
 
@@ -55,9 +59,12 @@ pub enum YarnError {
     /// Its ApplicationMaster is there, and says not where.
     #[error("{0} runs, and its ApplicationMaster does not say where it waits for its driver")]
     Nowhere(ApplicationId),
-    /// There is no ApplicationMaster in this process.
-    #[error("spark.yarn.unmanagedAM.enabled is true: Firesteel cannot do that yet; leave it out")]
-    Unmanaged,
+    /// The ApplicationMaster of this process could not start.
+    #[error("the ApplicationMaster: {0}")]
+    Master(ApplicationMasterError),
+    /// The ApplicationMaster of this process ended before the application ran.
+    #[error("the ApplicationMaster ended: {0}")]
+    MasterEnded(String),
 }
 
 /// An application that runs.
@@ -85,9 +92,6 @@ impl RunningApplication {
         progress: &Progress,
         requests: &mut EndRequests,
     ) -> Result<ControlFlow<EndRequest, Self>, YarnError> {
-        if request.settings.mode == Mode::Unmanaged {
-            return Err(YarnError::Unmanaged);
-        }
         let draft = tokio::select! {
             draft = request.draft() => draft?,
             asked = requests.next() => return Ok(ControlFlow::Break(asked)),
@@ -115,11 +119,12 @@ impl RunningApplication {
         files: &OfferedFiles,
         progress: &Progress,
     ) -> Result<Self, YarnError> {
-        let Submitted { blueprint: _, topology, staged } = request.submit(draft, files).await?;
+        let Submitted { blueprint, topology, staged } = request.submit(draft, files).await?;
         let (application, settings) = (draft.application, &request.settings);
         progress.remark(format_args!("submitted {application} to YARN at {}", request.site.names()));
         let client = request.site.client(Patience::Long).map_err(SubmitError::from)?;
         let mut monitor = Monitor::new(client, application, settings.reports_between);
+        let mut own = None;
         let master = loop {
             let report = monitor.next(settings.launch_report).await;
             let report = report.map_err(|error| asked(&request.site, application, error))?;
@@ -128,6 +133,15 @@ impl RunningApplication {
             }
             if let Some(news) = monitor.news(&report) {
                 progress.remark(news);
+            }
+            if settings.mode == Mode::Unmanaged {
+                own = Some(match own.take() {
+                    Some(own) => still_there(own).await?,
+                    None => match begin_here(request, &blueprint, &report) {
+                        Some(own) => own,
+                        None => continue,
+                    },
+                });
             }
             match (report.yarn_application_state(), master(&report)) {
                 (YarnApplicationState::Running, Some(master)) => break master,
@@ -170,6 +184,34 @@ impl RunningApplication {
         }
         self.watching.abort();
         drop(self.staged);
+    }
+}
+
+/// The ApplicationMaster of this process.
+type OwnMaster = JoinHandle<Result<Ended, ApplicationMasterError>>;
+
+/// Starts the ApplicationMaster in this process, once the ResourceManager has given its token.
+fn begin_here(request: &Request, blueprint: &Blueprint, report: &ApplicationReport) -> Option<OwnMaster> {
+    let (token, id) = (report.am_rm_token.clone()?, report.current_application_attempt_id?);
+    let set = [keys::DRIVER_BIND_ADDRESS, keys::DRIVER_HOST];
+    let host = set.into_iter().find_map(|key| request.properties.get(key).cloned());
+    let host = host.unwrap_or_else(|| facing(&request.site.resource_managers));
+    let attempt = Attempt::unmanaged(id, token, host);
+    let blueprint = blueprint.clone();
+    // The command itself hears who asks for the end.
+    Some(tokio::spawn(application_master::run(blueprint, attempt, EndRequests::nobody())))
+}
+
+/// The same, unless it has ended.
+async fn still_there(own: OwnMaster) -> Result<OwnMaster, YarnError> {
+    if !own.is_finished() {
+        return Ok(own);
+    }
+    match own.await {
+        Ok(Ok(ended)) => Err(YarnError::MasterEnded(ended.message)),
+        Ok(Err(error)) => Err(YarnError::Master(error)),
+        // It has panicked, and has said so.
+        Err(_) => Err(YarnError::MasterEnded("unexpectedly".to_owned())),
     }
 }
 
@@ -240,7 +282,7 @@ fn over(end: &End) -> ApplicationEnd {
     match end.state {
         YarnApplicationState::Killed => ApplicationEnd::Killed { by: killer(end) },
         _ if end.is_success() => ApplicationEnd::Finished,
-        _ => ApplicationEnd::Refused { reason: end.to_string() },
+        _ => ApplicationEnd::GivenUp { reason: end.to_string() },
     }
 }
 
