@@ -82,6 +82,11 @@ impl Masters {
         let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
             return Ok(parse_masters(DEFAULT).expect("the default can be used"));
         };
+        if value == "yarn" {
+            let words = "the cluster is YARN's (spark.master is yarn), and no Master's: firesteel yarn has its apps, \
+                         status, kill and logs; --master names a Master";
+            return Err(Failure::of(Exit::Usage, words));
+        }
         // Nobody is asked in the place of a cluster that was meant.
         parse_masters(value).map_err(|error| match origin.is_command_line() {
             true => Failure::of(Exit::Usage, format!("--master: {error}")),

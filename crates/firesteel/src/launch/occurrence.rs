@@ -3,6 +3,7 @@
 use firesteel_core::Timestamp;
 use firesteel_core::launcher::{ExecutorEnd, Note, Outcome};
 use firesteel_core::messages::ExecutorState;
+use firesteel_yarn::messages::records::ApplicationId;
 use serde_json::{Value, json};
 
 /// The version of the JSON lines. It rises when a field goes or changes its meaning.
@@ -77,7 +78,7 @@ impl Lines {
             }
             Note::ExecutorLaunched { .. } => {
                 let logs = self.logs.take();
-                let hint = logs.map(|(url, app)| format!("output: firesteel logs --master {url} {app}"));
+                let hint = logs.map(|(url, app)| format!("output: {}", logs_command(&url, &app)));
                 std::iter::once(note.to_string()).chain(hint).collect()
             }
             Note::ExecutorRunning { .. } | Note::ExecutorEnded { .. } | Note::Ending { .. } => {
@@ -163,5 +164,13 @@ fn outcome_json(outcome: &Outcome) -> Value {
                 .collect();
             json!({ "event": "done", "why": "no_master", "errors": errors })
         }
+    }
+}
+
+/// What shows the logs of an application: its Workers have them, or its NodeManagers.
+fn logs_command(master: &str, app: &str) -> String {
+    match app.parse::<ApplicationId>() {
+        Ok(app) => format!("firesteel yarn logs {app}"),
+        Err(_) => format!("firesteel logs --master {master} {app}"),
     }
 }

@@ -19,7 +19,7 @@ use firesteel_placement::locality::Topology;
 use firesteel_yarn::ipc::CallError;
 use firesteel_yarn::messages::application::{ApplicationReport, YarnApplicationState};
 use firesteel_yarn::messages::records::ApplicationId;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
 
@@ -38,6 +38,9 @@ use crate::signals::{EndRequest, EndRequests};
 
 /// An ApplicationMaster that knows that it is over has so long to say so to its ResourceManager.
 const LAST_WORDS: Duration = Duration::from_secs(30);
+
+/// Before an application is asked after for the first time; the next pauses are twice as long each.
+const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why an application does not run.
 #[derive(Debug, thiserror::Error)]
@@ -75,8 +78,8 @@ pub struct RunningApplication {
     master: Address,
     topology: Topology,
     news: Option<mpsc::Receiver<ClusterNews>>,
-    /// How it ended, once it has.
-    end: watch::Receiver<Option<End>>,
+    /// How often it is asked after.
+    interval: Duration,
     watching: JoinHandle<()>,
     staged: Staged,
 }
@@ -125,8 +128,11 @@ impl RunningApplication {
         let client = request.site.client(Patience::Long).map_err(SubmitError::from)?;
         let mut monitor = Monitor::new(client, application, settings.reports_between);
         let mut own = None;
+        let mut pause = FIRST_PAUSE.min(settings.launch_report);
         let master = loop {
-            let report = monitor.next(settings.launch_report).await;
+            // Somebody waits: at first it is asked more often than is set.
+            let report = monitor.next(pause).await;
+            pause = (pause * 2).min(settings.launch_report);
             let report = report.map_err(|error| asked(&request.site, application, error))?;
             if let Some(end) = End::of(&report) {
                 return Err(YarnError::Ended(end));
@@ -150,11 +156,11 @@ impl RunningApplication {
             }
         };
         let (sender, news) = mpsc::channel(4);
-        let (ended, end) = watch::channel(None);
-        let watching = Watch { monitor, interval: settings.report, master: master.clone(), sender, ended };
+        let interval = settings.report;
+        let watching = Watch { monitor, interval, master: master.clone(), sender };
         let watching = tokio::spawn(watching.run(request.site.clone(), progress.clone()));
         let site = request.site.clone();
-        Ok(Self { site, application, master, topology, news: Some(news), end, watching, staged })
+        Ok(Self { site, application, master, topology, news: Some(news), interval, watching, staged })
     }
 
     /// Where its ApplicationMaster waits for its driver.
@@ -175,15 +181,25 @@ impl RunningApplication {
     }
 
     /// Waits until it is over, which it is when its driver has gone; has it killed if it does not come to an end.
-    pub async fn end(mut self) {
-        // Nobody hears the news any more.
-        self.news = None;
-        let over = async { self.end.wait_for(Option::is_some).await.map(drop) };
-        if timeout(LAST_WORDS, over).await.is_err() {
+    pub async fn end(self) {
+        self.watching.abort();
+        if timeout(LAST_WORDS, self.over()).await.is_err() {
             kill(&self.site, self.application).await;
         }
-        self.watching.abort();
         drop(self.staged);
+    }
+
+    /// Waits until it is over, or nobody says how it stands.
+    async fn over(&self) {
+        let Ok(client) = self.site.client(Patience::Short) else { return };
+        let monitor = Monitor::new(client, self.application, u64::MAX);
+        let mut pause = FIRST_PAUSE.min(self.interval);
+        while let Ok(report) = monitor.next(pause).await {
+            if End::of(&report).is_some() {
+                return;
+            }
+            pause = (pause * 2).min(self.interval);
+        }
     }
 }
 
@@ -242,7 +258,6 @@ struct Watch {
     /// Where its ApplicationMaster is.
     master: Address,
     sender: mpsc::Sender<ClusterNews>,
-    ended: watch::Sender<Option<End>>,
 }
 
 impl Watch {
@@ -252,10 +267,7 @@ impl Watch {
                 Ok(report) => {
                     if let Some(end) = End::of(&report) {
                         tracing::info!("{end}");
-                        self.tell(ClusterNews::Over(over(&end))).await;
-                        // Whoever waits for it may have gone.
-                        let _ = self.ended.send(Some(end));
-                        return;
+                        return self.tell(ClusterNews::Over(over(&end))).await;
                     }
                     if let Some(moved) = master(&report).filter(|master| *master != self.master) {
                         progress.remark(format_args!("its ApplicationMaster was started anew, at {moved}"));
