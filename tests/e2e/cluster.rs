@@ -30,10 +30,7 @@ pub(crate) fn firesteel() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
     // What the tests' own environment says does not count.
     for (name, _) in std::env::vars() {
-        if name.starts_with("SPARK_")
-            || ["RUST_LOG", "MASTER", "NO_COLOR", "HADOOP_CONF_DIR", "YARN_CONF_DIR", "HADOOP_USER_NAME"]
-                .contains(&name.as_str())
-        {
+        if is_ours(&name) {
             command.env_remove(name);
         }
     }

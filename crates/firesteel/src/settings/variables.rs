@@ -120,6 +120,8 @@ pub const TABLE: &[Variable] = &[
         Role::Place,
         "where conf is without SPARK_CONF_DIR, and a Worker's work without --work-dir",
     ),
+    row("HADOOP_CONF_DIR", APPLICATION, Role::Place, "the directory with Hadoop's files, on YARN"),
+    row("YARN_CONF_DIR", APPLICATION, Role::Place, "the same, for files that the other one does not have"),
     row("SPARK_MASTER_WEBUI_PORT", MASTER, Role::Ignored, NO_PAGES),
     row("SPARK_WORKER_WEBUI_PORT", WORKER, Role::Ignored, NO_PAGES),
     row("SPARK_PUBLIC_DNS", ALL, Role::Ignored, "it names web pages, and Firesteel has none yet: see --host"),
@@ -141,8 +143,6 @@ pub const TABLE: &[Variable] = &[
     row("SPARK_NO_DAEMONIZE", DAEMONS, Role::Ignored, "daemons stay in the foreground anyway"),
     row("SPARK_SSH_FOREGROUND", DAEMONS, Role::Ignored, NO_SCRIPT),
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
-    row("HADOOP_CONF_DIR", ALL, Role::Ignored, "Firesteel reads no Hadoop configuration"),
-    row("YARN_CONF_DIR", ALL, Role::Ignored, "Firesteel reads no Hadoop configuration"),
 ];
 
 /// The rows of the reader.

@@ -12,6 +12,7 @@ use firesteel_yarn::messages::master::ResourceRequest;
 use firesteel_yarn::messages::records::{ApplicationId, Priority, Resource, StringStringMap};
 use firesteel_yarn::messages::resource::ANYWHERE;
 
+use super::application_master::quoting;
 use super::blueprint::{self, LocalFile, LocalKind, Visibility};
 use crate::settings::yarn::{MasterSize, Mode, YarnSettings};
 
@@ -39,7 +40,7 @@ pub fn master_container(
 }
 
 fn entry((key, value): (&String, &String)) -> StringStringMap {
-    StringStringMap { key: Some(key.clone()), value: Some(value.clone()) }
+    StringStringMap { key: Some(key.clone()), value: Some(quoting::value(value)) }
 }
 
 /// A file that a NodeManager brings.
@@ -163,7 +164,8 @@ mod tests {
             kind: LocalKind::Archive,
             visibility: Visibility::Public,
         };
-        let container = master_container(&[file], &BTreeMap::from([("A".to_owned(), "b c".to_owned())]));
+        let container = master_container(&[file], &BTreeMap::from([("A".to_owned(), "b $c".to_owned())]));
+        assert_eq!(container.environment[0].value(), r"b \$c", "a shell reads it");
         assert_eq!(
             container.command,
             [

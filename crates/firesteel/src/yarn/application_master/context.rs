@@ -11,15 +11,15 @@ use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::Resources;
 use firesteel_yarn::credentials::TokenFileFormat;
 use firesteel_yarn::messages::launch::{
-    ApplicationAccessType, ApplicationAclMap, ContainerLaunchContext, LocalResource, LocalResourceType,
-    LocalResourceVisibility, StringLocalResourceMap, Url,
+    ApplicationAccessType, ApplicationAclMap, ContainerLaunchContext, StringLocalResourceMap,
 };
 use firesteel_yarn::messages::records::StringStringMap;
 
 use super::Attempt;
 use super::quoting::{self, HERE, LOGS};
 use crate::worker::environment;
-use crate::yarn::blueprint::{BINARY, Blueprint, LocalFile, LocalKind, Visibility};
+use crate::yarn::blueprint::{BINARY, Blueprint};
+use crate::yarn::contexts::local_resource;
 
 /// Which page of NodeManagers has an executor's output, for whoever looks for it there.
 const LOG_URL: &str = "FIRESTEEL_LOG_URL";
@@ -118,43 +118,4 @@ fn command(launch: &Launch) -> String {
         TaskDirectory::Path(path) => format!("cd {} && exec ", quoting::word(path)),
     };
     format!("{enter}{} 1>{LOGS}/stdout 2>{LOGS}/stderr", words.join(" "))
-}
-
-fn local_resource(file: &LocalFile) -> StringLocalResourceMap {
-    let number = |number: u64| Some(i64::try_from(number).unwrap_or(i64::MAX));
-    let kind = match file.kind {
-        LocalKind::File => LocalResourceType::File,
-        LocalKind::Archive => LocalResourceType::Archive,
-    };
-    let visibility = match file.visibility {
-        Visibility::Public => LocalResourceVisibility::Public,
-        Visibility::Private => LocalResourceVisibility::Private,
-        Visibility::Application => LocalResourceVisibility::Application,
-    };
-    let resource = LocalResource {
-        resource: Some(url(&file.url)),
-        size: number(file.size),
-        timestamp: number(file.timestamp),
-        r#type: Some(kind.into()),
-        visibility: Some(visibility.into()),
-        ..LocalResource::default()
-    };
-    StringLocalResourceMap { key: Some(file.name.clone()), value: Some(resource) }
-}
-
-/// `hdfs://host:8020/x` in parts; the port is -1 where there is none.
-pub(crate) fn url(text: &str) -> Url {
-    let (scheme, rest) = text.split_once("://").unwrap_or(("file", text));
-    let (authority, path) = rest.find('/').map_or((rest, ""), |at| rest.split_at(at));
-    let (host, port) = match authority.rsplit_once(':') {
-        Some((host, port)) => (host, port.parse().unwrap_or(-1)),
-        None => (authority, -1),
-    };
-    Url {
-        scheme: Some(scheme.to_owned()),
-        host: (!host.is_empty()).then(|| host.to_owned()),
-        port: Some(port),
-        file: Some(path.to_owned()),
-        user_info: None,
-    }
 }

@@ -21,7 +21,7 @@ mod context;
 mod launches;
 mod manager;
 mod program;
-mod quoting;
+pub(super) mod quoting;
 mod settings;
 mod shell;
 

@@ -22,7 +22,7 @@ pub(super) fn word(text: &str) -> String {
 }
 
 /// The value of a variable.
-pub(super) fn value(text: &str) -> String {
+pub(in crate::yarn) fn value(text: &str) -> String {
     between_double_quotes(text)
 }
 
