@@ -1,13 +1,19 @@
 //! Status clients, which find a Master with one application and no Workers of its own.
 
-use firesteel_placement::{Cores, Policy, Resources, Strategy, WorkerOrder};
+use std::collections::BTreeMap;
+
+use firesteel_placement::{
+    Cores, ExecutorLimit, ExecutorSize, Policy, ResourceAmounts, Resources, Shortfall, Strategy, WorkerOrder,
+};
 
 use super::ending::Verdict;
 use super::{ApplicationMaster, Effect, Outbound, Phase};
-use crate::ids::{ExecutorId, PeerId};
+use crate::allocator;
+use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::messages::{
-    ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, Deciding,
-    ExecutorState, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView,
+    ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
+    Deciding, ExecutorState, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView,
+    Standing,
 };
 use crate::time::Timestamp;
 
@@ -41,7 +47,7 @@ impl ApplicationMaster {
                     cores: self.cores(),
                 };
                 self.answer(peer, MasterToClient::KillApplicationResponse(killed));
-                self.finish(now, Verdict::killed(by.chars().take(LONGEST_NAME).collect()));
+                self.finish(Verdict::killed(by.chars().take(LONGEST_NAME).collect()));
             }
         }
     }
@@ -81,7 +87,42 @@ impl ApplicationMaster {
             master: self.config.url.clone(),
             application,
             next_executor: last.filter(|_| left > 0),
-            standing: None,
+            standing: Some(self.standing(now)),
+        }
+    }
+
+    /// What is known of the cluster is how many machines it has, and what it has granted.
+    fn standing(&self, now: Timestamp) -> Standing {
+        let view = self.allocator.view(now);
+        let shortfalls: BTreeMap<ProfileId, Shortfall> = self.shortfalls(now).into_iter().collect();
+        let profile = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
+            let size = self.allocator.size(*id)?;
+            let shortfall = shortfalls.get(id).cloned();
+            Some(ProfileView {
+                id: *id,
+                size: ExecutorSize::Fixed(size.cores),
+                memory: size.own_memory,
+                resources: ResourceAmounts::new(),
+                limit: ExecutorLimit::AtMost(profile.target),
+                held: profile.starting + profile.running,
+                may_have_more: shortfall.is_some(),
+                large_enough: 0,
+                with_room: 0,
+                shortfall,
+                outlook: None,
+                advice: Vec::new(),
+            })
+        };
+        Standing {
+            profiles: view.profiles.iter().filter_map(profile).collect(),
+            cores_spent: Cores::ZERO,
+            failures: u32::try_from(view.failures).unwrap_or(u32::MAX),
+            relaunch_at: None,
+            ahead: 0,
+            hindrance: None,
+            cluster: ClusterView { workers: view.machines.unwrap_or(0), ..ClusterView::default() },
+            holders: Vec::new(),
+            more_holders: 0,
         }
     }
 
@@ -132,7 +173,7 @@ impl ApplicationMaster {
             cores_granted: self.cores(),
             memory_per_executor: self
                 .allocator
-                .size(crate::ids::ProfileId::DEFAULT)
+                .size(ProfileId::DEFAULT)
                 .map(|size| size.own_memory)
                 .unwrap_or_default(),
             executors_live: live,

@@ -222,11 +222,11 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::DriverStopping);
         self.allocate(now, nothing);
         self.allocate(now, allocator::Event::KillExecutors(self.executors.ids().collect()));
-        self.stop_if_all_are_gone(now);
+        self.stop_if_all_are_gone();
     }
 
     /// When the last executor of an application that is done has ended, its driver hears that.
-    pub(super) fn stop_if_all_are_gone(&mut self, now: Timestamp) {
+    pub(super) fn stop_if_all_are_gone(&mut self) {
         let Phase::Stopping { then } = &self.phase else { return };
         if !self.executors.is_empty() {
             return;
@@ -237,7 +237,7 @@ impl ApplicationMaster {
             self.tell_driver(MasterToDriver::ExecutorsGone { app: self.config.app.clone() });
         }
         if let Some((verdict, _)) = then {
-            self.finish(now, verdict);
+            self.finish(verdict);
         }
     }
 
@@ -249,7 +249,7 @@ impl ApplicationMaster {
         match (&self.phase, self.config.mode) {
             (Phase::Stopping { then: Some((verdict, _)) }, _) => {
                 let verdict = verdict.clone();
-                self.finish(now, verdict);
+                self.finish(verdict);
             }
             (Phase::Serving, Mode::Client) => {
                 self.drivers.away = Some(now + RECONNECT);

@@ -12,7 +12,6 @@ use super::{ApplicationMaster, Manager, Mode, Phase, Program, Silence};
 use crate::allocator::{AllocateFailure, Failure};
 use crate::messages::{ApplicationEnd, MasterToDriver};
 use crate::process::{ExitStatus, StartFailure};
-use crate::time::Timestamp;
 
 /// No driver registered in time.
 const NO_DRIVER: i32 = 13;
@@ -56,7 +55,7 @@ impl Verdict {
 
 impl ApplicationMaster {
     /// The application, or this attempt at it, is over. Only the first word counts.
-    pub(super) fn finish(&mut self, _now: Timestamp, mut verdict: Verdict) {
+    pub(super) fn finish(&mut self, mut verdict: Verdict) {
         match &self.phase {
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
             Phase::Finishing(_) | Phase::Done => return,
@@ -129,7 +128,7 @@ impl ApplicationMaster {
         }
     }
 
-    pub(super) fn on_register_failed(&mut self, now: Timestamp, error: String) {
+    pub(super) fn on_register_failed(&mut self, error: String) {
         if self.manager != Manager::Registering {
             return;
         }
@@ -138,47 +137,44 @@ impl ApplicationMaster {
             Phase::Finishing(_) => self.on_unregister_failed(error),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
                 let message = format!("the ResourceManager did not register the attempt: {error}");
-                self.finish(now, Verdict::failed(UNEXPECTED, message));
+                self.finish(Verdict::failed(UNEXPECTED, message));
             }
         }
     }
 
     /// The allocator has given the application up.
-    pub(super) fn on_allocator_failed(&mut self, now: Timestamp, failure: &Failure) {
+    pub(super) fn on_allocator_failed(&mut self, failure: &Failure) {
         if let Failure::Manager { last: AllocateFailure::Replaced, .. } = failure {
             self.manager = Manager::Gone;
         }
-        self.finish(now, Verdict::failed(failure.exit_code(), failure.to_string()));
+        self.finish(Verdict::failed(failure.exit_code(), failure.to_string()));
     }
 
-    pub(super) fn give_up_waiting(&mut self, now: Timestamp) {
+    pub(super) fn give_up_waiting(&mut self) {
         let seconds = self.config.wait_time.as_secs_f64();
         let message = format!("no driver registered within {seconds} s (spark.yarn.am.waitTime)");
-        self.finish(now, Verdict::failed(NO_DRIVER, message));
+        self.finish(Verdict::failed(NO_DRIVER, message));
     }
 
     /// In client mode a driver that does not come back ends the application; by default well, as in Spark.
-    pub(super) fn on_driver_silent(&mut self, now: Timestamp) {
+    pub(super) fn on_driver_silent(&mut self) {
         let message = "the driver is gone and has not said that it is done";
-        self.finish(
-            now,
-            match self.config.silence {
-                Silence::Success => Verdict { message: message.to_owned(), ..Verdict::succeeded() },
-                Silence::Failure => Verdict::failed(DRIVER_GONE, message),
-            },
-        );
+        self.finish(match self.config.silence {
+            Silence::Success => Verdict { message: message.to_owned(), ..Verdict::succeeded() },
+            Silence::Failure => Verdict::failed(DRIVER_GONE, message),
+        });
     }
 
-    pub(super) fn on_program_not_started(&mut self, now: Timestamp, failure: &StartFailure) {
+    pub(super) fn on_program_not_started(&mut self, failure: &StartFailure) {
         self.program = Program::None;
-        self.finish(now, Verdict::failed(UNEXPECTED, failure.to_string()));
+        self.finish(Verdict::failed(UNEXPECTED, failure.to_string()));
     }
 
     /// The program's own exit code is the application's, whether or not it ever had a driver.
     ///
     /// Source: Spark's ApplicationMaster, 4.0.1, where a program that ends without a driver has failed with code 13,
     /// even one that had nothing to do.
-    pub(super) fn on_program_ended(&mut self, now: Timestamp, status: ExitStatus) {
+    pub(super) fn on_program_ended(&mut self, status: ExitStatus) {
         if self.program != Program::Running {
             return;
         }
@@ -191,11 +187,11 @@ impl ApplicationMaster {
                 Verdict::failed(status.shell_code(), format!("the program ended with {status}"))
             }
         };
-        self.finish(now, verdict);
+        self.finish(verdict);
     }
 
     /// Source: Spark's ApplicationMaster, 4.0.1, where it is the same in its shutdown hook.
-    pub(super) fn on_shutdown(&mut self, now: Timestamp) {
+    pub(super) fn on_shutdown(&mut self) {
         let verdict = Verdict::failed(EARLY, "the ApplicationMaster was asked to end");
         let status = match self.config.mode {
             Mode::Cluster => FinalStatus::Failed,
@@ -209,7 +205,7 @@ impl ApplicationMaster {
             }
             phase => {
                 self.phase = phase;
-                self.finish(now, Verdict { status, ..verdict });
+                self.finish(Verdict { status, ..verdict });
             }
         }
     }

@@ -150,11 +150,11 @@ impl ApplicationMaster {
                 allocator::Effect::Decommission { host } => self.note(Note::Decommissioning { host }),
                 // Drivers do not ask: they are told.
                 allocator::Effect::AnswerLoss { .. } => {}
-                allocator::Effect::Fail(failure) => self.on_allocator_failed(now, &failure),
+                allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
                 allocator::Effect::Note(note) => self.note(Note::Allocator(note)),
             }
         }
-        self.stop_if_all_are_gone(now);
+        self.stop_if_all_are_gone();
     }
 
     fn launch(&mut self, now: Timestamp, launch: allocator::Launch) {

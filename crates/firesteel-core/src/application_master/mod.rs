@@ -166,7 +166,7 @@ impl Machine for ApplicationMaster {
             _ if self.phase == Phase::Done => {}
             Event::Start => self.on_start(now),
             Event::Registered { largest } => self.on_registered(now, largest),
-            Event::RegisterFailed { error } => self.on_register_failed(now, error),
+            Event::RegisterFailed { error } => self.on_register_failed(error),
             Event::Received { peer, message: Inbound::Driver(message) } => {
                 self.on_driver_message(now, peer, message);
             }
@@ -185,11 +185,11 @@ impl Machine for ApplicationMaster {
             Event::ContainerStartFailed { container, error } => {
                 self.allocate(now, allocator::Event::ContainerStartFailed { container, error });
             }
-            Event::ProgramNotStarted(failure) => self.on_program_not_started(now, &failure),
-            Event::ProgramEnded(status) => self.on_program_ended(now, status),
+            Event::ProgramNotStarted(failure) => self.on_program_not_started(&failure),
+            Event::ProgramEnded(status) => self.on_program_ended(status),
             Event::Unregistered => self.on_unregistered(),
             Event::UnregisterFailed { error } => self.on_unregister_failed(error),
-            Event::Shutdown => self.on_shutdown(now),
+            Event::Shutdown => self.on_shutdown(),
             Event::Deadline => self.on_deadline(now),
         }
         std::mem::take(&mut self.effects)
@@ -254,13 +254,13 @@ impl ApplicationMaster {
     fn on_deadline(&mut self, now: Timestamp) {
         self.allocate(now, allocator::Event::Deadline);
         match &self.phase {
-            Phase::Waiting { until } if *until <= now => self.give_up_waiting(now),
+            Phase::Waiting { until } if *until <= now => self.give_up_waiting(),
             Phase::Serving if self.drivers.away().is_some_and(|until| until <= now) => {
-                self.on_driver_silent(now);
+                self.on_driver_silent();
             }
             Phase::Stopping { then: Some((verdict, until)) } if *until <= now => {
                 let verdict = verdict.clone();
-                self.finish(now, verdict);
+                self.finish(verdict);
             }
             Phase::Idle
             | Phase::Waiting { .. }

@@ -14,9 +14,9 @@ use crate::allocator::{
 };
 use crate::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationDescription, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget,
-    HostWishes, KillAnswer, LossReason, MasterToClient, MasterToDriver, Relaunch, ResourceProfile,
-    TaskDirectory,
+    ApplicationAnswer, ApplicationDescription, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState,
+    ExecutorTarget, HostWishes, KillAnswer, LossReason, MasterToClient, MasterToDriver, Relaunch,
+    ResourceProfile, TaskDirectory,
 };
 use crate::process::{Command, Placeholder, StartFailure, StartStep};
 
@@ -322,6 +322,23 @@ fn status_clients_see_one_application() {
     else {
         panic!("{effects:?}")
     };
+    let question = ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
+    let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(question) });
+    let [
+        Effect::Send {
+            message: Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),
+            ..
+        },
+    ] = &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
+    let standing = detail.standing.as_ref().expect("it lives");
+    assert_eq!((standing.cluster.workers, standing.profiles[0].held), (3, 1));
+    assert_eq!(
+        standing.profiles[0].shortfall.as_ref().expect("one is missing").to_string(),
+        "1 of 2 executors is missing: the cluster has granted 1 container so far"
+    );
     let application = &view.applications[0];
     assert_eq!((application.name.as_str(), application.executors_live), ("sums", 1));
     assert_eq!(application.executors[0].host, "host1");
