@@ -59,6 +59,8 @@ fn gangs_that_keep_what_they_get_can_wait_for_each_other_for_ever_and_those_that
     assert_eq!((seconds(retry.gangs.all()), retry.stuck), (vec![90, 90], 0));
     let keep = replayed(Setup::Spark, Gangs::Keep, &workload);
     assert_eq!((seconds(keep.gangs.all()), keep.stuck), (vec![90, 90], 0));
+    let reserve = replayed(Setup::Spark, Gangs::Reserve, &workload);
+    assert_eq!((seconds(reserve.gangs.all()), reserve.stuck), (vec![90, 90], 0));
 
     // Two gangs of three on four Workers, and a third that was there before with two of each.
     let three = vec![application(0, 2, 4, 100, 1), application(1, 2, 2, 100, 1), application(2, 3, 4, 10, 3)];

@@ -24,6 +24,8 @@ pub enum Gangs {
     /// the order in which they came; others may overtake it.
     #[default]
     Retry,
+    /// They ask the Master for all at once, which keeps room for the first one that waits (`firesteel.app.gang`).
+    Reserve,
 }
 
 /// How to replay.
@@ -121,9 +123,17 @@ impl<A: Apply> Run<'_, A> {
     /// Registers an application, and takes it back if it cannot begin and does not want to wait with less.
     fn attempt(&mut self, driver: usize) -> Attempt {
         let application = self.applications[driver];
-        self.stage.register(driver as u64, describe(&application));
+        let gang = match self.gangs {
+            Gangs::Keep | Gangs::Retry => 0,
+            Gangs::Reserve => application.gang,
+        };
+        self.stage.register(driver as u64, ApplicationDescription { gang, ..describe(&application) });
         self.learn();
-        if self.lives[driver].began.is_some() || self.gangs == Gangs::Keep {
+        let waits = match self.gangs {
+            Gangs::Keep | Gangs::Reserve => true,
+            Gangs::Retry => false,
+        };
+        if waits || self.lives[driver].began.is_some() {
             return Attempt::Registered;
         }
         self.stage.unregister(driver as u64);

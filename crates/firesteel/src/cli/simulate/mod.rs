@@ -92,6 +92,8 @@ enum GangsArg {
     Retry,
     /// Keep what there is and wait for the rest, as with Spark
     Keep,
+    /// Have the Master keep room for the first that waits, as with --gang
+    Reserve,
 }
 
 impl GangsArg {
@@ -99,6 +101,7 @@ impl GangsArg {
         match self {
             Self::Retry => Gangs::Retry,
             Self::Keep => Gangs::Keep,
+            Self::Reserve => Gangs::Reserve,
         }
     }
 }
