@@ -70,6 +70,22 @@ fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
             "line 6: applications[0].running[0]: the application has no executor-cores: write how many cores each has, \
              cores = 4",
         ),
+        (
+            &format!("queues = \"prod=0\"\n{WORKER}"),
+            "line 1: queues: \"prod=0\" is no queue: write NAME=WEIGHT, with a weight from 1 to 1000000",
+        ),
+        (
+            &format!("queues = \"prod=3,dev=1\"\n{WORKER}[[applications]]\nqueue = \"test\"\n"),
+            "line 6: applications[0].queue: there is no queue \"test\": this Master has prod, dev",
+        ),
+        (
+            &format!("{WORKER}[[applications]]\ngang = 3\n"),
+            "line 5: applications[0].gang: executors that begin at once have a number of cores each: write executor-cores",
+        ),
+        (
+            &format!("{WORKER}[[applications]]\ngang = 3\nexecutor-cores = 2\nmax-cores = 5\n"),
+            "line 5: applications[0].gang: 3 executors are to begin at once, and the application asks for 2: lower gang",
+        ),
     ] {
         let error = Draft::from_toml(text).expect_err(text).to_string();
         assert_eq!(error, expected, "{text}");
@@ -143,4 +159,45 @@ fn a_draft_of_ten_thousand_workers_is_decided() {
     let draft = Draft::from_toml(text).expect("it is sound");
     let outcome = draft.decide(Config::default()).expect("the draft is sound");
     assert_eq!((outcome.applications[0].given, outcome.workers.len()), (25_000, 10_000));
+}
+
+/// `a` and `b` ask for all; the third is of higher priority and begins with five at once, for which there is no room
+/// beside what runs.
+#[test]
+fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
+    let file = |queues: &str, of_b: &str| {
+        let app = |name: &str, more: &str| {
+            format!("[[applications]]\nname = \"{name}\"\nexecutor-cores = 2\n{more}\n")
+        };
+        let running = "max-cores = 2\nrunning = [{ worker = \"w\" }]";
+        let gang = "gang = 4\nmax-cores = 8\npriority = 1";
+        format!(
+            "{queues}{WORKER}{}{}{}{}",
+            app("r", running),
+            app("a", "max-cores = 4"),
+            app("b", of_b),
+            app("g", gang)
+        )
+    };
+    let given = |text: &str| {
+        let draft = Draft::from_toml(text).expect("it can be read");
+        let outcome = draft.decide(Config::default()).expect("it is sound");
+        let hindered = |app: &firesteel_sim::draft::ApplicationOutcome| {
+            let standing = app.detail.as_ref().and_then(|detail| detail.standing.as_ref());
+            standing.and_then(|standing| standing.hindrance.as_ref()).map(ToString::to_string)
+        };
+        let counts: Vec<u64> = outcome.applications.iter().map(|app| app.given).collect();
+        (counts, hindered(&outcome.applications[3]))
+    };
+    // The Worker has room for three, and is kept for the four: those behind have none of it.
+    let (counts, hindrance) = given(&file("", "max-cores = 4"));
+    assert_eq!(counts, [0, 0, 0, 0]);
+    let hindrance = hindrance.expect("it waits for all at once");
+    assert!(
+        hindrance.starts_with("it begins with 4 executors at once, and there is room for 3"),
+        "{hindrance}"
+    );
+    // In another queue b takes what its share is before the gang's turn comes.
+    let (counts, _) = given(&file("queues = \"main=1,other=1\"\n", "max-cores = 4\nqueue = \"other\""));
+    assert_eq!(counts[2], 1, "{counts:?}");
 }

@@ -25,7 +25,7 @@ impl Draft {
     /// The draft contradicts itself.
     pub fn decide(&self, config: Config) -> Result<Outcome, SnapshotError> {
         let now = Timestamp::default();
-        let config = Config { default_cores: self.default_cores, ..config };
+        let config = Config { default_cores: self.default_cores, queues: self.queues.clone(), ..config };
         let mut master = Master::restore(config, now, self.snapshot())?;
         let mut effects = master.apply(now, Event::Deadline);
         loop {

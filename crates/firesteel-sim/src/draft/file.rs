@@ -26,6 +26,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use firesteel_core::ids::WorkerId;
+use firesteel_core::master::{QueueError, Queues};
 use firesteel_core::messages::{
     ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, WorkerDescription,
 };
@@ -106,6 +107,20 @@ pub enum Fault {
         /// Which.
         worker: String,
     },
+    /// The queues are none, or the application's is not among them.
+    #[error("{0}")]
+    Queue(QueueError),
+    /// Executors of no fixed size are to begin at once.
+    #[error("executors that begin at once have a number of cores each: write executor-cores")]
+    GangWithoutCores,
+    /// More executors are to begin at once than the application asks for.
+    #[error("{gang} executors are to begin at once, and the application asks for {most}: lower gang")]
+    GangTooLarge {
+        /// How many at once.
+        gang: u64,
+        /// How many it asks for.
+        most: u64,
+    },
     /// Executors of no fixed size run without their cores being told.
     #[error("the application has no executor-cores: write how many cores each has, cores = 4")]
     NoCores,
@@ -118,12 +133,19 @@ impl Draft {
     /// The first thing that is wrong with it.
     pub fn from_toml(text: &str) -> Result<Self, FileError> {
         let form = parse(text)?;
-        Reader { text, free: BTreeMap::new(), draft: Self::empty(&form) }.read(form)
+        let queues = form.queues.as_ref().map_or(Ok(Queues::default()), |queues| {
+            queues.as_ref().parse().map_err(|error| FileError {
+                line: line_of(text, queues.span().start),
+                field: "queues".to_owned(),
+                fault: Fault::Queue(error),
+            })
+        })?;
+        Reader { text, free: BTreeMap::new(), draft: Self::empty(&form, queues) }.read(form)
     }
 
-    fn empty(form: &Form) -> Self {
+    fn empty(form: &Form, queues: Queues) -> Self {
         let default_cores = form.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0));
-        Self { default_cores, workers: Vec::new(), applications: Vec::new() }
+        Self { default_cores, queues, workers: Vec::new(), applications: Vec::new() }
     }
 }
 
@@ -186,7 +208,7 @@ impl Reader<'_> {
                 if !names.insert(name.clone()) {
                     return Err(self.error(&at, &format!("{field}.name"), Fault::NameTwice { name }));
                 }
-                let application = self.application(name, &application, &field)?;
+                let application = self.application(name, &application, &at, &field)?;
                 self.draft.applications.push(application);
             }
         }
@@ -230,8 +252,13 @@ impl Reader<'_> {
         &mut self,
         name: String,
         form: &ApplicationForm,
+        at: &Range<usize>,
         field: &str,
     ) -> Result<DraftApplication, FileError> {
+        let gang = self.gang(form).map_err(|fault| self.error(at, &format!("{field}.gang"), fault))?;
+        if let Err(error) = self.draft.queues.find(form.queue.as_deref()) {
+            return Err(self.error(at, &format!("{field}.queue"), Fault::Queue(error)));
+        }
         let resources = form.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64));
         let profile = ResourceProfile {
             cores: form.executor_cores.map(|cores| Cores(cores.0)),
@@ -258,9 +285,9 @@ impl Reader<'_> {
                 initial_limit: limit,
                 directory: TaskDirectory::Executor,
                 relaunch: Relaunch::WhenEnded,
-                queue: None,
-                priority: 0,
-                gang: 0,
+                queue: form.queue.clone(),
+                priority: form.priority,
+                gang,
                 first_executor: Default::default(),
                 files: None,
                 policy: form.placement_policy,
@@ -268,6 +295,18 @@ impl Reader<'_> {
             running,
             stake: Stake::Asks,
         })
+    }
+
+    /// How many executors are to begin at once: no more than the application asks for.
+    fn gang(&self, form: &ApplicationForm) -> Result<u64, Fault> {
+        let Some(gang) = form.gang.map(|gang| gang.0 as u64).filter(|gang| *gang > 1) else { return Ok(0) };
+        let each = form.executor_cores.ok_or(Fault::GangWithoutCores)?.0 as u64;
+        let cores = form.max_cores.map_or(self.draft.default_cores.0, |cores| cores.0) as u64;
+        let most = (cores / each).min(form.num_executors.unwrap_or(u64::MAX));
+        match gang <= most {
+            true => Ok(gang),
+            false => Err(Fault::GangTooLarge { gang, most }),
+        }
     }
 
     fn running(

@@ -9,6 +9,7 @@ mod metrics;
 mod outcome;
 
 use firesteel_core::ids::WorkerId;
+use firesteel_core::master::Queues;
 use firesteel_core::messages::{ApplicationDescription, WorkerDescription};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
@@ -21,6 +22,8 @@ pub use outcome::{ApplicationOutcome, Likeness, Outcome, Since, WorkerExecutor, 
 pub struct Draft {
     /// Most cores of applications that set no maximum (`spark.deploy.defaultCores`).
     pub default_cores: Cores,
+    /// The queues that share the cluster (`firesteel.master.queues`).
+    pub queues: Queues,
     /// The Workers, each with an id and an address of its own, in any order.
     pub workers: Vec<WorkerDescription>,
     /// The applications in the order in which they came.

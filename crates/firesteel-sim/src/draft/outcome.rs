@@ -166,11 +166,14 @@ impl WorkerOutcome {
 }
 
 impl ApplicationOutcome {
-    /// Whether it has less than it asked for.
+    /// Whether it has less than it asked for, or waits for more than room.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let standing = self.detail.as_ref().and_then(|detail| detail.standing.as_ref());
-        standing.is_some_and(|standing| standing.profiles.iter().any(|profile| profile.shortfall.is_some()))
+        standing.is_some_and(|standing| {
+            standing.hindrance.is_some()
+                || standing.profiles.iter().any(|profile| profile.shortfall.is_some())
+        })
     }
 }
 

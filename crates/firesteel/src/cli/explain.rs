@@ -105,7 +105,7 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     if let Some(wait) = waits(detail, standing) {
         all.push(wait);
     }
-    all.extend(standing.hindrance.as_ref().map(|hindrance| sentence(&clean(&hindrance.to_string()))));
+    all.extend(hindrance(standing));
     for profile in &standing.profiles {
         all.extend(of_profile(detail, standing, profile));
     }
@@ -113,6 +113,11 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
         all.extend(others(standing));
     }
     all
+}
+
+/// What it waits for beside room for one more.
+pub(super) fn hindrance(standing: &Standing) -> Option<String> {
+    standing.hindrance.as_ref().map(|hindrance| sentence(&clean(&hindrance.to_string())))
 }
 
 /// With a capital and a full stop.

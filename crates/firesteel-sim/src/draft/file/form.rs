@@ -13,6 +13,7 @@ use super::scalar::{Addresses, Memory, Positive};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Form {
     pub(super) default_cores: Option<Positive>,
+    pub(super) queues: Option<At<String>>,
     #[serde(default)]
     pub(super) workers: Vec<At<WorkerForm>>,
     #[serde(default)]
@@ -46,6 +47,10 @@ pub(super) struct ApplicationForm {
     pub(super) resources: BTreeMap<String, Addresses>,
     pub(super) num_executors: Option<u64>,
     pub(super) placement_policy: Option<Policy>,
+    pub(super) queue: Option<String>,
+    #[serde(default)]
+    pub(super) priority: i32,
+    pub(super) gang: Option<Positive>,
     #[serde(default)]
     pub(super) running: Vec<RunningForm>,
 }

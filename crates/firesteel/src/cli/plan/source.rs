@@ -8,6 +8,7 @@ use firesteel::local_cluster::LocalClusterSpec;
 use firesteel::master_url::MasterUrl;
 use firesteel::settings::application::ApplicationSettings;
 use firesteel_core::ids::WorkerId;
+use firesteel_core::master::Queues;
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationView, Deciding, MasterView, WorkerDescription, WorkerState, WorkerView,
 };
@@ -88,7 +89,12 @@ fn of_size(spec: LocalClusterSpec) -> Source {
         WorkerDescription { id, host: name, port: 0, cores, memory, resources, work_dir }
     };
     let workers = (1..=workers).map(worker).collect();
-    let draft = Draft { default_cores: Cores::UNLIMITED, workers, applications: Vec::new() };
+    let draft = Draft {
+        default_cores: Cores::UNLIMITED,
+        queues: Queues::default(),
+        workers,
+        applications: Vec::new(),
+    };
     Source { name: spec.to_string(), draft, deciding: None }
 }
 
@@ -105,6 +111,8 @@ fn of_master(cluster: &Cluster, settings: &ApplicationSettings) -> Result<Source
     let MasterView { url, deciding, workers, applications, .. } = view;
     let draft = Draft {
         default_cores: deciding.default_cores,
+        // Nobody else asks for anything, so there are no turns.
+        queues: Queues::default(),
         workers: workers.iter().filter(|it| it.state == WorkerState::Alive).map(worker).collect(),
         applications: applications.iter().map(|view| staying(view, settings)).collect(),
     };

@@ -88,7 +88,8 @@ pub(super) fn places(outcome: &Outcome, app: usize) -> String {
 pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
     let Some(standing) = &detail.standing else { return Vec::new() };
-    standing.profiles.iter().flat_map(|profile| explain::reasons(detail, standing, profile)).collect()
+    let reasons = standing.profiles.iter().flat_map(|profile| explain::reasons(detail, standing, profile));
+    explain::hindrance(standing).into_iter().chain(reasons).collect()
 }
 
 /// `12 of 16`.
