@@ -1,6 +1,6 @@
 //! Executors come and go, or do not come.
 
-use firesteel_placement::{Resources, Shortfall, shortfall};
+use firesteel_placement::{Resources, Shortfall};
 
 use super::executor::{Assigned, Executor};
 use super::tasks::Place;
@@ -119,7 +119,7 @@ impl Driver {
             Asked::Nothing => {}
             Asked::AtOnce => {
                 for (profile, shortfall) in shortfalls {
-                    if matches!(shortfall.reason, shortfall::Reason::TooSmall { .. }) {
+                    if shortfall.reason.lasts() {
                         self.note(Note::NeverFits { profile, shortfall });
                     }
                 }

@@ -187,7 +187,8 @@ pub enum Note {
         /// The cores of the largest executor.
         largest: Cores,
     },
-    /// No Worker is large enough for an executor. The application waits for one that is.
+    /// No Worker is large enough for an executor, or all together are not for those that it begins with. The
+    /// application waits for others.
     NeverFits {
         /// Executors of this profile.
         profile: ProfileId,

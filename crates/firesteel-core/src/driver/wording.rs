@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use firesteel_placement::shortfall::Reason;
+
 use super::{MasterStanding, Note, Readmission, Replacement};
 use crate::ids::{ExecutorId, ProfileId};
 
@@ -85,7 +87,18 @@ impl fmt::Display for Note {
                 "task {task} takes {cores} cores, and the largest executor has {largest}: it waits for a larger one"
             ),
             Self::NeverFits { profile: _, shortfall } => {
-                write!(f, "{shortfall}; the application waits for a larger Worker")
+                let wanted = match shortfall.reason {
+                    Reason::GangTooLarge { .. } => "more Workers",
+                    Reason::TooSmall { .. }
+                    | Reason::LimitReached { .. }
+                    | Reason::TooFewCoresLeft { .. }
+                    | Reason::NoWorkers
+                    | Reason::NotGranted { .. }
+                    | Reason::Busy { .. }
+                    | Reason::GangWaits { .. }
+                    | Reason::KeptForAnother => "a larger Worker",
+                };
+                write!(f, "{shortfall}; the application waits for {wanted}")
             }
             Self::NoExecutor { waited, master: MasterStanding::Registered { shortfalls, unwanted, .. } } => {
                 write!(f, "no executor has come for {} s: ", waited.as_secs())?;

@@ -17,7 +17,7 @@ mod turns;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use firesteel_placement::{Cores, Shortfall, shortfall};
+use firesteel_placement::{Cores, Shortfall};
 
 use self::turns::Turns;
 use crate::applicant::registration::{Registration, Search};
@@ -239,8 +239,7 @@ impl Launcher {
             Asked::Nothing => return,
             Asked::Starving => shortfalls,
             Asked::AtOnce => {
-                let never =
-                    |(_, short): &(_, Shortfall)| matches!(short.reason, shortfall::Reason::TooSmall { .. });
+                let never = |(_, short): &(_, Shortfall)| short.reason.lasts();
                 shortfalls.into_iter().filter(never).collect()
             }
         };

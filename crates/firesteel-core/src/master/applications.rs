@@ -11,7 +11,7 @@ use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, ResourceProfile,
+    Hindrance, HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, ResourceProfile,
 };
 use crate::time::Timestamp;
 
@@ -145,8 +145,16 @@ impl Master {
         let Some(application) = self.applications.get(app) else { return };
         let free: Vec<Offer<'_>> = self.offers(application).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
+        let held_back = self.hindrance(application).map(reason);
+        let first = application.asks().next().map(|(id, _)| id);
         let missing = |(id, profile): (&ProfileId, _)| {
-            Some((*id, shortfall(&application.demand(profile), &free, &whole)?))
+            let demand = application.demand(profile);
+            let short = shortfall(&demand, &free, &whole);
+            let is_about_room =
+                short.as_ref().is_none_or(|short| matches!(short.reason, shortfall::Reason::Busy { .. }));
+            let held_back = held_back.clone().filter(|_| first == Some(*id) && is_about_room);
+            let short = held_back.and_then(|reason| shortfall::held_back(&demand, reason)).or(short);
+            Some((*id, short?))
         };
         let shortfalls = application.profiles.iter().filter_map(missing).collect();
         self.tell_driver(peer, MasterToDriver::Shortfalls(shortfalls));
@@ -256,4 +264,13 @@ fn check_description(description: &ApplicationDescription) -> Result<(), String>
         files.check().map_err(|error| error.to_string())?;
     }
     description.profile.check().map_err(|error| error.to_string())
+}
+
+/// Why a driver waits that is held back by the order in which applications are served.
+fn reason(hindrance: Hindrance) -> shortfall::Reason {
+    match hindrance {
+        Hindrance::NeverFits { executors, room } => shortfall::Reason::GangTooLarge { executors, room },
+        Hindrance::Gang { executors, room, kept: _ } => shortfall::Reason::GangWaits { executors, room },
+        Hindrance::Reserved { .. } => shortfall::Reason::KeptForAnother,
+    }
 }

@@ -70,6 +70,40 @@ pub enum Reason {
         /// The workers.
         workers: Vec<LackingWorkers>,
     },
+    /// The application begins with so many executors at once, and even with nothing on them the workers have room for
+    /// fewer.
+    GangTooLarge {
+        /// How many.
+        executors: u64,
+        /// For how many there is room in all.
+        room: u64,
+    },
+    /// The application begins with so many executors at once, and there is room for fewer at the moment.
+    GangWaits {
+        /// How many.
+        executors: u64,
+        /// For how many there is room that it may have.
+        room: u64,
+    },
+    /// There is room, which is kept for another application that begins with several executors at once.
+    KeptForAnother,
+}
+
+impl Reason {
+    /// Whether there can be no more as long as no worker comes, whatever ends.
+    #[must_use]
+    pub fn lasts(&self) -> bool {
+        match self {
+            Self::TooSmall { .. } | Self::GangTooLarge { .. } => true,
+            Self::LimitReached { .. }
+            | Self::TooFewCoresLeft { .. }
+            | Self::NoWorkers
+            | Self::NotGranted { .. }
+            | Self::Busy { .. }
+            | Self::GangWaits { .. }
+            | Self::KeptForAnother => false,
+        }
+    }
 }
 
 /// So many sets of things that workers lack are told at most: nobody reads more, and a message can hold them.
@@ -119,6 +153,14 @@ pub fn shortfall(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) -> Op
     } else {
         (missing_by_own_bounds(demand)?, own_bound(demand))
     };
+    Some(Shortfall { missing, asked: Amounts::asked(demand), reason })
+}
+
+/// What is missing of a demand that workers may have room for, and that is not met because of the order in which
+/// applications are served. `None` if the demand allows no more, or asks for what it can get and has some.
+#[must_use]
+pub fn held_back(demand: &Demand, reason: Reason) -> Option<Shortfall> {
+    let missing = demand.allows_one_more().then(|| missing_on_workers(demand)).flatten()?;
     Some(Shortfall { missing, asked: Amounts::asked(demand), reason })
 }
 

@@ -31,6 +31,20 @@ impl Display for Shortfall {
                 let groups: Vec<_> = workers.iter().map(|group| busy(&self.asked, group)).collect();
                 f.write_str(&groups.join("; "))
             }
+            Reason::GangTooLarge { executors, room } => write!(
+                f,
+                "it begins with {} at once, and all workers together have room for {room}: it can never begin on this \
+                 cluster",
+                none_or(*executors, "executor")
+            ),
+            Reason::GangWaits { executors, room } => write!(
+                f,
+                "it begins with {} at once, and there is room for {room} now",
+                none_or(*executors, "executor")
+            ),
+            Reason::KeptForAnother => f.write_str(
+                "what is free is kept for an application that comes first and begins with several executors at once",
+            ),
         }
     }
 }

@@ -185,6 +185,8 @@ pub(super) fn reasons(detail: &ApplicationDetail, standing: &Standing, profile: 
     let mut all = Vec::new();
     match &profile.shortfall {
         Some(shortfall) => all.push(format!("Of what it asked for, {shortfall}.")),
+        // It may not have that room, and what it waits for was said.
+        None if profile.may_have_more && profile.with_room > 0 && standing.hindrance.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
             all.push(format!("{} for one more now.", workers_have_room(profile.with_room)));
         }
@@ -209,7 +211,10 @@ pub(super) fn reasons(detail: &ApplicationDetail, standing: &Standing, profile: 
             Reason::TooFewCoresLeft { .. }
             | Reason::NoWorkers
             | Reason::NotGranted { .. }
-            | Reason::TooSmall { .. },
+            | Reason::TooSmall { .. }
+            | Reason::GangTooLarge { .. }
+            | Reason::GangWaits { .. }
+            | Reason::KeptForAnother,
         )
         | None => {}
     }
@@ -231,7 +236,10 @@ fn needs_room(profile: &ProfileView) -> bool {
             | Reason::TooFewCoresLeft { .. }
             | Reason::NoWorkers
             | Reason::NotGranted { .. }
-            | Reason::TooSmall { .. },
+            | Reason::TooSmall { .. }
+            | Reason::GangTooLarge { .. }
+            | Reason::GangWaits { .. }
+            | Reason::KeptForAnother,
         ) => false,
         None => profile.may_have_more && profile.with_room == 0,
     }
@@ -262,7 +270,7 @@ fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -
             format!("--executor-cores {} and --executor-memory {}m", each.0, memory.0)
         }
         Change::MoreCores(more) => format!("--total-executor-cores {}", (most + more).0),
-        Change::ExecutorLimit(limit) => format!("a target of {}", none_or(limit, "executor")),
+        Change::ExecutorLimit(limit) => target(limit),
     };
     let more = if profile.held > 0 { "more " } else { "" };
     let noun = noun(advice.executors, "executor");
@@ -270,6 +278,13 @@ fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -
         "With {instead}, {} {more}{noun} with {} in all would be placed at once.",
         advice.executors,
         cores(advice.cores)
+    )
+}
+
+/// What whoever sets the number of executors can write.
+fn target(limit: u64) -> String {
+    format!(
+        "--num-executors {limit} (or spark.dynamicAllocation.maxExecutors={limit}, or request {limit} in its shell)"
     )
 }
 

@@ -277,3 +277,28 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     };
     crate::wire::encode(answer, crate::wire::MAX_FRAME).expect("it fits a frame");
 }
+
+#[test]
+fn the_driver_of_a_gang_hears_that_it_never_fits_or_for_how_many_there_is_room() {
+    let reason = |bench: &mut Bench| {
+        let question = DriverToMaster::RequestShortfall { app: app() };
+        let answer = bench.apply(Event::Received { peer: DRIVER, message: Inbound::Driver(question) }).pop();
+        match answer {
+            Some(Effect::Send {
+                message: Outbound::Driver(MasterToDriver::Shortfalls(mut shortfalls)),
+                ..
+            }) => shortfalls.pop().map(|(_, shortfall)| shortfall.reason),
+            other => panic!("{other:?}"),
+        }
+    };
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    let gang = ApplicationDescription { gang: 3, ..description(None, Some(4)) };
+    let message = DriverToMaster::RegisterApplication(gang);
+    bench.apply(Event::Received { peer: DRIVER, message: Inbound::Driver(message) });
+    assert_eq!(reason(&mut bench), Some(Reason::GangTooLarge { executors: 3, room: 2 }));
+    // Somebody else has half of what is there.
+    bench.other_application(101, 4, 4);
+    bench.worker(2, 4);
+    assert_eq!(reason(&mut bench), Some(Reason::GangWaits { executors: 3, room: 2 }));
+}

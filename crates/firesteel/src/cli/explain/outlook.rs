@@ -6,7 +6,7 @@ use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, MiB};
 
-use super::cores;
+use super::{cores, target};
 use crate::cli::table::clean;
 
 /// Who was turned down for what, whether it can ever be, and what would do. Nothing of a profile that was not looked
@@ -78,7 +78,7 @@ fn bounded(detail: &ApplicationDetail, bound: Bound) -> String {
             let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
             format!("--total-executor-cores {} ({} more)", (most + more).0, more.0)
         }
-        Bound::Limit(limit) => format!("a target of {}", none_or(limit, "executor")),
+        Bound::Limit(limit) => target(limit),
     }
 }
 

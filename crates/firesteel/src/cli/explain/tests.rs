@@ -141,8 +141,9 @@ fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
         [
             "  Of what it asked for, 3 of 4 executors are missing: the limit of 1 executor is reached.",
             "  Its driver set that target: by the number of executors asked for, or by dynamic allocation.",
-            "  The next executor would fit with a target of 2 executors.",
-            "  With a target of 4 executors, 3 more executors with 12 cores in all would be placed at once.",
+            "  The next executor would fit with --num-executors 2 (or spark.dynamicAllocation.maxExecutors=2, or request 2 in \
+             its shell).",
+            "  With --num-executors 4 (or spark.dynamicAllocation.maxExecutors=4, or request 4 in its shell), 3 more executors with 12 cores in all would be placed at once.",
         ]
     );
     let mut stage = Stage::of(&[(16, 8192)]);
