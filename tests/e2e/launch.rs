@@ -176,6 +176,23 @@ fn a_signal_that_timeout_sends_twice_counts_once() {
 }
 
 #[test]
+fn a_map_that_is_asked_to_end_leaves_nothing_either() {
+    let cluster = Cluster::start(1);
+    let arguments = ["map", "--master", cluster.master.url(), "--chdir", "executor", "--"];
+    let stubborn = ["sh", "-c", "trap '' TERM; while :; do sleep 0.05; done", ":::", "x"];
+    let mut map = Daemon::spawn(firesteel().args(arguments).args(stubborn));
+    wait_for("the item to begin", || (cluster.executors().len() >= 2).then_some(()));
+    map.signal(Signal::SIGINT);
+    assert_eq!(map.wait(), 130, "{}", map.log());
+    cluster.nothing_is_left();
+    let mut command = Command::new("timeout");
+    command.args(["--preserve-status", "1", env!("CARGO_BIN_EXE_firesteel")]).args(arguments);
+    let done = run(command.args(stubborn));
+    assert_eq!(done.code(), 143, "{done}");
+    cluster.nothing_is_left();
+}
+
+#[test]
 fn asked_twice_it_does_not_wait() {
     let cluster = Cluster::start(1);
     let script = "trap '' TERM; while :; do sleep 0.05; done";

@@ -165,6 +165,7 @@ impl Pair {
             | driver::Effect::TaskEnded { .. }
             | driver::Effect::Answer { .. }
             | driver::Effect::Done(_)
+            | driver::Effect::NothingLeft
             | driver::Effect::Note(_) => {}
         }
     }

@@ -103,7 +103,7 @@ async fn all_succeed(
                 break;
             }
             Report::DiscardOutput { attempt } => _ = outputs.remove(&attempt.task),
-            Report::Note(_) | Report::AskedToEnd(_) | Report::Abandoned(_) => {}
+            Report::Note(_) | Report::NothingLeft | Report::AskedToEnd(_) | Report::Abandoned(_) => {}
         }
     }
     assert_eq!((succeeded, outputs.len()), (tasks, tasks));

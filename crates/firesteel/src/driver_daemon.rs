@@ -4,7 +4,7 @@
 //! let (driver, mut reports) = driver_daemon::start(application, listen, EndRequests::install()?).await?;
 //! driver.submit(TaskId::FIRST, spec.into()).await?;
 //! driver.end_input().await?;
-//! while let Some(report) = reports.recv().await { .. }    // ends after Report::Done
+//! while let Some(report) = reports.recv().await { .. }    // ends after the last report, which Report::Done usually is
 //! ```
 
 use std::collections::BTreeMap;
@@ -21,11 +21,12 @@ use firesteel_core::driver::{
     Replacement, TaskOutcome, TaskRequest, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{ApplicationDescription, ResourceProfile, Stream};
+use firesteel_core::messages::{ApplicationDescription, DriverToMaster, ResourceProfile, Stream};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
 use tokio::sync::{mpsc, oneshot};
+use tokio::time::Instant;
 
 use crate::clock::Clock;
 use crate::cluster::ClusterNews;
@@ -147,8 +148,11 @@ pub enum Report {
     Note(Note),
     /// Somebody asked this process to end; the driver cancels.
     AskedToEnd(EndRequest),
-    /// The application is over.
+    /// The application is over. The last report, unless somebody asked this process to end.
     Done(Outcome),
+    /// Nothing of the application is left: its executors have ended, or nobody can say so. After `Done`, where somebody
+    /// asked this process to end.
+    NothingLeft,
     /// Somebody asked a second time: everything is dropped as it stands. The last report, as `Done` is.
     Abandoned(EndRequest),
 }
@@ -344,7 +348,7 @@ pub async fn start(
     let questions = Questions::default();
     let handle = Handle { inbox: context.inbox(), questions: questions.clone() };
     let (sender, reports) = mpsc::unbounded_channel();
-    let shell = DriverShell { reports: sender.clone(), questions, asked: 0 };
+    let shell = DriverShell { reports: sender.clone(), questions, asked: None, unregisters: false };
     tokio::spawn(async move {
         let last = owner::run(driver, shell, context, requests).await;
         // Whoever started it may have gone.
@@ -402,7 +406,10 @@ fn executor_command(driver: &Address) -> Command {
 struct DriverShell {
     reports: mpsc::UnboundedSender<Report>,
     questions: Questions,
-    asked: u32,
+    /// The first who asked for the end, and when.
+    asked: Option<(EndRequest, Instant)>,
+    /// Whether a Master was told that the application is over, and will say when its executors are gone.
+    unregisters: bool,
 }
 
 impl Drop for DriverShell {
@@ -439,7 +446,10 @@ impl Shell for DriverShell {
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }
-            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Master(message) } => {
+                self.unregisters |= matches!(message, DriverToMaster::UnregisterApplication { .. });
+                context.peers.send(peer, &message);
+            }
             Effect::Send { peer, message: Outbound::Executor(message) } => context.peers.send(peer, &message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Output { attempt, stream, bytes } => {
@@ -448,7 +458,12 @@ impl Shell for DriverShell {
             Effect::DiscardOutput { attempt } => self.report(Report::DiscardOutput { attempt }),
             Effect::TaskEnded { task, outcome } => self.report(Report::TaskEnded { task, outcome }),
             Effect::Answer { number, answer } => self.questions.answer(number, answer),
+            // Whoever asked is there until nothing is left, or asks again.
+            Effect::Done(outcome) if self.asked.is_some() && self.unregisters => {
+                self.report(Report::Done(outcome))
+            }
             Effect::Done(outcome) => return ControlFlow::Break(Report::Done(outcome)),
+            Effect::NothingLeft => return ControlFlow::Break(Report::NothingLeft),
             Effect::Note(note) => {
                 // Whoever gets the reports words what matters to people.
                 tracing::info!("{note}");
@@ -459,14 +474,21 @@ impl Shell for DriverShell {
     }
 
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Report, Event> {
-        self.asked += 1;
-        if self.asked > 1 {
-            // Now, and not when the last messages are flushed.
-            self.report(Report::Abandoned(request));
-            return ControlFlow::Break(Report::Abandoned(request));
+        match self.asked {
+            None => {
+                self.asked = Some((request, Instant::now()));
+                self.report(Report::AskedToEnd(request));
+                ControlFlow::Continue(Event::Cancel)
+            }
+            Some((first, since)) if first.is_echoed_by(request, since.elapsed()) => {
+                ControlFlow::Continue(Event::Cancel)
+            }
+            Some(_) => {
+                // Now, and not when the last messages are flushed.
+                self.report(Report::Abandoned(request));
+                ControlFlow::Break(Report::Abandoned(request))
+            }
         }
-        self.report(Report::AskedToEnd(request));
-        ControlFlow::Continue(Event::Cancel)
     }
 }
 

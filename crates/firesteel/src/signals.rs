@@ -1,10 +1,14 @@
 //! Who asks a process to end.
 
 use std::io::{self, Read};
+use std::time::Duration;
 use std::{fmt, fs};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
+
+/// A signal that comes again so soon is the same: `timeout` sends it to its child and then to the whole group.
+const ECHO: Duration = Duration::from_millis(200);
 
 /// A request to end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,6 +24,12 @@ pub enum EndRequest {
 }
 
 impl EndRequest {
+    /// Whether a request that comes so long after this one is the same.
+    #[must_use]
+    pub fn is_echoed_by(self, other: Self, after: Duration) -> bool {
+        self == other && after < ECHO
+    }
+
     /// The exit code of a command that ended because of it: as if the signal itself had ended it.
     #[must_use]
     pub fn exit_code(self) -> u8 {

@@ -59,8 +59,11 @@ pub enum Effect {
         /// What there is to say.
         answer: Answer,
     },
-    /// The application is over; nothing comes after it. Comes once.
+    /// The application is over; nothing but `NothingLeft` comes after it. Comes once.
     Done(Outcome),
+    /// Nothing of the application is left, or nobody can say so any more. Comes where the Master's connection is kept
+    /// after `Done`.
+    NothingLeft,
     /// Something worth a line in the log.
     Note(Note),
 }

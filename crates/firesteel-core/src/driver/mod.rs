@@ -207,7 +207,7 @@ impl Machine for Driver {
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         if self.phase == Phase::Done {
-            return Vec::new();
+            return self.hear_of_the_end(&event);
         }
         match event {
             Event::Start => {

@@ -4,7 +4,7 @@ use firesteel_placement::Resources;
 
 use super::executor::Assigned;
 use super::membership::Newcomer;
-use super::{Driver, Effect, ExecutorLoss, Note, Outbound, Outcome, Request};
+use super::{Driver, Effect, Event, ExecutorLoss, Inbound, Note, Outbound, Outcome, Request};
 use crate::applicant::registration::{Order, Registered, Remark};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
@@ -45,9 +45,40 @@ impl Driver {
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
             MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
             MasterToDriver::ExecutorsKilled { accepted } => self.on_answer(Request::Kill, accepted),
-            // It comes after the end of the application, which ended this machine too.
+            // It comes after the end of the application: see `hear_of_the_end`.
             MasterToDriver::ExecutorsGone { .. } => {}
         }
+    }
+
+    /// The application is over: all that matters yet is when nothing of it is left.
+    pub(super) fn hear_of_the_end(&mut self, event: &Event) -> Vec<Effect> {
+        let (Some((master, _)), Some(app)) = (self.registration.master(), self.registration.app()) else {
+            return Vec::new();
+        };
+        let is_said = match event {
+            Event::Received {
+                peer,
+                message: Inbound::Master(MasterToDriver::ExecutorsGone { app: gone }),
+            } => *peer == master && gone == app,
+            Event::Disconnected { peer } => *peer == master,
+            Event::Start
+            | Event::Connected { .. }
+            | Event::ConnectFailed { .. }
+            | Event::Received { .. }
+            | Event::Submit { .. }
+            | Event::InputEnded
+            | Event::AddProfile { .. }
+            | Event::RequestExecutors { .. }
+            | Event::KillExecutors { .. }
+            | Event::OutputConsumed { .. }
+            | Event::CancelTask { .. }
+            | Event::Ask { .. }
+            | Event::MastersMoved { .. }
+            | Event::Removed { .. }
+            | Event::Cancel
+            | Event::Deadline => false,
+        };
+        if is_said { vec![Effect::NothingLeft] } else { Vec::new() }
     }
 
     pub(super) fn on_registered(&mut self, peer: PeerId, app: AppId, first_executor: ExecutorId) {

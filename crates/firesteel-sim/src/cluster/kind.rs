@@ -76,7 +76,8 @@ kinds!("worker exit", worker::Exit: Shutdown NoMaster Refused);
 kinds!("driver event", driver::Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
     AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask MastersMoved Removed
     Cancel Deadline);
-kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done Note);
+kinds!("driver effect", driver::Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done NothingLeft
+    Note);
 kinds!("answer", driver::Answer: View Shortfalls NoMaster);
 kinds!("task outcome", driver::TaskOutcome: Succeeded Failed Cancelled Unfit);
 kinds!("unfit", driver::Unfit: TooLong NoSuchProfile TooFewAddresses NoSuchExecutor

@@ -1,7 +1,7 @@
 //! The launcher's daemon: the shell around [`Launcher`].
 
 use std::ops::ControlFlow;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
@@ -26,9 +26,6 @@ use crate::signals::{EndRequest, EndRequests};
 
 /// Occurrences that may wait to be printed. Past it they are lost, and the log says so.
 const MOST_WAITING: usize = 65_536;
-
-/// A signal that comes again so soon is the same: `timeout` sends it to its child and then to the whole group.
-const ECHO: Duration = Duration::from_millis(200);
 
 /// How the daemon ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -182,7 +179,7 @@ impl Shell for LaunchShell {
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Last, Event> {
         let now = Instant::now();
         let (first, since) = *self.asked.get_or_insert((request, now));
-        if first == request && now - since < ECHO {
+        if first.is_echoed_by(request, now - since) {
             return ControlFlow::Continue(Event::End);
         }
         ControlFlow::Break(Last::Abandoned(request))

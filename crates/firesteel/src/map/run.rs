@@ -13,7 +13,7 @@ use firesteel_core::ids::{ExecutorId, TaskId};
 use firesteel_placement::Cores;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{MissedTickBehavior, interval};
+use tokio::time::{MissedTickBehavior, interval, timeout};
 
 use super::input::{Input, InputError};
 use super::items::{Content, Item};
@@ -33,6 +33,9 @@ const WINDOW: usize = 100_000;
 
 /// How often the bar is drawn, and a closed standard output looked for.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How long the end of the executors is waited for, when somebody asked for the end.
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Tasks that may wait at the driver: for each core, at least, and at most.
 const WAITING: (i64, i64, i64) = (4, 64, 65_536);
@@ -96,6 +99,8 @@ pub struct Run {
     wished_hosts: WishedHosts,
     /// When the first executor was ready.
     first_executor: Option<Instant>,
+    /// Who asked for the end, and when.
+    asked: Option<(EndRequest, Instant)>,
     ending: Ending,
 }
 
@@ -163,6 +168,7 @@ impl Run {
             leftovers: None,
             wished_hosts: WishedHosts::none(),
             first_executor,
+            asked: None,
             ending: Ending::Completed,
         }
     }
@@ -187,12 +193,13 @@ impl Run {
             // Its owner hears them, and sees to the output.
             Stake::Tasks { .. } => Some(EndRequests::nobody()),
         };
+        let asked = self.asked;
         match (last, requests) {
             (Last::Abandoned, _) | (Last::Report | Last::Own, None) => {}
             // A slow reader keeps nobody who wants to go.
             (last, Some(mut requests)) => tokio::select! {
                 () = self.conclude(last, &mut reports) => {}
-                request = requests.next() => self.ending = Ending::Abandoned(request),
+                request = another(&mut requests, asked) => self.ending = Ending::Abandoned(request),
             },
         }
         self.leave_rest().await;
@@ -258,6 +265,9 @@ impl Run {
                 if let Err(error) = self.outlet.close().await {
                     self.on_broken(&error);
                 }
+                if let (Stake::Application, Ending::Asked(_)) = (&self.stake, &self.ending) {
+                    self.see_off(reports).await;
+                }
             }
             Last::Own => {
                 self.more = More::No;
@@ -274,6 +284,33 @@ impl Run {
                     }
                 }
             }
+        }
+    }
+
+    /// Stays until the executors have ended, for which their Workers give them some time.
+    async fn see_off(&mut self, reports: &mut mpsc::UnboundedReceiver<Report>) {
+        let last = async {
+            // The driver may be gone at once: then there is nobody to wait for.
+            while let Some(report) = reports.recv().await {
+                match report {
+                    Report::NothingLeft => break,
+                    Report::Abandoned(request) => return Some(request),
+                    Report::Output { .. }
+                    | Report::DiscardOutput { .. }
+                    | Report::TaskEnded { .. }
+                    | Report::Note(_)
+                    | Report::AskedToEnd(_)
+                    | Report::Done(_) => {}
+                }
+            }
+            None
+        };
+        match timeout(PATIENCE, last).await {
+            Ok(None) => {}
+            Ok(Some(request)) => self.ending = Ending::Abandoned(request),
+            Err(_) => self.progress.remark(
+                "nobody has said that all executors ended; their Workers end them when they next reach a Master",
+            ),
         }
     }
 
@@ -403,6 +440,7 @@ impl Run {
             Report::TaskEnded { task, outcome } => self.on_task_ended(task, &outcome),
             Report::Note(note) => self.on_note(note),
             Report::AskedToEnd(request) => {
+                self.asked.get_or_insert((request, Instant::now()));
                 if self.stake == Stake::Application && !self.pending.is_empty() {
                     let items = counted(self.pending.len() as u64, "item");
                     self.progress.remark(format_args!("ending {items}; ctrl-c again leaves at once"));
@@ -414,6 +452,7 @@ impl Run {
                 self.on_done(outcome);
                 return Some(Last::Report);
             }
+            Report::NothingLeft => {}
             Report::Abandoned(request) => {
                 self.ending = Ending::Abandoned(request);
                 return Some(Last::Abandoned);
@@ -451,7 +490,12 @@ impl Run {
             // Once for each Master and error is enough.
             Note::MasterUnreachable { .. } if !self.unreachable.insert(note.to_string()) => return,
             // Repeated attempts are counted; what failed for good is in the summary.
-            Note::TaskFailed { .. } => return,
+            Note::TaskFailed { attempt, host, .. } => {
+                if let Some(pending) = self.pending.get(&attempt.task) {
+                    self.tally.fail_on(pending.number, host);
+                }
+                return;
+            }
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
             | Note::ExecutorAdded { .. }
@@ -527,6 +571,16 @@ impl Run {
             executors,
             cores: cores.0,
             elapsed,
+        }
+    }
+}
+
+/// The next request that is not the one of before, heard again.
+async fn another(requests: &mut EndRequests, before: Option<(EndRequest, Instant)>) -> EndRequest {
+    loop {
+        let request = requests.next().await;
+        if !before.is_some_and(|(first, since)| first.is_echoed_by(request, since.elapsed())) {
+            return request;
         }
     }
 }

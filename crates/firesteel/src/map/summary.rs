@@ -18,6 +18,9 @@ use super::progress::counted;
 const NAMED: usize = 10;
 const NAMED_IN_JSON: usize = 1000;
 
+/// How many hosts on which an item failed are named to people.
+const NAMED_HOSTS: usize = 4;
+
 /// How many characters of an item are shown.
 const SHOWN: usize = 200;
 
@@ -72,6 +75,8 @@ pub struct Failure {
     pub exit_code: Option<i32>,
     /// How the last attempt ended, in words.
     pub cause: String,
+    /// The hosts where it failed, in the order in which it did.
+    pub hosts: Vec<String>,
 }
 
 /// An executor that was ready for tasks.
@@ -129,6 +134,8 @@ pub struct Tally {
     executors: BTreeMap<ExecutorId, ExecutorUse>,
     /// The first items that failed, by number.
     failures: BTreeMap<u64, Failure>,
+    /// Where items that are not over have failed, by number.
+    failed_on: BTreeMap<u64, Vec<String>>,
     /// Executors of the application before it was registered anew, whose numbers came again.
     earlier: Vec<ExecutorUse>,
 }
@@ -167,9 +174,18 @@ impl Tally {
         }
     }
 
+    /// An attempt at an item failed on that host.
+    pub fn fail_on(&mut self, number: u64, host: &str) {
+        let hosts = self.failed_on.entry(number).or_default();
+        if !hosts.iter().any(|other| other == host) {
+            hosts.push(host.to_owned());
+        }
+    }
+
     /// An item is over.
     pub fn add_outcome(&mut self, number: u64, item: &str, outcome: &TaskOutcome) {
         let item = item.to_owned();
+        let hosts = self.failed_on.remove(&number).unwrap_or_default();
         let on = match outcome {
             TaskOutcome::Succeeded { executor, locality, .. } => {
                 self.summary.succeeded += 1;
@@ -179,12 +195,13 @@ impl Tally {
             TaskOutcome::Failed { executor, locality, failures, cause, .. } => {
                 locality.iter().for_each(|locality| self.summary.locality.add(*locality));
                 let (exit_code, failures) = (exit_code(cause), *failures);
-                self.add_failure(Failure { number, item, failures, exit_code, cause: cause.to_string() });
+                let cause = cause.to_string();
+                self.add_failure(Failure { number, item, failures, exit_code, cause, hosts });
                 Some(executor)
             }
             TaskOutcome::Unfit(unfit) => {
                 let cause = format!("no executor could run it: {unfit}");
-                self.add_failure(Failure { number, item, failures: 0, exit_code: None, cause });
+                self.add_failure(Failure { number, item, failures: 0, exit_code: None, cause, hosts });
                 None
             }
             TaskOutcome::Cancelled => {
@@ -286,10 +303,15 @@ impl Summary {
 
     fn write_failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for failure in self.failures.iter().take(NAMED) {
-            let Failure { number, item, failures, cause, .. } = failure;
+            let Failure { number, item, failures, cause, hosts, .. } = failure;
             write!(f, "\n  failed: item {number} ({item}): {cause}")?;
             if *failures > 1 {
                 write!(f, ", after {failures} attempts")?;
+                match hosts.len() {
+                    0 => {}
+                    1..=NAMED_HOSTS => write!(f, " on {}", hosts.join(", "))?,
+                    many => write!(f, " on {many} hosts")?,
+                }
             }
         }
         match self.unnamed() {
@@ -343,6 +365,9 @@ mod tests {
             "x",
             &TaskOutcome::Succeeded { attempt, executor: ExecutorId(1), locality: Some(Locality::Rack) },
         );
+        for host in ["b", "a", "b", "b"] {
+            tally.fail_on(2, host);
+        }
         tally.add_outcome(2, "y", &failed(2, ExitStatus::Signal(9)));
         tally.add_outcome(3, "z", &TaskOutcome::Cancelled);
         tally.summary.items = 3;
@@ -365,7 +390,7 @@ mod tests {
              \n  on a: 0 items, 1 executor, 4 cores\
              \n  on b: 2 items, 2 executors, 8 cores\
              \n  of items that prefer hosts: 0 ran on a preferred host, 1 in the rack of one, 0 elsewhere\
-             \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts"
+             \n  failed: item 2 (y): signal 9 (SIGKILL), after 4 attempts on b, a"
         );
     }
 
@@ -392,6 +417,7 @@ mod tests {
             serde_json::from_str(&tally().close(Duration::from_millis(1500)).to_json()).expect("JSON");
         assert_eq!((json["schema"].as_u64(), json["elapsed_ms"].as_u64()), (Some(1), Some(1500)));
         assert_eq!(json["failures"][0]["exit_code"], 137);
+        assert_eq!(json["failures"][0]["hosts"], serde_json::json!(["b", "a"]));
         assert_eq!(json["executors"][2]["lost"], "gone");
         assert_eq!(json["locality"], serde_json::json!({ "host": 0, "rack": 1, "any": 0 }));
         assert!(json["app"].is_null() && json["error"].is_null());

@@ -121,7 +121,7 @@ impl Session {
                     };
                 }
                 // It ends with the session.
-                Report::Done(_) | Report::AskedToEnd(_) | Report::Abandoned(_) => false,
+                Report::Done(_) | Report::NothingLeft | Report::AskedToEnd(_) | Report::Abandoned(_) => false,
             };
             if is_maps {
                 // It has ended only when none of its tasks is left.
@@ -150,7 +150,7 @@ impl Session {
                 // The session ends it only when it hears no more.
                 return Err(Over::of_driver(outcome).map_or(End::Left(exit_code::FAILURE), End::Over));
             }
-            Report::AskedToEnd(_) | Report::Abandoned(_) => {}
+            Report::NothingLeft | Report::AskedToEnd(_) | Report::Abandoned(_) => {}
         }
         Ok(())
     }

@@ -5,10 +5,10 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::bench::*;
-use crate::driver::{Effect, Event, ExecutorLoss, Note, Outcome};
-use crate::ids::{ExecutorId, TaskId};
+use crate::driver::{Effect, Event, ExecutorLoss, Inbound, Note, Outcome};
+use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
 use crate::machine::Machine;
-use crate::messages::{DriverToExecutor, ExecutorState, ExecutorToDriver, Stream, TaskEnd};
+use crate::messages::{DriverToExecutor, ExecutorState, ExecutorToDriver, MasterToDriver, Stream, TaskEnd};
 use crate::process::ExitStatus;
 
 fn cancel(bench: &mut Bench, task: u64) -> Vec<Effect> {
@@ -123,4 +123,20 @@ fn a_task_that_nobody_knows_cannot_be_given_up() {
     bench.end(0, attempt(0, 0), exit(0));
     assert_eq!(cancel(&mut bench, 0), []);
     assert_eq!(cancel(&mut bench, 7), []);
+}
+
+#[test]
+fn whoever_stays_after_the_end_hears_when_nothing_is_left_or_nobody_can_say_so() {
+    let gone = |app: &str| MasterToDriver::ExecutorsGone { app: AppId::new(app) };
+    let said = |peer, app| Event::Received { peer, message: Inbound::Master(gone(app)) };
+    let mut bench = Bench::with_executors(&[1]);
+    assert_eq!(bench.apply(said(MASTER, "app-1")), [], "nobody asked for the end");
+    bench.apply(Event::Cancel);
+    assert_eq!(bench.apply(said(MASTER, "app-2")), [], "it is about another one");
+    assert_eq!(bench.apply(said(PeerId(77), "app-1")), [], "a stranger says it");
+    assert_eq!(bench.apply(said(MASTER, "app-1")), [Effect::NothingLeft]);
+    let mut bench = Bench::with_executors(&[1]);
+    bench.apply(Event::Cancel);
+    assert_eq!(bench.apply(Event::Disconnected { peer: PeerId(77) }), []);
+    assert_eq!(bench.apply(Event::Disconnected { peer: MASTER }), [Effect::NothingLeft]);
 }

@@ -130,7 +130,11 @@ impl Ledger {
     }
 
     fn record(&mut self, effect: &Effect) {
-        assert_eq!(self.done, 0, "nothing comes after Done: {effect:?}");
+        assert_eq!(
+            self.done,
+            usize::from(*effect == Effect::NothingLeft),
+            "what comes after Done, and nothing else does: {effect:?}"
+        );
         match effect {
             Effect::Send {
                 message: Outbound::Executor(DriverToExecutor::LaunchTask { attempt, .. }),
@@ -159,7 +163,11 @@ impl Ledger {
                 assert!(self.open.is_empty(), "Done, and open: {:?}", self.open);
                 self.done += 1;
             }
-            Effect::Connect { .. } | Effect::Send { .. } | Effect::Close { .. } | Effect::Note(_) => {}
+            Effect::Connect { .. }
+            | Effect::Send { .. }
+            | Effect::Close { .. }
+            | Effect::NothingLeft
+            | Effect::Note(_) => {}
         }
     }
 }
