@@ -370,10 +370,10 @@ fn more_fewer_and_other_executors_come_and_go_as_asked() {
     );
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
     for expected in [
-        "3 executors are wanted in all, and 3 are here\n",
+        "3 executors are wanted in all, and 3 are assigned\n",
         "nothing is missing: 3 executors are wanted\n3 executors with 3 cores are ready\n",
-        "9 executors are wanted in all, and 4 are here\n5 of 9 executors are missing: ",
-        "2 executors are wanted in all, and 4 are here: 2 more than that, until killed (request 2 --kill)\n",
+        "9 executors are wanted in all, and 4 are assigned\n5 of 9 executors are missing: ",
+        "2 executors are wanted in all, and 4 are assigned: 2 more than that, until killed (request 2 --kill)\n",
         "executors 3, 2 have ended\n",
         "executor 0 has ended\n",
         "profile 1: 1 executor is wanted, each with 2 cores\n",

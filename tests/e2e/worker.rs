@@ -277,6 +277,18 @@ fn a_worker_that_only_its_own_machine_reaches_says_so_if_its_master_is_elsewhere
 }
 
 #[test]
+fn a_worker_beside_a_script_of_settings_says_that_it_does_not_read_it() {
+    let work = tempfile::tempdir().expect("a temporary directory");
+    let conf = tempfile::tempdir().expect("a temporary directory");
+    fs::write(conf.path().join("spark-env.sh"), "SPARK_WORKER_CORES=3\n").expect("it can be written");
+    let mut command = firesteel();
+    command.args(["worker", "--port", "0", "--work-dir"]).arg(work.path()).arg("spark://127.0.0.1:1");
+    let worker = Daemon::spawn(command.env("SPARK_CONF_DIR", conf.path()));
+    let said = worker.wait_for_line(&["spark-env.sh is not read"]);
+    assert!(said.contains("source it before"), "{said}");
+}
+
+#[test]
 fn a_worker_finds_its_master_in_a_flag_then_in_properties_then_in_the_environment() {
     let work = tempfile::tempdir().expect("a temporary directory");
     let conf = tempfile::tempdir().expect("a temporary directory");

@@ -9,7 +9,8 @@ use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
 use firesteel::settings::keys;
 use firesteel::settings::variables::Environment;
-use firesteel_core::messages::{ApplicationView, MasterView};
+use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView};
+use firesteel_placement::Policy;
 
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
@@ -75,11 +76,19 @@ fn with_values(mut command: Command) -> Command {
         command = command.mut_subcommand(name, with_values);
     }
     let ends_some = command.get_name() == "kill";
+    let reads_logs = command.get_name() == "logs";
     command.mut_args(|argument| {
         let value = argument.get_value_names().and_then(|names| names.first()).map(ToString::to_string);
         let completer = match value.as_deref() {
             Some("APP") if ends_some => ArgValueCompleter::new(|current: &OsStr| live(current, unfinished)),
+            Some("APP") if reads_logs => ArgValueCompleter::new(|current: &OsStr| {
+                let names_one = current.to_string_lossy().contains('/');
+                live(current, if names_one { executors_by_application } else { applications })
+            }),
             Some("APP") => ArgValueCompleter::new(|current: &OsStr| live(current, applications)),
+            Some("NAME") if argument.get_long() == Some("placement-policy") => {
+                ArgValueCompleter::new(|current: &OsStr| begins(policies(), current))
+            }
             Some("EXECUTOR") => ArgValueCompleter::new(|current: &OsStr| live(current, executors)),
             Some("WORKER") => ArgValueCompleter::new(|current: &OsStr| live(current, workers)),
             Some("KEY=VALUE") => ArgValueCompleter::new(properties),
@@ -111,6 +120,25 @@ fn properties(current: &OsStr) -> Vec<CompletionCandidate> {
 
 fn applications(view: &MasterView) -> Vec<Named> {
     view.applications.iter().chain(&view.completed).map(id_and_name).collect()
+}
+
+/// Executors as `logs` takes them in one word: `APP/EXECUTOR`.
+fn executors_by_application(view: &MasterView) -> Vec<Named> {
+    let of = |application: &ApplicationView| {
+        let id = application.id.clone();
+        let named = move |executor: &ExecutorView| {
+            (format!("{id}/{}", executor.id), format!("on {}", executor.worker))
+        };
+        application.executors.iter().map(named).collect::<Vec<_>>()
+    };
+    view.applications.iter().chain(&view.completed).flat_map(of).collect()
+}
+
+fn policies() -> Vec<Named> {
+    Policy::ALL
+        .iter()
+        .map(|policy| (policy.name().to_owned(), "a rule by which Workers are chosen".to_owned()))
+        .collect()
 }
 
 /// Those that have not ended: an application that is over cannot be killed.
@@ -162,8 +190,8 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, ExecutorView, LeftOut};
-    use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
+    use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, LeftOut};
+    use firesteel_placement::{Cores, MiB, Resources, Strategy, WorkerOrder};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {
         let executor = |number: &u32| ExecutorView {
@@ -241,5 +269,11 @@ mod tests {
         };
         assert_eq!(of("firesteel logs app-1"), ["0", "2"]);
         assert_eq!(of("firesteel logs"), ["0", "1", "2"]);
+        assert_eq!(words(executors_by_application(&view())), ["app-1/0", "app-1/2", "app-2/1"]);
+    }
+
+    #[test]
+    fn every_policy_is_offered() {
+        assert_eq!(words(policies()), ["spark", "best-fit", "least-fragmentation", "spread-held"]);
     }
 }

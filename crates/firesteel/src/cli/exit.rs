@@ -17,6 +17,8 @@ use firesteel::yarn::site::AskError;
 use firesteel::yarn::submission::SubmitError;
 use serde::Serialize;
 
+use super::stray;
+
 /// What `firesteel --help` says at its end.
 pub(super) const HELP: &str = "\
 Data goes to standard output, everything else to standard error. Daemons log what happens, other commands only warnings; \
@@ -236,9 +238,22 @@ fn forget_values(error: &mut clap::Error) {
     }
 }
 
+/// What to do about a subcommand that there is not, where more is known than clap's guess.
+fn advise(error: &mut clap::Error) {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
+    // Subcommands of subcommands have names of their own.
+    let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let Some(advice) = first.filter(|first| first == word).and_then(|word| stray::subcommand(&word)) else {
+        return;
+    };
+    error.remove(ContextKind::SuggestedSubcommand);
+    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+}
+
 /// Clap's words about the command line: help and version on standard output, errors on standard error.
 pub(super) fn usage(mut error: clap::Error, form: Form) -> ExitCode {
     forget_values(&mut error);
+    advise(&mut error);
     match form {
         Form::Json if error.use_stderr() => {
             let text = error.render().to_string();

@@ -12,7 +12,7 @@ use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::{directory, environment};
 use super::yarn::{program, request};
-use super::{block_on, conf, stray};
+use super::{block_on, brought, conf, stray};
 
 /// Runs a command on every executor of an application, in the foreground.
 #[derive(Debug, ClapArgs)]
@@ -96,13 +96,17 @@ impl Args {
     fn launch(self, progress: &Progress) -> Result<Launch, Failure> {
         let (program, arguments) = self.command.split_first().expect("clap requires a command");
         stray::first_word::<Self>("launch", program)?;
-        let remarks =
-            [stray::late::<Self>("launch", &self.command), stray::shell_line(&self.command, "'...'")];
+        let remarks = [
+            stray::late::<Self>("launch", &self.command),
+            stray::shell_line(&self.command, "'...'"),
+            stray::empty_argument(&self.command),
+        ];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let (environment, directory) = (environment(&self.env)?, directory(&self.chdir)?);
         let submission = self.submit.resolve(&TaskOptions::default(), program, progress)?;
         submission.wants_executors()?;
         let Submission { settings, cluster, properties } = submission;
+        brought::remark(program, &settings, &directory).iter().for_each(|remark| progress.remark(remark));
         Ok(Launch {
             name: settings.name.clone().unwrap_or_else(|| program.clone()),
             command: Command { program: program.clone(), arguments: arguments.to_vec(), environment },

@@ -25,7 +25,7 @@ use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
 use super::yarn::{program, request};
-use super::{block_on, conf, stray};
+use super::{block_on, brought, conf, stray};
 
 /// What separates the command from its items.
 const ITEMS: &str = ":::";
@@ -98,7 +98,8 @@ const HELP: &str = "\
 {} in any argument is replaced by the item; if there is none, the item is added as the last argument. An item is \
 UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command \
 is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh. Never write {} into such a line: the shell \
-would run what stands in the item.
+would run what stands in the item. It fails as the last command of a pipe does, or, as bash -c 'set -o pipefail; ...', \
+as any of them.
 
   firesteel map -- gzip -k ::: a.txt b.txt
   git ls-files | firesteel map -- sha256sum
@@ -133,7 +134,7 @@ waited for spark.dynamicAllocation.schedulerBacklogTimeout, one more is asked fo
 had nothing to do for spark.dynamicAllocation.executorIdleTimeout ends; never more than \
 spark.dynamicAllocation.maxExecutors, never fewer than minExecutors.
 
-Exit codes: 0 every item succeeded; 1 an item failed, or something went wrong; 2 wrong usage, or an input or output that \
+Exit codes: 0 every item succeeded, or there was none; 1 an item failed, or something went wrong; 2 wrong usage, or an input or output that \
 cannot be used, and nothing was done; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
 SIGHUP, ctrl-c and SIGTERM; 143 also if the application was killed by firesteel kill; \
 141 standard output was closed.";
@@ -150,6 +151,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     }
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
+    let is_piped = matches!(job.source, Source::StandardInput);
     // What cannot be written is to be known before hours of work.
     let file = file.map(SummaryFile::open).transpose()?;
     let sinks = output.map_or_else(|| Ok(Sinks::standard()), |path| sinks(&path))?;
@@ -157,6 +159,11 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let (ending, summary) = done.map_err(|error| failure(&error))?;
     if let Some(file) = file {
         file.write(&summary)?;
+    }
+    if is_piped && summary.items == 0 && matches!(ending, Ending::Completed) {
+        progress.remark(
+            "no items came from standard input: on the command line they stand after the command and :::",
+        );
     }
     match form {
         Form::Text if !matches!(ending, Ending::ReaderGone) => {
@@ -247,7 +254,12 @@ impl Args {
             ));
         }
         stray::first_word::<Self>("map", program)?;
-        let remarks = [stray::late::<Self>("map", &command), stray::shell_line(&command, "'... \"$1\"' sh")];
+        let remarks = [
+            stray::late::<Self>("map", &command),
+            stray::shell_line(&command, "'... \"$1\"' sh"),
+            stray::item_in_line(&command),
+            stray::empty_argument(&command),
+        ];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
         // What is allocated dynamically begins with none, perhaps, and then has as many as the work needs.
@@ -258,6 +270,8 @@ impl Args {
         if let Some(idle) = settings.idle_resources() {
             progress.remark(idle);
         }
+        let directory = self.surroundings.directory(&settings)?;
+        brought::remark(program, &settings, &directory).iter().for_each(|remark| progress.remark(remark));
         let source = source(items, self.input, progress)?;
         let unit =
             if self.pipe { Unit::Block { bytes: block(self.block.as_deref())? } } else { Unit::Record };
@@ -278,7 +292,6 @@ impl Args {
                 "an item has a line feed: the file of --failed has an item a line, unless --null is given",
             ));
         }
-        let directory = self.surroundings.directory(&settings)?;
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
         let job = Job {
             source,

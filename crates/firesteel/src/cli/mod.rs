@@ -3,6 +3,7 @@
 mod application;
 mod application_master;
 mod ask;
+mod brought;
 mod choice;
 mod color;
 mod common;

@@ -58,7 +58,7 @@ terminal, and otherwise as a script, a line a command. help lists the commands. 
   firesteel> map -i urls.txt curl -sO
   firesteel> run --cores 2 ./train.sh &
   firesteel> request 6
-  6 executors are wanted in all, and 4 are here
+  6 executors are wanted in all, and 4 are assigned
   2 of 6 executors are missing: 3 workers have 1 core free, 2 cores asked
   firesteel> watch
 
@@ -66,6 +66,9 @@ and a script like this:
 
   printf 'wait --executors 4\\nrun ./prepare\\nmap -i parts ./work\\n' | firesteel shell --master spark://node-1:7077
   firesteel shell -c 'executors; why'
+
+A command is no shell line: |, >, <, $NAME and *.txt have no meaning in it. For a shell line write run sh -c '...', and \
+for items map sh -c '... \"$1\"' sh.
 
 ctrl-c ends the task in hand, never the session; ctrl-d leaves, which ends the application in order. Without --master, \
 a local cluster sized to this machine is started and ended.

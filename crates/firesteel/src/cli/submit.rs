@@ -141,9 +141,17 @@ impl Submit {
         Ok(properties)
     }
 
-    /// Sets the properties that the options stand for.
-    fn write_to(&self, properties: &mut Properties) {
-        let options = [
+    /// The property that an option stands for.
+    pub(super) fn property(option: &str) -> Option<&'static str> {
+        let lists = [("--files", keys::FILES), ("--archives", keys::ARCHIVES)];
+        let submit = Self::default();
+        let single = submit.options().map(|(flag, key, _)| (flag, key));
+        single.into_iter().chain(lists).find(|(flag, _)| *flag == option).map(|(_, key)| key)
+    }
+
+    /// The options of one value, with the properties that they stand for.
+    fn options(&self) -> [(&'static str, &'static str, &Option<String>); 13] {
+        [
             ("--master", keys::MASTER, &self.master),
             ("--deploy-mode", keys::DEPLOY_MODE, &self.deploy_mode),
             ("--name", keys::APP_NAME, &self.name),
@@ -158,8 +166,12 @@ impl Submit {
             ("--priority", keys::PRIORITY, &self.priority),
             ("--priority", keys::YARN_PRIORITY, &self.priority),
             ("--gang", keys::GANG, &self.gang),
-        ];
-        for (flag, key, value) in options {
+        ]
+    }
+
+    /// Sets the properties that the options stand for.
+    fn write_to(&self, properties: &mut Properties) {
+        for (flag, key, value) in self.options() {
             if let Some(value) = value {
                 properties.set(key, value.as_str(), Origin::Flag(flag));
             }

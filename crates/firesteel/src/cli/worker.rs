@@ -6,7 +6,7 @@ use clap::{ArgAction, Args as ClapArgs};
 use firesteel::settings::properties::Property;
 use firesteel::settings::size::{self, Unit};
 use firesteel::settings::variables::Environment;
-use firesteel::settings::{Properties, Reader, WorkerSettings, keys, resources};
+use firesteel::settings::{Properties, Reader, WorkerSettings, keys, resources, sources};
 use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::MOST_CORES;
@@ -78,6 +78,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let properties = args.conf.properties(Reader::Worker)?;
     let masters = masters(&args, &properties)?;
     warn_of_loopback(&address, &masters);
+    warn_of_script(&environment);
     let cores = cores(&chosen("--cores", &args.cores))?;
     let memory = memory(&chosen("--memory", &args.memory))?;
     let resources = resources::parse(args.resources.iter().map(String::as_str));
@@ -133,6 +134,17 @@ fn warn_of_loopback(own: &Address, masters: &[Address]) {
              or address by which others reach this machine",
             own.host,
             master.url()
+        );
+    }
+}
+
+/// Spark's scripts source it; who starts a Worker without them has to.
+fn warn_of_script(environment: &Environment) {
+    let script = sources::conf_directory(environment).map(|directory| directory.join("spark-env.sh"));
+    if let Some(script) = script.filter(|script| script.is_file()) {
+        tracing::warn!(
+            "{} is not read: source it before, and its variables count (firesteel config check)",
+            script.display()
         );
     }
 }

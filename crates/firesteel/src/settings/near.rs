@@ -7,9 +7,14 @@ const SLIPS: usize = 2;
 /// one, or two that are swapped; capitals do not matter), and of equally near ones the first.
 #[must_use]
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let slips = known.into_iter().map(|known| (slips(name, known), known));
     // A short name is near to everything.
-    let most = SLIPS.min(name.len() / 4);
+    near_within(SLIPS.min(name.len() / 4), name, known)
+}
+
+/// The same with at most so many slips, where the known names are few.
+#[must_use]
+pub fn near_within<'a>(most: usize, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let slips = known.into_iter().map(|known| (slips(name, known), known));
     slips.filter(|(slips, _)| *slips <= most).min_by_key(|(slips, _)| *slips).map(|(_, known)| known)
 }
 

@@ -122,7 +122,7 @@ impl Session {
         }
         let here = of(&self.view().await?).len();
         let all = format!(
-            "{} {} wanted in all, and {here} {} here",
+            "{} {} wanted in all, and {here} {} assigned",
             counted(total, "executor"),
             are(total),
             are(here)
@@ -172,7 +172,15 @@ impl Session {
         }
         let numbers: Vec<String> = executors.iter().map(ToString::to_string).collect();
         let (noun, have) = (noun(numbers.len(), "executor"), have(numbers.len()));
-        self.console.print(format!("{noun} {} {have} ended\n", numbers.join(", ")));
+        let ended = format!("{noun} {} {have} ended", numbers.join(", "));
+        let view = self.view().await?;
+        match self.wanted(&view).filter(|_| replacement == Replacement::Unwanted) {
+            Some(wanted) => {
+                let wanted = format!("{} {}", counted(wanted, "executor"), are(wanted));
+                self.console.print(format!("{ended}, and {wanted} wanted in all from now on\n"));
+            }
+            None => self.console.print(format!("{ended}\n")),
+        }
         Ok(0)
     }
 

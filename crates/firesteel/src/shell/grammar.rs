@@ -25,7 +25,7 @@ impl Request {
     /// # Errors
     /// There is no such command, or it is written otherwise.
     pub fn of(sentence: Sentence) -> Result<Self, RequestError> {
-        let Sentence { words, place } = sentence;
+        let Sentence { words, place, idle: _ } = sentence;
         let mut words = words.into_iter();
         let name = words.next().unwrap_or_default();
         let Some(command) = commands::find(&name) else {

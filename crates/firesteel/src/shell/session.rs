@@ -248,10 +248,18 @@ impl Session {
         };
         let mut last_failure = 0;
         for sentence in sentences {
+            let idle = sentence.idle.clone();
             let code = match Request::of(sentence) {
                 Err(error) => self.complain(2, error)?,
                 Ok(request) => {
                     let leaves = matches!(request, Request::Quit(_));
+                    if let (Some(word), Request::Run(_) | Request::Map(_)) = (idle, &request) {
+                        let name = if matches!(request, Request::Map(_)) { "map" } else { "run" };
+                        self.remark(&format!(
+                            "{}{word} has no meaning here: for a shell line write {name} sh -c '...'",
+                            self.place
+                        ));
+                    }
                     let code = Box::pin(self.serve(request)).await?;
                     self.was_warned &= leaves;
                     code

@@ -11,6 +11,8 @@ pub struct Sentence {
     pub words: Vec<String>,
     /// Whether it is waited for.
     pub place: Place,
+    /// The first of the words that would mean something to a POSIX shell, and nothing here: `|`, `*.txt`, `$HOME`.
+    pub idle: Option<String>,
 }
 
 /// Whether a command is waited for.
@@ -31,6 +33,9 @@ pub enum WordsError {
     /// The line ends with a backslash.
     #[error("a backslash ends the line, and there is nothing after it to keep")]
     Backslash,
+    /// `&&` stands between commands.
+    #[error("&& has no meaning here: write a line for each command, or run sh -c '...' for a shell line")]
+    And,
     /// `&` or `;` stands where a command should.
     #[error("there is no command before {0}")]
     Empty(char),
@@ -39,23 +44,34 @@ pub enum WordsError {
 /// Cuts a line.
 ///
 /// # Errors
-/// A quote is not closed, a backslash ends the line, or there is no command before a `;` or `&`.
+/// A quote is not closed, a backslash ends the line, there is no command before a `;` or `&`, or there is `&&`.
 pub fn sentences(line: &str) -> Result<Vec<Sentence>, WordsError> {
     let mut cutter = Cutter::default();
     let mut rest = line.chars();
     while let Some(character) = rest.next() {
         match character {
-            '\'' => quoted(&mut rest, cutter.word())?,
-            '"' => double_quoted(&mut rest, cutter.word())?,
+            '\'' => {
+                quoted(&mut rest, cutter.word())?;
+                cutter.bare.push(KEPT);
+            }
+            '"' => {
+                double_quoted(&mut rest, cutter.word())?;
+                cutter.bare.push(KEPT);
+            }
             '\\' => {
                 let kept = rest.next().ok_or(WordsError::Backslash)?;
                 cutter.word().push(kept);
+                cutter.bare.push(KEPT);
             }
             '#' if cutter.word.is_none() => break,
             ';' => cutter.end(Place::Foreground, ';')?,
+            '&' if rest.as_str().starts_with('&') && cutter.has_words() => return Err(WordsError::And),
             '&' => cutter.end(Place::Background, '&')?,
             blank if blank.is_whitespace() => cutter.end_word(),
-            other => cutter.word().push(other),
+            other => {
+                cutter.word().push(other);
+                cutter.bare.push(other);
+            }
         }
     }
     cutter.end_word();
@@ -65,11 +81,17 @@ pub fn sentences(line: &str) -> Result<Vec<Sentence>, WordsError> {
     Ok(cutter.sentences)
 }
 
+/// Stands for what is quoted.
+const KEPT: char = '\0';
+
 #[derive(Default)]
 struct Cutter {
     sentences: Vec<Sentence>,
     words: Vec<String>,
     word: Option<String>,
+    /// What of the word at hand stands outside of quotes.
+    bare: String,
+    idle: Option<String>,
 }
 
 impl Cutter {
@@ -79,7 +101,16 @@ impl Cutter {
     }
 
     fn end_word(&mut self) {
-        self.words.extend(self.word.take());
+        let bare = std::mem::take(&mut self.bare);
+        let Some(word) = self.word.take() else { return };
+        if self.idle.is_none() && means_something(&bare) {
+            self.idle = Some(word.clone());
+        }
+        self.words.push(word);
+    }
+
+    fn has_words(&self) -> bool {
+        self.word.is_some() || !self.words.is_empty()
     }
 
     fn end(&mut self, place: Place, by: char) -> Result<(), WordsError> {
@@ -88,9 +119,16 @@ impl Cutter {
         if words.is_empty() {
             return Err(WordsError::Empty(by));
         }
-        self.sentences.push(Sentence { words, place });
+        self.sentences.push(Sentence { words, place, idle: self.idle.take() });
         Ok(())
     }
+}
+
+/// Whether a POSIX shell would not pass on the word as it stands, given what of it stands outside of quotes.
+fn means_something(bare: &str) -> bool {
+    let is_redirection = bare.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>']);
+    let is_variable = bare.strip_prefix('$').is_some_and(|name| !name.is_empty());
+    bare.starts_with('|') || is_redirection || is_variable || bare.contains('*')
 }
 
 fn quoted(rest: &mut std::str::Chars<'_>, word: &mut String) -> Result<(), WordsError> {
@@ -174,6 +212,29 @@ mod tests {
     }
 
     #[test]
+    fn a_word_that_only_a_shell_would_understand_is_found_unless_it_is_quoted() {
+        let idle = |line: &str| sentences(line).expect("it can be cut").remove(0).idle;
+        for (line, word) in [
+            ("run echo a | cat", "|"),
+            ("run ls *.toml", "*.toml"),
+            ("run echo $HOME/x", "$HOME/x"),
+            ("run a > b", ">"),
+            ("run a 2>/dev/null", "2>/dev/null"),
+            ("run a >>b", ">>b"),
+            ("run a < b", "<"),
+            ("run a || b", "||"),
+            ("map ls ::: *", "*"),
+        ] {
+            assert_eq!(idle(line).as_deref(), Some(word), "{line}");
+        }
+        for line in
+            ["run echo 'a | b' \"*\" \\$x $ a\\*", "run echo a|b", "run sh -c 'ls *'", "run echo {} [a] 5 ~"]
+        {
+            assert_eq!(idle(line), None, "{line}");
+        }
+    }
+
+    #[test]
     fn what_is_not_closed_is_named() {
         for (line, error) in [
             ("run 'a", WordsError::Open('\'')),
@@ -183,6 +244,8 @@ mod tests {
             ("; a", WordsError::Empty(';')),
             ("a ;; b", WordsError::Empty(';')),
             ("&", WordsError::Empty('&')),
+            ("run a && run b", WordsError::And),
+            ("run a&&b", WordsError::And),
         ] {
             assert_eq!(cut(line), Err(error), "{line}");
         }

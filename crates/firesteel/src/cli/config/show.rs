@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::Args as ClapArgs;
 use firesteel::settings::findings::{self, Audience, Outcome};
 use firesteel::settings::key::matched;
+use firesteel::settings::near::near;
 use firesteel::settings::secrets::shown;
 use firesteel::settings::{Origin, Reader, reference};
 use serde::Serialize;
@@ -14,6 +15,7 @@ use super::{For, print_json, wrong};
 use crate::cli::choice;
 use crate::cli::conf::Conf;
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::submit::Submit;
 use crate::cli::table::table;
 
 #[derive(Debug, ClapArgs)]
@@ -130,6 +132,14 @@ fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
     Ok(OfReader { reader, files: loaded.files, settings, error })
 }
 
+/// The setting that somebody may have meant: the property that an option of the same name sets, or the nearest name.
+fn meant<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let known: Vec<&str> = known.map(|name| name.trim_start_matches('-')).collect();
+    let option = format!("--{}", stranger.trim_start_matches('-'));
+    let property = Submit::property(&option).filter(|property| known.contains(property));
+    property.or_else(|| near(stranger, known))
+}
+
 impl OfReader {
     /// Why nothing would start that reads this.
     fn errors(&self) -> impl Iterator<Item = &String> {
@@ -146,8 +156,12 @@ impl Shown {
         };
         let settings = || self.readers.iter().flat_map(|reader| &reader.settings);
         if let Some(stranger) = names.iter().find(|name| !settings().any(|setting| is(setting, name))) {
-            let words =
-                format!("{stranger:?} is no setting that is read here: firesteel config show lists all");
+            let words = match meant(stranger, settings().map(|setting| setting.name.as_str())) {
+                Some(meant) => format!("{stranger:?} is no setting that is read here: is {meant} meant?"),
+                None => {
+                    format!("{stranger:?} is no setting that is read here: firesteel config show lists all")
+                }
+            };
             return Err(Failure::of(Exit::Usage, words));
         }
         for reader in &mut self.readers {

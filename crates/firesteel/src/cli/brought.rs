@@ -1,0 +1,55 @@
+//! A command that is a file which is brought along, or one that should be.
+
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use firesteel::settings::application::ApplicationSettings;
+use firesteel_core::messages::TaskDirectory;
+
+/// What to say of a command that will not be found, or not be run, on the executors' machines. `None`: nothing is wrong
+/// as far as it can be known here.
+pub(super) fn remark(
+    program: &str,
+    settings: &ApplicationSettings,
+    directory: &TaskDirectory,
+) -> Option<String> {
+    if program.starts_with('/') {
+        return None;
+    }
+    let last = program.rsplit('/').next().unwrap_or(program);
+    let brought = settings.files.iter().map(|file| split(file)).find(|(_, name)| *name == last);
+    match brought {
+        Some(_) if !program.contains('/') => {
+            Some(format!("{program} is looked for in PATH: the file that is brought along is ./{program}"))
+        }
+        Some((path, _)) if !is_executable(path) => Some(format!("{path} is not executable: chmod +x {path}")),
+        Some(_) => None,
+        None if is_missing(program, settings, directory) => Some(format!(
+            "{program} is looked for in the directory of each executor: --files {program} brings it there, as ./{last}, \
+             and --chdir . runs it from here where machines share a file system"
+        )),
+        None => None,
+    }
+}
+
+/// A path, and what it is called where it is brought to.
+fn split(file: &str) -> (&str, &str) {
+    match file.rsplit_once('#') {
+        Some((path, name)) => (path, name),
+        None => (file, file.rsplit('/').next().unwrap_or(file)),
+    }
+}
+
+/// Whether it is a file here, and will be none there. What archives have is not known.
+fn is_missing(program: &str, settings: &ApplicationSettings, directory: &TaskDirectory) -> bool {
+    let is_elsewhere = match directory {
+        TaskDirectory::Executor => settings.archives.is_empty(),
+        TaskDirectory::Path(_) => false,
+    };
+    is_elsewhere && program.contains('/') && Path::new(program).is_file()
+}
+
+/// Whether somebody may run it. What cannot be looked at is said by whoever reads it.
+fn is_executable(path: &str) -> bool {
+    Path::new(path).metadata().map_or(true, |found| found.permissions().mode() & 0o111 != 0)
+}
