@@ -12,7 +12,7 @@ use firesteel_core::allocator::{
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{DriverToMaster, HostWishes};
 use firesteel_core::{Machine, Timestamp, master};
-use firesteel_placement::locality::{Expected, Located, Naming, Pending, Topology, needs};
+use firesteel_placement::locality::{Expected, Flaw, Located, Naming, Pending, Topology, needs};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place_ranked,
 };
@@ -86,6 +86,11 @@ impl Case {
 
     /// Where a Master launches the executors.
     fn standalone(&self) -> Counts {
+        self.standalone_that(|_| {})
+    }
+
+    /// The same of a Master to which something was done before.
+    fn standalone_that(&self, tamper: impl Fn(&mut master::Master)) -> Counts {
         let config = master::Config {
             strategy: Strategy::SpreadOut,
             worker_order: WorkerOrder::WorkerId,
@@ -99,7 +104,8 @@ impl Case {
             avoided: BTreeSet::new(),
         };
         let message = DriverToMaster::PreferHosts { app: AppId::new("app"), wishes };
-        let master = restored(&self.demand(self.executors), &offers, config);
+        let mut master = restored(&self.demand(self.executors), &offers, config);
+        tamper(&mut master);
         let cores = launched(master, message, offers.len());
         let counts = offers.iter().zip(cores).filter(|(_, cores)| *cores > Cores::ZERO);
         counts.map(|(offer, cores)| (offer.worker.to_owned(), cores.0.unsigned_abs())).collect()
@@ -250,6 +256,21 @@ fn a_manager_that_decides_as_a_master_does_gives_each_host_as_many_as_the_master
     });
     let (exact, cases) = (exact.get(), cases.get());
     assert!(exact > cases / 2, "only {exact} of {cases} cases were compared host by host");
+}
+
+/// A Master whose matching function errs decides otherwise than the manager in some case, and soon.
+#[test]
+fn a_master_whose_matching_errs_does_not_give_each_host_as_many_as_the_manager() {
+    for flaw in [Flaw::BlindToHosts, Flaw::BlindToRacks] {
+        let differs = |seed: u64| {
+            let case = Case::arbitrary(&mut Gen::from_size_and_seed(30, seed));
+            let sound = case.standalone();
+            let alike = case.managed().is_ok_and(|(managed, _)| managed == sound);
+            alike && case.standalone_that(|master| master.misjudge(flaw)) != sound
+        };
+        let caught = (0..2_000).find(|seed| differs(*seed));
+        assert!(caught.is_some(), "{flaw:?} makes no difference to a Master");
+    }
 }
 
 #[test]

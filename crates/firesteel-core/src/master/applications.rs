@@ -133,6 +133,9 @@ impl Master {
             && let Some(application) = self.applications.get_mut(app)
         {
             application.wishes = Wishes::new(wishes);
+            if let Some(flaw) = self.misjudges {
+                application.wishes.misjudge(flaw);
+            }
             self.pass = Pass::Due;
         }
     }

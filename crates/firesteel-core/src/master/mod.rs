@@ -33,6 +33,7 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
+use firesteel_placement::locality::Flaw;
 use leavers::Leavers;
 use preemption::Preempted;
 use turns::Turns;
@@ -63,6 +64,8 @@ pub struct Master {
     turns: Turns,
     preempted: Preempted,
     pass: Pass,
+    /// How the rule errs by which Workers are near to what is wished for; see `misjudge`.
+    misjudges: Option<Flaw>,
     /// When the latest event happened.
     now: Timestamp,
     /// What the event at hand has led to so far.
@@ -99,6 +102,7 @@ impl Master {
             turns: Turns::default(),
             preempted: Preempted::default(),
             pass: Pass::NotDue,
+            misjudges: None,
             now: Timestamp::default(),
             effects: Vec::new(),
         }

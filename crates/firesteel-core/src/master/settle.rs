@@ -1,6 +1,7 @@
 //! The scheduling pass.
 
 use firesteel_placement::index::{Flaw, Share};
+use firesteel_placement::locality;
 use firesteel_placement::{Demand, Offer};
 
 use super::application::Application;
@@ -51,6 +52,12 @@ impl Master {
     #[doc(hidden)]
     pub fn misindex(&mut self, flaw: Flaw) {
         self.workers.misindex(flaw);
+    }
+
+    /// Has the rule err by which Workers are near to what applications wish for from now on, for laws that have to see it.
+    #[doc(hidden)]
+    pub fn misjudge(&mut self, flaw: locality::Flaw) {
+        self.misjudges = Some(flaw);
     }
 
     /// Launches the executors of one profile of one application that there is room for.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, Located, Topology};
+use firesteel_placement::locality::{Flaw, Locality, Located, Topology};
 
 use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
@@ -26,6 +26,11 @@ impl Wishes {
         }
         let avoided = wishes.avoided.into_iter().take(MOST_PREFERRED).collect();
         Self { topology, preferred, located, avoided }
+    }
+
+    /// Has the rule err by which Workers are near.
+    pub(super) fn misjudge(&mut self, flaw: Flaw) {
+        self.located.err(flaw);
     }
 
     /// Whether all Workers are alike.

@@ -1,12 +1,7 @@
-//! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred.
+//! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred, or its matching function errs.
 
-use std::collections::BTreeMap;
-use std::sync::Arc;
-
-use firesteel_core::allocator::{Effect, Event, Place};
-use firesteel_core::ids::ContainerId;
-
-use super::truth::Truth;
+use firesteel_core::allocator::{Allocator, Effect, Event, Place};
+use firesteel_placement::locality::Flaw;
 
 /// A way in which an allocator can be made to err.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,30 +54,25 @@ impl ContainerSabotage {
 #[derive(Clone, Debug)]
 pub(super) struct Saboteur {
     sabotage: ContainerSabotage,
-    /// Where containers really are that the allocator was told are elsewhere.
-    really: BTreeMap<ContainerId, Arc<str>>,
 }
 
 impl Saboteur {
     pub(super) fn new(sabotage: ContainerSabotage) -> Self {
-        Self { sabotage, really: BTreeMap::new() }
+        Self { sabotage }
+    }
+
+    /// What becomes of the allocator's own tables.
+    pub(super) fn tables(&self, allocator: &mut Allocator) {
+        match self.sabotage {
+            ContainerSabotage::BlindToHosts => allocator.misjudge(Flaw::BlindToHosts),
+            ContainerSabotage::BlindToRacks => allocator.misjudge(Flaw::BlindToRacks),
+            _ => {}
+        }
     }
 
     /// What the allocator is told instead.
-    pub(super) fn event(&mut self, event: &mut Event, truth: &Truth) {
+    pub(super) fn event(&self, event: &mut Event) {
         let Event::Allocated(allocated) = event else { return };
-        for granted in &mut allocated.granted {
-            let blind = match self.sabotage {
-                ContainerSabotage::BlindToHosts => true,
-                ContainerSabotage::BlindToRacks => !truth.wants_on(&granted.host),
-                _ => false,
-            };
-            if blind {
-                let host = Arc::from(granted.host.as_str());
-                self.really.entry(granted.container.clone()).or_insert(host);
-                granted.host = format!("unseen-{}", granted.host);
-            }
-        }
         if self.sabotage == ContainerSabotage::ForgetGranted {
             allocated.granted.pop();
         }
@@ -102,11 +92,6 @@ impl Saboteur {
                 }
                 (ContainerSabotage::DropInclude, Effect::Allocate(call)) => call.include.clear(),
                 (ContainerSabotage::WrongHost, Effect::Launch(launch)) => launch.host = "elsewhere".into(),
-                (_, Effect::Launch(launch)) => {
-                    if let Some(host) = self.really.get(&launch.container) {
-                        launch.host = Arc::clone(host);
-                    }
-                }
                 _ => {}
             }
         }

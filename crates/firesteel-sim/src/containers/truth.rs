@@ -84,11 +84,6 @@ impl Truth {
         self.executors.iter().filter(|(_, (_, ended))| !ended).map(|(executor, _)| *executor)
     }
 
-    /// Whether the allocator said that containers of the default profile are wanted on that host.
-    pub(super) fn wants_on(&self, host: &str) -> bool {
-        self.told.get(&(ProfileId::DEFAULT, Place::Host(host.into()))).is_some_and(|count| *count > 0)
-    }
-
     /// Holds what the allocator does against the books.
     pub(super) fn judge(
         &mut self,
