@@ -25,9 +25,7 @@ impl Cluster {
         };
         let workers = (0..workers).map(start).collect::<Vec<_>>();
         let all = workers.len();
-        wait_for("all Workers to register", || {
-            (master.status()["workers"].as_array()?.len() == all).then_some(())
-        });
+        master.wait_for_workers(all);
         Self { workers, master, _work: work }
     }
 

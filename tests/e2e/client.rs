@@ -21,9 +21,7 @@ impl Cluster {
         let directory = tempfile::tempdir().expect("a temporary directory");
         let master = Daemon::master(&[]);
         let worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "2g"]);
-        wait_for("the Worker to register", || {
-            (master.status()["workers"].as_array()?.len() == 1).then_some(())
-        });
+        master.wait_for_workers(1);
         Self { worker, master, _directory: directory }
     }
 

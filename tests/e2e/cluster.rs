@@ -4,7 +4,7 @@
 //! let master = Daemon::master(&[]);
 //! let directory = tempfile::tempdir().expect("a temporary directory");
 //! let worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "1g"]);
-//! wait_for("the Worker to register", || (master.status()["workers"].as_array()?.len() == 1).then_some(()));
+//! master.wait_for_workers(1);
 //! assert_eq!(worker.terminate(), 0);
 //! ```
 
@@ -154,6 +154,13 @@ impl Daemon {
         let done = run(firesteel().args(["status", "--json", "--master", &self.url]));
         assert_eq!(done.code(), 0, "{done}\n{}", self.log());
         serde_json::from_str(&done.stdout).expect("status prints JSON")
+    }
+
+    /// Waits until a Master has so many Workers.
+    pub(crate) fn wait_for_workers(&self, count: usize) {
+        wait_for("the Workers to register", || {
+            (self.status()["workers"].as_array()?.len() == count).then_some(())
+        });
     }
 
     /// Sends it a signal.

@@ -30,9 +30,7 @@ impl Site {
             let cores = ["--cores", "2", "--memory", "2g"];
             site.workers.push(Daemon::worker(&site.master, &site.work_dir(worker), &cores));
         }
-        wait_for("the Workers to register", || {
-            (site.master.status()["workers"].as_array()?.len() == workers).then_some(())
-        });
+        site.master.wait_for_workers(workers);
         site
     }
 

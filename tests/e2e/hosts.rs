@@ -6,7 +6,7 @@ use std::process::Command;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use crate::cluster::{Daemon, Finished, firesteel, run_with_input, wait_for};
+use crate::cluster::{Daemon, Finished, firesteel, run_with_input};
 
 /// A Master and Workers on 127.0.0.1, 127.0.0.2, and so on.
 pub(crate) struct Hosts {
@@ -26,9 +26,7 @@ impl Hosts {
             let arguments = ["--host", &host, "--cores", &cores, "--memory", "4g"];
             hosts.workers.push(Daemon::worker(&hosts.master, &work, &arguments));
         }
-        wait_for("the Workers to register", || {
-            (hosts.master.status()["workers"].as_array()?.len() == workers).then_some(())
-        });
+        hosts.master.wait_for_workers(workers);
         hosts
     }
 

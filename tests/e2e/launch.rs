@@ -30,9 +30,7 @@ impl Cluster {
             let flags = ["--cores", "2", "--memory", "2g", "--conf", "firesteel.worker.killGrace=1s"];
             cluster.workers.push(Daemon::worker(&cluster.master, &work, &flags));
         }
-        wait_for("the Workers to register", || {
-            (cluster.master.status()["workers"].as_array()?.len() == workers).then_some(())
-        });
+        cluster.master.wait_for_workers(workers);
         cluster
     }
 

@@ -51,9 +51,7 @@ impl Cluster {
         let cores = cores.to_string();
         self.workers.push(Daemon::worker(&self.master, &work, &["--cores", &cores, "--memory", "2g"]));
         let workers = self.workers.len();
-        wait_for("the Worker to register", || {
-            (self.master.status()["workers"].as_array()?.len() == workers).then_some(())
-        });
+        self.master.wait_for_workers(workers);
     }
 
     fn work_dir(&self, worker: usize) -> PathBuf {
