@@ -83,7 +83,7 @@ impl Driver {
             let situation = Situation {
                 target,
                 needed: self.needed(profile, &config),
-                waiting: self.tasks.waiting().count_of(profile) as u64,
+                waiting: self.tasks.waiting().unbound(profile) as u64,
                 executors: self.executors.offering(profile),
                 holds,
             };

@@ -124,9 +124,10 @@ impl Waiting {
         self.counts.values().sum()
     }
 
-    /// How many there are of a profile.
-    pub(super) fn count_of(&self, profile: ProfileId) -> usize {
-        self.counts.get(&profile).copied().unwrap_or(0)
+    /// How many of a profile another executor could run: all but those that may run on one alone.
+    pub(super) fn unbound(&self, profile: ProfileId) -> usize {
+        let bound = self.bound.iter().filter(|((_, needs), _)| needs.profile == profile);
+        self.counts.get(&profile).copied().unwrap_or(0) - bound.map(|(_, ids)| ids.len()).sum::<usize>()
     }
 
     /// The profiles that some are of.

@@ -5,8 +5,10 @@ use std::time::Duration;
 use firesteel_placement::ExecutorLimit;
 
 use super::bench::*;
-use crate::driver::{DynamicAllocation, Effect, Event, Note, Outbound, Ratio, Reason, Replacement};
-use crate::ids::{ExecutorId, ProfileId};
+use crate::driver::{
+    DynamicAllocation, Effect, Event, Note, Outbound, Ratio, Reason, Replacement, TaskRequest,
+};
+use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::messages::DriverToMaster;
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -94,6 +96,21 @@ fn the_target_falls_as_tasks_end_and_idle_executors_end_after_a_while() {
     // The next idle one is given a task before its time-out: nothing waits, and nobody is asked for or ended.
     assert_eq!(asked(&bench.submit(3, 1)), []);
     assert_eq!((target(&bench), bench.driver.next_deadline()), (1, None));
+}
+
+#[test]
+fn tasks_that_may_run_on_one_executor_alone_bring_no_others() {
+    let mut bench = Bench::scaled(1, DynamicAllocation { initial: 1, ..dynamic() });
+    bench.executor(0, register(0, 1));
+    for task in 0..5 {
+        let request = TaskRequest { on: Some(ExecutorId(0)), ..spec(1).into() };
+        bench.apply(Event::Submit { task: TaskId(task), request });
+    }
+    (0..9).for_each(|_| _ = bench.pass(SECOND));
+    assert_eq!(target(&bench), 1);
+    bench.submit(5, 1);
+    (0..9).for_each(|_| _ = bench.pass(SECOND));
+    assert!(target(&bench) > 1, "one that may run anywhere does");
 }
 
 #[test]
