@@ -19,7 +19,7 @@ impl Driver {
         }
         match message {
             MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
-                self.on_registered(peer, app, first_executor)
+                self.on_registered(now, peer, app, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
             // Only the Master that has the application has anything else to say.
@@ -81,7 +81,13 @@ impl Driver {
         if is_said { vec![Effect::NothingLeft] } else { Vec::new() }
     }
 
-    pub(super) fn on_registered(&mut self, peer: PeerId, app: AppId, first_executor: ExecutorId) {
+    pub(super) fn on_registered(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        app: AppId,
+        first_executor: ExecutorId,
+    ) {
         let (meaning, orders) = self.registration.on_registered(peer, app);
         self.follow(orders);
         match meaning {
@@ -89,6 +95,8 @@ impl Driver {
             Registered::First | Registered::Resumed => self.lose_executors_before(first_executor),
             Registered::Anew => self.lose_all_executors(),
         }
+        // Tasks may have ended with executors: no more is asked for than what is left can use.
+        self.scale(now);
         self.hints.forget();
         self.repeat_requests();
         self.request_shortfall(Asked::AtOnce);
