@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use crate::cluster::{firesteel, run, run_with_input};
+use crate::cluster::{Daemon, firesteel, run, run_with_input, wait_for};
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -85,4 +85,33 @@ fn a_file_that_cannot_be_used_is_one_line_and_wrong_usage() {
         "firesteel: standard input: line 3: workers[0].memory: invalid value: string \"1.5g\", expected an amount of \
          memory, at least 1 MiB, such as \"64g\" or \"512m\"\n"
     );
+}
+
+#[test]
+fn a_running_masters_plan_has_what_others_wait_for() {
+    let directory = tempfile::tempdir().expect("a temporary directory");
+    let master = Daemon::master(&[]);
+    let _worker = Daemon::worker(&master, directory.path(), &["--cores", "4", "--memory", "4g"]);
+    master.wait_for_workers(1);
+    let launch = |name: &str, options: &[&str]| {
+        let mut command = firesteel();
+        command.args(["launch", "--master", master.url(), "--name", name]).args(options);
+        let launch = Daemon::spawn(command.args(["--", "sleep", "1000"]));
+        wait_for("the application to be there", || {
+            let status = master.status();
+            status["applications"].as_array()?.iter().any(|app| app["name"] == name).then_some(())
+        });
+        launch
+    };
+    let _holds = launch("holds", &["--executor-cores", "2", "--num-executors", "1"]);
+    let _gang = launch("gang", &["--executor-cores", "1", "--gang", "3", "--num-executors", "3"]);
+    let plan = ["plan", "--master", master.url(), "--executor-cores", "1", "--num-executors", "1"];
+    let done = run(firesteel().args(plan));
+    assert_eq!(done.code(), 0, "{done}");
+    assert!(done.stdout.contains("What is free is kept for B (gang), which comes first"), "{done}");
+    assert!(
+        done.stdout.contains("B gang: It begins with 3 executors at once, and there is room for 2"),
+        "{done}"
+    );
+    assert!(!done.stdout.contains("nothing more"), "{done}");
 }

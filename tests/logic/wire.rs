@@ -1,11 +1,13 @@
 //! The bytes of every message, held to a record: whatever changes them by accident shows here.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
+use firesteel_core::master::{Backfill, Preemption};
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::wire::{self, Hello, Role};
@@ -392,6 +394,9 @@ fn clients(record: &mut Record) {
             strategy: Strategy::Consolidate,
             worker_order: WorkerOrder::MemoryFreeAsc,
             default_cores: Cores(8),
+            queues: "prod=3,dev=1".parse().expect("they are queues"),
+            backfill: Backfill::Off,
+            preemption: Preemption::AtMost { executors: 2, every: Duration::from_secs(60) },
         },
         workers: vec![worker],
         applications: Vec::new(),
@@ -471,6 +476,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         memory_free: MiB(512),
     };
     let standing = Standing {
+        policy: Some(Policy::SpreadHeld),
         profiles: vec![profile],
         cores_spent: Cores(4),
         failures: 2,

@@ -2,7 +2,7 @@
 
 use firesteel_core::master::Config;
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
-use firesteel_sim::draft::{Draft, Metrics, Since, Stake};
+use firesteel_sim::draft::{Draft, Metrics, Since};
 use firesteel_sim::setup::Setup;
 
 use crate::fixtures;
@@ -128,14 +128,29 @@ fn a_real_master_decides_over_a_draft_and_leaves_what_runs_where_it_is() {
 }
 
 #[test]
-fn an_application_that_stays_is_given_nothing() {
-    let mut draft = example();
-    for app in &mut draft.applications {
-        app.stake = Stake::Stays;
-    }
-    let outcome = draft.decide(Config::default()).expect("the draft is sound");
-    assert!(outcome.applications.iter().all(|app| app.given == 0));
-    assert_eq!(Metrics::of(&draft, &outcome).cores_used, Cores(12));
+fn workers_without_names_are_numbered_through() {
+    let entry = |count| format!("[[workers]]\ncount = {count}\ncores = 1\nmemory = \"1g\"\n");
+    let draft = Draft::from_toml(&[entry(2), entry(9)].concat()).expect("it is sound");
+    let names: Vec<&str> = draft.workers.iter().map(|worker| worker.id.as_str()).collect();
+    assert_eq!((names[0], names[2], names[10], names.len()), ("worker-01", "worker-03", "worker-11", 11));
+}
+
+#[test]
+fn queues_priorities_and_gangs_are_decided_as_a_master_decides_them() {
+    let text = "queues = \"prod=3,dev=1\"\n[[workers]]\ncores = 8\nmemory = \"16g\"\n\
+                [[applications]]\nname = \"dev\"\nexecutor-cores = 1\nqueue = \"dev\"\n\
+                [[applications]]\nname = \"prod\"\nexecutor-cores = 1\nqueue = \"prod\"\n";
+    let given = |text: &str| {
+        let draft = Draft::from_toml(text).expect("it is sound");
+        let outcome = draft.decide(Config::default()).expect("the draft is sound");
+        outcome.applications.iter().map(|app| app.given).collect::<Vec<_>>()
+    };
+    assert_eq!(given(text), [2, 6]);
+    let text = "[[workers]]\ncores = 8\nmemory = \"16g\"\n\
+                [[applications]]\nexecutor-cores = 2\nexecutor-memory = \"4g\"\ngang = 5\n\
+                [[applications]]\nexecutor-cores = 2\nnum-executors = 1\n\
+                [[applications]]\nexecutor-cores = 2\nmax-cores = 6\npriority = 1\n";
+    assert_eq!(given(text), [0, 1, 3], "the gang is too large, and the last one comes first");
 }
 
 #[test]

@@ -10,6 +10,7 @@ use super::ending::Verdict;
 use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
+use crate::master::{Backfill, Preemption, Queues};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
     Deciding, ExecutorState, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView,
@@ -71,6 +72,9 @@ impl ApplicationMaster {
                 strategy: Strategy::SpreadOut,
                 worker_order: WorkerOrder::default(),
                 default_cores: Cores::UNLIMITED,
+                queues: Queues::default(),
+                backfill: Backfill::On,
+                preemption: Preemption::Off,
             },
             workers: Vec::new(),
             applications: vec![application],
@@ -114,6 +118,7 @@ impl ApplicationMaster {
             })
         };
         Standing {
+            policy: None,
             profiles: view.profiles.iter().filter_map(profile).collect(),
             cores_spent: Cores::ZERO,
             failures: u32::try_from(view.failures).unwrap_or(u32::MAX),

@@ -115,6 +115,7 @@ impl Master {
         let more_holders = holders.len().saturating_sub(MOST_HOLDERS) as u64;
         holders.truncate(MOST_HOLDERS);
         Standing {
+            policy: app.description.policy,
             profiles,
             cores_spent: app.cores_spent,
             failures: app.failures.in_a_row,

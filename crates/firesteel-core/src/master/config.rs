@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
+use serde::{Deserialize, Serialize};
 
 use super::Queues;
 
@@ -45,7 +46,7 @@ pub struct Config {
 }
 
 /// Who is served behind a gang that has a reservation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Backfill {
     /// All, from what is not reserved.
     #[default]
@@ -55,7 +56,7 @@ pub enum Backfill {
 }
 
 /// Whether executors are ended so that applications of higher priority have room.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preemption {
     /// Never.
     #[default]

@@ -3,9 +3,12 @@
 use std::fmt;
 use std::str::FromStr;
 
+use serde::{Deserialize, Serialize};
+
 /// Queues with their weights, in the order in which they were named. None at all: applications are served first in,
 /// first out, as Spark's Master does.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String", into = "String")]
 pub struct Queues(Vec<Queue>);
 
 /// A queue.
@@ -110,6 +113,20 @@ impl FromStr for Queues {
             count if count > Self::MOST => Err(QueueError::TooMany { count }),
             _ => Ok(Self(queues)),
         }
+    }
+}
+
+impl TryFrom<String> for Queues {
+    type Error = QueueError;
+
+    fn try_from(text: String) -> Result<Self, QueueError> {
+        text.parse()
+    }
+}
+
+impl From<Queues> for String {
+    fn from(queues: Queues) -> Self {
+        queues.to_string()
     }
 }
 

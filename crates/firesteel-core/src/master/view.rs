@@ -50,8 +50,9 @@ impl Master {
     }
 
     fn deciding(&self) -> Deciding {
-        let Config { policy, strategy, worker_order, default_cores, .. } = self.config;
-        Deciding { policy, strategy, worker_order, default_cores }
+        let Config { policy, strategy, worker_order, default_cores, backfill, preemption, .. } = self.config;
+        let queues = self.config.queues.clone();
+        Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption }
     }
 
     /// A copy of a live application with all its executors that are remembered.

@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::advice::Advice;
 use firesteel_placement::outlook::Outlook;
 use firesteel_placement::words::counted;
-use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, ResourceAmounts, Shortfall};
+use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize, MiB, Policy, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
 use super::{ApplicationState, ApplicationView};
@@ -74,6 +74,8 @@ pub struct ApplicationDetail {
 /// How a live application stands in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Standing {
+    /// Its own policy. `None`: the Master's.
+    pub policy: Option<Policy>,
     /// Its resource profiles, by number.
     pub profiles: Vec<ProfileView>,
     /// Cores of its maximum that executors had which have ended and are not replaced.

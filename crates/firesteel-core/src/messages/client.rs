@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, RefusedLog};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
+use crate::master::{Backfill, Preemption, Queues};
 use crate::time::Timestamp;
 
 /// What a status client asks a Master.
@@ -80,7 +81,7 @@ pub struct MasterView {
 }
 
 /// The settings by which a Master decides who gets what, where.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deciding {
     /// `firesteel.placement.policy`.
     pub policy: Policy,
@@ -90,6 +91,12 @@ pub struct Deciding {
     pub worker_order: WorkerOrder,
     /// `spark.deploy.defaultCores`.
     pub default_cores: Cores,
+    /// `firesteel.master.queues`.
+    pub queues: Queues,
+    /// `firesteel.master.backfill`.
+    pub backfill: Backfill,
+    /// `firesteel.master.preemption`.
+    pub preemption: Preemption,
 }
 
 /// How many rows did not fit an answer.

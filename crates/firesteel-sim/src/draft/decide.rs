@@ -1,6 +1,6 @@
 //! A Master is given the draft, and decides.
 
-use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId};
+use firesteel_core::ids::{AppId, ExecutorId, PeerId};
 use firesteel_core::master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Snapshot,
     SnapshotError, WorkerSnapshot,
@@ -10,9 +10,8 @@ use firesteel_core::messages::{
     MasterToWorker, WorkerToMaster,
 };
 use firesteel_core::{Machine, Timestamp};
-use firesteel_placement::ExecutorLimit;
 
-use super::{Draft, DraftApplication, DraftExecutor, Outcome, Stake};
+use super::{Draft, DraftApplication, DraftExecutor, Outcome};
 
 /// Who asks the Master what became of the applications.
 const CLIENT: PeerId = PeerId(u64::MAX);
@@ -25,7 +24,13 @@ impl Draft {
     /// The draft contradicts itself.
     pub fn decide(&self, config: Config) -> Result<Outcome, SnapshotError> {
         let now = Timestamp::default();
-        let config = Config { default_cores: self.default_cores, queues: self.queues.clone(), ..config };
+        let config = Config {
+            default_cores: self.default_cores,
+            queues: self.queues.clone(),
+            backfill: self.backfill,
+            preemption: self.preemption,
+            ..config
+        };
         let mut master = Master::restore(config, now, self.snapshot())?;
         let mut effects = master.apply(now, Event::Deadline);
         loop {
@@ -56,17 +61,12 @@ impl Draft {
 
 impl DraftApplication {
     fn snapshot(&self, index: usize, peer: PeerId) -> ApplicationSnapshot {
-        let mut description = self.description.clone();
-        match self.stake {
-            Stake::Asks => {}
-            Stake::Stays => description.initial_limit = ExecutorLimit::AtMost(self.running.len() as u64),
-        }
         let executors: Vec<_> = self.running.iter().zip(0..).map(|(it, id)| it.snapshot(id)).collect();
         ApplicationSnapshot {
             id: AppId::new(index.to_string()),
-            description,
+            description: self.description.clone(),
             peer,
-            profiles: Vec::new(),
+            profiles: self.profiles.clone(),
             next_executor: ExecutorId(executors.len() as u32),
             executors,
         }
@@ -77,7 +77,7 @@ impl DraftExecutor {
     fn snapshot(&self, id: u32) -> ExecutorSnapshot {
         ExecutorSnapshot {
             id: ExecutorId(id),
-            profile: ProfileId::DEFAULT,
+            profile: self.profile,
             worker: self.worker.clone(),
             cores: self.cores,
             memory: self.memory,

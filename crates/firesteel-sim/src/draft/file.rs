@@ -25,8 +25,8 @@ mod scalar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
-use firesteel_core::ids::WorkerId;
-use firesteel_core::master::{QueueError, Queues};
+use firesteel_core::ids::{ProfileId, WorkerId};
+use firesteel_core::master::{Backfill, Preemption, QueueError, Queues};
 use firesteel_core::messages::{
     ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, WorkerDescription,
 };
@@ -34,7 +34,7 @@ use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 use toml::Spanned;
 
-use super::{Draft, DraftApplication, DraftExecutor, Stake};
+use super::{Draft, DraftApplication, DraftExecutor};
 use form::{ApplicationForm, Form, RunningForm, WorkerForm};
 
 /// So many Workers a file may have at most.
@@ -140,12 +140,25 @@ impl Draft {
                 fault: Fault::Queue(error),
             })
         })?;
-        Reader { text, free: BTreeMap::new(), draft: Self::empty(&form, queues) }.read(form)
+        let nameless = form.workers.iter().map(At::as_ref).filter(|worker| worker.name.is_none());
+        let counts = nameless.map(|worker| worker.count.map_or(1, |count| count.0) as u64);
+        let digits = counts.fold(0, u64::saturating_add).to_string().len();
+        let draft = Self::empty(&form, queues);
+        Reader { text, free: BTreeMap::new(), digits, nameless: 0, draft }.read(form)
     }
 
     fn empty(form: &Form, queues: Queues) -> Self {
-        let default_cores = form.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0));
-        Self { default_cores, queues, workers: Vec::new(), applications: Vec::new() }
+        Self {
+            default_cores: form.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0)),
+            queues,
+            backfill: match form.backfill {
+                Some(false) => Backfill::Off,
+                Some(true) | None => Backfill::On,
+            },
+            preemption: Preemption::Off,
+            workers: Vec::new(),
+            applications: Vec::new(),
+        }
     }
 }
 
@@ -168,6 +181,9 @@ struct Reader<'a> {
     text: &'a str,
     /// What each Worker has left for executors that run already.
     free: BTreeMap<WorkerId, (Cores, MiB, ResourceAmounts)>,
+    /// Workers without a name are numbered through: with so many digits, and so far.
+    digits: usize,
+    nameless: u64,
     draft: Draft,
 }
 
@@ -222,8 +238,14 @@ impl Reader<'_> {
         at: &Range<usize>,
         field: &str,
     ) -> Result<(), FileError> {
-        let pattern = form.name.as_deref().unwrap_or("worker-#");
-        let ids = expanded(pattern, count);
+        let ids: Vec<String> = match &form.name {
+            Some(pattern) => expanded(pattern, count),
+            None => {
+                let (first, digits) = (self.nameless + 1, self.digits);
+                self.nameless += count;
+                (first..first + count).map(|number| format!("worker-{number:0digits$}")).collect()
+            }
+        };
         let hosts = form.host.as_deref().map_or_else(|| ids.clone(), |host| expanded(host, count));
         let (cores, memory) = (Cores(form.cores.0), form.memory.0);
         let resources: ResourceAmounts =
@@ -292,8 +314,8 @@ impl Reader<'_> {
                 files: None,
                 policy: form.placement_policy,
             },
+            profiles: Vec::new(),
             running,
-            stake: Stake::Asks,
         })
     }
 
@@ -321,7 +343,8 @@ impl Reader<'_> {
             return Err(self.error(&at, field, Fault::NoCores));
         };
         let memory = profile.memory.unwrap_or(EXECUTOR_MEMORY);
-        let executor = DraftExecutor { worker: id, cores, memory, resources: profile.resources.clone() };
+        let (profile, resources) = (ProfileId::DEFAULT, profile.resources.clone());
+        let executor = DraftExecutor { profile, worker: id, cores, memory, resources };
         let mut executors = Vec::new();
         for _ in 0..form.executors.map_or(1, |executors| executors.0) {
             let Some(free) = self.free.get_mut(&executor.worker) else {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
-use super::{Draft, DraftApplication, Outcome, Stake, WorkerOutcome};
+use super::{Draft, DraftApplication, Outcome, WorkerOutcome};
 
 /// An outcome in numbers.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -47,16 +47,13 @@ impl Metrics {
     /// The numbers of an outcome of that draft.
     #[must_use]
     pub fn of(draft: &Draft, outcome: &Outcome) -> Self {
-        let asking: Vec<&DraftApplication> =
-            draft.applications.iter().filter(|app| app.stake == Stake::Asks).collect();
+        let asking: Vec<&DraftApplication> = draft.applications.iter().collect();
         let mut all = Self::default();
-        for (app, now) in draft.applications.iter().zip(&outcome.applications) {
+        for now in &outcome.applications {
             all.given += now.given;
             all.taken += now.taken;
-            if app.stake == Stake::Asks {
-                all.waiting += u64::from(now.kept + now.given == 0);
-                all.short += u64::from(now.is_short());
-            }
+            all.waiting += u64::from(now.kept + now.given == 0);
+            all.short += u64::from(now.is_short());
         }
         let mut on_hosts: BTreeMap<(&str, usize), u64> = BTreeMap::new();
         for worker in &outcome.workers {

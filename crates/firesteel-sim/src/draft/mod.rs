@@ -8,8 +8,8 @@ mod file;
 mod metrics;
 mod outcome;
 
-use firesteel_core::ids::WorkerId;
-use firesteel_core::master::Queues;
+use firesteel_core::ids::{ProfileId, WorkerId};
+use firesteel_core::master::{Backfill, Preemption, ProfileSnapshot, Queues};
 use firesteel_core::messages::{ApplicationDescription, WorkerDescription};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
@@ -22,8 +22,12 @@ pub use outcome::{ApplicationOutcome, Likeness, Outcome, Since, WorkerExecutor, 
 pub struct Draft {
     /// Most cores of applications that set no maximum (`spark.deploy.defaultCores`).
     pub default_cores: Cores,
-    /// The queues that share the cluster (`firesteel.master.queues`).
+    /// The Master's queues (`firesteel.master.queues`).
     pub queues: Queues,
+    /// Who is served behind a gang that waits (`firesteel.master.backfill`).
+    pub backfill: Backfill,
+    /// Whether executors end for others (`firesteel.master.preemption`).
+    pub preemption: Preemption,
     /// The Workers, each with an id and an address of its own, in any order.
     pub workers: Vec<WorkerDescription>,
     /// The applications in the order in which they came.
@@ -35,24 +39,17 @@ pub struct Draft {
 pub struct DraftApplication {
     /// What it asks for.
     pub description: ApplicationDescription,
+    /// Its profiles beside the default one, which the description has.
+    pub profiles: Vec<ProfileSnapshot>,
     /// What it holds already.
     pub running: Vec<DraftExecutor>,
-    /// Whether it is given more.
-    pub stake: Stake,
-}
-
-/// Whether an application takes part.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stake {
-    /// It asks for executors now.
-    Asks,
-    /// It keeps what it holds and is given nothing: what it waits for has no room, as its Master has found already.
-    Stays,
 }
 
 /// An executor that runs already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftExecutor {
+    /// Of which profile.
+    pub profile: ProfileId,
     /// Where.
     pub worker: WorkerId,
     /// Its cores.

@@ -190,6 +190,7 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+    use firesteel_core::master::{Backfill, Preemption, Queues};
     use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, LeftOut};
     use firesteel_placement::{Cores, MiB, Resources, Strategy, WorkerOrder};
 
@@ -239,6 +240,9 @@ mod tests {
                 strategy: Strategy::SpreadOut,
                 worker_order: WorkerOrder::CoresFreeDesc,
                 default_cores: Cores::UNLIMITED,
+                queues: Queues::default(),
+                backfill: Backfill::On,
+                preemption: Preemption::Off,
             },
             left_out: LeftOut::default(),
             workers: Vec::new(),

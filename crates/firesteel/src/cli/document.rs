@@ -191,6 +191,7 @@ impl<'a> Detail<'a> {
 impl<'a> Stand<'a> {
     pub(super) fn of(standing: &'a Standing) -> Self {
         let Standing {
+            policy: _,
             profiles,
             cores_spent,
             failures,

@@ -6,7 +6,9 @@ use std::collections::BTreeMap;
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel_core::messages::{ApplicationDetail, ExecutorState, ExecutorView, ProfileView, Standing};
+use firesteel_core::messages::{
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ProfileView, Standing,
+};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
 use firesteel_placement::words::{are, counted, have, list, none_or, noun};
@@ -105,7 +107,7 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     if let Some(wait) = waits(detail, standing) {
         all.push(wait);
     }
-    all.extend(hindrance(standing));
+    all.extend(standing.hindrance.as_ref().map(hindrance));
     for profile in &standing.profiles {
         all.extend(of_profile(detail, standing, profile));
     }
@@ -115,9 +117,9 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     all
 }
 
-/// What it waits for beside room for one more.
-pub(super) fn hindrance(standing: &Standing) -> Option<String> {
-    standing.hindrance.as_ref().map(|hindrance| sentence(&clean(&hindrance.to_string())))
+/// What else than room keeps an application waiting.
+pub(super) fn hindrance(hindrance: &Hindrance) -> String {
+    sentence(&clean(&hindrance.to_string()))
 }
 
 /// With a capital and a full stop.

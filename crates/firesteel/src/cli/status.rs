@@ -251,6 +251,7 @@ pub(super) fn addresses(resources: &Resources) -> String {
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
+    use firesteel_core::master::{Backfill, Preemption, Queues};
     use firesteel_core::messages::{Deciding, ExecutorState, LeftOut};
     use firesteel_core::process::ExitStatus;
     use firesteel_placement::{MiB, Policy, Strategy, WorkerOrder};
@@ -317,6 +318,9 @@ mod tests {
                 strategy: Strategy::SpreadOut,
                 worker_order: WorkerOrder::CoresFreeDesc,
                 default_cores: Cores::UNLIMITED,
+                queues: Queues::default(),
+                backfill: Backfill::On,
+                preemption: Preemption::Off,
             },
             workers: Vec::new(),
             applications: vec![application()],

@@ -14,6 +14,7 @@ use super::scalar::{Addresses, Memory, Positive};
 pub(super) struct Form {
     pub(super) default_cores: Option<Positive>,
     pub(super) queues: Option<At<String>>,
+    pub(super) backfill: Option<bool>,
     #[serde(default)]
     pub(super) workers: Vec<At<WorkerForm>>,
     #[serde(default)]

@@ -28,9 +28,18 @@ use super::submit::Submit;
 Nothing is started: a Master is given the cluster and its applications, and what it decides is shown: who would get how \
 many executors, where, and what is in the way of more. CLUSTER is a file in TOML with [[workers]] and [[applications]]; \
 fixtures/plan/README.md in Firesteel's repository has every field. The options of an application add one, the last. \
-Without CLUSTER a running Master (--master) is asked what it has, and the question is what an application of these \
-options would be given if it were submitted now; those that are there keep what they have. local-cluster[..] is a cluster \
+Without CLUSTER a running Master (--master) is asked what it has and who waits for what, and the question is what an \
+application of these options would be given if it were submitted now. local-cluster[..] is a cluster \
 of that size with nothing on it.
+
+  [[workers]]
+  count = 4
+  cores = 16
+  memory = \"64g\"
+  [[applications]]
+  name = \"sums\"
+  max-cores = 24
+  executor-cores = 6
 
   firesteel plan cluster.toml
   firesteel plan cluster.toml --compare spark,spark-consolidate --svg plan.svg
@@ -112,7 +121,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let source = source::read(args.cluster.as_deref(), &args.submit)?;
     let decided = match (&args.compare[..], args.policy) {
         ([], Some(setup)) => vec![decide(&source.draft, setup)?],
-        ([], None) => vec![match source.deciding {
+        ([], None) => vec![match &source.deciding {
             Some(deciding) => as_the_master(&source, deciding)?,
             None => decide(&source.draft, Setup::default())?,
         }],
@@ -144,10 +153,10 @@ fn decide(draft: &Draft, setup: Setup) -> Result<Decided, Failure> {
 }
 
 /// As the Master that was asked decides.
-fn as_the_master(source: &source::Source, deciding: Deciding) -> Result<Decided, Failure> {
-    let Deciding { policy, strategy, worker_order, default_cores } = deciding;
-    let config = Config { policy, strategy, worker_order, default_cores, ..Config::default() };
-    let same = |setup: &Setup| setup.config(Config { default_cores, ..Config::default() }) == config;
+fn as_the_master(source: &source::Source, deciding: &Deciding) -> Result<Decided, Failure> {
+    let Deciding { policy, strategy, worker_order, .. } = *deciding;
+    let config = Config { policy, strategy, worker_order, ..Config::default() };
+    let same = |setup: &Setup| setup.config(Config::default()) == config;
     let meaning = match Setup::ALL.into_iter().find(same) {
         Some(setup) => format!("{setup}: {}", setup.meaning()),
         None => format!("{policy}, {strategy:?}, {worker_order}"),

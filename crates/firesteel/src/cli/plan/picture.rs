@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight, words};
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, MiB};
-use firesteel_sim::draft::{DraftApplication, Likeness, Stake, WorkerOutcome};
+use firesteel_sim::draft::{DraftApplication, Likeness, WorkerOutcome};
 
 use super::bars::{self, BAR, SQUARE, THIN};
 use super::source::Source;
@@ -55,7 +55,7 @@ pub(super) fn draw(source: &Source, decided: &[Decided]) -> String {
     }
     columns.extend(decided.iter().map(Column::of));
     let (rows, others) = rows(&columns);
-    let asking = source.draft.applications.iter().filter(|app| app.stake == Stake::Asks).collect();
+    let asking = source.draft.applications.iter().collect();
     Drawing::new(source, columns, asking).draw(&rows, others)
 }
 
@@ -256,7 +256,7 @@ impl<'a> Drawing<'a> {
             let (has, short) = match self.columns[column].decided {
                 Some(decided) => {
                     let now = &decided.outcome.applications[index];
-                    (why::has(now), now.is_short() && app.stake == Stake::Asks)
+                    (why::has(now), now.is_short())
                 }
                 None if app.running.is_empty() => ("–".to_owned(), false),
                 None => (none_or(app.running.len() as u64, "executor"), false),

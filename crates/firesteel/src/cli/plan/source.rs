@@ -7,14 +7,15 @@ use firesteel::description::describe;
 use firesteel::local_cluster::LocalClusterSpec;
 use firesteel::master_url::MasterUrl;
 use firesteel::settings::application::ApplicationSettings;
-use firesteel_core::ids::WorkerId;
-use firesteel_core::master::Queues;
+use firesteel_core::ids::{ProfileId, WorkerId};
+use firesteel_core::master::{Backfill, Preemption, ProfileSnapshot, Queues};
 use firesteel_core::messages::{
-    ApplicationDescription, ApplicationView, Deciding, MasterView, WorkerDescription, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, ProfileView,
+    Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerState, WorkerView,
 };
 use firesteel_core::process::Command;
-use firesteel_placement::{Cores, Resources};
-use firesteel_sim::draft::{Draft, DraftApplication, DraftExecutor, Stake};
+use firesteel_placement::{Cores, ExecutorSize, Resources};
+use firesteel_sim::draft::{Draft, DraftApplication, DraftExecutor};
 
 use crate::cli::ask::{self, Cluster};
 use crate::cli::exit::{Exit, Failure};
@@ -54,12 +55,12 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
     let master = settings.master.as_deref().map(str::parse).transpose();
     let mut source = match master.map_err(|error| unusable(&error, &properties))? {
         Some(MasterUrl::LocalCluster(spec)) => of_size(spec),
-        Some(MasterUrl::Spark(masters)) => of_master(&Cluster::of(Some(masters), "plan"), &settings)?,
+        Some(MasterUrl::Spark(masters)) => of_master(&Cluster::of(Some(masters), "plan"))?,
         Some(MasterUrl::Yarn) => {
             let words = "where YARN puts executors is YARN's own affair: plan a cluster of Firesteel's, with --master or CLUSTER";
             return Err(Failure::of(Exit::Usage, words));
         }
-        None => of_master(&Cluster::of(None, "plan"), &settings)?,
+        None => of_master(&Cluster::of(None, "plan"))?,
     };
     source.draft.applications.push(asking(&settings));
     Ok(source)
@@ -92,13 +93,15 @@ fn of_size(spec: LocalClusterSpec) -> Source {
     let draft = Draft {
         default_cores: Cores::UNLIMITED,
         queues: Queues::default(),
+        backfill: Backfill::On,
+        preemption: Preemption::Off,
         workers,
         applications: Vec::new(),
     };
     Source { name: spec.to_string(), draft, deciding: None }
 }
 
-fn of_master(cluster: &Cluster, settings: &ApplicationSettings) -> Result<Source, Failure> {
+fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
     let view = ask::now(cluster.state())?;
     let left_out = view.left_out.workers + view.left_out.applications + view.left_out.executors;
     if left_out > 0 {
@@ -109,12 +112,20 @@ fn of_master(cluster: &Cluster, settings: &ApplicationSettings) -> Result<Source
         return Err(Failure::of(Exit::Failure, words));
     }
     let MasterView { url, deciding, workers, applications, .. } = view;
+    let details = ask::now(async {
+        let mut details = Vec::new();
+        for application in &applications {
+            details.push(cluster.application(application.id.as_str()).await?);
+        }
+        Ok(details)
+    })?;
     let draft = Draft {
         default_cores: deciding.default_cores,
-        // Nobody else asks for anything, so there are no turns.
-        queues: Queues::default(),
+        queues: deciding.queues.clone(),
+        backfill: deciding.backfill,
+        preemption: deciding.preemption,
         workers: workers.iter().filter(|it| it.state == WorkerState::Alive).map(worker).collect(),
-        applications: applications.iter().map(|view| staying(view, settings)).collect(),
+        applications: details.iter().filter_map(live).collect(),
     };
     Ok(Source { name: url, draft, deciding: Some(deciding) })
 }
@@ -131,28 +142,55 @@ fn worker(view: &WorkerView) -> WorkerDescription {
     }
 }
 
-/// An application that is there keeps its executors; what else it asks for is nothing that is asked about.
-fn staying(view: &ApplicationView, settings: &ApplicationSettings) -> DraftApplication {
+/// An application as it stands: what it holds and what it asks for. `None`: it has ended meanwhile.
+fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
+    let ApplicationAnswer::Known(detail) = answer else { return None };
+    let ApplicationDetail { application: view, standing, .. } = &**detail;
+    let standing = standing.as_ref()?;
+    let mut profiles: Vec<ProfileSnapshot> = standing.profiles.iter().map(profile).collect();
+    let default = profiles.iter().position(|profile| profile.id == ProfileId::DEFAULT)?;
+    let ProfileSnapshot { profile, limit, .. } = profiles.remove(default);
     let live = view.executors.iter().filter(|executor| !executor.state.is_finished());
     let running = live.map(|executor| DraftExecutor {
+        profile: executor.profile,
         worker: executor.worker.clone(),
         cores: executor.cores,
         memory: executor.memory,
         resources: executor.resources.amounts(),
     });
     let description = ApplicationDescription {
-        max_cores: view.max_cores,
+        name: view.name.clone(),
         user: view.user.clone(),
-        ..describe(view.name.clone(), settings, nothing())
+        max_cores: view.max_cores,
+        command: nothing(),
+        directory: TaskDirectory::Executor,
+        profile,
+        initial_limit: limit,
+        relaunch: Relaunch::WhenEnded,
+        policy: standing.policy,
+        files: None,
+        queue: view.queue.clone(),
+        priority: view.priority,
+        gang: view.gang,
+        first_executor: Default::default(),
     };
-    DraftApplication { description, running: running.collect(), stake: Stake::Stays }
+    Some(DraftApplication { description, profiles, running: running.collect() })
+}
+
+fn profile(view: &ProfileView) -> ProfileSnapshot {
+    let cores = match view.size {
+        ExecutorSize::Fixed(cores) => Some(cores),
+        ExecutorSize::OnePerWorker => None,
+    };
+    let profile = ResourceProfile { cores, memory: Some(view.memory), resources: view.resources.clone() };
+    ProfileSnapshot { id: view.id, profile, limit: view.limit }
 }
 
 /// The application that the options describe.
 fn asking(settings: &ApplicationSettings) -> DraftApplication {
     let name = settings.name.clone().unwrap_or_else(|| "new".to_owned());
     let description = describe(name, settings, nothing());
-    DraftApplication { description, running: Vec::new(), stake: Stake::Asks }
+    DraftApplication { description, profiles: Vec::new(), running: Vec::new() }
 }
 
 /// Nothing is run.

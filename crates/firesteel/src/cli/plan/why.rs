@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use firesteel_core::ids::AppId;
+use firesteel_core::messages::Hindrance;
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
-use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome, Stake};
+use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use crate::cli::explain;
 
@@ -16,10 +18,6 @@ pub(super) fn mark(app: usize) -> char {
 /// `64 cores; each 16 cores, 48 GiB and 1 gpu`.
 pub(super) fn asks(app: &DraftApplication) -> String {
     let description = &app.description;
-    match app.stake {
-        Stake::Stays => return "nothing more".to_owned(),
-        Stake::Asks => {}
-    }
     let profile = &description.profile;
     let all = match (description.max_cores, description.initial_limit) {
         (Some(cores), ExecutorLimit::Unlimited) => none_or(cores.0, "core"),
@@ -36,7 +34,11 @@ pub(super) fn asks(app: &DraftApplication) -> String {
     ];
     each.extend(profile.memory.map(|memory| memory.to_string()));
     each.extend(amounts(&profile.resources));
-    format!("{all}; each {}", list(&each))
+    let begins = match description.gang {
+        0 | 1 => String::new(),
+        gang => format!("; begins with {gang} at once"),
+    };
+    format!("{all}; each {}{begins}", list(&each))
 }
 
 /// `1 gpu`, for each resource of which there is some.
@@ -89,7 +91,19 @@ pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
     let Some(standing) = &detail.standing else { return Vec::new() };
     let reasons = standing.profiles.iter().flat_map(|profile| explain::reasons(detail, standing, profile));
-    explain::hindrance(standing).into_iter().chain(reasons).collect()
+    let hindrance = standing.hindrance.clone().map(|hindrance| explain::hindrance(&signed(hindrance)));
+    hindrance.into_iter().chain(reasons).collect()
+}
+
+/// On paper applications are called by their signs, not by ids.
+fn signed(hindrance: Hindrance) -> Hindrance {
+    match hindrance {
+        Hindrance::Reserved { app, name, backfill } => {
+            let sign = app.as_str().parse().map_or(app, |index| AppId::new(mark(index).to_string()));
+            Hindrance::Reserved { app: sign, name, backfill }
+        }
+        Hindrance::Gang { .. } | Hindrance::NeverFits { .. } => hindrance,
+    }
 }
 
 /// `12 of 16`.
