@@ -138,6 +138,11 @@ impl YarnCluster {
         self.manager.start_again()
     }
 
+    /// Kills processes of containers with SIGKILL.
+    pub(crate) fn kill(&self, processes: &[u32]) {
+        kill(processes);
+    }
+
     /// The processes in a container on that host, by a part of its id.
     pub(crate) fn processes_of(&self, host: &str, container: &str) -> Vec<u32> {
         let home = self.nodes.get(host).expect("it is one of the nodes").home();

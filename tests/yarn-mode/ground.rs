@@ -1,0 +1,136 @@
+//! Commands on the cluster, and what is left of their applications.
+
+use std::process::Command;
+use std::time::{Duration, Instant};
+use std::{fs, thread};
+
+use crate::binary::{DEADLINE, Daemon, Finished, firesteel, run};
+use crate::cluster::{NODES, YarnCluster};
+
+/// Small containers, and everybody in a hurry.
+const PROPERTIES: [&str; 9] = [
+    "spark.executor.memory=128m",
+    "spark.executor.memoryOverhead=64m",
+    "spark.yarn.am.memory=128m",
+    "spark.yarn.am.memoryOverhead=64m",
+    "spark.driver.memory=128m",
+    "spark.driver.memoryOverhead=64m",
+    "spark.yarn.scheduler.heartbeat.interval-ms=500",
+    "spark.yarn.report.interval=200ms",
+    "spark.yarn.clientLaunchMonitorInterval=200ms",
+];
+
+/// A command of a user's of the cluster, whose home directory is the cluster's.
+pub(crate) fn on(cluster: &YarnCluster) -> Command {
+    let home = cluster.directory().join("home");
+    fs::create_dir_all(&home).expect("there is room");
+    let mut command = firesteel();
+    command
+        .env("HADOOP_CONF_DIR", cluster.configuration())
+        .env("HADOOP_USER_NAME", "alice")
+        .env("HOME", home);
+    command
+}
+
+/// `firesteel map --master yarn`, or another command that has an application. Nodes have joined when it starts.
+pub(crate) fn submit(cluster: &YarnCluster, command: &str, options: &[&str]) -> Command {
+    nodes_have_joined(cluster);
+    let mut submit = on(cluster);
+    submit.args([command, "--master", "yarn"]);
+    for property in PROPERTIES {
+        submit.args(["--conf", property]);
+    }
+    // Nobody copies a large program for each application.
+    submit.args(["--conf", concat!("firesteel.yarn.binary=", env!("CARGO_BIN_EXE_firesteel"))]);
+    submit.args(options);
+    submit
+}
+
+/// What `firesteel yarn` says.
+pub(crate) fn yarn(cluster: &YarnCluster, words: &[&str]) -> Finished {
+    run(on(cluster).arg("yarn").args(words))
+}
+
+/// Waits until all nodes can be given containers.
+pub(crate) fn nodes_have_joined(cluster: &YarnCluster) {
+    use firesteel_yarn::YarnClient;
+    use firesteel_yarn::ipc::Retry;
+
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+    let retry =
+        Retry { first: Duration::from_millis(100), longest: Duration::from_secs(1), within: 4 * DEADLINE };
+    let client = YarnClient::new(vec![cluster.resource_manager.clone()], "alice", retry);
+    wait("the nodes to join", || {
+        let metrics = runtime.block_on(client.cluster_metrics()).expect("the ResourceManager answers");
+        (metrics.num_active_nms() as usize == NODES.len()).then_some(())
+    });
+}
+
+/// Waits until `look` finds something: what a cluster does may take longer than what one process does.
+pub(crate) fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+    let begun = Instant::now();
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        assert!(begun.elapsed() < 4 * DEADLINE, "waited in vain for {what}");
+        thread::park_timeout(Duration::from_millis(50));
+    }
+}
+
+/// An application that runs.
+pub(crate) struct Running {
+    pub(crate) command: Daemon,
+    /// Its id.
+    pub(crate) id: String,
+}
+
+impl Running {
+    pub(crate) fn start(mut command: Command) -> Self {
+        let command = Daemon::spawn(&mut command);
+        let line = wait("the application to be submitted", || {
+            let log = command.log();
+            log.lines().find(|line| line.contains("submitted application_")).map(str::to_owned)
+        });
+        let id = line.split_whitespace().find(|word| word.starts_with("application_"));
+        Self { id: id.expect("the line has it").to_owned(), command }
+    }
+
+    /// Waits until so many lines have come.
+    pub(crate) fn wait_for_lines(&mut self, lines: usize) {
+        wait("outputs", || {
+            let so_far = self.command.output_so_far().lines().count();
+            assert!(so_far >= lines || self.command.is_alive(), "it has ended: {}", self.command.log());
+            (so_far >= lines).then_some(())
+        });
+    }
+
+    /// Waits for its end: its exit code, and what it wrote.
+    pub(crate) fn end(mut self) -> (i32, String, String) {
+        wait("the command to end", || (!self.command.is_alive()).then_some(()));
+        let code = self.command.wait();
+        (code, self.command.output(), self.command.log())
+    }
+
+    /// The processes of its containers, by host: those of its ApplicationMaster, or those of executors.
+    pub(crate) fn processes(&self, cluster: &YarnCluster, whose: Whose) -> Vec<(&'static str, Vec<u32>)> {
+        let numbers = self.id.strip_prefix("application_").expect("it is an id");
+        let of_host = |(host, _)| {
+            let mut processes = cluster.processes_of(host, numbers);
+            let of_master = cluster.processes_of(host, "_01_000001");
+            let of_later_master = cluster.processes_of(host, "_02_000001");
+            processes.retain(|id| {
+                let is_master = of_master.contains(id) || of_later_master.contains(id);
+                is_master == matches!(whose, Whose::ApplicationMaster)
+            });
+            (host, processes)
+        };
+        NODES.into_iter().map(of_host).filter(|(_, processes)| !processes.is_empty()).collect()
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Whose {
+    ApplicationMaster,
+    Executors,
+}

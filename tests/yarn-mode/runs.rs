@@ -1,0 +1,83 @@
+//! Applications that run to their end.
+
+use std::fs;
+use std::path::Path;
+
+use libtest_mimic::Trial;
+use tempfile::TempDir;
+
+use crate::binary::run_with_input;
+use crate::cluster::YarnCluster;
+use crate::ground::{Running, submit, yarn};
+use crate::shared::{YARN, with};
+
+pub(crate) fn trials() -> Vec<Trial> {
+    YARN.trials(&[
+        ("client_and_cluster_mode_give_what_each_command_gives_by_itself", || with(|yarn| checksums(yarn))),
+        ("executors_come_and_go_as_they_are_asked_for", || with(|yarn| targets(yarn))),
+        ("more_executors_than_the_cluster_has_room_for_come_as_far_as_they_do", || {
+            with(|yarn| too_many(yarn))
+        }),
+    ])
+}
+
+/// Files of this repository, and their checksums.
+fn checksums(cluster: &YarnCluster) {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/e2e");
+    let mut files: Vec<_> = fs::read_dir(folder)
+        .expect("it is there")
+        .map(|entry| entry.expect("it can be read").path().canonicalize().expect("it exists"))
+        .filter(|path| path.is_file())
+        .collect();
+    files.sort();
+    assert!(files.len() > 20);
+    let alone = std::process::Command::new("sha256sum").args(&files).output().expect("it runs");
+    let expected = String::from_utf8(alone.stdout).expect("it is text");
+    let input: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
+
+    let mut client =
+        submit(cluster, "map", &["--num-executors", "3", "--executor-cores", "2", "--", "sha256sum"]);
+    let done = run_with_input(&mut client, input.clone().into_bytes());
+    assert_eq!((done.code(), done.stdout.as_str()), (0, expected.as_str()), "{done}");
+
+    let directory = TempDir::new().expect("there is room");
+    let sums = directory.path().join("sums");
+    let output = sums.to_str().expect("it is text");
+    let options = ["--deploy-mode", "cluster", "--output", output, "--num-executors", "2", "--", "sha256sum"];
+    let done = run_with_input(&mut submit(cluster, "map", &options), input.into_bytes());
+    assert_eq!((done.code(), done.stdout.as_str()), (0, ""), "{done}");
+    assert_eq!(fs::read_to_string(&sums).expect("it was written"), expected, "{done}");
+    let staged = cluster.directory().join("home/.firesteelStaging");
+    let left: Vec<_> = fs::read_dir(staged).expect("it was there").collect();
+    assert!(left.is_empty(), "nobody needs what was staged any more: {left:?}");
+    let listed = yarn(cluster, &["apps", "--state", "finished"]);
+    assert!(listed.stdout.matches("application_").count() >= 2, "{listed}");
+}
+
+fn targets(cluster: &YarnCluster) {
+    let script = "wait --executors 1 --for 60
+request 3
+wait --executors 3 --for 60
+request 1 --kill
+wait --executors 1 --for 60
+executors
+request 2
+wait --executors 2 --for 60
+executors";
+    let mut shell = submit(cluster, "shell", &["--num-executors", "1", "-c", script]);
+    let done = run_with_input(&mut shell, Vec::new());
+    assert_eq!(done.code(), 0, "{done}");
+    for executors in [3, 2] {
+        let words = format!("{executors} executors are wanted in all, and {executors} are here");
+        assert!(done.stdout.contains(&words), "{done}");
+    }
+    assert_eq!(done.stdout.matches("have ended").count(), 1, "{done}");
+}
+
+/// Each node has room for eight of these at most.
+fn too_many(cluster: &YarnCluster) {
+    let options =
+        ["--num-executors", "100", "--", "sh", "-c", "echo $1", "sh", ":::", "1", "2", "3", "4", "5", "6"];
+    let (code, output, log) = Running::start(submit(cluster, "map", &options)).end();
+    assert_eq!((code, output.as_str()), (0, "1\n2\n3\n4\n5\n6\n"), "{log}");
+}
