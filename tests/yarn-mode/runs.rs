@@ -7,13 +7,14 @@ use libtest_mimic::Trial;
 use tempfile::TempDir;
 
 use crate::binary::run_with_input;
-use crate::cluster::YarnCluster;
+use crate::cluster::{NODES, YarnCluster};
 use crate::ground::{Running, submit, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {
     YARN.trials(&[
         ("client_and_cluster_mode_give_what_each_command_gives_by_itself", || with(|yarn| checksums(yarn))),
+        ("a_host_is_met_where_it_has_room_then_its_rack_then_any", || with(|yarn| near(yarn))),
         ("executors_come_and_go_as_they_are_asked_for", || with(|yarn| targets(yarn))),
         ("more_executors_than_the_cluster_has_room_for_come_as_far_as_they_do", || {
             with(|yarn| too_many(yarn))
@@ -68,7 +69,7 @@ executors";
     let done = run_with_input(&mut shell, Vec::new());
     assert_eq!(done.code(), 0, "{done}");
     for executors in [3, 2] {
-        let words = format!("{executors} executors are wanted in all, and {executors} are here");
+        let words = format!("{executors} executors are wanted in all, and {executors} are assigned");
         assert!(done.stdout.contains(&words), "{done}");
     }
     assert_eq!(done.stdout.matches("have ended").count(), 1, "{done}");
@@ -80,4 +81,38 @@ fn too_many(cluster: &YarnCluster) {
         ["--num-executors", "100", "--", "sh", "-c", "echo $1", "sh", ":::", "1", "2", "3", "4", "5", "6"];
     let (code, output, log) = Running::start(submit(cluster, "map", &options)).end();
     assert_eq!((code, output.as_str()), (0, "1\n2\n3\n4\n5\n6\n"), "{log}");
+}
+
+/// Executors of which each node has room for one, and as many tasks, which wait for each other.
+fn near(cluster: &YarnCluster) {
+    let [(first, _), (beside, _), (last, _)] = NODES;
+    for executors in 1..=NODES.len() {
+        let met = TempDir::new().expect("there is room");
+        let script = format!(
+            "cd {} && touch $1 && until [ $(ls | wc -l) -ge {executors} ]; do sleep 0.1; done; echo $FIRESTEEL_HOST",
+            met.path().display()
+        );
+        let count = executors.to_string();
+        let options = [
+            "--num-executors",
+            &count,
+            "--executor-memory",
+            "1400m",
+            "--conf",
+            "spark.locality.wait=0s",
+            "--locality-column",
+            "1",
+            "--",
+            "sh",
+            "-c",
+            &script,
+            "sh",
+        ];
+        let input: String = (0..executors).map(|item| format!("{first}\t{item}\n")).collect();
+        let done = run_with_input(&mut submit(cluster, "map", &options), input.into_bytes());
+        assert_eq!(done.code(), 0, "{done}");
+        let mut hosts: Vec<&str> = done.stdout.lines().collect();
+        hosts.sort_unstable();
+        assert_eq!(hosts, [first, beside, last][..executors], "{done}");
+    }
 }

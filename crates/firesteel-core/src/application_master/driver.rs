@@ -26,6 +26,8 @@ pub(super) struct Drivers {
     /// The profiles that it has spoken of: what they need, and how many executors there are to be.
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
     wishes: HostWishes,
+    /// Until then its wishes are waited for, so that its first executors are asked for where it wants them.
+    listening: Option<Timestamp>,
     /// The first executor of this attempt.
     first_executor: ExecutorId,
 }
@@ -39,6 +41,11 @@ impl Drivers {
     /// Until when it is waited for, if its connection has ended and it must come back.
     pub(super) fn away(&self) -> Option<Timestamp> {
         self.away
+    }
+
+    /// Until when its first wishes are waited for.
+    pub(super) fn listening(&self) -> Option<Timestamp> {
+        self.listening
     }
 
     /// The application, as it has described it.
@@ -120,10 +127,12 @@ impl ApplicationMaster {
         };
         self.drivers.targets.insert(ProfileId::DEFAULT, (needs, total));
         self.drivers.description = Some(description);
-        self.request(now);
         match self.manager {
             Manager::Unregistered => self.register(),
-            Manager::Registered => self.welcome(),
+            Manager::Registered => {
+                self.welcome();
+                self.listen(now);
+            }
             Manager::Registering | Manager::Gone => {}
         }
     }
@@ -186,9 +195,23 @@ impl ApplicationMaster {
         }
     }
 
+    /// Its driver has just heard that it is registered, and may say where it wants its executors.
+    pub(super) fn listen(&mut self, now: Timestamp) {
+        if self.drivers.description.is_some() {
+            self.drivers.listening = Some(now + self.config.allocator.initial_pause);
+        }
+    }
+
+    /// Its first wishes have been waited for long enough: they come task by task.
+    pub(super) fn stop_listening(&mut self, now: Timestamp) {
+        self.drivers.listening = None;
+        self.request(now);
+    }
+
     /// The allocator hears everything that the driver wants. Wishes are not told by profile: each has all of them.
     fn request(&mut self, now: Timestamp) {
-        if self.phase != Phase::Serving {
+        let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
+        if self.phase != Phase::Serving || is_early {
             return;
         }
         let HostWishes { tasks, preferred, racks: _, avoided } = self.drivers.wishes.clone();
@@ -274,13 +297,15 @@ impl ApplicationMaster {
         let view = self.allocator.view(now);
         let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
             let granted = profile.starting + profile.running;
-            let missing = profile.target.checked_sub(granted).filter(|missing| *missing > 0)?;
+            // What the allocator does not know yet counts, too.
+            let target = self.drivers.targets.get(id).map_or(profile.target, |(_, total)| *total);
+            let missing = target.checked_sub(granted).filter(|missing| *missing > 0)?;
             let size = self.allocator.size(*id)?;
             let reason = match &self.largest {
                 Some(largest) if !fits(&size, largest) => Reason::TooSmall { largest: amounts(largest) },
                 Some(_) | None => Reason::NotGranted { granted },
             };
-            let missing = Missing::Executors { missing, of: profile.target };
+            let missing = Missing::Executors { missing, of: target };
             Some((*id, Shortfall { missing, asked: amounts(&size), reason }))
         };
         view.profiles.iter().filter_map(shortfall).collect()

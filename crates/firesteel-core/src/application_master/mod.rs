@@ -120,6 +120,8 @@ pub enum Reason {
     Call,
     /// The driver has been waited for long enough.
     Driver,
+    /// Its first wishes have.
+    Wishes,
     /// The executors' end has.
     Patience,
 }
@@ -198,7 +200,11 @@ impl Machine for ApplicationMaster {
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         let driver = match &self.phase {
             Phase::Waiting { until } => Some((*until, Reason::Driver)),
-            Phase::Serving => self.drivers.away().map(|until| (until, Reason::Driver)),
+            Phase::Serving => {
+                let away = self.drivers.away().map(|until| (until, Reason::Driver));
+                let wishes = self.drivers.listening().map(|until| (until, Reason::Wishes));
+                [away, wishes].into_iter().flatten().min()
+            }
             Phase::Stopping { then: Some((_, until)) } => Some((*until, Reason::Patience)),
             Phase::Idle | Phase::Stopping { then: None } => None,
             Phase::Finishing(_) | Phase::Done => return None,
@@ -247,11 +253,15 @@ impl ApplicationMaster {
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
                 self.allocate(now, allocator::Event::Registered);
                 self.welcome();
+                self.listen(now);
             }
         }
     }
 
     fn on_deadline(&mut self, now: Timestamp) {
+        if self.drivers.listening().is_some_and(|until| until <= now) {
+            self.stop_listening(now);
+        }
         self.allocate(now, allocator::Event::Deadline);
         match &self.phase {
             Phase::Waiting { until } if *until <= now => self.give_up_waiting(),

@@ -247,9 +247,19 @@ fn in_cluster_mode_the_program_comes_first_and_the_manager_after_its_driver() {
     let effects = bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1))));
     assert_eq!(effects, [Effect::Register], "its driver waits for the manager");
     let effects = bench.apply(Event::Registered { largest: largest() });
-    assert!(
-        matches!(&effects[..], [Effect::Allocate(call), last] if asked(call).len() == 1 && *last == welcome(0))
-    );
+    assert_eq!(effects, [Effect::Allocate(Call::default()), welcome(0)]);
+    bench.answer(Allocated::default());
+    assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 1, MiB(2432))]);
+}
+
+#[test]
+fn executors_are_first_asked_for_where_the_driver_wants_them() {
+    let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
+    let preferred = [("host1".to_owned(), 1)].into();
+    let wishes = HostWishes { tasks: 1, preferred, ..HostWishes::default() };
+    bench.driver(DriverToMaster::PreferHosts { app: app(), wishes });
+    let places: Vec<String> = asked(&bench.call()).into_iter().map(|(_, place, ..)| place).collect();
+    assert!(places.contains(&"host1".to_owned()), "{places:?}");
 }
 
 #[test]

@@ -148,9 +148,13 @@ async fn drive(
 ) -> Result<(Ending, Summary), StartError> {
     let listen = Listen::of(&job.properties, &application.masters).map_err(beginning::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
-    let wished = match job.preference {
-        Preference::None => WishedHosts::none(),
-        Preference::Column { .. } | Preference::File(_) => WishedHosts::ask(application.masters.clone()),
+    let wished = match (job.preference, job.cluster) {
+        (Preference::None, _) => WishedHosts::none(),
+        // An ApplicationMaster does not know the cluster's hosts.
+        (Preference::Column { .. } | Preference::File(_), Cluster::Yarn(_)) => WishedHosts::none(),
+        (Preference::Column { .. } | Preference::File(_), Cluster::Running(_) | Cluster::Local(_)) => {
+            WishedHosts::ask(application.masters.clone())
+        }
     };
     let started = driver_daemon::start(application, listen, requests).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
