@@ -178,7 +178,9 @@ fn of_resource_manager(home: &Path) -> Properties {
         ("yarn.scheduler.capacity.root.queues", "default"),
         ("yarn.scheduler.capacity.root.default.capacity", "100"),
         ("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0"),
-        // So many nodes may report in vain before a request leaves its racks: the one that it names has its turn.
+        // One node may report in vain before a request is met in its racks, and three, which is all of them, before it
+        // leaves those: each of its places has its turn. Otherwise racks would count no more than any node.
+        ("yarn.scheduler.capacity.node-locality-delay", "1"),
         ("yarn.scheduler.capacity.rack-locality-additional-delay", "100"),
         ("yarn.nm.liveness-monitor.expiry-interval-ms", "6000"),
         ("yarn.am.liveness-monitor.expiry-interval-ms", "10000"),
