@@ -92,7 +92,7 @@ enum GangsArg {
     Retry,
     /// Keep what there is and wait for the rest, as with Spark
     Keep,
-    /// Have the Master keep room for the first that waits, as with --gang
+    /// Have the Master keep room for the first that waits, as Masters do for gangs
     Reserve,
 }
 
