@@ -12,6 +12,7 @@ use firesteel::signals::EndRequests;
 use firesteel::yarn::blueprint::{
     BINARY, Blueprint, Deploy, FILE, Hadoop, LocalFile, LocalKind, Racks, Visibility,
 };
+use firesteel::yarn::staging::Place;
 use firesteel_core::address::Address;
 use firesteel_core::driver::TaskRequest;
 use firesteel_core::ids::TaskId;
@@ -80,7 +81,7 @@ impl Submitted {
             environment: pairs(&[("ODD", "a \"b\" $c `d` \\e {{PWD}} <LOG_DIR>")]),
             view_acl: None,
             modify_acl: None,
-            staging: Some(staging.path().to_owned()),
+            staging: Some(Place::local(staging.path())),
             max_attempts: attempts,
             racks: Racks { hosts: pairs(&NODES), default: Some("/default-rack".to_owned()) },
         };

@@ -7,6 +7,8 @@ use std::{fs, io};
 use firesteel_placement::locality::Topology;
 use serde::{Deserialize, Serialize};
 
+use super::staging::Place;
+
 /// What the file is called in the container of an ApplicationMaster.
 pub const FILE: &str = "__firesteel__.json";
 
@@ -38,7 +40,7 @@ pub struct Blueprint {
     pub modify_acl: Option<String>,
     /// The directory to delete when the application is over for good. `None`: nothing was staged, or it is to be kept, or
     /// whoever submitted it deletes it.
-    pub staging: Option<PathBuf>,
+    pub staging: Option<Place>,
     /// How many attempts there are in all, at least 1.
     pub max_attempts: u32,
     /// Racks by host, as the ResourceManager sees them.
@@ -247,7 +249,9 @@ pub(crate) mod tests {
             environment: pairs(&[("COLOUR", "red")]),
             view_acl: Some("ann staff".to_owned()),
             modify_acl: None,
-            staging: Some("/shared/.firesteelStaging/application_1700000000123_0007".into()),
+            staging: Some(Place::local(Path::new(
+                "/shared/.firesteelStaging/application_1700000000123_0007",
+            ))),
             max_attempts: 2,
             racks: Racks {
                 hosts: pairs(&[("127.0.0.2", "/rack1")]),

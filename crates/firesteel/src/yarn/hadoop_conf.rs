@@ -1,6 +1,6 @@
 //! Hadoop's configuration, as every client of Hadoop's reads it.
 //!
-//! From the weakest to the strongest: `core-site.xml`, `yarn-site.xml`, and properties that begin with `spark.hadoop.`. A
+//! From the weakest to the strongest: `core-site.xml`, `hdfs-site.xml`, `yarn-site.xml`, and properties that begin with `spark.hadoop.`. A
 //! property that a file calls final is changed by none that is read later. Files are looked for in the directories of
 //! `HADOOP_CONF_DIR` and then of `YARN_CONF_DIR`, and the first of a name counts, as on Spark's class path.
 //!
@@ -20,7 +20,7 @@ use crate::settings::{Properties, keys};
 pub const DIRECTORIES: [&str; 2] = ["HADOOP_CONF_DIR", "YARN_CONF_DIR"];
 
 /// The files, the weakest first.
-const FILES: [&str; 2] = ["core-site.xml", "yarn-site.xml"];
+const FILES: [&str; 3] = ["core-site.xml", "hdfs-site.xml", "yarn-site.xml"];
 
 /// Spark's properties that are Hadoop's begin so.
 const PREFIX: &str = "spark.hadoop.";

@@ -19,7 +19,7 @@ use super::blueprint::{self, Blueprint, Deploy, Hadoop, LocalFile};
 use super::contexts;
 use super::racks::{DEFAULT_RACK, RackError, Racks};
 use super::site::{AskError, Patience, Site, SiteError};
-use super::staging::{Staging, StagingError};
+use super::staging::{Place, Staging, StagingError};
 use crate::files::OfferedFiles;
 use crate::settings::yarn::{Afterwards, Mode, YarnSettings};
 
@@ -35,7 +35,9 @@ pub struct Request {
     /// Its properties, for its ApplicationMaster.
     pub properties: BTreeMap<String, String>,
     /// In which directory its own is made, for what its containers find.
-    pub staging: PathBuf,
+    pub staging: Place,
+    /// The program that all nodes have already. `None`: a copy of this one is staged.
+    pub program: Option<Place>,
     /// Where its driver is.
     pub deploy: Deploy,
     /// What its driver reads in its container.
@@ -240,7 +242,9 @@ impl Request {
     }
 
     async fn stage(&self, application: ApplicationId) -> Result<Staged, SubmitError> {
-        let staging = Arc::new(Staging::create(&self.staging, application)?);
+        let base = self.staging.clone();
+        let making = spawn_blocking(move || Staging::create(&base, application));
+        let staging = Arc::new(making.await.expect("staging does not panic")?);
         Ok(Staged { staging, afterwards: self.settings.afterwards })
     }
 
@@ -252,9 +256,9 @@ impl Request {
         topology: &Topology,
     ) -> Result<(Blueprint, Option<LocalFile>), SubmitError> {
         let program = std::env::current_exe().map_err(SubmitError::Program)?;
-        let (staging, shared) = (Arc::clone(&staged.staging), self.settings.binary.clone());
+        let (staging, shared) = (Arc::clone(&staged.staging), self.program.clone());
         let filling = spawn_blocking(move || {
-            let mut all = vec![staging.add_program(&program, shared.as_deref())?];
+            let mut all = vec![staging.add_program(&program, shared.as_ref())?];
             all.extend(staging.add_files(&files)?);
             Ok::<_, StagingError>(all)
         });
@@ -263,7 +267,9 @@ impl Request {
         let own = match self.settings.mode {
             Mode::Unmanaged => None,
             Mode::Client | Mode::Cluster => {
-                Some(staged.staging.add_bytes(blueprint::FILE, &blueprint.to_json())?)
+                let (staging, told) = (Arc::clone(&staged.staging), blueprint.to_json());
+                let adding = spawn_blocking(move || staging.add_bytes(blueprint::FILE, &told));
+                Some(adding.await.expect("staging does not panic")?)
             }
         };
         Ok((blueprint, own))
@@ -276,7 +282,7 @@ impl Request {
         let add = move |Input { name, content }| match content {
             Content::Bytes(bytes) => staging.add_bytes(name, &bytes),
             Content::File(path) => staging.add_file(name, &path),
-            Content::StandardInput => staging.add_all(name, &mut io::stdin().lock()),
+            Content::StandardInput => staging.add_all(name, &mut io::stdin()),
             Content::Racks => staging.add_bytes(name, rows.concat().as_bytes()),
         };
         let adding = spawn_blocking(move || inputs.into_iter().map(add).collect::<Result<_, StagingError>>());
@@ -325,7 +331,7 @@ impl Request {
             view_acl: None,
             modify_acl: None,
             staging: match self.settings.afterwards {
-                Afterwards::Deleted => Some(staged.staging.directory().to_owned()),
+                Afterwards::Deleted => Some(staged.staging.directory().clone()),
                 Afterwards::Kept => None,
             },
             max_attempts,

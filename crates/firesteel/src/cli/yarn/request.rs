@@ -8,7 +8,7 @@ use firesteel::settings::{ApplicationSettings, Origin, Properties, keys};
 use firesteel::yarn::blueprint::{Deploy, Program};
 use firesteel::yarn::cluster_mode;
 use firesteel::yarn::site::Site;
-use firesteel::yarn::staging::{self, StagingError};
+use firesteel::yarn::staging::{self, Place, StagingError};
 use firesteel::yarn::submission::{Input, Request};
 
 use crate::cli::block_on;
@@ -39,25 +39,33 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     let site =
         Site::of(&environment, properties).map_err(|error| Failure::with(Exit::Configuration, &error))?;
     let base = staging::base(settings.staging.as_deref(), &site.user, &site.conf, &environment);
-    let staging = base.map_err(|error| unstaged(&error, properties))?;
+    let staging = base.map_err(|error| unstaged(&error, properties, keys::YARN_STAGING))?;
+    let program = settings.binary.as_deref();
+    let program = program.map(|place| Place::of_file(place, keys::YARN_BINARY, &site.user, &site.conf));
+    let program = program.transpose().map_err(|error| unstaged(&error, properties, keys::YARN_BINARY))?;
     Ok(Request {
         site,
         settings,
         name: application.name.unwrap_or_else(|| name.to_owned()),
         properties: properties.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         staging,
+        program,
         deploy,
         inputs: Vec::new(),
     })
 }
 
-/// Files that can be put nowhere: a matter of settings.
-fn unstaged(error: &StagingError, properties: &Properties) -> Failure {
+/// Files that can be put nowhere, or are nowhere: a matter of settings.
+fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure {
     match error {
-        StagingError::Conf(_) | StagingError::Remote { .. } | StagingError::NoHome => {
-            Failure::with(blame(properties, keys::YARN_STAGING), error)
+        StagingError::Conf(_)
+        | StagingError::Unspoken { .. }
+        | StagingError::WithoutHdfs { .. }
+        | StagingError::NoNameNode { .. }
+        | StagingError::NoHome => Failure::with(blame(properties, key), error),
+        StagingError::Io { .. } | StagingError::Hdfs { .. } | StagingError::Reserved { .. } => {
+            Failure::with(Exit::Failure, error)
         }
-        StagingError::Io { .. } | StagingError::Reserved { .. } => Failure::with(Exit::Failure, error),
     }
 }
 

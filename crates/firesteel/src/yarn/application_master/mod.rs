@@ -36,6 +36,7 @@ use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_yarn::ipc::Retry;
 use firesteel_yarn::{AmRmClient, NmClient, NodeTokens};
+use tokio::task::spawn_blocking;
 
 use self::context::Launching;
 use self::launches::Launches;
@@ -43,6 +44,7 @@ use self::manager::Manager;
 use self::program::Programs;
 use self::shell::ApplicationMasterShell;
 use super::blueprint::{Blueprint, BlueprintError, Deploy};
+use super::staging;
 use crate::clock::Clock;
 use crate::daemon;
 use crate::net::{Limits, ListenError, Listener, Welcome};
@@ -145,19 +147,14 @@ pub async fn run(
     let exit = owner::run(ApplicationMaster::new(config), shell, context, requests).await;
     programs.end().await;
     let Exit { status, code, message, staging } = exit;
-    match (staging, &blueprint.staging) {
-        (Staging::Unneeded, Some(directory)) => delete(directory),
+    match (staging, blueprint.staging) {
+        (Staging::Unneeded, Some(directory)) => {
+            let staged = staging::Staging::at(directory);
+            spawn_blocking(move || staged.delete()).await.expect("deleting does not panic");
+        }
         (Staging::Unneeded, None) | (Staging::Needed, _) => {}
     }
     Ok(Ended { status, code, message })
-}
-
-fn delete(staging: &Path) {
-    match std::fs::remove_dir_all(staging) {
-        Ok(()) => tracing::info!("deleted {}", staging.display()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => tracing::warn!("cannot delete {}: {error}", staging.display()),
-    }
 }
 
 fn from_driver(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
