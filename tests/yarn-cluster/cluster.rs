@@ -8,7 +8,7 @@
 //! ApplicationMasters that are silent for a few seconds are given up.
 
 #[path = "daemon.rs"]
-mod daemon;
+pub(crate) mod daemon;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -37,6 +37,8 @@ pub(crate) struct YarnCluster {
     pub(crate) scheduler: String,
     /// The ResourceManager's pages.
     pub(crate) pages: String,
+    /// Hadoop's jars.
+    pub(crate) class_path: String,
     manager: Daemon,
     nodes: BTreeMap<&'static str, Daemon>,
     directory: TempDir,
@@ -73,7 +75,7 @@ impl YarnCluster {
         let racks = directory.path().join("racks");
         let rows: String = NODES.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();
         fs::write(&racks, rows)?;
-        let mut ports = free_ports()?.into_iter().map(|port| format!("127.0.0.1:{port}"));
+        let mut ports = free_ports(5)?.into_iter().map(|port| format!("127.0.0.1:{port}"));
         let mut address = || ports.next().expect("there are five");
         let (resource_manager, scheduler, pages) = (address(), address(), address());
         let common = vec![
@@ -103,7 +105,8 @@ impl YarnCluster {
             let properties = common.iter().cloned().chain(of_node(host, &home)).collect();
             nodes.insert(host, Daemon::start(Kind::NodeManager, &home, class_path, &properties)?);
         }
-        Ok(Self { resource_manager, scheduler, pages, manager, nodes, directory })
+        let class_path = class_path.to_owned();
+        Ok(Self { resource_manager, scheduler, pages, class_path, manager, nodes, directory })
     }
 
     /// The directory with Hadoop's configuration for clients: `HADOOP_CONF_DIR`.
@@ -219,9 +222,9 @@ fn of_node(host: &str, home: &Path) -> Properties {
     ]
 }
 
-/// Five at once, so that they differ.
-fn free_ports() -> io::Result<Vec<u16>> {
+/// So many at once, so that they differ.
+pub(crate) fn free_ports(count: usize) -> io::Result<Vec<u16>> {
     let listeners: Vec<TcpListener> =
-        (0..5).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;
+        (0..count).map(|_| TcpListener::bind("127.0.0.1:0")).collect::<io::Result<_>>()?;
     listeners.iter().map(|listener| Ok(listener.local_addr()?.port())).collect()
 }

@@ -17,6 +17,9 @@ const LOG: &str = "log4j.rootLogger=INFO,C\nlog4j.appender.C=org.apache.log4j.Co
 /// Java's options: little memory, and a quick start.
 const OPTIONS: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
 
+/// Who may do everything on HDFS.
+pub(crate) const SUPERUSER: &str = "hdfs";
+
 /// Names of properties, and their values.
 pub(crate) type Properties = Vec<(&'static str, String)>;
 
@@ -25,6 +28,8 @@ pub(crate) type Properties = Vec<(&'static str, String)>;
 pub(crate) enum Kind {
     ResourceManager,
     NodeManager,
+    NameNode,
+    DataNode,
 }
 
 impl Kind {
@@ -32,6 +37,8 @@ impl Kind {
         match self {
             Self::ResourceManager => "org.apache.hadoop.yarn.server.resourcemanager.ResourceManager",
             Self::NodeManager => "org.apache.hadoop.yarn.server.nodemanager.NodeManager",
+            Self::NameNode => "org.apache.hadoop.hdfs.server.namenode.NameNode",
+            Self::DataNode => "org.apache.hadoop.hdfs.server.datanode.DataNode",
         }
     }
 
@@ -39,7 +46,15 @@ impl Kind {
     fn memory(self) -> &'static str {
         match self {
             Self::ResourceManager => "-Xmx256m",
-            Self::NodeManager => "-Xmx160m",
+            Self::NodeManager | Self::NameNode | Self::DataNode => "-Xmx160m",
+        }
+    }
+
+    /// Whom it runs as, in Hadoop's eyes, where that matters: whoever runs a NameNode may do everything.
+    fn user(self) -> Option<(&'static str, &'static str)> {
+        match self {
+            Self::ResourceManager | Self::NodeManager => None,
+            Self::NameNode | Self::DataNode => Some(("HADOOP_USER_NAME", SUPERUSER)),
         }
     }
 }
@@ -63,6 +78,13 @@ impl Daemon {
         fs::create_dir_all(home)?;
         write_configuration(home, properties)?;
         fs::write(home.join("log4j.properties"), LOG)?;
+        if let Kind::NameNode = kind {
+            format(home, class_path)?;
+        }
+        // HDFS looks for its pages there, which are in no jar.
+        for pages in ["hdfs", "datanode"] {
+            fs::create_dir_all(home.join("webapps").join(pages))?;
+        }
         let launcher = launch(kind, home, class_path)?;
         Ok(Self { kind, home: home.to_owned(), class_path: class_path.to_owned(), launcher })
     }
@@ -102,12 +124,30 @@ impl Drop for Daemon {
     }
 }
 
+/// Makes the file system of a NameNode.
+fn format(home: &Path, class_path: &str) -> io::Result<()> {
+    let kind = Kind::NameNode;
+    let class_path = format!("{}:{class_path}", home.display());
+    let done = Command::new("java")
+        .arg(kind.memory())
+        .args(OPTIONS)
+        .args(["-cp", &class_path, kind.class(), "-format", "-nonInteractive"])
+        .envs(kind.user())
+        .current_dir(home)
+        .output()?;
+    match done.status.success() {
+        true => Ok(()),
+        false => Err(io::Error::other(String::from_utf8_lossy(&done.stderr).into_owned())),
+    }
+}
+
 fn launch(kind: Kind, home: &Path, class_path: &str) -> io::Result<Child> {
     let class_path = format!("{}:{class_path}", home.display());
     Command::new("bash")
         .args(["-c", LAUNCHER, "launcher", kind.memory()])
         .args(OPTIONS)
         .args(["-cp", &class_path, kind.class()])
+        .envs(kind.user())
         .current_dir(home)
         .stdin(Stdio::piped())
         .stdout(File::create(home.join("launcher"))?)
@@ -115,7 +155,8 @@ fn launch(kind: Kind, home: &Path, class_path: &str) -> io::Result<Child> {
         .spawn()
 }
 
-/// Writes the two files that all of Hadoop reads: what begins with `yarn.` into one, the rest into the other.
+/// Writes the files that all of Hadoop reads: what begins with `yarn.` into one, what begins with `dfs.` into another, the
+/// rest into the first.
 pub(crate) fn write_configuration(directory: &Path, properties: &Properties) -> io::Result<()> {
     let file = |name: &str, rows: Vec<&(&str, String)>| {
         let row = |(name, value): &&(&str, String)| {
@@ -124,8 +165,10 @@ pub(crate) fn write_configuration(directory: &Path, properties: &Properties) -> 
         let rows: String = rows.iter().map(row).collect();
         fs::write(directory.join(name), format!("<configuration>\n{rows}</configuration>\n"))
     };
-    let (yarn, core) = properties.iter().partition(|(name, _)| name.starts_with("yarn."));
+    let (yarn, others): (Vec<_>, Vec<_>) = properties.iter().partition(|(name, _)| name.starts_with("yarn."));
+    let (hdfs, core) = others.into_iter().partition(|(name, _)| name.starts_with("dfs."));
     file("yarn-site.xml", yarn)?;
+    file("hdfs-site.xml", hdfs)?;
     file("core-site.xml", core)
 }
 

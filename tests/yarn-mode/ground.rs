@@ -34,15 +34,21 @@ pub(crate) fn on(cluster: &YarnCluster) -> Command {
 
 /// `firesteel map --master yarn`, or another command that has an application. Nodes have joined when it starts.
 pub(crate) fn submit(cluster: &YarnCluster, command: &str, options: &[&str]) -> Command {
+    let mut submit = submit_copied(cluster, command);
+    // Nobody copies a large program for each application.
+    submit.args(["--conf", concat!("firesteel.yarn.binary=", env!("CARGO_BIN_EXE_firesteel"))]);
+    submit.args(options);
+    submit
+}
+
+/// The same, with a copy of the program for the application, and options to come.
+pub(crate) fn submit_copied(cluster: &YarnCluster, command: &str) -> Command {
     nodes_have_joined(cluster);
     let mut submit = on(cluster);
     submit.args([command, "--master", "yarn"]);
     for property in PROPERTIES {
         submit.args(["--conf", property]);
     }
-    // Nobody copies a large program for each application.
-    submit.args(["--conf", concat!("firesteel.yarn.binary=", env!("CARGO_BIN_EXE_firesteel"))]);
-    submit.args(options);
     submit
 }
 

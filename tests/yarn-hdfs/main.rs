@@ -1,0 +1,30 @@
+//! The real binary, built with HDFS, on a real YARN cluster with a real HDFS. Where there is no Java or no Maven these
+//! tests are shown as ignored, with the reason; where `FIRESTEEL_REQUIRE` names `yarn`, or is `all`, they fail instead.
+
+use std::process::ExitCode;
+
+#[path = "../e2e/cluster.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod binary;
+#[path = "../yarn-cluster/cluster.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod cluster;
+#[path = "../heavy/component.rs"]
+mod component;
+#[path = "../yarn-mode/ground.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod ground;
+mod hdfs;
+#[path = "../yarn-cluster/shared.rs"]
+mod shared;
+mod staged;
+
+/// One test at a time, since they have one cluster.
+fn main() -> ExitCode {
+    let arguments =
+        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
+    let conclusion = libtest_mimic::run(&arguments, staged::trials());
+    hdfs::end();
+    shared::end();
+    conclusion.exit_code()
+}
