@@ -153,13 +153,22 @@ impl Registration {
         self.description.initial_limit = limit;
     }
 
+    /// Whether an executor with that number was there, or is.
+    pub(crate) fn has_seen(&self, executor: ExecutorId) -> bool {
+        executor < self.description.first_executor
+    }
+
     /// The application's id, once a Master gave one.
     pub(crate) fn app(&self) -> Option<&AppId> {
         self.app.as_ref()
     }
 
-    /// An executor has this number, and none is to have it again.
+    /// An executor has this number, and none is to have it again. One that nobody gives is not believed.
     pub(crate) fn see(&mut self, executor: ExecutorId) {
+        const HIGHEST: u32 = i32::MAX as u32;
+        if executor.0 > HIGHEST {
+            return;
+        }
         let next = ExecutorId(executor.0.saturating_add(1));
         self.description.first_executor = self.description.first_executor.max(next);
     }
@@ -287,7 +296,11 @@ impl Registration {
         let meaning = match &self.app {
             None => Registered::First,
             Some(known) if *known == app => Registered::Resumed,
-            Some(_) => Registered::Anew,
+            Some(_) => {
+                // It counts its executors anew.
+                self.description.first_executor = ExecutorId::default();
+                Registered::Anew
+            }
         };
         self.app = Some(app);
         (meaning, orders)

@@ -15,6 +15,9 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
+/// A driver that says to have seen higher numbers is not believed: they would not last for an attempt.
+const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
+
 /// The driver, and what it has said.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drivers {
@@ -26,6 +29,8 @@ pub(super) struct Drivers {
     /// The profiles that it has spoken of: what they need, and how many executors there are to be.
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
     wishes: HostWishes,
+    /// Executors have had their turn, and the allocator has not heard of it.
+    has_turns: bool,
     /// Until then its wishes are waited for, so that its first executors are asked for where it wants them.
     listening: Option<Timestamp>,
     /// The first executor of this attempt.
@@ -66,15 +71,19 @@ impl ApplicationMaster {
                 }
             }
             DriverToMaster::RequestExecutors { app, targets } => {
-                let accepted = self.is_own(peer, &app) && self.on_request_executors(now, targets);
+                // The answer first: what is asked for may be the end of the application.
+                let accepted = self.is_own(peer, &app) && self.can_have(&targets);
                 self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
+                if accepted {
+                    self.on_request_executors(now, targets);
+                }
             }
             DriverToMaster::KillExecutors { app, executors } => {
                 let accepted = self.is_own(peer, &app);
+                self.tell_peer(peer, MasterToDriver::ExecutorsKilled { accepted });
                 if accepted {
                     self.allocate(now, allocator::Event::KillExecutors(executors));
                 }
-                self.tell_peer(peer, MasterToDriver::ExecutorsKilled { accepted });
             }
             DriverToMaster::PreferHosts { app, wishes } => {
                 if self.is_own(peer, &app) {
@@ -120,12 +129,11 @@ impl ApplicationMaster {
         let first_executor = description.first_executor;
         let needs = needs(&description.profile);
         self.drivers.first_executor = first_executor;
-        self.allocate(now, allocator::Event::DriverKnown { first_executor, needs: needs.clone() });
         let total = match description.initial_limit {
             ExecutorLimit::AtMost(total) => total,
             ExecutorLimit::Unlimited => self.config.executors,
         };
-        self.drivers.targets.insert(ProfileId::DEFAULT, (needs, total));
+        self.drivers.targets.insert(ProfileId::DEFAULT, (needs.clone(), total));
         self.drivers.description = Some(description);
         match self.manager {
             Manager::Unregistered => self.register(),
@@ -135,6 +143,7 @@ impl ApplicationMaster {
             }
             Manager::Registering | Manager::Gone => {}
         }
+        self.allocate(now, allocator::Event::DriverKnown { first_executor, needs });
     }
 
     /// Why an application is not taken: there is one already, or it cannot run here.
@@ -151,10 +160,13 @@ impl ApplicationMaster {
         if description.files.is_some() {
             return Some("on YARN files are staged when an application is submitted".to_owned());
         }
+        if description.first_executor > HIGHEST_FIRST {
+            return Some(format!("no executor has a number near {}", description.first_executor));
+        }
         description.profile.check().err().map(|unsound| unsound.to_string())
     }
 
-    /// The driver hears that it is registered, and of all executors that there are, once the manager has the
+    /// The driver hears that it is registered, and of all executors that there are and were, once the manager has the
     /// application, too.
     pub(super) fn welcome(&mut self) {
         if self.drivers.peer.is_none() || self.manager != Manager::Registered {
@@ -169,28 +181,39 @@ impl ApplicationMaster {
         for message in self.executors.story() {
             self.tell_driver(message);
         }
+        if self.executors.are_gone_told() {
+            self.tell_driver(MasterToDriver::ExecutorsGone { app: self.config.app.clone() });
+        }
     }
 
-    /// Sets targets. Whether they can be.
-    fn on_request_executors(&mut self, now: Timestamp, targets: Vec<ExecutorTarget>) -> bool {
+    /// Whether such targets can be set.
+    fn can_have(&self, targets: &[ExecutorTarget]) -> bool {
         let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
         let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;
         let sound = targets.iter().all(|target| target.profile.check().is_ok());
-        if !fits || !sound || self.phase != Phase::Serving {
-            return false;
-        }
+        fits && sound && self.phase == Phase::Serving
+    }
+
+    fn on_request_executors(&mut self, now: Timestamp, targets: Vec<ExecutorTarget>) {
         for ExecutorTarget { id, profile, total } in targets {
             let row = self.drivers.targets.entry(id).or_insert_with(|| (needs(&profile), total));
             row.1 = total;
         }
         self.request(now);
-        true
     }
 
-    /// An executor has had its turn: the application wants one less.
-    pub(super) fn want_one_less(&mut self, now: Timestamp, profile: ProfileId) {
+    /// An executor has had its turn: the application wants one less, which the allocator hears when it is done with
+    /// what it is told now.
+    pub(super) fn want_one_less(&mut self, profile: ProfileId) {
         if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
             *total = total.saturating_sub(1);
+            self.drivers.has_turns = true;
+        }
+    }
+
+    /// The allocator hears of executors that have had their turn.
+    pub(super) fn count_turns(&mut self, now: Timestamp) {
+        if std::mem::take(&mut self.drivers.has_turns) {
             self.request(now);
         }
     }

@@ -14,8 +14,8 @@ use crate::messages::{ExecutorState, LossReason, MasterToDriver};
 use crate::process::{ExitStatus, Filling, StartFailure, StartStep};
 use crate::time::Timestamp;
 
-/// So many ends are kept for a driver that is away.
-const MOST_UNTOLD: usize = 10_000;
+/// So many ends are kept for a driver that comes back.
+const MOST_ENDS: usize = 1_000;
 /// Of what a manager says about a container so many bytes are told.
 const LONGEST_WORDS: usize = 2_000;
 
@@ -26,8 +26,8 @@ pub(super) struct Executors {
     of_container: BTreeMap<ContainerId, ExecutorId>,
     /// Where containers are that were granted with the last answer.
     nodes: BTreeMap<ContainerId, Node>,
-    /// Ends that no driver was told of, in order.
-    untold: VecDeque<(ExecutorId, ExecutorState)>,
+    /// The latest that have ended, in order. What was told on a connection that had ended, nobody heard.
+    ends: VecDeque<(ExecutorId, Executor, ExecutorState)>,
     /// How many executors have ended.
     ended: u64,
     gone_told: bool,
@@ -93,24 +93,26 @@ impl Executors {
         self.gone_told = true;
     }
 
-    /// All that a driver must hear that knows nothing: who is there, who runs, and who has ended while it was away.
-    pub(super) fn story(&mut self) -> Vec<MasterToDriver> {
-        let mut story = Vec::new();
-        for (executor, row) in &self.rows {
-            story.push(row.added(*executor));
-            if row.started.is_some() {
-                story.push(updated(*executor, ExecutorState::Running));
-            }
-        }
-        story.extend(self.untold.drain(..).map(|(executor, state)| updated(executor, state)));
-        story
+    /// All that a driver must hear that may have missed something, in the order of the numbers: who has come, who runs,
+    /// and who has ended. So the driver knows every number that was given.
+    pub(super) fn story(&self) -> Vec<MasterToDriver> {
+        let live = self.rows.iter().map(|(executor, row)| {
+            let state = row.started.map(|_| ExecutorState::Running);
+            (*executor, (row, state))
+        });
+        let over = self.ends.iter().map(|(executor, row, state)| (*executor, (row, Some(state.clone()))));
+        let all: BTreeMap<ExecutorId, _> = live.chain(over).collect();
+        let tell = |(executor, (row, state)): (ExecutorId, (&Executor, Option<ExecutorState>))| {
+            [Some(row.added(executor)), state.map(|state| updated(executor, state))]
+        };
+        all.into_iter().flat_map(tell).flatten().collect()
     }
 
-    fn remember(&mut self, executor: ExecutorId, state: ExecutorState) {
-        if self.untold.len() >= MOST_UNTOLD {
-            self.untold.pop_front();
+    fn remember(&mut self, executor: ExecutorId, row: Executor, state: ExecutorState) {
+        if self.ends.len() >= MOST_ENDS {
+            self.ends.pop_front();
         }
-        self.untold.push_back((executor, state));
+        self.ends.push_back((executor, row, state));
     }
 
     /// What contradicts itself.
@@ -120,8 +122,8 @@ impl Executors {
         if expected != self.of_container {
             return Some(format!("executors by container are {:?}, not {expected:?}", self.of_container));
         }
-        let most = self.untold.len() <= MOST_UNTOLD;
-        (!most).then(|| format!("{} ends are untold", self.untold.len()))
+        let most = self.ends.len() <= MOST_ENDS;
+        (!most).then(|| format!("{} ends are kept", self.ends.len()))
     }
 }
 
@@ -145,7 +147,7 @@ impl ApplicationMaster {
                 }
                 allocator::Effect::Launch(launch) => self.launch(now, launch),
                 allocator::Effect::ExecutorEnded { executor, host, loss } => {
-                    self.end_executor(now, executor, host, &loss);
+                    self.end_executor(executor, host, &loss);
                 }
                 allocator::Effect::Decommission { host } => self.note(Note::Decommissioning { host }),
                 // Drivers do not ask: they are told.
@@ -154,6 +156,7 @@ impl ApplicationMaster {
                 allocator::Effect::Note(note) => self.note(Note::Allocator(note)),
             }
         }
+        self.count_turns(now);
         self.stop_if_all_are_gone();
     }
 
@@ -213,20 +216,18 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::ContainerStarted { container });
     }
 
-    fn end_executor(&mut self, now: Timestamp, executor: ExecutorId, host: Arc<str>, loss: &Loss) {
+    fn end_executor(&mut self, executor: ExecutorId, host: Arc<str>, loss: &Loss) {
         let Some(row) = self.executors.rows.remove(&executor) else { return };
         self.executors.of_container.remove(&row.container);
         self.executors.ended += 1;
         let state = state(loss);
         self.note(Note::ExecutorEnded { executor, host, state: state.clone() });
-        match self.drivers.peer() {
-            Some(_) => self.tell_driver(updated(executor, state.clone())),
-            None => self.executors.remember(executor, state.clone()),
-        }
+        self.tell_driver(updated(executor, state.clone()));
         let relaunch = self.drivers.description().map(|description| description.relaunch);
         if relaunch.is_some_and(|relaunch| relaunch.is_turn(&state)) {
-            self.want_one_less(now, row.profile);
+            self.want_one_less(row.profile);
         }
+        self.executors.remember(executor, row, state);
     }
 }
 

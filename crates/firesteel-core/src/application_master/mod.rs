@@ -170,6 +170,8 @@ impl Machine for ApplicationMaster {
             Event::Registered { largest } => self.on_registered(now, largest),
             Event::RegisterFailed { error } => self.on_register_failed(error),
             Event::Received { peer, message: Inbound::Driver(message) } => {
+                // Whoever finds it before it has begun has it begin.
+                self.on_start(now);
                 self.on_driver_message(now, peer, message);
             }
             Event::Received { peer, message: Inbound::Client(message) } => {
@@ -251,9 +253,10 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
-                self.allocate(now, allocator::Event::Registered);
+                // The first call may be the end of it: an application may have no machine to be on.
                 self.welcome();
                 self.listen(now);
+                self.allocate(now, allocator::Event::Registered);
             }
         }
     }

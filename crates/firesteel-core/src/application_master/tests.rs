@@ -247,7 +247,7 @@ fn in_cluster_mode_the_program_comes_first_and_the_manager_after_its_driver() {
     let effects = bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1))));
     assert_eq!(effects, [Effect::Register], "its driver waits for the manager");
     let effects = bench.apply(Event::Registered { largest: largest() });
-    assert_eq!(effects, [Effect::Allocate(Call::default()), welcome(0)]);
+    assert_eq!(effects, [welcome(0), Effect::Allocate(Call::default())]);
     bench.answer(Allocated::default());
     assert_eq!(asked(&bench.call()), [(0, "*".to_owned(), 1, MiB(2432))]);
 }
@@ -280,11 +280,34 @@ fn a_driver_that_comes_back_hears_of_its_executors_and_of_those_that_ended_meanw
     let ended = ExecutorState::Exited(ExitStatus::Code(1));
     assert_eq!(
         bench.driver(again.clone()),
-        [welcome(0), added(0), updated(0, ExecutorState::Running), updated(1, ended)]
+        [welcome(0), added(0), updated(0, ExecutorState::Running), added(1), updated(1, ended)]
     );
     // The new connection may come before the end of the old one is noticed.
     let effects = bench.apply(Event::Received { peer: PeerId(9), message: Inbound::Driver(again) });
     assert_eq!(effects[0], Effect::Close { peer: DRIVER });
+}
+
+#[test]
+fn a_driver_that_comes_back_hears_again_what_was_told_on_a_connection_that_had_broken() {
+    let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
+    bench.grant(1);
+    let ended = updated(0, ExecutorState::Exited(ExitStatus::Code(1)));
+    assert_eq!(bench.end(1, 1, ""), [ended], "nobody knows yet that it is not heard");
+    let again = DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1)));
+    let effects = bench.apply(Event::Received { peer: PeerId(9), message: Inbound::Driver(again) });
+    let told = |effect: &Effect| matches!(effect, Effect::Send { peer: PeerId(9), .. });
+    assert_eq!(effects.iter().filter(|effect| told(effect)).count(), 3, "{effects:?}");
+}
+
+#[test]
+fn a_driver_that_is_there_first_has_it_begin() {
+    let mut bench =
+        Bench { master: ApplicationMaster::new(config(Mode::Unmanaged)), now: Timestamp::default() };
+    let message = DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(1)));
+    assert_eq!(bench.driver(message), [Effect::Register]);
+    assert_eq!(bench.apply(Event::Start), []);
+    let effects = bench.apply(Event::Registered { largest: largest() });
+    assert_eq!(effects, [welcome(0), Effect::Allocate(Call::default())]);
 }
 
 #[test]

@@ -42,6 +42,8 @@ impl Driver {
         } else if addresses_length(&assigned.resources) > MAX_ADDRESSES {
             self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
         } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
+            // It may have come while nobody could tell of it.
+            self.registration.see(executor);
             self.record.started(&host);
             self.note(Note::ExecutorRegistered { executor, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);

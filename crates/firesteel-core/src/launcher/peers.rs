@@ -22,9 +22,11 @@ impl Launcher {
             // Only the Master that has the application has anything else to say.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory } => {
-                let row = Executor { host: host.clone(), cores, launched: now, running: None };
-                self.registration.see(executor);
-                if self.executors.insert(executor, row).is_none() {
+                // Whoever comes back hears everything again: of those that run, and of those that have ended.
+                if !self.registration.has_seen(executor) {
+                    let row = Executor { host: host.clone(), cores, launched: now, running: None };
+                    self.registration.see(executor);
+                    self.executors.insert(executor, row);
                     self.note(Note::ExecutorLaunched { executor, worker, host, cores, memory });
                 }
             }

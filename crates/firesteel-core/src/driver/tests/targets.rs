@@ -116,6 +116,7 @@ fn a_master_that_knows_nothing_is_told_all_targets() {
     bench.apply(Event::Deadline);
     let mut limit = description();
     limit.initial_limit = ExecutorLimit::AtMost(4);
+    limit.first_executor = ExecutorId(1);
     assert_eq!(
         bench.apply(Event::Connected { peer: MASTER, master: master("m1") }),
         [to_master(DriverToMaster::RegisterApplication(limit))]
