@@ -2,6 +2,7 @@
 
 #![allow(unreachable_pub, reason = "nothing outside can reach into a test binary")]
 
+mod attempts;
 mod containers;
 mod fixtures;
 mod garbage;

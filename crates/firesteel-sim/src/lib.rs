@@ -1,5 +1,6 @@
 //! Whole clusters in one thread: placement from files, virtual time, simulated faults.
 
+pub mod attempts;
 pub mod cluster;
 pub mod containers;
 pub mod draft;

@@ -33,11 +33,11 @@ impl<K: Kind> Tally<K> {
         self.counts[seen.index()] += 1;
     }
 
-    fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.counts.iter_mut().zip(&other.counts).for_each(|(mine, theirs)| *mine += theirs);
     }
 
-    fn rows(&self, group: &'static str) -> impl Iterator<Item = Row> {
+    pub(crate) fn rows(&self, group: &'static str) -> impl Iterator<Item = Row> {
         K::NAMES.iter().zip(&self.counts).map(move |(&name, &count)| Row {
             group,
             kind: K::ENUM,
@@ -66,11 +66,12 @@ impl fmt::Display for Row {
     }
 }
 
-macro_rules! coverage {
-    ($($group:literal $field:ident: $type:ty),+ $(,)?) => {
-        /// How often everything that can happen has happened.
+/// A struct with a [`Tally`] of each of those enums, which says itself how often everything has happened.
+macro_rules! tallies {
+    ($(#[$doc:meta])+ $name:ident $($group:literal $field:ident: $type:ty),+ $(,)?) => {
+        $(#[$doc])+
         #[derive(Clone, Debug, Default)]
-        pub struct Coverage {
+        pub struct $name {
             /// Events that machines were told, over all runs.
             pub events: u64,
             /// Runs.
@@ -78,7 +79,7 @@ macro_rules! coverage {
             $(pub(crate) $field: Tally<$type>,)+
         }
 
-        impl Coverage {
+        impl $name {
             /// Adds what another run has seen.
             pub fn add(&mut self, other: &Self) {
                 self.events += other.events;
@@ -97,7 +98,11 @@ macro_rules! coverage {
     };
 }
 
-coverage! {
+pub(crate) use tallies;
+
+tallies! {
+    /// How often everything that can happen has happened.
+    Coverage
     "sent" sent_worker_to_master: WorkerToMaster,
     "sent" sent_master_to_worker: MasterToWorker,
     "sent" sent_driver_to_master: DriverToMaster,

@@ -7,7 +7,7 @@
 //! faults stop and the cluster must come right by itself (`healing`).
 
 mod cleaning;
-mod coverage;
+pub(crate) mod coverage;
 mod dice;
 mod faults;
 mod fetches;

@@ -97,6 +97,14 @@ impl Manager {
         self.excluded.clear();
     }
 
+    /// An attempt at the application is over: its containers end with it, and nobody is told.
+    pub fn end_all(&mut self) {
+        self.forget();
+        self.containers.clear();
+        self.granted.clear();
+        self.completed.clear();
+    }
+
     /// A call comes: numbers replace what was known.
     pub fn hear(&mut self, call: &Call) {
         for ask in &call.asks {

@@ -1,0 +1,302 @@
+//! A second set of books for one attempt: what it was told, and what of that counts.
+
+use std::collections::BTreeMap;
+
+use firesteel_core::allocator::{AllocateFailure, HostExclusion};
+use firesteel_core::application_master::{Config, Event, Exit, FinalStatus, Inbound, Mode, Silence};
+use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
+use firesteel_core::messages::{ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget, Relaunch};
+use firesteel_core::process::ExitStatus;
+use firesteel_placement::ExecutorLimit;
+
+/// A driver that is away is waited for so long, in virtual milliseconds.
+const RECONNECT: u64 = 10_000;
+
+/// A driver that has just registered is listened to for less than that, in virtual milliseconds.
+const LISTENING: u64 = 1_000;
+
+/// What is so about an attempt. It reads what the machine is told and does, and shares no code with it.
+#[derive(Clone, Debug)]
+pub(super) struct Books {
+    pub(super) config: Config,
+    pub(super) relaunch: Relaunch,
+    pub(super) executors: BTreeMap<ExecutorId, Row>,
+    /// Containers that the manager said it has granted, and their hosts.
+    pub(super) granted: BTreeMap<ContainerId, String>,
+    /// Containers that are gone, with their status.
+    pub(super) gone: BTreeMap<ContainerId, i32>,
+    /// The driver's connection, as far as the attempt was told.
+    pub(super) peer: Option<PeerId>,
+    pub(super) manager: Manager,
+    pub(super) call_is_open: bool,
+    pub(super) program: Program,
+    /// How many executors there are to be.
+    pub(super) wanted: BTreeMap<ProfileId, u64>,
+    /// It has said how it ends.
+    pub(super) finishing: Option<(FinalStatus, i32)>,
+    pub(super) unregistering: bool,
+    /// From then on its allocator must have heard what the driver wants; until then wishes are waited for.
+    pub(super) heard_by: u64,
+    pub(super) exit: Option<Exit>,
+    pub(super) facts: Facts,
+}
+
+/// An executor.
+#[derive(Clone, Debug)]
+pub(super) struct Row {
+    pub(super) container: ContainerId,
+    pub(super) profile: ProfileId,
+    pub(super) fate: Fate,
+    /// Its driver wanted it ended.
+    pub(super) killed: bool,
+    pub(super) started: bool,
+    /// How the attempt said that it has ended.
+    pub(super) told: Option<ExecutorState>,
+}
+
+/// What has become of an executor's process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// Nothing is known against it.
+    Lives,
+    NotStarted,
+    /// Its container ended with that status.
+    Ended(i32),
+}
+
+/// How it stands with the manager, as far as the attempt was told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Manager {
+    Stranger,
+    Asked,
+    Known,
+}
+
+/// How it stands with the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Program {
+    None,
+    Running,
+    /// It was told to end.
+    Ending,
+    Ended(ExitStatus),
+    NotStarted,
+}
+
+/// What an attempt may end for.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Facts {
+    started: u64,
+    /// A driver has registered.
+    pub(super) driver: bool,
+    away: Option<u64>,
+    pub(super) done: bool,
+    killed: bool,
+    shutdown: bool,
+    not_registered: bool,
+    pub(super) unregistered: bool,
+    pub(super) not_unregistered: bool,
+    replaced: bool,
+    errors: u32,
+    failures: u64,
+    avoids: bool,
+}
+
+impl Books {
+    pub(super) fn new(config: Config, relaunch: Relaunch) -> Self {
+        let avoids = !config.allocator.never.is_empty() || config.allocator.exclusion != HostExclusion::Off;
+        Self {
+            config,
+            relaunch,
+            executors: BTreeMap::new(),
+            granted: BTreeMap::new(),
+            gone: BTreeMap::new(),
+            peer: None,
+            manager: Manager::Stranger,
+            call_is_open: false,
+            program: Program::None,
+            wanted: BTreeMap::new(),
+            finishing: None,
+            unregistering: false,
+            heard_by: 0,
+            exit: None,
+            facts: Facts { avoids, ..Facts::default() },
+        }
+    }
+
+    /// Executors whose end was not told.
+    pub(super) fn live(&self) -> impl Iterator<Item = (ExecutorId, &Row)> {
+        self.executors.iter().filter(|(_, row)| row.told.is_none()).map(|(id, row)| (*id, row))
+    }
+
+    pub(super) fn is_last(&self) -> bool {
+        self.config.attempt >= self.config.most_attempts
+    }
+
+    /// Whether the manager wants to hear nothing of it any more.
+    pub(super) fn is_given_up(&self) -> bool {
+        self.facts.replaced || self.facts.not_registered
+    }
+
+    /// Whether somebody did not want to wait until the manager was told.
+    pub(super) fn was_hurried(&self) -> bool {
+        self.facts.shutdown
+    }
+
+    /// Whether targets of its driver are taken.
+    pub(super) fn serves(&self) -> bool {
+        self.facts.driver && !self.facts.done && self.finishing.is_none()
+    }
+
+    /// The attempt is about to be told that.
+    pub(super) fn hear(&mut self, now: u64, event: &Event) {
+        match event {
+            Event::Start => self.facts.started = now,
+            Event::Registered { .. } => (self.manager, self.heard_by) = (Manager::Known, now + LISTENING),
+            Event::RegisterFailed { .. } => self.facts.not_registered = true,
+            Event::Received { peer, message: Inbound::Driver(message) } => {
+                if matches!(message, DriverToMaster::RegisterApplication(_)) && !self.facts.driver {
+                    self.heard_by = now + LISTENING;
+                }
+                self.hear_driver(*peer, message);
+            }
+            Event::Received { peer: _, message: Inbound::Client(message) } => {
+                if let ClientToMaster::KillApplication { app, .. } = message {
+                    self.facts.killed |=
+                        *app == self.config.app.as_str() || (app == "sums" && self.facts.driver);
+                }
+            }
+            Event::Disconnected { peer } => {
+                if self.peer == Some(*peer) {
+                    self.peer = None;
+                    self.facts.away = Some(now);
+                }
+            }
+            Event::Allocated { allocated, .. } => {
+                (self.call_is_open, self.facts.errors) = (false, 0);
+                for granted in &allocated.granted {
+                    self.granted.insert(granted.container.clone(), granted.host.clone());
+                }
+                for completed in &allocated.completed {
+                    self.lose(&completed.container, completed.status);
+                }
+            }
+            Event::AllocateFailed(failure) => {
+                self.call_is_open = false;
+                self.facts.errors += 1;
+                match failure {
+                    AllocateFailure::NotRegistered => self.manager = Manager::Stranger,
+                    AllocateFailure::Replaced => self.facts.replaced = true,
+                    AllocateFailure::Failed(_) => {}
+                }
+            }
+            Event::ContainerStarted { container } => {
+                let row = self.executors.values_mut().find(|row| row.container == *container);
+                row.into_iter().for_each(|row| row.started = true);
+            }
+            Event::ContainerStartFailed { container, .. } => {
+                let row = self.executors.values_mut().find(|row| row.container == *container);
+                if let Some(row) = row.filter(|row| row.fate == Fate::Lives) {
+                    row.fate = Fate::NotStarted;
+                    self.facts.failures += 1;
+                }
+            }
+            Event::ProgramNotStarted(_) => self.program = Program::NotStarted,
+            Event::ProgramEnded(status) => self.program = Program::Ended(*status),
+            Event::Unregistered => self.facts.unregistered = true,
+            Event::UnregisterFailed { .. } => self.facts.not_unregistered = true,
+            Event::Shutdown => self.facts.shutdown = true,
+            Event::Deadline => {}
+        }
+    }
+
+    /// A container is gone, which may have been granted with the same answer.
+    fn lose(&mut self, container: &ContainerId, status: i32) {
+        let first = self.gone.insert(container.clone(), status).is_none();
+        let blames = !matches!(status, 0 | -100 | -101 | -102 | -105 | -106 | -107);
+        self.facts.failures += u64::from(first && blames);
+        let row = self.executors.values_mut().find(|row| row.container == *container);
+        if let Some(row) = row.filter(|row| row.fate == Fate::Lives) {
+            row.fate = Fate::Ended(status);
+        }
+    }
+
+    fn hear_driver(&mut self, peer: PeerId, message: &DriverToMaster) {
+        let is_own = self.peer == Some(peer);
+        match message {
+            DriverToMaster::RegisterApplication(description) => {
+                let is_the_driver = description.name == "sums" && description.files.is_none();
+                if !is_the_driver || self.finishing.is_some() {
+                    return;
+                }
+                if !self.facts.driver
+                    && let ExecutorLimit::AtMost(total) = description.initial_limit
+                {
+                    self.wanted.insert(ProfileId::DEFAULT, total);
+                }
+                (self.peer, self.facts.away, self.facts.driver) = (Some(peer), None, true);
+            }
+            DriverToMaster::UnregisterApplication { app } => {
+                if is_own && *app == self.config.app && self.serves() {
+                    self.facts.done = true;
+                    self.wanted.values_mut().for_each(|total| *total = 0);
+                    self.executors.values_mut().for_each(|row| row.killed = true);
+                }
+            }
+            DriverToMaster::RequestExecutors { app, targets } => {
+                if is_own && *app == self.config.app && self.serves() && are_sound(targets) {
+                    self.wanted.extend(targets.iter().map(|target| (target.id, target.total)));
+                }
+            }
+            DriverToMaster::KillExecutors { app, executors } => {
+                if is_own && *app == self.config.app {
+                    for executor in executors {
+                        let row = self.executors.get_mut(executor);
+                        row.into_iter().for_each(|row| row.killed = true);
+                    }
+                }
+            }
+            DriverToMaster::PreferHosts { wishes, .. } => self.facts.avoids |= !wishes.avoided.is_empty(),
+            DriverToMaster::RequestShortfall { .. } => {}
+        }
+    }
+
+    /// Whether there is reason to end so.
+    pub(super) fn has_reason(&self, now: u64, status: FinalStatus, code: i32) -> bool {
+        let facts = &self.facts;
+        let gone = facts.away.is_some_and(|since| now >= since + RECONNECT);
+        let of_program = match self.program {
+            Program::Ended(ended) => Some(ended.shell_code()),
+            Program::None | Program::Running | Program::Ending | Program::NotStarted => None,
+        };
+        let mode = self.config.mode;
+        let late = now >= facts.started + self.config.wait_time.as_millis() as u64;
+        match (status, code) {
+            (FinalStatus::Succeeded, 0) => match mode {
+                Mode::Cluster => of_program == Some(0),
+                Mode::Client => facts.done || (gone && self.config.silence == Silence::Success),
+                Mode::Unmanaged => facts.done,
+            },
+            (FinalStatus::Killed, 16) => facts.killed,
+            (FinalStatus::Undefined, 16) => facts.shutdown && mode != Mode::Cluster,
+            (FinalStatus::Failed, code) => {
+                let own = match code {
+                    10 => facts.not_registered || self.program == Program::NotStarted,
+                    11 => facts.avoids || facts.failures >= self.config.allocator.most_failures,
+                    12 => facts.replaced || facts.errors >= self.config.allocator.most_errors,
+                    13 => !facts.driver && late,
+                    16 => facts.shutdown && mode == Mode::Cluster,
+                    17 => mode == Mode::Client && gone && self.config.silence == Silence::Failure,
+                    _ => false,
+                };
+                own || (mode == Mode::Cluster && code != 0 && of_program == Some(code))
+            }
+            (FinalStatus::Succeeded | FinalStatus::Killed | FinalStatus::Undefined, _) => false,
+        }
+    }
+}
+
+/// Whether targets can be had at all.
+pub(super) fn are_sound(targets: &[ExecutorTarget]) -> bool {
+    targets.iter().all(|target| target.profile.check().is_ok() && target.id.0 < 100)
+}

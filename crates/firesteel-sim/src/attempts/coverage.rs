@@ -1,0 +1,101 @@
+//! What runs have seen, counted.
+
+use firesteel_core::application_master::{
+    Effect, Event, FinalStatus, Inbound, Mode, Note, Outbound, Staging,
+};
+use firesteel_core::messages::{
+    ApplicationAnswer, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState, KillAnswer, LossReason,
+    MasterToClient, MasterToDriver,
+};
+
+use super::plan::Ending;
+use crate::cluster::coverage::tallies;
+use crate::cluster::kind::kinds;
+use crate::cluster::{Row, Tally};
+
+kinds!("application master event", Event: Start Registered RegisterFailed Received Disconnected Allocated
+    AllocateFailed ContainerStarted ContainerStartFailed ProgramNotStarted ProgramEnded Unregistered UnregisterFailed
+    Shutdown Deadline);
+kinds!("application master effect", Effect: Register Allocate Launch StartProgram EndProgram Send Close Unregister Exit
+    Note);
+kinds!("application master note", Note: Registered DriverRegistered DriverReturned DriverLost Refused NotItsOwn
+    ExecutorLaunched ExecutorEnded Decommissioning Finishing UnregisterFailed Allocator);
+kinds!("mode", Mode: Client Unmanaged Cluster);
+kinds!("final status", FinalStatus: Undefined Succeeded Failed Killed);
+kinds!("staging", Staging: Needed Unneeded);
+kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
+kinds!("ApplicationAnswer", ApplicationAnswer: Known Unknown Ambiguous);
+kinds!("KillAnswer", KillAnswer: Killed Over Unknown Ambiguous);
+
+tallies! {
+    /// How often everything that can happen to ApplicationMasters has happened.
+    AttemptCoverage
+    "world" mode: Mode,
+    "world" ending: Ending,
+    "event" event: Event,
+    "effect" effect: Effect,
+    "note" note: Note,
+    "received" from_driver: DriverToMaster,
+    "received" from_client: ClientToMaster,
+    "sent" to_driver: MasterToDriver,
+    "sent" to_client: MasterToClient,
+    "to driver" state: ExecutorState,
+    "to driver" lost: LossReason,
+    "to driver" end: ApplicationEnd,
+    "to client" answer: ApplicationAnswer,
+    "to client" kill: KillAnswer,
+    "to manager" told: FinalStatus,
+    "exit" exit: FinalStatus,
+    "exit" staging: Staging,
+}
+
+impl AttemptCoverage {
+    pub(super) fn see_event(&mut self, event: &Event) {
+        self.events += 1;
+        self.event.count(event);
+        match event {
+            Event::Received { message: Inbound::Driver(message), .. } => self.from_driver.count(message),
+            Event::Received { message: Inbound::Client(message), .. } => self.from_client.count(message),
+            _ => {}
+        }
+    }
+
+    pub(super) fn see_effect(&mut self, effect: &Effect) {
+        self.effect.count(effect);
+        match effect {
+            Effect::Note(note) => self.note.count(note),
+            Effect::Unregister { status, .. } => self.told.count(status),
+            Effect::Exit(exit) => {
+                self.exit.count(&exit.status);
+                self.staging.count(&exit.staging);
+            }
+            Effect::Send { message: Outbound::Driver(message), .. } => {
+                self.to_driver.count(message);
+                match message {
+                    MasterToDriver::ExecutorUpdated { state, .. } => {
+                        self.state.count(state);
+                        if let ExecutorState::Lost(reason) = state {
+                            self.lost.count(reason);
+                        }
+                    }
+                    MasterToDriver::ApplicationRemoved(end) => self.end.count(end),
+                    _ => {}
+                }
+            }
+            Effect::Send { message: Outbound::Client(message), .. } => {
+                self.to_client.count(message);
+                match message {
+                    MasterToClient::ApplicationResponse(answer) => self.answer.count(answer),
+                    MasterToClient::KillApplicationResponse(answer) => self.kill.count(answer),
+                    MasterToClient::MasterStateResponse(_) => {}
+                }
+            }
+            Effect::Register
+            | Effect::Allocate(_)
+            | Effect::Launch(_)
+            | Effect::StartProgram
+            | Effect::EndProgram
+            | Effect::Close { .. } => {}
+        }
+    }
+}

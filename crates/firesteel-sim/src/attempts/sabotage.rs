@@ -1,0 +1,202 @@
+//! Deliberate bugs: what an attempt is told or does is tampered with, as if it had erred.
+
+use firesteel_core::application_master::{
+    Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging,
+};
+use firesteel_core::ids::{ExecutorId, PeerId};
+use firesteel_core::messages::{DriverToMaster, MasterToDriver, Relaunch};
+use firesteel_core::process::Placeholder;
+
+/// A way in which an ApplicationMaster can be made to err.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttemptSabotage {
+    /// It does not tell its driver of new executors.
+    DropAdded,
+    /// It does not tell its driver of executors that have ended.
+    DropEnded,
+    /// It tells their end twice.
+    DoubleEnded,
+    /// A driver that returns hears that it is registered, and nothing else.
+    DropStory,
+    /// A later attempt begins to count anew.
+    ReuseNumbers,
+    /// It says that an executor is on another host.
+    WrongHost,
+    /// It does not fill in an executor's command.
+    ForgetWords,
+    /// It does not look who asks.
+    TrustStrangers,
+    /// It hears no targets.
+    ForgetTargets,
+    /// It ends nobody.
+    ForgetKills,
+    /// It replaces executors that have had their turn.
+    MissTurn,
+    /// It never says that nothing is left.
+    DropGone,
+    /// It says so at once.
+    EarlyGone,
+    /// It does not tell its driver that the application is over.
+    DropRemoved,
+    /// It calls the manager twice.
+    DoubleCall,
+    /// It does not tell the manager of the end.
+    DropUnregister,
+    /// It tells of the end twice.
+    DoubleUnregister,
+    /// It tells that all is well.
+    WrongStatus,
+    /// It takes the first attempt for the last.
+    EarlyLast,
+    /// It has another exit code.
+    WrongCode,
+    /// It takes silence for something else.
+    WrongSilence,
+    /// It takes away what another attempt needs.
+    EarlyCleaning,
+    /// It takes nothing away.
+    DropCleaning,
+    /// It leaves its program behind.
+    DropEndProgram,
+}
+
+impl AttemptSabotage {
+    /// All of them.
+    pub const ALL: [Self; 24] = [
+        Self::DropAdded,
+        Self::DropEnded,
+        Self::DoubleEnded,
+        Self::DropStory,
+        Self::ReuseNumbers,
+        Self::WrongHost,
+        Self::ForgetWords,
+        Self::TrustStrangers,
+        Self::ForgetTargets,
+        Self::ForgetKills,
+        Self::MissTurn,
+        Self::DropGone,
+        Self::EarlyGone,
+        Self::DropRemoved,
+        Self::DoubleCall,
+        Self::DropUnregister,
+        Self::DoubleUnregister,
+        Self::WrongStatus,
+        Self::EarlyLast,
+        Self::WrongCode,
+        Self::WrongSilence,
+        Self::EarlyCleaning,
+        Self::DropCleaning,
+        Self::DropEndProgram,
+    ];
+
+    /// What an attempt is told at its start instead.
+    pub(super) fn config(self, config: &mut Config) {
+        match self {
+            Self::EarlyLast => config.most_attempts = 1,
+            Self::WrongSilence => {
+                config.silence = match config.silence {
+                    Silence::Success => Silence::Failure,
+                    Silence::Failure => Silence::Success,
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// What it is told instead; its driver is on that connection.
+    pub(super) fn event(self, driver: Option<PeerId>, event: &mut Event) {
+        let Event::Received { peer, message: Inbound::Driver(message) } = event else { return };
+        match (self, message) {
+            (Self::TrustStrangers, DriverToMaster::KillExecutors { .. }) => *peer = driver.unwrap_or(*peer),
+            (Self::ReuseNumbers, DriverToMaster::RegisterApplication(description)) => {
+                description.first_executor = ExecutorId(0);
+            }
+            (Self::MissTurn, DriverToMaster::RegisterApplication(description)) => {
+                description.relaunch = Relaunch::WhenEnded;
+            }
+            (Self::ForgetWords, DriverToMaster::RegisterApplication(description)) => {
+                let word = Placeholder::ExecutorId.word();
+                description.command.arguments.push(format!("--id={word}"));
+            }
+            (Self::ForgetTargets, DriverToMaster::RequestExecutors { targets, .. }) => targets.clear(),
+            (Self::ForgetKills, DriverToMaster::KillExecutors { executors, .. }) => executors.clear(),
+            _ => {}
+        }
+    }
+
+    /// What it does instead.
+    pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>) {
+        for effect in effects.iter_mut() {
+            match (self, effect) {
+                (
+                    Self::WrongHost,
+                    Effect::Send {
+                        message: Outbound::Driver(MasterToDriver::ExecutorAdded { host, .. }),
+                        ..
+                    },
+                ) => *host = "elsewhere".to_owned(),
+                (Self::WrongStatus, Effect::Unregister { status, .. }) => *status = FinalStatus::Succeeded,
+                (Self::WrongCode, Effect::Exit(exit)) => exit.code += 1,
+                (Self::EarlyCleaning, Effect::Exit(exit)) => exit.staging = Staging::Unneeded,
+                (Self::DropCleaning, Effect::Exit(exit)) => exit.staging = Staging::Needed,
+                _ => {}
+            }
+        }
+        let returned = matches!(
+            event,
+            Event::Received { message: Inbound::Driver(DriverToMaster::RegisterApplication(_)), .. }
+        );
+        match self {
+            Self::DropAdded => effects.retain(|effect| told(effect) != Some(Told::Added)),
+            Self::DropEnded => effects.retain(|effect| told(effect) != Some(Told::Ended)),
+            Self::DropStory if returned => {
+                effects.retain(|effect| !matches!(told(effect), Some(Told::Added | Told::Ended)))
+            }
+            Self::DropGone => effects.retain(|effect| told(effect) != Some(Told::Gone)),
+            Self::DropRemoved => effects.retain(|effect| told(effect) != Some(Told::Removed)),
+            Self::DoubleEnded => repeat(effects, |effect| told(effect) == Some(Told::Ended)),
+            Self::DoubleCall => repeat(effects, |effect| matches!(effect, Effect::Allocate(_))),
+            Self::DoubleUnregister => repeat(effects, |effect| matches!(effect, Effect::Unregister { .. })),
+            Self::DropUnregister => {
+                effects.retain(|effect| !matches!(effect, Effect::Unregister { .. }));
+            }
+            Self::DropEndProgram => effects.retain(|effect| !matches!(effect, Effect::EndProgram)),
+            Self::EarlyGone => {
+                if let Event::Received { peer, message: Inbound::Driver(message) } = event
+                    && let DriverToMaster::UnregisterApplication { app } = message
+                {
+                    let gone = MasterToDriver::ExecutorsGone { app: app.clone() };
+                    effects.insert(0, Effect::Send { peer: *peer, message: Outbound::Driver(gone) });
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn repeat(effects: &mut Vec<Effect>, which: impl Fn(&Effect) -> bool) {
+    let again = effects.iter().position(which);
+    if let Some(index) = again {
+        effects.insert(index, effects[index].clone());
+    }
+}
+
+/// What a driver is told.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Told {
+    Added,
+    Ended,
+    Gone,
+    Removed,
+}
+
+fn told(effect: &Effect) -> Option<Told> {
+    let Effect::Send { message: Outbound::Driver(message), .. } = effect else { return None };
+    match message {
+        MasterToDriver::ExecutorAdded { .. } => Some(Told::Added),
+        MasterToDriver::ExecutorUpdated { state, .. } if state.is_finished() => Some(Told::Ended),
+        MasterToDriver::ExecutorsGone { .. } => Some(Told::Gone),
+        MasterToDriver::ApplicationRemoved(_) => Some(Told::Removed),
+        _ => None,
+    }
+}

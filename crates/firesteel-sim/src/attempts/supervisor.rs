@@ -1,0 +1,59 @@
+//! The manager's side of an application: which attempt at it there is, and how it has ended.
+
+use firesteel_core::application_master::FinalStatus;
+
+/// What the manager knows of the application.
+#[derive(Clone, Debug)]
+pub(super) struct Supervisor {
+    /// The attempt that it has begun last, counted from 0.
+    pub(super) current: usize,
+    pub(super) standing: Standing,
+    most: u32,
+}
+
+/// How it stands with the application.
+///
+/// ```text
+///  Begun --register--> Known --unregister--> Over(Some(status))
+///    ^                   |
+///    `-- next attempt ---+---- no attempt is left ----> Over(None)
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// The attempt has not registered.
+    Begun,
+    /// It has.
+    Known,
+    /// It was restarted: the attempt has to register again.
+    Forgotten,
+    /// The attempt is gone, and another one will begin.
+    Between,
+    /// The application is over: with what its attempt has said, or because there is none left.
+    Over(Option<FinalStatus>),
+}
+
+impl Supervisor {
+    pub(super) fn new(most: u32) -> Self {
+        Self { current: 0, standing: Standing::Begun, most }
+    }
+
+    /// Whether that attempt is the one that may speak.
+    pub(super) fn accepts(&self, attempt: usize) -> bool {
+        attempt == self.current
+            && match self.standing {
+                Standing::Begun | Standing::Known | Standing::Forgotten => true,
+                Standing::Between | Standing::Over(_) => false,
+            }
+    }
+
+    pub(super) fn is_over(&self) -> bool {
+        matches!(self.standing, Standing::Over(_))
+    }
+
+    /// An attempt's end was noticed. Whether another one begins.
+    pub(super) fn lose(&mut self) -> bool {
+        let more = (self.current as u64) + 1 < u64::from(self.most);
+        self.standing = if more { Standing::Between } else { Standing::Over(None) };
+        more
+    }
+}

@@ -1,0 +1,139 @@
+//! ApplicationMasters, one attempt after the other: thousands of worlds from seeds, and machines that err on purpose.
+
+mod deliberate;
+
+use std::thread;
+
+use firesteel_sim::attempts::{AttemptCoverage, Plan, run};
+use firesteel_sim::cluster::Row;
+
+/// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
+const WORLDS: u64 = 10_000;
+
+#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
+fn variable(name: &str) -> Option<u64> {
+    let text = std::env::var(name).ok()?;
+    Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
+}
+
+#[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
+fn say(line: &str) {
+    println!("{line}");
+}
+
+/// What some worlds came to.
+#[derive(Default)]
+struct Total {
+    coverage: AttemptCoverage,
+    as_planned: u64,
+    later_attempts: usize,
+}
+
+/// Runs those worlds; a broken law fails the test, with the command that shows how it came.
+fn survive(seeds: impl Iterator<Item = u64>) -> Total {
+    let mut total = Total::default();
+    for seed in seeds {
+        let outcome = run(Plan::rolled(seed));
+        if let Some(violation) = outcome.violation {
+            panic!(
+                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-sim --test logic \
+                 attempts::replay -- --nocapture"
+            );
+        }
+        total.coverage.add(&outcome.coverage);
+        total.as_planned += u64::from(outcome.as_planned);
+        total.later_attempts += outcome.attempts - 1;
+    }
+    total
+}
+
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the worlds share no memory: two threads halve the wait")]
+fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
+    let worlds = variable("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
+    let halves = [0, 1].map(|half| thread::spawn(move || survive((half..worlds).step_by(2))));
+    let mut total = Total::default();
+    for half in halves {
+        match half.join() {
+            Ok(part) => {
+                total.coverage.add(&part.coverage);
+                total.as_planned += part.as_planned;
+                total.later_attempts += part.later_attempts;
+            }
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    }
+    let Total { coverage, as_planned, later_attempts } = total;
+    let events = coverage.events;
+    say(&format!(
+        "{worlds} worlds, {later_attempts} later attempts, {as_planned} ends as planned, {events} events"
+    ));
+    for row in coverage.rows() {
+        say(&row.to_string());
+    }
+    if worlds >= WORLDS {
+        check_coverage(&coverage);
+        assert!(as_planned > worlds / 2, "only {as_planned} of {worlds} ended as planned");
+    }
+}
+
+/// What no world can see, each with its reason.
+const IMPOSSIBLE: [(&str, &str, &str); 11] = [
+    ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
+    ("ExecutorState", "Launching", "an executor that is launched is told as added"),
+    ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
+    ("LossReason", "HeartbeatTimeout", "there are no Workers that could fall silent"),
+    ("LossReason", "LaunchLost", "there are no Workers that a launch could be lost on the way to"),
+    ("LossReason", "Preempted", "the cluster's manager takes containers away, which is told as such"),
+    ("ApplicationEnd", "DriverLost", "a driver that is lost is not there to be told"),
+    ("ApplicationEnd", "ExecutorsFailed", "too many failures are told in the allocator's words, as GivenUp"),
+    ("ApplicationAnswer", "Ambiguous", "there is one application"),
+    ("KillAnswer", "Over", "an ApplicationMaster ends when its application does"),
+    ("KillAnswer", "Ambiguous", "there is one application"),
+];
+
+/// Everything that can happen has happened, and nothing else.
+fn check_coverage(coverage: &AttemptCoverage) {
+    let impossible =
+        |row: &Row| IMPOSSIBLE.iter().any(|(kind, name, _)| (*kind, *name) == (row.kind, row.name));
+    let rows = coverage.rows();
+    let wrong = rows.iter().filter(|row| (row.count == 0) != impossible(row));
+    let wrong: Vec<String> = wrong.map(ToString::to_string).collect();
+    assert!(wrong.is_empty(), "never, or against all reason:\n{}", wrong.join("\n"));
+}
+
+/// Worlds that have shown what was wrong.
+#[test]
+fn worlds_that_once_went_wrong_keep_every_law() {
+    survive(
+        [
+            // A driver that was there before its ApplicationMaster had begun never had its application taken.
+            17, // The end of an executor, told on a connection that had broken, was never heard.
+            25, // The answer to a request that ended the attempt came after the attempt's end.
+            188, 232,
+            // Turns of executors were counted in the middle of an answer, which ended the attempt there.
+            1_943, 3_442, 4_248,
+            // A first call that ended the attempt did so before its driver was welcomed.
+            12_925,
+            // An executor that came and ended while the driver was away had a number that a later attempt gave again.
+            10_213,
+        ]
+        .into_iter(),
+    );
+}
+
+#[test]
+fn replay() {
+    let seed = variable("FIRESTEEL_SEED").unwrap_or(0);
+    let outcome = run(Plan::rolled(seed));
+    outcome.trace.iter().for_each(|line| say(line));
+    assert_eq!(outcome.violation, None);
+}
+
+#[test]
+fn the_same_seed_is_the_same_world() {
+    for seed in 0..5 {
+        let trace = || run(Plan::rolled(seed)).trace;
+        assert!(trace() == trace(), "seed {seed}");
+    }
+}
