@@ -29,6 +29,12 @@ pub(crate) const NODES: [(&str, &str); 3] =
 /// What each node has for containers.
 pub(crate) const NODE_MEMORY: u64 = 2048;
 
+/// The node that has anything besides memory and cores: that many licences, and gpus.
+pub(crate) const RICH_NODE: (&str, u32, u32) = ("127.0.0.4", 4, 2);
+
+/// The label that a node may have; queues may use it.
+pub(crate) const LABEL: &str = "gold";
+
 /// A cluster that runs until it is dropped.
 pub(crate) struct YarnCluster {
     /// Where users ask: `host:port`.
@@ -89,6 +95,8 @@ impl YarnCluster {
             ("yarn.resourcemanager.admin.address", address()),
             ("yarn.resourcemanager.webapp.address", pages.clone()),
             ("yarn.resourcemanager.am.max-attempts", "2".to_owned()),
+            // What a container may be given besides memory and cores.
+            ("yarn.resource-types", "licence,yarn.io/gpu".to_owned()),
             // Hadoop's own clients wait for half a minute before they try again.
             ("yarn.resourcemanager.connect.retry-interval.ms", "500".to_owned()),
         ];
@@ -181,6 +189,20 @@ fn of_resource_manager(home: &Path) -> Properties {
         ("yarn.scheduler.capacity.root.queues", "default"),
         ("yarn.scheduler.capacity.root.default.capacity", "100"),
         ("yarn.scheduler.capacity.maximum-am-resource-percent", "1.0"),
+        // All that containers are given counts, not memory alone.
+        (
+            "yarn.scheduler.capacity.resource-calculator",
+            "org.apache.hadoop.yarn.util.resource.DominantResourceCalculator",
+        ),
+        ("yarn.node-labels.enabled", "true"),
+        ("yarn.scheduler.capacity.root.accessible-node-labels.gold.capacity", "100"),
+        ("yarn.scheduler.capacity.root.default.accessible-node-labels", LABEL),
+        ("yarn.scheduler.capacity.root.default.accessible-node-labels.gold.capacity", "100"),
+        // Who is not in an application's lists may not end it.
+        ("yarn.acl.enable", "true"),
+        ("yarn.admin.acl", "root"),
+        ("yarn.scheduler.capacity.root.acl_submit_applications", "*"),
+        ("yarn.scheduler.capacity.root.acl_administer_queue", " "),
         // One node may report in vain before a request is met in its racks, and three, which is all of them, before it
         // leaves those: each of its places has its turn. Otherwise racks would count no more than any node.
         ("yarn.scheduler.capacity.node-locality-delay", "1"),
@@ -200,11 +222,16 @@ fn of_resource_manager(home: &Path) -> Properties {
     let mut properties: Properties = own.map(|(name, value)| (name, value.to_owned())).into();
     properties.push(("hadoop.tmp.dir", inside("tmp")));
     properties.push(("yarn.resourcemanager.fs.state-store.uri", format!("file://{}", inside("state"))));
+    properties.push(("yarn.node-labels.fs-store.root-dir", format!("file://{}", inside("labels"))));
     properties
 }
 
 fn of_node(host: &str, home: &Path) -> Properties {
     let inside = |name: &str| home.join(name).display().to_string();
+    let (licences, gpus) = match RICH_NODE {
+        (rich, licences, gpus) if rich == host => (licences, gpus),
+        _ => (0, 0),
+    };
     vec![
         ("hadoop.tmp.dir", inside("tmp")),
         ("yarn.nodemanager.hostname", host.to_owned()),
@@ -214,7 +241,9 @@ fn of_node(host: &str, home: &Path) -> Properties {
         ("yarn.nodemanager.local-dirs", inside("local")),
         ("yarn.nodemanager.log-dirs", inside("logs")),
         ("yarn.nodemanager.resource.memory-mb", NODE_MEMORY.to_string()),
-        ("yarn.nodemanager.resource.cpu-vcores", "4".to_owned()),
+        ("yarn.nodemanager.resource.cpu-vcores", "8".to_owned()),
+        ("yarn.nodemanager.resource-type.licence", licences.to_string()),
+        ("yarn.nodemanager.resource-type.yarn.io/gpu", gpus.to_string()),
         ("yarn.nodemanager.vmem-check-enabled", "false".to_owned()),
         ("yarn.nodemanager.pmem-check-enabled", "false".to_owned()),
         // A disk that is nearly full would make every node unhealthy, and nothing would ever be granted.

@@ -75,6 +75,7 @@ fn taken_away(cluster: &YarnCluster, hdfs: &Hdfs) {
 fn kept(cluster: &YarnCluster, hdfs: &Hdfs) {
     let mut first = submit_copied(cluster, "map");
     hdfs.by_default(&mut first);
+    first.args(["--conf", "spark.hadoop.dfs.replication=2"]);
     first.args(["--conf", "spark.yarn.preserve.staging.files=true", "--", "echo", ":::", "a"]);
     let done = run(&mut first);
     assert_eq!((done.code(), done.stdout.as_str()), (0, "a\n"), "{done}");
@@ -86,7 +87,7 @@ fn kept(cluster: &YarnCluster, hdfs: &Hdfs) {
     let mut names: Vec<&str> = files.iter().filter_map(|file| file.path.rsplit('/').next()).collect();
     names.sort_unstable();
     assert_eq!(names, ["__firesteel__.json", "firesteel"]);
-    assert!(files.iter().all(|file| file.permission == 0o644), "{files:?}");
+    assert!(files.iter().all(|file| file.permission == 0o644 && file.replication == Some(2)), "{files:?}");
 
     // All applications may use one program there.
     let program = format!("firesteel.yarn.binary={}{}/firesteel", hdfs.url, application.path);

@@ -72,6 +72,20 @@ pub(crate) fn nodes_have_joined(cluster: &YarnCluster) {
     });
 }
 
+/// What the ResourceManager's pages say, as JSON.
+pub(crate) fn told(cluster: &YarnCluster, path: &str) -> serde_json::Value {
+    let url = format!("http://{}/ws/v1/cluster/{path}?user.name=root", cluster.pages);
+    let text = ureq::get(&url).call().and_then(|mut answer| answer.body_mut().read_to_string());
+    serde_json::from_str(&text.expect("it answers")).expect("it is JSON")
+}
+
+/// Waits until all that was given to applications is given back.
+pub(crate) fn nothing_runs(cluster: &YarnCluster) {
+    wait("the cluster to be empty", || {
+        (told(cluster, "metrics")["clusterMetrics"]["containersAllocated"] == 0).then_some(())
+    });
+}
+
 /// Waits until `look` finds something: what a cluster does may take longer than what one process does.
 pub(crate) fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
     let begun = Instant::now();

@@ -12,6 +12,7 @@ mod cluster;
 #[path = "../heavy/component.rs"]
 mod component;
 mod ground;
+mod honoured;
 mod losses;
 mod refusals;
 mod runs;
@@ -22,7 +23,8 @@ mod shared;
 fn main() -> ExitCode {
     let arguments =
         libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let trials = [runs::trials(), refusals::trials(), losses::trials()].into_iter().flatten();
+    let trials =
+        [runs::trials(), refusals::trials(), honoured::trials(), losses::trials()].into_iter().flatten();
     let conclusion = libtest_mimic::run(&arguments, trials.collect());
     shared::end();
     conclusion.exit_code()

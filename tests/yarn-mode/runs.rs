@@ -8,7 +8,7 @@ use tempfile::TempDir;
 
 use crate::binary::run_with_input;
 use crate::cluster::{NODES, YarnCluster};
-use crate::ground::{Running, submit, yarn};
+use crate::ground::{Running, nothing_runs, submit, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -108,6 +108,7 @@ fn near(cluster: &YarnCluster) {
             &script,
             "sh",
         ];
+        nothing_runs(cluster);
         let input: String = (0..executors).map(|item| format!("{first}\t{item}\n")).collect();
         let done = run_with_input(&mut submit(cluster, "map", &options), input.into_bytes());
         assert_eq!(done.code(), 0, "{done}");

@@ -227,6 +227,18 @@ table! {
     YARN_GPU_NAME: "spark.yarn.resourceGpuDeviceName", [Application], Value("yarn.io/gpu");
     /// On YARN: what the cluster calls the resource fpga.
     YARN_FPGA_NAME: "spark.yarn.resourceFpgaDeviceName", [Application], Value("yarn.io/fpga");
+    /// On YARN, where its ACLs are on: users who may look at the application and end it, with commas between, or * for all.
+    ADMIN_ACLS: "spark.admin.acls", [Application], Otherwise("who submitted it");
+    /// On YARN: groups whose members may do the same.
+    ADMIN_ACLS_GROUPS: "spark.admin.acls.groups", [Application], Otherwise("none");
+    /// On YARN: users who may look at the application and its logs, besides those.
+    VIEW_ACLS: "spark.ui.view.acls", [Application], Otherwise("none");
+    /// On YARN: groups whose members may do the same.
+    VIEW_ACLS_GROUPS: "spark.ui.view.acls.groups", [Application], Otherwise("none");
+    /// On YARN: users who may end the application, besides those. On other clusters whoever reaches the Master's port may.
+    MODIFY_ACLS: "spark.modify.acls", [Application], Otherwise("none");
+    /// On YARN: groups whose members may do the same.
+    MODIFY_ACLS_GROUPS: "spark.modify.acls.groups", [Application], Otherwise("none");
     /// On YARN: the label of nodes where executors may run.
     YARN_EXECUTOR_LABEL: "spark.yarn.executor.nodeLabelExpression", [Application], Otherwise("the queue's");
     /// On YARN: hosts where no executor runs, with commas between.

@@ -21,6 +21,10 @@ pub struct YarnSettings {
     pub application_type: String,
     /// `spark.yarn.tags`.
     pub tags: BTreeSet<String>,
+    /// Who may look at it, as YARN writes it: users, a blank, groups; `*` for all. `None`: who submitted it.
+    pub view_acl: Option<String>,
+    /// The same for ending it.
+    pub modify_acl: Option<String>,
     /// `spark.yarn.priority`.
     pub priority: Option<i32>,
     /// `spark.yarn.maxAppAttempts`. `None`: the cluster's.
@@ -116,6 +120,8 @@ impl YarnSettings {
             queue: text(keys::YARN_QUEUE).unwrap_or_else(|| "default".to_owned()),
             application_type: text(keys::YARN_TYPE).unwrap_or_else(|| "FIRESTEEL".to_owned()),
             tags: list(properties, keys::YARN_TAGS).into_iter().collect(),
+            view_acl: acl(properties, keys::VIEW_ACLS, keys::VIEW_ACLS_GROUPS),
+            modify_acl: acl(properties, keys::MODIFY_ACLS, keys::MODIFY_ACLS_GROUPS),
             priority: properties.read(keys::YARN_PRIORITY, "a whole number", |text| text.parse().ok())?,
             max_attempts: properties.read(
                 keys::YARN_MAX_ATTEMPTS,
@@ -144,6 +150,25 @@ impl YarnSettings {
                 .map(|include| (include, text(keys::YARN_ROLLED_EXCLUDE))),
         })
     }
+}
+
+/// Those of the two properties, and those who may do everything. Who submits an application may always.
+///
+/// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as it says.
+fn acl(properties: &Properties, users: &'static str, groups: &'static str) -> Option<String> {
+    let both = |of_all, more| -> BTreeSet<String> {
+        list(properties, of_all).into_iter().chain(list(properties, more)).collect()
+    };
+    let users = both(keys::ADMIN_ACLS, users);
+    let groups = both(keys::ADMIN_ACLS_GROUPS, groups);
+    if users.is_empty() && groups.is_empty() {
+        return None;
+    }
+    if users.contains("*") || groups.contains("*") {
+        return Some("*".to_owned());
+    }
+    let words = |names: BTreeSet<String>| names.into_iter().collect::<Vec<_>>().join(",");
+    Some(format!("{} {}", words(users), words(groups)))
 }
 
 fn mode(properties: &Properties) -> Result<Mode, SettingError> {
@@ -291,6 +316,25 @@ mod tests {
         assert_eq!(settings(&["spark.yarn.am.cores=3"]).expect("it can be used").master.cores, Cores(3));
         let driver = settings(&[cluster, "spark.driver.cores=2"]).expect("it can be used");
         assert_eq!(driver.master.cores, Cores(2));
+    }
+
+    #[test]
+    fn lists_of_who_may_are_yarns() {
+        let acls = |pairs: &[&str]| {
+            let found = settings(pairs).expect("they can be used");
+            (found.view_acl, found.modify_acl)
+        };
+        assert_eq!(acls(&[]), (None, None));
+        let found = acls(&[
+            "spark.admin.acls=root",
+            "spark.ui.view.acls=bob, ann",
+            "spark.ui.view.acls.groups=staff",
+            "spark.modify.acls=eve",
+        ]);
+        assert_eq!(found, (Some("ann,bob,root staff".to_owned()), Some("eve,root ".to_owned())));
+        let found =
+            acls(&["spark.ui.view.acls=*", "spark.ui.view.acls.groups=x", "spark.modify.acls.groups=y"]);
+        assert_eq!(found, (Some("*".to_owned()), Some(" y".to_owned())));
     }
 
     #[test]

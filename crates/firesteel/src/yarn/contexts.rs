@@ -5,14 +5,14 @@ use std::collections::BTreeMap;
 use firesteel_yarn::credentials::{Credentials, TokenFileFormat};
 use firesteel_yarn::messages::application::ApplicationSubmissionContext;
 use firesteel_yarn::messages::launch::{
-    ContainerLaunchContext, LocalResource, LocalResourceType, LocalResourceVisibility, LogAggregationContext,
-    StringLocalResourceMap, Url,
+    ApplicationAccessType, ApplicationAclMap, ContainerLaunchContext, LocalResource, LocalResourceType,
+    LocalResourceVisibility, LogAggregationContext, StringLocalResourceMap, Url,
 };
 use firesteel_yarn::messages::master::ResourceRequest;
 use firesteel_yarn::messages::records::{ApplicationId, Priority, Resource, StringStringMap};
 use firesteel_yarn::messages::resource::ANYWHERE;
 
-use super::application_master::quoting;
+use super::application_master::quoting::{self, LOGS};
 use super::blueprint::{self, LocalFile, LocalKind, Visibility};
 use crate::settings::yarn::{MasterSize, Mode, YarnSettings};
 
@@ -24,19 +24,28 @@ const LONGEST_TYPE: usize = 20;
 pub fn master_container(
     files: &[LocalFile],
     environment: &BTreeMap<String, String>,
+    acls: Vec<ApplicationAclMap>,
 ) -> ContainerLaunchContext {
-    let command = format!(
-        "./{} application-master --blueprint {} 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr",
-        blueprint::BINARY,
-        blueprint::FILE
-    );
+    let (binary, told) = (blueprint::BINARY, blueprint::FILE);
+    let command = format!("./{binary} application-master --blueprint {told} 1>{LOGS}/stdout 2>{LOGS}/stderr");
     ContainerLaunchContext {
         local_resources: files.iter().map(local_resource).collect(),
         tokens: Some(Credentials::default().write(TokenFileFormat::Writable)),
         environment: environment.iter().map(entry).collect(),
         command: vec![command],
+        application_acls: acls,
         ..ContainerLaunchContext::default()
     }
+}
+
+/// Who may look at an application, and who may end it, each as YARN writes it. `None`: who submitted it.
+#[must_use]
+pub fn acls(view: Option<&str>, modify: Option<&str>) -> Vec<ApplicationAclMap> {
+    let both = [(ApplicationAccessType::ViewApp, view), (ApplicationAccessType::ModifyApp, modify)];
+    let acl = |(access, acl): (ApplicationAccessType, Option<&str>)| {
+        Some(ApplicationAclMap { access_type: Some(access.into()), acl: Some(acl?.to_owned()) })
+    };
+    both.into_iter().filter_map(acl).collect()
 }
 
 fn entry((key, value): (&String, &String)) -> StringStringMap {
@@ -164,7 +173,11 @@ mod tests {
             kind: LocalKind::Archive,
             visibility: Visibility::Public,
         };
-        let container = master_container(&[file], &BTreeMap::from([("A".to_owned(), "b $c".to_owned())]));
+        let container = master_container(
+            &[file],
+            &BTreeMap::from([("A".to_owned(), "b $c".to_owned())]),
+            acls(Some("ann staff"), None),
+        );
         assert_eq!(container.environment[0].value(), r"b \$c", "a shell reads it");
         assert_eq!(
             container.command,
@@ -172,6 +185,8 @@ mod tests {
                 "./firesteel application-master --blueprint __firesteel__.json 1><LOG_DIR>/stdout 2><LOG_DIR>/stderr"
             ]
         );
+        let [view] = container.application_acls.as_slice() else { panic!("{container:?}") };
+        assert_eq!((view.access_type(), view.acl()), (ApplicationAccessType::ViewApp, "ann staff"));
         assert_eq!(container.tokens.as_deref(), Some(&[0x48, 0x44, 0x54, 0x53, 0, 0, 0][..]));
         let resource = container.local_resources[0].value.clone().expect("there is one");
         assert_eq!((resource.size(), resource.timestamp()), (8, 1_700_000_000_123));

@@ -215,7 +215,8 @@ impl Request {
         // An ApplicationMaster finds what its executors find, and what it is told besides.
         let inputs = self.inputs(&staged, &topology).await?;
         let all: Vec<LocalFile> = blueprint.files.iter().cloned().chain(own).chain(inputs).collect();
-        let container = contexts::master_container(&all, &self.environment());
+        let acls = contexts::acls(blueprint.view_acl.as_deref(), blueprint.modify_acl.as_deref());
+        let container = contexts::master_container(&all, &self.environment(), acls);
         let context = contexts::submission(draft.application, &self.name, &self.settings, container);
         draft.client.submit(context).await.map_err(|error| self.site.explained(error))?;
         Ok(Submitted { blueprint, topology, staged })
@@ -328,8 +329,8 @@ impl Request {
             },
             files,
             environment: BTreeMap::new(),
-            view_acl: None,
-            modify_acl: None,
+            view_acl: self.settings.view_acl.clone(),
+            modify_acl: self.settings.modify_acl.clone(),
             staging: match self.settings.afterwards {
                 Afterwards::Deleted => Some(staged.staging.directory().clone()),
                 Afterwards::Kept => None,

@@ -10,16 +10,14 @@ use firesteel_core::process::Placeholder;
 use firesteel_core::worker::ExecutorPlan;
 use firesteel_placement::Resources;
 use firesteel_yarn::credentials::TokenFileFormat;
-use firesteel_yarn::messages::launch::{
-    ApplicationAccessType, ApplicationAclMap, ContainerLaunchContext, StringLocalResourceMap,
-};
+use firesteel_yarn::messages::launch::{ApplicationAclMap, ContainerLaunchContext, StringLocalResourceMap};
 use firesteel_yarn::messages::records::StringStringMap;
 
 use super::Attempt;
 use super::quoting::{self, HERE, LOGS};
 use crate::worker::environment;
 use crate::yarn::blueprint::{BINARY, Blueprint};
-use crate::yarn::contexts::local_resource;
+use crate::yarn::contexts::{acls, local_resource};
 
 /// Which page of NodeManagers has an executor's output, for whoever looks for it there.
 const LOG_URL: &str = "FIRESTEEL_LOG_URL";
@@ -42,18 +40,12 @@ impl Launching {
     pub(super) fn of(blueprint: &Blueprint, attempt: &Attempt) -> Self {
         let mut environment = blueprint.environment.clone();
         environment.insert(USER.to_owned(), blueprint.user.clone());
-        let acl = |access: ApplicationAccessType, acl: &Option<String>| {
-            let acl = acl.clone()?;
-            Some(ApplicationAclMap { access_type: Some(access.into()), acl: Some(acl) })
-        };
-        let view = acl(ApplicationAccessType::ViewApp, &blueprint.view_acl);
-        let modify = acl(ApplicationAccessType::ModifyApp, &blueprint.modify_acl);
         Self {
             name: blueprint.name.clone(),
             environment,
             files: blueprint.files.iter().map(local_resource).collect(),
             brings_files: blueprint.files.iter().any(|file| file.name != BINARY),
-            acls: view.into_iter().chain(modify).collect(),
+            acls: acls(blueprint.view_acl.as_deref(), blueprint.modify_acl.as_deref()),
             tokens: attempt.credentials.write(TokenFileFormat::Writable),
         }
     }

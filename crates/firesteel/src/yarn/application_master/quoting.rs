@@ -14,7 +14,7 @@ use firesteel_core::process::Quoted;
 pub(super) const HERE: &str = "{{PWD}}";
 
 /// Where its logs are.
-pub(super) const LOGS: &str = "<LOG_DIR>";
+pub(in crate::yarn) const LOGS: &str = "<LOG_DIR>";
 
 /// A word of a command.
 pub(super) fn word(text: &str) -> String {

@@ -90,7 +90,12 @@ pub(super) fn write(
     source: &mut (dyn Read + Send),
 ) -> Result<(), Failure> {
     on(service, async |client| {
-        let options = WriteOptions { permission: 0o644, overwrite: true, ..WriteOptions::default() };
+        let options = WriteOptions {
+            replication: service.properties.get("dfs.replication").and_then(|count| count.parse().ok()),
+            permission: 0o644,
+            overwrite: true,
+            ..WriteOptions::default()
+        };
         let mut file = answered(PATIENCE, client.create(path, options)).await?;
         loop {
             let mut piece = Vec::with_capacity(PIECE);
