@@ -2,7 +2,14 @@
 
 use super::free::{Free, Kinds};
 use super::sorting::Sorting;
-use crate::{Cores, MiB};
+use super::transfer::Shift;
+
+/// An amount after a change. Nothing may stand for less than that, and what is absurd for more: of these it cannot be told.
+#[inline]
+pub(super) fn shifted(amount: u32, by: i64) -> Option<u32> {
+    let is_known = by == 0 || (1..u32::MAX).contains(&amount);
+    is_known.then(|| i64::from(amount).saturating_add(by).clamp(0, u32::MAX.into()) as u32)
+}
 
 /// A [`Free`] in half of its room, without the amount that all workers of a shelf have alike. It is never less than
 /// what it stands for, and no more than that where amounts are not absurd.
@@ -28,19 +35,11 @@ impl Brief {
         }
     }
 
-    /// What it stands for, on the shelf of that amount, if that can be told: of nothing it may be less, of what is absurd
-    /// more.
+    /// What it is after a change of all workers for whom it stands, if that can be told.
     #[inline]
-    pub(super) fn exactly(self, sorting: Sorting, amount: i64) -> Option<Free> {
-        let known = 1..u32::MAX;
-        let (cores, memory) = (known.contains(&self.cores), known.contains(&self.memory));
-        let is_known = match sorting {
-            Sorting::Cores => memory,
-            Sorting::Memory => cores,
-            Sorting::Id => cores && memory,
-        };
-        let (cores, memory) = (Cores(self.cores.into()), MiB(self.memory.into()));
-        is_known.then(|| sorting.with(amount, Free { cores, memory, kinds: self.kinds }))
+    pub(super) fn after(self, shift: &Shift) -> Option<Self> {
+        let (cores, memory) = (shifted(self.cores, shift.cores)?, shifted(self.memory, shift.memory)?);
+        Some(Self { cores, memory, kinds: self.kinds })
     }
 
     /// The amount beside that by which workers are sorted, if there is one: of nothing, 0.

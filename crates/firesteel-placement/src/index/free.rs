@@ -1,7 +1,6 @@
 //! What a worker has free, and the most that one of several has.
 
-use super::Share;
-use crate::{Cores, Demand, MiB};
+use crate::{Cores, MiB};
 
 /// What one worker has free. Or the best of some: of each amount the most that one of them has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,21 +19,8 @@ impl Free {
     /// Less than any worker has.
     pub(super) const LEAST: Self = Self { cores: Cores(i64::MIN), memory: MiB(i64::MIN), kinds: Kinds::NONE };
 
-    /// What is left of it after so many cores and so much memory were given.
-    #[inline]
-    pub(super) fn without(self, demand: &Demand, share: &Share) -> Self {
-        let (cores, memory) = share.amounts(demand);
-        Self { cores: self.cores - cores, memory: self.memory - memory, ..self }
-    }
-
-    /// What it is after they were given back.
-    #[inline]
-    pub(super) fn with(self, demand: &Demand, share: &Share) -> Self {
-        let (cores, memory) = share.amounts(demand);
-        Self { cores: self.cores + cores, memory: self.memory + memory, ..self }
-    }
-
     /// The best of two.
+    #[inline]
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             cores: self.cores.max(other.cores),

@@ -23,8 +23,8 @@
 mod amounts;
 mod brief;
 mod entry;
+mod extent;
 mod free;
-mod moving;
 mod places;
 mod pool;
 mod ranks;
@@ -32,9 +32,12 @@ mod shelf;
 mod shelves;
 mod sorted;
 mod sorting;
+mod step;
 mod stock;
 mod together;
+mod transfer;
 mod tree;
+mod walk;
 mod wants;
 
 use std::collections::BTreeMap;
@@ -45,6 +48,7 @@ use free::Free;
 use sorted::Sorted;
 use sorting::{Direction, Sorting};
 use stock::Stock;
+use transfer::Transfer;
 use tree::Tree;
 use wants::Wants;
 
@@ -125,16 +129,6 @@ impl Share {
     pub fn total(&self) -> Cores {
         let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
         Cores(self.cores.0.saturating_mul(executors))
-    }
-
-    /// The cores and the memory of all its executors.
-    #[inline]
-    fn amounts(&self, demand: &Demand) -> (Cores, MiB) {
-        if self.executors == 1 {
-            return (self.cores, demand.memory);
-        }
-        let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
-        (self.total(), MiB(demand.memory.0.saturating_mul(executors)))
     }
 
     /// Whether it is as much as another one.
@@ -242,14 +236,14 @@ impl<I: Ord> Index<I> {
             return;
         }
         let free = Free { cores, memory, kinds: self.stock.set(slot, resources) };
-        self.sorted.change_each(&[slot], |slot| *slot, |_, _| free);
+        self.sorted.set(slot, free);
     }
 
     /// Whether one more executor has room on that worker. The demand's own bounds are not looked at.
     #[must_use]
     pub fn fits(&self, slot: Slot, demand: &Demand) -> bool {
         let free = self.sorted.get(slot);
-        free.zip(Wants::of(demand)).is_some_and(|(free, wants)| wants.fit(slot, free, &self.stock))
+        free.zip(Wants::of(demand)).is_some_and(|(free, wants)| wants.fit(slot, &free, &self.stock))
     }
 
     /// Whether one more executor has room anywhere. The demand's own bounds are not looked at.
@@ -291,11 +285,9 @@ impl<I: Ord> Index<I> {
         let until = |enough: bool| if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
         match strategy {
             Strategy::SpreadOut => {
-                let enough = self.sorted.walk(&wants, &self.stock, self.direction, |slot, _| {
-                    shares.push(Share { slot, ..each });
-                    until(shares.len() as u64 == most)
-                });
-                if enough.is_break() && most == units {
+                let so_many = usize::try_from(most).unwrap_or(usize::MAX);
+                let enough = self.sorted.first(&wants, &self.stock, self.direction, so_many, each, shares);
+                if enough && most == units {
                     // As many workers as units: each gives one.
                     return;
                 }
@@ -309,8 +301,9 @@ impl<I: Ord> Index<I> {
                 });
             }
         }
-        let cap =
-            |share: &Share| self.sorted.get(share.slot).map_or(0, |free| self.room(demand, share.slot, free));
+        let cap = |share: &Share| {
+            self.sorted.get(share.slot).map_or(0, |free| self.room(demand, share.slot, &free))
+        };
         let given = deal(strategy, shares.iter().map(cap).collect(), units);
         for (share, units) in shares.iter_mut().zip(given) {
             *share = Share::of(demand, share.slot, units);
@@ -321,26 +314,12 @@ impl<I: Ord> Index<I> {
 
     /// Takes what was placed off what the workers have free.
     pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
-        let Self { sorted, stock, .. } = self;
-        let slot = |share: &Share| share.slot;
-        let less = |free: Free, share: &Share| free.without(demand, share);
-        if stock.is_empty() {
-            return sorted.change_alike(shares, slot, less, Share::is_like);
-        }
-        let less = |free, share: &Share| stock.without(less(free, share), demand, share);
-        sorted.change_each(shares, slot, less);
+        self.sorted.change(shares, Transfer::Taken(demand), &mut self.stock);
     }
 
     /// Gives it back.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
-        let Self { sorted, stock, .. } = self;
-        let slot = |share: &Share| share.slot;
-        let more = |free: Free, share: &Share| free.with(demand, share);
-        if stock.is_empty() {
-            return sorted.change_alike(shares, slot, more, Share::is_like);
-        }
-        let more = |free, share: &Share| stock.with(more(free, share), demand, share);
-        sorted.change_each(shares, slot, more);
+        self.sorted.change(shares, Transfer::GivenBack(demand), &mut self.stock);
     }
 
     /// Errs from now on, if there is a worker about whom it can.
@@ -349,8 +328,9 @@ impl<I: Ord> Index<I> {
         let Some(slot) = self.slots.values().next().copied() else { return };
         match flaw {
             Flaw::MissesFreed => {
-                let less = |free: Free, _: &Slot| Free { cores: free.cores - Cores(1), ..free };
-                self.sorted.change_each(&[slot], |slot| *slot, less);
+                if let Some(free) = self.sorted.get(slot) {
+                    self.sorted.set(slot, Free { cores: free.cores - Cores(1), ..free });
+                }
             }
             Flaw::MissesWorker => _ = self.sorted.remove(slot),
             Flaw::StaleSummary => self.sorted.forget_best(),

@@ -6,9 +6,13 @@
 
 use std::ops::Range;
 
-use super::Slot;
-use super::free::Free;
+use super::extent::Extent;
+use super::free::{Free, Kinds};
 use super::shelf::{WORD, bit};
+use super::sorting::{Direction, Sorting};
+use super::transfer::Change;
+use super::{Share, Slot};
+use crate::{Cores, MiB};
 
 /// The least window, and what the number of places is a multiple of.
 const WINDOW: usize = 64;
@@ -19,18 +23,39 @@ const NOBODY: Slot = Slot(u32::MAX);
 
 #[derive(Debug)]
 pub(super) struct Places {
-    /// By place. Apart, since often only one of them is needed of many.
+    /// By place.
+    seats: Vec<Seat>,
+    /// Again who is there, for whoever needs that alone of very many.
     slots: Vec<Slot>,
-    free: Vec<Free>,
     /// By slot.
     places: Vec<u32>,
 }
 
-/// Who is at a place, and what that worker has free.
+/// Who is at a place, and what that worker has free: side by side, in three words.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Seat {
     pub(super) slot: Slot,
-    pub(super) free: Free,
+    kinds: Kinds,
+    cores: Cores,
+    memory: MiB,
+}
+
+impl Seat {
+    const EMPTY: Self = Self::new(NOBODY, Free::LEAST);
+
+    const fn new(slot: Slot, Free { cores, memory, kinds }: Free) -> Self {
+        Self { slot, kinds, cores, memory }
+    }
+
+    #[inline]
+    pub(super) fn free(&self) -> Free {
+        Free { cores: self.cores, memory: self.memory, kinds: self.kinds }
+    }
+
+    #[inline]
+    fn set(&mut self, free: Free) {
+        *self = Self::new(self.slot, free);
+    }
 }
 
 /// What has to be done before there is a gap.
@@ -44,12 +69,12 @@ pub(super) enum Crowded {
 
 impl Places {
     pub(super) fn new() -> Self {
-        Self { slots: vec![NOBODY; WINDOW], free: vec![Free::LEAST; WINDOW], places: Vec::new() }
+        Self { seats: vec![Seat::EMPTY; WINDOW], slots: vec![NOBODY; WINDOW], places: Vec::new() }
     }
 
     /// How many places there are.
     pub(super) fn len(&self) -> usize {
-        self.slots.len()
+        self.seats.len()
     }
 
     #[inline]
@@ -59,39 +84,71 @@ impl Places {
 
     /// Who is at a place.
     pub(super) fn at(&self, place: usize) -> Option<Seat> {
-        let (slot, free) = (self.slots[place], self.free[place]);
-        (slot != NOBODY).then_some(Seat { slot, free })
+        Some(self.seats[place]).filter(|seat| seat.slot != NOBODY)
     }
 
     /// What the worker at a place has free.
     #[inline]
-    pub(super) fn free(&self, place: usize) -> &Free {
-        debug_assert_ne!(self.slots[place], NOBODY, "who is on a shelf has a place");
-        &self.free[place]
+    pub(super) fn free(&self, place: usize) -> Free {
+        debug_assert_ne!(self.seats[place].slot, NOBODY, "who is on a shelf has a place");
+        self.seats[place].free()
     }
 
     /// The places of a word: who is there, and what they have free. Where nobody is, neither means anything.
     #[inline]
-    pub(super) fn of_word(&self, word: usize) -> (&[Slot; WORD], &[Free; WORD]) {
-        let slots = self.slots.as_chunks().0.get(word);
-        slots.zip(self.free.as_chunks().0.get(word)).expect("the number of places is a multiple of a word")
+    pub(super) fn of_word(&self, word: usize) -> &[Seat; WORD] {
+        &self.seats.as_chunks().0[word]
     }
 
-    /// Changes what those have free whose bits are set in a word.
+    /// Who is there, place by place of a word.
     #[inline]
-    pub(super) fn change_word(&mut self, word: usize, marked: u64, change: impl Fn(Free) -> Free) {
-        let all = &mut self.free.as_chunks_mut::<WORD>().0[word];
-        for (place, free) in all.iter_mut().enumerate() {
-            if marked & bit(place) != 0 {
-                *free = change(*free);
-            }
+    pub(super) fn slots_of_word(&self, word: usize) -> &[Slot; WORD] {
+        &self.slots.as_chunks().0[word]
+    }
+
+    /// The bits of the workers of all these shares, word by word, if each is another worker's.
+    pub(super) fn mark(&self, shares: &[Share]) -> Option<Vec<u64>> {
+        let mut marks = vec![0_u64; self.len() / WORD];
+        for place in shares.iter().filter_map(|share| self.of(share.slot)) {
+            marks[place / WORD] |= bit(place);
         }
+        let marked: usize = marks.iter().map(|places| places.count_ones() as usize).sum();
+        (marked == shares.len()).then_some(marks)
+    }
+
+    /// Changes the cores and the memory of those whose bits are set in a word.
+    #[inline]
+    pub(super) fn change(&mut self, word: usize, places: u64, change: &Change<'_>) {
+        let seats = &mut self.seats.as_chunks_mut::<WORD>().0[word];
+        if places == u64::MAX {
+            seats.iter_mut().for_each(|seat| seat.set(change.of(seat.free())));
+        } else {
+            Direction::Forward
+                .bits(places, 0)
+                .for_each(|place| seats[place].set(change.of(seats[place].free())));
+        }
+    }
+
+    /// Sets the kinds of resources of those whose bits are set in a word.
+    pub(super) fn set_kinds(&mut self, word: usize, places: u64, mut kinds: impl FnMut(Slot) -> Kinds) {
+        for place in Direction::Forward.bits(places, word * WORD) {
+            self.seats[place].kinds = kinds(self.seats[place].slot);
+        }
+    }
+
+    /// Between what and what those have whose bits are set in a word, who have the same amount.
+    #[inline]
+    pub(super) fn extent(&self, word: usize, places: u64, sorting: Sorting) -> Extent {
+        let seats = self.of_word(word);
+        let each =
+            Direction::Forward.bits(places, 0).map(|place| Extent::of(&seats[place % WORD].free(), sorting));
+        each.reduce(Extent::or).unwrap_or(Extent::NOTHING)
     }
 
     /// What the worker at a place has free from now on.
     #[inline]
     pub(super) fn set(&mut self, place: usize, free: Free) {
-        self.free[place] = free;
+        self.seats[place].set(free);
     }
 
     /// Those who have a place in the window, in order.
@@ -139,8 +196,8 @@ impl Places {
 
     pub(super) fn grow(&mut self) {
         let twice = self.len() * 2;
+        self.seats.resize(twice, Seat::EMPTY);
         self.slots.resize(twice, NOBODY);
-        self.free.resize(twice, Free::LEAST);
     }
 
     pub(super) fn put(&mut self, slot: Slot, free: Free, place: usize) {
@@ -149,12 +206,13 @@ impl Places {
         }
         self.places[slot.index()] =
             u32::try_from(place).expect("there are no more places than a u32 can count");
+        self.seats[place] = Seat::new(slot, free);
         self.slots[place] = slot;
-        self.free[place] = free;
     }
 
     pub(super) fn vacate(&mut self, slot: Slot) {
         if let Some(place) = self.of(slot) {
+            self.seats[place].slot = NOBODY;
             self.slots[place] = NOBODY;
             self.places[slot.index()] = NOWHERE;
         }
@@ -185,7 +243,9 @@ mod tests {
                             let (others, place) = places.spread(window, before);
                             moved += others.len();
                             others.iter().for_each(|(seat, _)| places.vacate(seat.slot));
-                            others.iter().for_each(|(seat, place)| places.put(seat.slot, seat.free, *place));
+                            others
+                                .iter()
+                                .for_each(|(seat, place)| places.put(seat.slot, seat.free(), *place));
                             break place;
                         }
                     }

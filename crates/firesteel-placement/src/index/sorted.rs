@@ -2,13 +2,14 @@
 
 use std::ops::ControlFlow;
 
-use super::Slot;
 use super::free::Free;
 use super::shelves::{Shelves, TooMany};
 use super::sorting::{Direction, Sorting};
 use super::stock::Stock;
+use super::transfer::Transfer;
 use super::tree::Tree;
 use super::wants::Wants;
+use super::{Share, Slot};
 
 #[derive(Debug)]
 pub(super) enum Sorted {
@@ -30,7 +31,7 @@ impl Sorted {
         }
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<&Free> {
+    pub(super) fn get(&self, slot: Slot) -> Option<Free> {
         match self {
             Self::Shelves(shelves) => shelves.get(slot),
             Self::Tree(tree) => tree.get(slot),
@@ -62,36 +63,25 @@ impl Sorted {
         }
     }
 
-    /// Changes what workers have free. Those that have no such slot are passed over.
-    pub(super) fn change_each<T>(
-        &mut self,
-        changes: &[T],
-        slot: impl Fn(&T) -> Slot,
-        change: impl FnMut(Free, &T) -> Free,
-    ) {
+    /// Sets what a worker has free, who is there.
+    pub(super) fn set(&mut self, slot: Slot, free: Free) {
         match self {
             Self::Shelves(shelves) => {
-                let changed = shelves.change_each(changes, slot, change);
-                self.or_a_tree(changed);
+                let set = shelves.set(slot, free);
+                self.or_a_tree(set);
             }
-            Self::Tree(tree) => tree.change(changes, slot, change),
+            Self::Tree(tree) => tree.replace(slot, free),
         }
     }
 
-    /// The same with changes that make equal workers equal if they are alike.
-    pub(super) fn change_alike<T>(
-        &mut self,
-        changes: &[T],
-        slot: impl Fn(&T) -> Slot,
-        change: impl Fn(Free, &T) -> Free,
-        alike: impl Fn(&T, &T) -> bool,
-    ) {
+    /// Changes what workers have free by their shares, one after the other. Workers who are not there are passed over.
+    pub(super) fn change(&mut self, shares: &[Share], transfer: Transfer<'_>, stock: &mut Stock) {
         match self {
             Self::Shelves(shelves) => {
-                let changed = shelves.change_alike(changes, slot, change, alike);
+                let changed = shelves.change(shares, transfer, stock);
                 self.or_a_tree(changed);
             }
-            Self::Tree(tree) => tree.change(changes, slot, change),
+            Self::Tree(tree) => tree.change(shares, transfer, stock),
         }
     }
 
@@ -106,6 +96,29 @@ impl Sorted {
         match self {
             Self::Shelves(shelves) => shelves.walk(wants, stock, direction, visit),
             Self::Tree(tree) => tree.walk(wants, stock, direction, visit),
+        }
+    }
+
+    /// Adds a share like `each` for every one of the first workers that have room, until there are so many shares. Whether
+    /// there are.
+    pub(super) fn first(
+        &self,
+        wants: &Wants<'_>,
+        stock: &Stock,
+        direction: Direction,
+        most: usize,
+        each: Share,
+        shares: &mut Vec<Share>,
+    ) -> bool {
+        match self {
+            Self::Shelves(shelves) => shelves.first(wants, stock, direction, most, each, shares),
+            Self::Tree(tree) => {
+                let all = tree.walk(wants, stock, direction, |slot, _| {
+                    shares.push(Share { slot, ..each });
+                    if shares.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                });
+                all.is_break()
+            }
         }
     }
 

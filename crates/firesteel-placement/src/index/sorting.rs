@@ -1,7 +1,7 @@
 //! By what workers are sorted, and from which end they are walked.
 
-use super::free::{Free, Kinds};
-use crate::{Cores, MiB, WorkerOrder};
+use super::free::Free;
+use crate::WorkerOrder;
 
 /// The amount that workers are sorted by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,28 +44,6 @@ impl Sorting {
             Self::Id => 0,
         }
     }
-
-    /// The same with so much of that amount.
-    #[inline]
-    pub(super) fn with(self, amount: i64, free: Free) -> Free {
-        match self {
-            Self::Cores => Free { cores: Cores(amount), ..free },
-            Self::Memory => Free { memory: MiB(amount), ..free },
-            Self::Id => free,
-        }
-    }
-}
-
-impl Sorting {
-    /// So much of the amount that workers are sorted by, and of the one beside it.
-    pub(super) fn of_least(self, amount: i64, beside: u32) -> Free {
-        let beside = i64::from(beside);
-        let (cores, memory) = match self {
-            Self::Cores | Self::Id => (amount, beside),
-            Self::Memory => (beside, amount),
-        };
-        Free { cores: Cores(cores), memory: MiB(memory), kinds: Kinds::NONE }
-    }
 }
 
 impl Direction {
@@ -78,6 +56,15 @@ impl Direction {
         })
     }
 
+    /// The number of the first bit that is set; of none, any number.
+    #[inline]
+    pub(super) fn first(self, bits: u64) -> usize {
+        match self {
+            Self::Forward => bits.trailing_zeros() as usize,
+            Self::Backward => 63_u32.wrapping_sub(bits.leading_zeros()) as usize,
+        }
+    }
+
     /// The numbers of the bits that are set, counted from `first`.
     #[inline]
     pub(super) fn bits(self, mut bits: u64, first: usize) -> impl Iterator<Item = usize> {
@@ -87,9 +74,9 @@ impl Direction {
             }
             let next = match self {
                 Self::Forward => bits.trailing_zeros(),
-                Self::Backward => 63 - bits.leading_zeros(),
+                Self::Backward => bits.ilog2(),
             };
-            bits &= !(1 << next);
+            bits ^= 1 << next;
             Some(first + next as usize)
         })
     }

@@ -1,8 +1,8 @@
 //! How much of each resource workers have free.
 
-use super::free::{Free, Kinds};
-use super::{Share, Slot};
-use crate::{Demand, ResourceAmounts, Resources};
+use super::Slot;
+use super::free::Kinds;
+use crate::{ResourceAmounts, Resources};
 
 /// What one worker has: each name with its amount.
 type Amounts = Box<[(Box<str>, u64)]>;
@@ -47,20 +47,8 @@ impl Stock {
         self.amounts.is_empty()
     }
 
-    /// What a worker has free after it gave that of its resources, too.
-    pub(super) fn without(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
-        let kinds = self.change(share.slot, |name, amount| amount.saturating_sub(share.count(demand, name)));
-        Free { kinds, ..free }
-    }
-
-    /// The same after it got that back.
-    pub(super) fn with(&mut self, free: Free, demand: &Demand, share: &Share) -> Free {
-        let kinds = self.change(share.slot, |name, amount| amount.saturating_add(share.count(demand, name)));
-        Free { kinds, ..free }
-    }
-
-    /// Changes each of a worker's amounts. A name stays when there is nothing of it left.
-    fn change(&mut self, slot: Slot, change: impl Fn(&str, u64) -> u64) -> Kinds {
+    /// Changes each of a worker's amounts. A name stays when there is nothing of it left. The kinds of those that there are.
+    pub(super) fn change(&mut self, slot: Slot, change: impl Fn(&str, u64) -> u64) -> Kinds {
         let Some(amounts) = self.amounts.get_mut(slot.index()) else { return Kinds::NONE };
         for (name, amount) in amounts {
             *amount = change(name, *amount);

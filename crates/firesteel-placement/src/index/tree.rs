@@ -9,14 +9,15 @@
 
 use std::ops::ControlFlow;
 
-use super::Slot;
 use super::entry::{Entry, Key};
 use super::free::Free;
 use super::pool::Pool;
 use super::ranks::Ranks;
 use super::sorting::{Direction, Sorting};
 use super::stock::Stock;
+use super::transfer::Transfer;
 use super::wants::Wants;
+use super::{Share, Slot};
 
 /// The most entries of a leaf.
 const LEAF: usize = 32;
@@ -76,8 +77,8 @@ impl Tree {
         self.len
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<&Free> {
-        self.leaves[self.home(slot)?].iter().find(|entry| entry.slot == slot).map(|entry| &entry.free)
+    pub(super) fn get(&self, slot: Slot) -> Option<Free> {
+        self.leaves[self.home(slot)?].iter().find(|entry| entry.slot == slot).map(|entry| entry.free)
     }
 
     /// Adds a worker whose slot is new, between one and those that follow in the order of ids.
@@ -102,23 +103,21 @@ impl Tree {
     }
 
     /// Changes what workers have free: one by one, or if they are many, by making the tree anew.
-    pub(super) fn change<T>(
-        &mut self,
-        changes: &[T],
-        slot: impl Fn(&T) -> Slot,
-        mut change: impl FnMut(Free, &T) -> Free,
-    ) {
-        let many = changes.len() * REBUILD > self.len;
-        for one in changes {
-            let slot = slot(one);
-            let Some(home) = self.home(slot) else { continue };
-            let known = self.leaves[home].iter_mut().find(|known| known.slot == slot);
+    pub(super) fn change(&mut self, shares: &[Share], transfer: Transfer<'_>, stock: &mut Stock) {
+        let many = shares.len() * REBUILD > self.len;
+        for share in shares {
+            let Some(home) = self.home(share.slot) else { continue };
+            let known = self.leaves[home].iter_mut().find(|known| known.slot == share.slot);
             let known = known.expect("a home is a leaf that has the worker");
-            let free = change(known.free, one);
+            let change = transfer.change(share);
+            let mut free = change.of(known.free);
+            if !stock.is_empty() {
+                free.kinds = change.count(share.slot, stock);
+            }
             if many {
                 known.free = free;
             } else {
-                self.replace(slot, free);
+                self.replace(share.slot, free);
             }
         }
         if many {
@@ -170,7 +169,8 @@ impl Tree {
         Some(entry)
     }
 
-    fn replace(&mut self, slot: Slot, free: Free) {
+    /// Sets what a worker has free, who is there.
+    pub(super) fn replace(&mut self, slot: Slot, free: Free) {
         let Some(home) = self.home(slot) else { return };
         let known = self.leaves[home].iter_mut().find(|known| known.slot == slot);
         let known = known.expect("a home is a leaf that has the worker");
