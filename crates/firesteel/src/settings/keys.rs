@@ -263,6 +263,8 @@ table! {
     YARN_PRESERVE: "spark.yarn.preserve.staging.files", [Application], Value("false");
     /// On YARN: a firesteel program that all nodes have at this path, which then is not put there for each application.
     YARN_BINARY: "firesteel.yarn.binary", [Application], Otherwise("a copy of this one is put into the staging directory");
+    /// On YARN: how many hosts a request for a container names, of those where tasks would like to run: many, as Spark does, or one.
+    YARN_HOSTS: "firesteel.yarn.hosts.per.request", [Application], Value("many");
     /// On YARN: more files that its executors find in their directories, besides spark.files.
     YARN_FILES: "spark.yarn.dist.files", [Application], Otherwise("none");
     /// On YARN: more archives that its executors find unpacked, besides spark.archives.

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::allocator::{Amount, ExecutorNeeds, Sizing};
+use firesteel_placement::locality::Naming;
 use firesteel_placement::{Cores, MiB};
 
 use super::application::{ApplicationSettings, list};
@@ -115,6 +116,8 @@ impl YarnSettings {
         };
         let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
         let mode = mode(properties)?;
+        // Its ApplicationMaster reads it; whoever submits hears what is wrong with it.
+        naming(properties)?;
         Ok(Self {
             mode,
             queue: text(keys::YARN_QUEUE).unwrap_or_else(|| "default".to_owned()),
@@ -246,6 +249,19 @@ fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, Settin
         )?,
     };
     Ok(MasterSize { memory, overhead, cores: properties.cores(cores)?.unwrap_or(Cores(1)) })
+}
+
+/// How many hosts a request for a container names.
+///
+/// # Errors
+/// It is set to neither.
+pub fn naming(properties: &Properties) -> Result<Naming, SettingError> {
+    let naming = |text: &str| match text {
+        "many" => Some(Naming::Many),
+        "one" => Some(Naming::One),
+        _ => None,
+    };
+    Ok(properties.read(keys::YARN_HOSTS, "many or one", naming)?.unwrap_or_default())
 }
 
 /// What containers of executors have, for whoever asks for them.

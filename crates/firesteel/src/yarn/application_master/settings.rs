@@ -14,7 +14,7 @@ use firesteel_placement::{Cores, ExecutorLimit};
 use super::Attempt;
 use crate::settings::application::{ApplicationSettings, list};
 use crate::settings::duration::Unit;
-use crate::settings::yarn::{EXECUTORS, executor_sizing};
+use crate::settings::yarn::{EXECUTORS, executor_sizing, naming};
 use crate::settings::{Origin, Properties, SettingError, keys, size};
 use crate::yarn::blueprint::{Blueprint, Deploy};
 
@@ -34,6 +34,7 @@ pub(super) struct Settings {
     failure_window: Option<Duration>,
     exclusion: HostExclusion,
     never: BTreeSet<String>,
+    naming: Naming,
     /// So many containers are started at once.
     pub(super) launches: usize,
     /// The label of nodes where executors may run.
@@ -93,6 +94,7 @@ impl Settings {
                 Some(false) | None => HostExclusion::Off,
             },
             never: list(properties, keys::YARN_EXCLUDED).into_iter().collect(),
+            naming: naming(properties)?,
             launches: count(keys::YARN_LAUNCHES)?.unwrap_or(25) as usize,
             node_label: properties.get(keys::YARN_EXECUTOR_LABEL).map(str::to_owned),
         })
@@ -120,7 +122,7 @@ impl Settings {
                 topology: blueprint.racks.topology(),
                 sizing: self.sizing.clone(),
                 initial_target: 0,
-                naming: Naming::default(),
+                naming: self.naming,
                 first_executor: ExecutorId(0),
                 heartbeat: self.heartbeat,
                 initial_pause: self.initial_pause,
@@ -163,6 +165,7 @@ mod tests {
         assert_eq!((found.executors, found.most_failures, found.most_errors), (2, 3, 5));
         assert_eq!((found.launches, found.longest_message), (25, 1 << 20));
         assert_eq!((found.silence, found.exclusion), (Silence::Success, HostExclusion::Off));
+        assert_eq!(found.naming, Naming::Many);
     }
 
     #[test]
@@ -180,6 +183,7 @@ mod tests {
             ("spark.yarn.exclude.nodes", "h1, h2"),
             ("spark.yarn.containerLauncherMaxThreads", "3"),
             ("spark.yarn.executor.nodeLabelExpression", "gpu"),
+            ("firesteel.yarn.hosts.per.request", "one"),
         ]);
         let found = found.expect("they can be used");
         assert_eq!((found.wait_time, found.silence), (Duration::from_secs(5), Silence::Failure));
@@ -194,6 +198,9 @@ mod tests {
         assert_eq!(found.exclusion, HostExclusion::On { failures: 2, timeout });
         assert_eq!(found.never, BTreeSet::from(["h1", "h2"].map(str::to_owned)));
         assert_eq!(found.node_label.as_deref(), Some("gpu"));
+        assert_eq!(found.naming, Naming::One);
+        let error = settings(&[("firesteel.yarn.hosts.per.request", "two")]).expect_err("it is neither");
+        assert!(error.to_string().contains("many or one"), "{error}");
         let limited = settings(&[("spark.executor.maxNumFailures", "9")]).expect("it can be used");
         assert_eq!(limited.most_failures, 9);
     }
