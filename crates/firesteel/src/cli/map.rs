@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
+use firesteel::cluster::Cluster;
 use firesteel::map::input::Source;
 use firesteel::map::items::{Cut, Separator, Unit};
 use firesteel::map::leftovers::LeftoversError;
@@ -16,6 +17,7 @@ use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::{self, Summary};
 use firesteel::map::{self, Job, StartError};
 use firesteel::settings::{ApplicationSettings, Reader, size};
+use firesteel::yarn::wished::Wished;
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -293,6 +295,15 @@ impl Args {
             ));
         }
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
+        let mut cluster = cluster;
+        if let Cluster::Yarn(request) = &mut cluster {
+            request.wished = Wished::of(&preference, &source, separator);
+            if let Some(words) =
+                request.unasked().map_err(|error| Failure::with(Exit::Configuration, &error))?
+            {
+                progress.remark(words);
+            }
+        }
         let job = Job {
             source,
             cut: Cut { separator, unit },

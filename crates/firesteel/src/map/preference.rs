@@ -98,7 +98,7 @@ impl Preferences {
 }
 
 /// `a, b` is `a` and `b`.
-fn hosts(text: &str) -> Vec<String> {
+pub(crate) fn hosts(text: &str) -> Vec<String> {
     text.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect()
 }
 

@@ -42,3 +42,4 @@ pub mod site_file;
 pub mod staging;
 pub mod states;
 pub mod submission;
+pub mod wished;

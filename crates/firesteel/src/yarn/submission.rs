@@ -20,6 +20,7 @@ use super::contexts;
 use super::racks::{DEFAULT_RACK, RackError, Racks};
 use super::site::{AskError, Patience, Site, SiteError};
 use super::staging::{Place, Staging, StagingError};
+use super::wished::Wished;
 use crate::files::OfferedFiles;
 use crate::settings::yarn::{Afterwards, Mode, YarnSettings};
 
@@ -42,6 +43,8 @@ pub struct Request {
     pub deploy: Deploy,
     /// What its driver reads in its container.
     pub inputs: Vec<Input>,
+    /// Where its tasks would like to run, as far as that is known.
+    pub wished: Wished,
 }
 
 /// A file that is staged for a driver in a container, and its name there.
@@ -238,8 +241,25 @@ impl Request {
         };
         let told: BTreeMap<String, String> = nodes.iter().filter_map(rack).collect();
         let racks = Racks::of(&self.site.conf)?;
-        let found = spawn_blocking(move || racks.topology(&BTreeSet::new(), &told)).await;
+        let wished = self.wished.clone();
+        let found = spawn_blocking(move || {
+            // What nobody would be asked about need not be read.
+            let hosts = if racks == Racks::None { BTreeSet::new() } else { wished.hosts() };
+            racks.topology(&hosts, &told)
+        })
+        .await;
         Ok(found.expect("looking for racks does not panic")?)
+    }
+
+    /// What there is to say of hosts whose racks nobody was asked for.
+    ///
+    /// # Errors
+    /// The configuration cannot be read.
+    pub fn unasked(&self) -> Result<Option<&'static str>, RackError> {
+        let is_asked = matches!(Racks::of(&self.site.conf)?, Racks::Script { .. });
+        Ok((is_asked && self.wished == Wished::Unknown).then_some(
+            "net.topology.script.file.name is asked for hosts that are known when an application is submitted, and those              of items from standard input are not: hosts that are no nodes of the cluster share one rack",
+        ))
     }
 
     async fn stage(&self, application: ApplicationId) -> Result<Staged, SubmitError> {

@@ -10,6 +10,7 @@ use firesteel::yarn::cluster_mode;
 use firesteel::yarn::site::Site;
 use firesteel::yarn::staging::{self, Place, StagingError};
 use firesteel::yarn::submission::{Input, Request};
+use firesteel::yarn::wished::Wished;
 
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
@@ -52,6 +53,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
         program,
         deploy,
         inputs: Vec::new(),
+        wished: Wished::default(),
     })
 }
 
