@@ -9,6 +9,7 @@ mod garbage;
 mod golden;
 mod house;
 mod laws;
+mod on_yarn;
 mod placement;
 mod replay;
 mod scripts;

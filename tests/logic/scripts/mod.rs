@@ -4,18 +4,17 @@
 //! then `----`, then what the Master did. `UPDATE_GOLDEN=1` writes the parts under the lines anew; commit only
 //! differences that you can explain.
 
-mod command;
+pub mod command;
 mod stage;
-mod words;
+pub mod words;
 
 use std::fmt::Write as _;
 
 use self::stage::Stage;
 use crate::{fixtures, golden};
 
-/// A page, with the answers of the Master of today in place of those that stand there.
-fn play(page: &str) -> String {
-    let mut stage = Stage::default();
+/// A page, with the answers of the machine of today in place of those that stand there.
+fn play(page: &str, machine: &mut dyn FnMut(&str) -> Vec<String>) -> String {
     let mut played = String::new();
     for paragraph in page.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()) {
         if !played.is_empty() {
@@ -28,7 +27,7 @@ fn play(page: &str) -> String {
         let commands: Vec<&str> = paragraph.lines().take_while(|line| *line != "----").collect();
         let _ = write!(played, "{}\n----", commands.join("\n"));
         for command in commands {
-            for line in stage.play(command) {
+            for line in machine(command) {
                 let _ = write!(played, "\n{line}");
             }
         }
@@ -37,34 +36,41 @@ fn play(page: &str) -> String {
     played
 }
 
-/// The page of that name, without its answers where the Master gives others.
+/// Plays the page of that name, and holds what the machine does against what stands there.
 #[expect(clippy::disallowed_methods, reason = "tests read their scripts")]
-fn check(name: &str) {
-    let name = format!("../tests/logic/scripts/{name}.txt");
+pub fn check(directory: &str, name: &str, machine: &mut dyn FnMut(&str) -> Vec<String>) {
+    let name = format!("{directory}/{name}.txt");
     let path = fixtures::path(&name);
     let page = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    golden::check(&name, &play(&page));
+    golden::check(&name, &play(&page, machine));
 }
+
+/// The names of a directory's pages, in order. One that no test plays would be no test.
+pub fn pages(directory: &str) -> Vec<String> {
+    let found = std::fs::read_dir(fixtures::path(directory)).expect("the scripts are there");
+    let mut found: Vec<String> = found
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".txt").map(str::to_owned))
+        .collect();
+    found.sort_unstable();
+    found
+}
+
+/// Where the pages are.
+const DIRECTORY: &str = "../tests/logic/scripts";
 
 macro_rules! scripts {
     ($($script:ident)+) => {
         $(#[test]
         fn $script() {
-            check(stringify!($script));
+            let mut stage = Stage::default();
+            check(DIRECTORY, stringify!($script), &mut |command| stage.play(command));
         })+
 
-        /// A page that no test plays would be no test.
         #[test]
         fn every_page_is_played() {
-            let directory = fixtures::path("../tests/logic/scripts");
-            let pages = std::fs::read_dir(&directory).expect("the scripts are there");
-            let mut found: Vec<String> = pages
-                .filter_map(|entry| entry.ok()?.file_name().to_str()?.strip_suffix(".txt").map(str::to_owned))
-                .collect();
-            found.sort_unstable();
             let mut played = vec![$(stringify!($script).to_owned()),+];
             played.sort_unstable();
-            assert_eq!(found, played);
+            assert_eq!(pages(DIRECTORY), played);
         }
     };
 }

@@ -215,7 +215,8 @@ fn worker_message(message: &MasterToWorker) -> String {
     }
 }
 
-fn driver_message(message: &MasterToDriver) -> String {
+/// What a driver is told.
+pub fn driver_message(message: &MasterToDriver) -> String {
     match message {
         MasterToDriver::RegisteredApplication { .. } => "RegisteredApplication".to_owned(),
         MasterToDriver::ExecutorAdded { executor, worker, cores, .. } => {
