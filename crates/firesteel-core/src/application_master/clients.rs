@@ -7,14 +7,14 @@ use firesteel_placement::{
 };
 
 use super::ending::Verdict;
+use super::executors::Known;
 use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::master::{Backfill, Preemption, Queues};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, ExecutorState, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView,
-    Standing,
+    Deciding, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView, Standing,
 };
 use crate::time::Timestamp;
 
@@ -63,7 +63,7 @@ impl ApplicationMaster {
     }
 
     fn master_view(&self, now: Timestamp) -> MasterView {
-        let (application, left) = self.application(ExecutorId::default());
+        let (application, left) = self.application(self.executors.known());
         MasterView {
             url: self.config.url.clone(),
             now,
@@ -84,7 +84,7 @@ impl ApplicationMaster {
     }
 
     fn detail(&self, now: Timestamp, from: ExecutorId) -> ApplicationDetail {
-        let (application, left) = self.application(from);
+        let (application, left) = self.application(self.executors.known().split_off(&from));
         let last = application.executors.last().map(|row| ExecutorId(row.id.0.saturating_add(1)));
         ApplicationDetail {
             now,
@@ -131,33 +131,36 @@ impl ApplicationMaster {
         }
     }
 
-    /// The application with its live executors from that number on, and how many more there are.
-    fn application(&self, from: ExecutorId) -> (ApplicationView, u64) {
+    /// The application with those executors, and how many of them are left out.
+    fn application(&self, mut known: BTreeMap<ExecutorId, Known<'_>>) -> (ApplicationView, u64) {
         let description = self.drivers.description();
         let text = |text: fn(&crate::messages::ApplicationDescription) -> &String| {
             description.map(text).cloned().unwrap_or_default()
         };
         let live = self.executors.iter().count() as u64;
-        let rows = self.executors.iter().filter(|(id, _)| *id >= from);
-        let executors: Vec<ExecutorView> = rows
-            .take(MOST_EXECUTORS)
-            .map(|(id, row)| ExecutorView {
+        let all = known.len();
+        while known.len() > MOST_EXECUTORS {
+            known.pop_last();
+        }
+        let left = all - known.len();
+        let executors: Vec<ExecutorView> = known
+            .into_iter()
+            .map(|(id, Known { row, state, ended })| ExecutorView {
                 id,
                 worker: row.worker.clone(),
                 profile: row.profile,
                 cores: row.cores,
                 memory: row.memory,
                 resources: Resources::default(),
-                state: row.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running),
+                state,
                 host: row.node.host.clone(),
                 port: row.node.port,
                 directory: row.logs.clone(),
                 launched: row.launched,
                 started: row.started,
-                ended: None,
+                ended,
             })
             .collect();
-        let left = self.executors.iter().filter(|(id, _)| *id >= from).count() - executors.len();
         let view = ApplicationView {
             id: self.config.app.clone(),
             name: text(|description| &description.name),
@@ -183,7 +186,7 @@ impl ApplicationMaster {
                 .unwrap_or_default(),
             executors_live: live,
             executors_ended: self.executors.ended(),
-            executors_forgotten: self.executors.ended(),
+            executors_forgotten: self.executors.forgotten(),
             executors,
         };
         (view, left as u64)

@@ -27,13 +27,30 @@ pub(super) struct Executors {
     /// Where containers are that were granted with the last answer.
     nodes: BTreeMap<ContainerId, Node>,
     /// The latest that have ended, in order. What was told on a connection that had ended, nobody heard.
-    ends: VecDeque<(ExecutorId, Executor, ExecutorState)>,
+    ends: VecDeque<End>,
     /// How many executors have ended.
     ended: u64,
     gone_told: bool,
 }
 
-/// One of them.
+/// One that has ended.
+#[derive(Clone, Debug)]
+struct End {
+    executor: ExecutorId,
+    row: Executor,
+    state: ExecutorState,
+    at: Timestamp,
+}
+
+/// What is known of one.
+#[derive(Clone, Debug)]
+pub(super) struct Known<'a> {
+    pub(super) row: &'a Executor,
+    pub(super) state: ExecutorState,
+    pub(super) ended: Option<Timestamp>,
+}
+
+/// One that has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Executor {
     pub(super) container: ContainerId,
@@ -48,6 +65,12 @@ pub(super) struct Executor {
 }
 
 impl Executor {
+    /// As one that has not ended.
+    fn living(&self) -> Known<'_> {
+        let state = self.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running);
+        Known { row: self, state, ended: None }
+    }
+
     fn added(&self, executor: ExecutorId) -> MasterToDriver {
         MasterToDriver::ExecutorAdded {
             executor,
@@ -83,6 +106,11 @@ impl Executors {
         self.ended
     }
 
+    /// How many of those are not remembered.
+    pub(super) fn forgotten(&self) -> u64 {
+        self.ended - self.ends.len() as u64
+    }
+
     /// Whether the driver was told that all are gone.
     pub(super) fn are_gone_told(&self) -> bool {
         self.gone_told
@@ -96,23 +124,27 @@ impl Executors {
     /// All that a driver must hear that may have missed something, in the order of the numbers: who has come, who runs,
     /// and who has ended. So the driver knows every number that was given.
     pub(super) fn story(&self) -> Vec<MasterToDriver> {
-        let live = self.rows.iter().map(|(executor, row)| {
-            let state = row.started.map(|_| ExecutorState::Running);
-            (*executor, (row, state))
-        });
-        let over = self.ends.iter().map(|(executor, row, state)| (*executor, (row, Some(state.clone()))));
-        let all: BTreeMap<ExecutorId, _> = live.chain(over).collect();
-        let tell = |(executor, (row, state)): (ExecutorId, (&Executor, Option<ExecutorState>))| {
-            [Some(row.added(executor)), state.map(|state| updated(executor, state))]
+        let tell = |(executor, Known { row, state, ended: _ }): (ExecutorId, Known<'_>)| {
+            let news = (state != ExecutorState::Launching).then(|| updated(executor, state));
+            [Some(row.added(executor)), news]
         };
-        all.into_iter().flat_map(tell).flatten().collect()
+        self.known().into_iter().flat_map(tell).flatten().collect()
     }
 
-    fn remember(&mut self, executor: ExecutorId, row: Executor, state: ExecutorState) {
+    /// Those that live, and the latest that have ended, in the order of their numbers.
+    pub(super) fn known(&self) -> BTreeMap<ExecutorId, Known<'_>> {
+        let live = self.rows.iter().map(|(executor, row)| (*executor, row.living()));
+        let over = self.ends.iter().map(|End { executor, row, state, at }| {
+            (*executor, Known { row, state: state.clone(), ended: Some(*at) })
+        });
+        live.chain(over).collect()
+    }
+
+    fn remember(&mut self, end: End) {
         if self.ends.len() >= MOST_ENDS {
             self.ends.pop_front();
         }
-        self.ends.push_back((executor, row, state));
+        self.ends.push_back(end);
     }
 
     /// What contradicts itself.
@@ -147,7 +179,7 @@ impl ApplicationMaster {
                 }
                 allocator::Effect::Launch(launch) => self.launch(now, launch),
                 allocator::Effect::ExecutorEnded { executor, host, loss } => {
-                    self.end_executor(executor, host, &loss);
+                    self.end_executor(now, executor, host, &loss);
                 }
                 allocator::Effect::Decommission { host } => self.note(Note::Decommissioning { host }),
                 // Drivers do not ask: they are told.
@@ -216,7 +248,7 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::ContainerStarted { container });
     }
 
-    fn end_executor(&mut self, executor: ExecutorId, host: Arc<str>, loss: &Loss) {
+    fn end_executor(&mut self, now: Timestamp, executor: ExecutorId, host: Arc<str>, loss: &Loss) {
         let Some(row) = self.executors.rows.remove(&executor) else { return };
         self.executors.of_container.remove(&row.container);
         self.executors.ended += 1;
@@ -227,7 +259,7 @@ impl ApplicationMaster {
         if relaunch.is_some_and(|relaunch| relaunch.is_turn(&state)) {
             self.want_one_less(row.profile);
         }
-        self.executors.remember(executor, row, state);
+        self.executors.remember(End { executor, row, state, at: now });
     }
 }
 

@@ -377,3 +377,25 @@ fn status_clients_see_one_application() {
     assert_eq!(application.executors[0].host, "host1");
     assert_eq!(application.cores_granted, Cores(2));
 }
+
+#[test]
+fn status_clients_see_where_executors_that_have_ended_wrote() {
+    let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
+    bench.grant(1);
+    bench.end(1, 3, "");
+    let question = ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
+    let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(question) });
+    let [
+        Effect::Send {
+            message: Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),
+            ..
+        },
+    ] = &effects[..]
+    else {
+        panic!("{effects:?}")
+    };
+    let [executor] = &detail.application.executors[..] else { panic!("{detail:?}") };
+    assert_eq!(executor.state, ExecutorState::Exited(ExitStatus::Code(3)));
+    assert_eq!((executor.directory.as_str(), executor.ended), ("http://host1:8042/logs", Some(bench.now)));
+    assert_eq!((detail.application.executors_live, detail.application.executors_forgotten), (0, 0));
+}

@@ -1,6 +1,8 @@
 //! What an executor that failed wrote last, so that nobody has to look for it.
 
-use std::time::Duration;
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId};
@@ -13,6 +15,7 @@ use firesteel_core::wire::Role;
 use crate::executor_log::ExecutorLog;
 use crate::net;
 use crate::table::clean;
+use crate::yarn::container_logs::{self, Place};
 
 /// How many executors' words are shown: the first that fail tell what is wrong.
 const MOST: u32 = 3;
@@ -50,7 +53,11 @@ impl LastWords {
                     return Vec::new();
                 };
                 self.shown += 1;
-                let logs = format!("firesteel logs --master {} {app} {executor} --stderr", master.url());
+                // YARN's applications have ids of another form.
+                let logs = match app.as_str().starts_with("application_") {
+                    true => format!("firesteel yarn logs {app} {executor} --stderr"),
+                    false => format!("firesteel logs --master {} {app} {executor} --stderr", master.url()),
+                };
                 let heading = format!("  the end of its standard error, of which {logs} has all:");
                 std::iter::once(heading).chain(lines.iter().map(|line| format!("  | {line}"))).collect()
             }
@@ -81,9 +88,50 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
         | MasterToClient::KillApplicationResponse(_) => return None,
     };
     let view = detail.application.executors.iter().find(|view| view.id == executor)?;
+    if let Some(place) = Place::of_link(&view.directory) {
+        return last_lines_in_container(place).await;
+    }
     let mut log = ExecutorLog::open(app, view, &name).await.ok()?;
     let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
+}
+
+/// The same of one in a container, whose NodeManager shows what it wrote from the beginning.
+async fn last_lines_in_container(place: Place) -> Option<Vec<String>> {
+    let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + PATIENCE };
+    let reading = tokio::task::spawn_blocking(move || {
+        place.copy(container_logs::Stream::Stderr, &mut end).map(|()| end)
+    });
+    let end = reading.await.ok()?.ok()?;
+    let text: Vec<u8> = end.bytes.into();
+    let text = String::from_utf8_lossy(&text);
+    let mut lines: Vec<String> = text.lines().rev().take(LINES as usize).map(shown).collect();
+    lines.reverse();
+    Some(lines)
+}
+
+/// The end of what is written there, until nobody waits for it any more.
+struct Tail {
+    bytes: VecDeque<u8>,
+    until: Instant,
+}
+
+impl Write for Tail {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        /// Room for the lines that are shown.
+        const MOST: usize = 64 << 10;
+        if Instant::now() > self.until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.bytes.extend(bytes);
+        let excess = self.bytes.len().saturating_sub(MOST);
+        self.bytes.drain(..excess);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// A line that cannot move the cursor, and is not too long.
@@ -93,4 +141,22 @@ fn shown(line: &str) -> String {
         short.push_str("...");
     }
     short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_log_is_kept() {
+        let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + Duration::from_secs(60) };
+        for line in 0..20_000 {
+            writeln!(end, "line {line}").expect("somebody waits");
+        }
+        assert_eq!(end.bytes.len(), 64 << 10);
+        assert!(Vec::from(end.bytes).ends_with(b"line 19998\nline 19999\n"));
+        let until = Instant::now().checked_sub(Duration::from_millis(1)).expect("it is not the first moment");
+        let mut late = Tail { bytes: VecDeque::new(), until };
+        late.write_all(b"x").expect_err("nobody waits any more");
+    }
 }
