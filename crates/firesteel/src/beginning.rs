@@ -13,6 +13,7 @@ use crate::net::ListenError;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::{EndRequest, EndRequests};
+use crate::yarn::staging::is_remote;
 
 /// Why an application did not begin.
 #[derive(Debug, thiserror::Error)]
@@ -67,11 +68,16 @@ pub async fn begin(
     progress: &Progress,
     requests: &mut EndRequests,
 ) -> Result<ControlFlow<EndRequest, Ground>, StartError> {
+    let cluster_is_yarn = cluster.is_yarn();
+    // On YARN what is on HDFS stays there.
+    let opened = |words: &[String]| -> Vec<String> {
+        words.iter().filter(|word| !(cluster_is_yarn && is_remote(word))).cloned().collect()
+    };
+    let (files, archives) = (opened(&settings.files), opened(&settings.archives));
     let files = tokio::select! {
-        files = OfferedFiles::open(&settings.files, &settings.archives) => files?,
+        files = OfferedFiles::open(&files, &archives) => files?,
         request = requests.next() => return Ok(ControlFlow::Break(request)),
     };
-    let cluster_is_yarn = cluster.is_yarn();
     let cluster = match cluster.start(&files, progress, requests).await? {
         ControlFlow::Continue(cluster) => cluster,
         ControlFlow::Break(request) => return Ok(ControlFlow::Break(request)),

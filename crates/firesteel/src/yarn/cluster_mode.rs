@@ -6,6 +6,7 @@ use firesteel_yarn::messages::records::ApplicationId;
 use super::client::{YarnError, give_up};
 use super::monitor::{End, Monitor};
 use super::site::Patience;
+use super::staging::is_remote;
 use super::submission::{Draft, Request, SubmitError};
 use crate::beginning;
 use crate::exit_code;
@@ -49,8 +50,11 @@ pub async fn run(
     progress: &Progress,
 ) -> Result<Ending, beginning::StartError> {
     let mut requests = beginning::end_requests()?;
+    let here =
+        |words: &[String]| -> Vec<String> { words.iter().filter(|word| !is_remote(word)).cloned().collect() };
+    let (files, archives) = (here(files), here(archives));
     let files = tokio::select! {
-        files = OfferedFiles::open(files, archives) => files?,
+        files = OfferedFiles::open(&files, &archives) => files?,
         asked = requests.next() => return Ok(Ending::Asked(asked)),
     };
     let watched = submit_and_watch(request, &files, progress, &mut requests).await;

@@ -19,7 +19,7 @@ use super::blueprint::{self, Blueprint, Deploy, Hadoop, LocalFile};
 use super::contexts;
 use super::racks::{DEFAULT_RACK, RackError, Racks};
 use super::site::{AskError, Patience, Site, SiteError};
-use super::staging::{Place, Staging, StagingError};
+use super::staging::{Place, RemoteFile, Staging, StagingError};
 use super::wished::Wished;
 use crate::files::OfferedFiles;
 use crate::settings::yarn::{Afterwards, Mode, YarnSettings};
@@ -39,6 +39,8 @@ pub struct Request {
     pub staging: Place,
     /// The program that all nodes have already. `None`: a copy of this one is staged.
     pub program: Option<Place>,
+    /// What it brings that is on HDFS already.
+    pub remote: Vec<RemoteFile>,
     /// Where its driver is.
     pub deploy: Deploy,
     /// What its driver reads in its container.
@@ -278,10 +280,18 @@ impl Request {
     ) -> Result<(Blueprint, Option<LocalFile>), SubmitError> {
         let program = std::env::current_exe().map_err(SubmitError::Program)?;
         let (staging, shared) = (Arc::clone(&staged.staging), self.program.clone());
+        let remote = self.remote.clone();
         let filling = spawn_blocking(move || {
             let mut all = vec![staging.add_program(&program, shared.as_ref())?];
             all.extend(staging.add_files(&files)?);
-            Ok::<_, StagingError>(all)
+            for file in remote {
+                let file = file.described()?;
+                if all.iter().any(|other| other.name == file.name) {
+                    return Err(StagingError::Twice { name: file.name });
+                }
+                all.push(file);
+            }
+            Ok(all)
         });
         let files = filling.await.expect("staging does not panic")?;
         let blueprint = self.blueprint(files, staged, topology)?;

@@ -8,7 +8,7 @@ use firesteel::settings::{ApplicationSettings, Origin, Properties, keys};
 use firesteel::yarn::blueprint::{Deploy, Program};
 use firesteel::yarn::cluster_mode;
 use firesteel::yarn::site::Site;
-use firesteel::yarn::staging::{self, Place, StagingError};
+use firesteel::yarn::staging::{self, Place, RemoteFile, StagingError};
 use firesteel::yarn::submission::{Input, Request};
 use firesteel::yarn::wished::Wished;
 
@@ -44,6 +44,8 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     let program = settings.binary.as_deref();
     let program = program.map(|place| Place::of_file(place, keys::YARN_BINARY, &site.user, &site.conf));
     let program = program.transpose().map_err(|error| unstaged(&error, properties, keys::YARN_BINARY))?;
+    let remote = RemoteFile::among(&application.files, &application.archives, &site.user, &site.conf);
+    let remote = remote.map_err(|error| unstaged(&error, properties, keys::FILES))?;
     Ok(Request {
         site,
         settings,
@@ -51,6 +53,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
         properties: properties.iter().map(|(key, value)| (key.to_owned(), value.to_owned())).collect(),
         staging,
         program,
+        remote,
         deploy,
         inputs: Vec::new(),
         wished: Wished::default(),
@@ -64,10 +67,13 @@ fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure
         | StagingError::Unspoken { .. }
         | StagingError::WithoutHdfs { .. }
         | StagingError::NoNameNode { .. }
+        | StagingError::Name { .. }
+        | StagingError::Format { .. }
         | StagingError::NoHome => Failure::with(blame(properties, key), error),
-        StagingError::Io { .. } | StagingError::Hdfs { .. } | StagingError::Reserved { .. } => {
-            Failure::with(Exit::Failure, error)
-        }
+        StagingError::Io { .. }
+        | StagingError::Hdfs { .. }
+        | StagingError::Reserved { .. }
+        | StagingError::Twice { .. } => Failure::with(Exit::Failure, error),
     }
 }
 

@@ -7,7 +7,7 @@
 //!                                                                0-NAME, 1-NAME, ..   what the application brings
 //! ```
 //!
-//! A NodeManager fetches a file only if it is as old, and as long, as it was when it was staged.
+//! What is on HDFS already stays where it is (`remote.rs`). A NodeManager fetches a file only if it is as old, and as long, as it was when it was staged.
 
 #[cfg(feature = "hdfs")]
 mod hdfs;
@@ -16,6 +16,7 @@ mod hdfs;
 mod hdfs;
 mod local;
 mod place;
+mod remote;
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
@@ -26,6 +27,7 @@ use firesteel_yarn::messages::records::ApplicationId;
 
 pub use self::hdfs::Failure as HdfsFailure;
 pub use self::place::{FileSystem, NameService, Place};
+pub use self::remote::{RemoteFile, is_remote};
 
 use super::blueprint::{BINARY, FILE, LocalFile, LocalKind};
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
@@ -97,6 +99,28 @@ pub enum StagingError {
         /// Why.
         error: io::Error,
     },
+    /// No name for a file in a container.
+    #[error("{word:?} cannot be called {name:?} in a container: give it another name, as in PATH#NAME")]
+    Name {
+        /// What was given.
+        word: String,
+        /// The name.
+        name: String,
+    },
+    /// Nobody can unpack it.
+    #[error(
+        "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
+    )]
+    Format {
+        /// What was given.
+        word: String,
+    },
+    /// One name twice.
+    #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
+    Twice {
+        /// The name.
+        name: String,
+    },
     /// A name that is taken already.
     #[error(
         "a file cannot be called {name:?} on YARN, where that is Firesteel's own: give it another name, as in PATH#NAME"
@@ -109,6 +133,14 @@ pub enum StagingError {
 
 fn unstaged(path: &Path) -> impl FnOnce(io::Error) -> StagingError {
     move |error| StagingError::Io { path: path.to_owned(), error }
+}
+
+/// Refuses a name that is Firesteel's own.
+fn taken(name: &str) -> Result<(), StagingError> {
+    match [BINARY, FILE].contains(&name) {
+        true => Err(StagingError::Reserved { name: name.to_owned() }),
+        false => Ok(()),
+    }
 }
 
 /// The directory in which an application's directory is made: of the setting (`spark.yarn.stagingDir`), or the user's
@@ -192,9 +224,7 @@ impl Staging {
                 FileKind::Archive(ArchiveFormat::Zip) => (".zip", LocalKind::Archive),
                 FileKind::Plain | FileKind::Executable => ("", LocalKind::File),
             };
-            if [BINARY, FILE].contains(&name.as_str()) {
-                return Err(StagingError::Reserved { name: name.clone() });
-            }
+            taken(name)?;
             file.rewind().map_err(unstaged(Path::new(name)))?;
             self.add(name, &format!("{number}-{name}{end}"), kind, &mut file)
         };
