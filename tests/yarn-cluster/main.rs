@@ -12,12 +12,6 @@ mod restart;
 mod shared;
 mod unmanaged;
 
-/// One test at a time, since they have one cluster.
 fn main() -> ExitCode {
-    let arguments =
-        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let trials = [unmanaged::trials(), openings::trials(), restart::trials()].into_iter().flatten();
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
-    shared::end();
-    conclusion.exit_code()
+    shared::run([unmanaged::trials(), openings::trials(), restart::trials()])
 }

@@ -1,7 +1,10 @@
 //! One cluster for all tests, since it takes seconds to start: the first that needs it starts it, the last ends it.
 
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process::ExitCode;
 use std::sync::{Mutex, OnceLock, PoisonError};
+
+use libtest_mimic::{Arguments, Trial};
 
 use crate::cluster::{YarnCluster, class_path};
 use crate::component::Component;
@@ -31,7 +34,10 @@ pub(crate) fn with<T>(what: impl FnOnce(&mut YarnCluster) -> T) -> T {
     })
 }
 
-/// Ends it.
-pub(crate) fn end() {
+/// Runs the tests one at a time, since they have one cluster, and ends it.
+pub(crate) fn run(trials: impl IntoIterator<Item = Vec<Trial>>) -> ExitCode {
+    let arguments = Arguments { test_threads: Some(1), ..Arguments::from_args() };
+    let conclusion = libtest_mimic::run(&arguments, trials.into_iter().flatten().collect());
     drop(CLUSTER.lock().unwrap_or_else(PoisonError::into_inner).take());
+    conclusion.exit_code()
 }

@@ -18,7 +18,7 @@ use crate::shared;
 /// Where applications have their directories.
 pub(crate) const STAGING: &str = "/user/alice/.firesteelStaging";
 
-/// One that runs until it is dropped.
+/// One that runs as long as the cluster does, in whose directory it is.
 pub(crate) struct Hdfs {
     /// `hdfs://HOST:PORT`.
     pub(crate) url: String,
@@ -36,11 +36,6 @@ pub(crate) fn with(what: impl FnOnce(&YarnCluster, &Hdfs)) {
         let mut hdfs = HDFS.lock().unwrap_or_else(PoisonError::into_inner);
         what(cluster, hdfs.get_or_insert_with(|| Hdfs::start(cluster).expect("its processes start")));
     });
-}
-
-/// Ends it.
-pub(crate) fn end() {
-    drop(HDFS.lock().unwrap_or_else(PoisonError::into_inner).take());
 }
 
 impl Hdfs {

@@ -19,12 +19,6 @@ mod hdfs;
 mod shared;
 mod staged;
 
-/// One test at a time, since they have one cluster.
 fn main() -> ExitCode {
-    let arguments =
-        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let conclusion = libtest_mimic::run(&arguments, staged::trials());
-    hdfs::end();
-    shared::end();
-    conclusion.exit_code()
+    shared::run([staged::trials()])
 }

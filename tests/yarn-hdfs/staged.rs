@@ -4,6 +4,7 @@ use std::fs;
 use std::net::TcpListener;
 use std::time::{Duration, Instant};
 
+use hdfs_native::WriteOptions;
 use libtest_mimic::Trial;
 use tempfile::TempDir;
 
@@ -18,6 +19,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("containers_get_their_files_from_hdfs_in_client_and_in_cluster_mode", || with(both_modes)),
         ("an_application_master_takes_away_what_was_staged_on_hdfs", || with(taken_away)),
         ("what_is_staged_on_hdfs_is_its_users_and_can_be_kept_and_used_again", || with(kept)),
+        ("what_is_on_hdfs_already_is_fetched_from_there", || with(remote)),
         ("an_hdfs_that_is_not_there_or_objects_is_told_in_time", || with(refused)),
     ])
 }
@@ -97,6 +99,22 @@ fn kept(cluster: &YarnCluster, hdfs: &Hdfs) {
     assert_eq!((done.code(), done.stdout.as_str()), (0, "b\n"), "{done}");
     assert_eq!(hdfs.list(STAGING).len(), 1, "the first one's alone");
     hdfs.client().delete(&application.path, true).expect("it may do everything");
+}
+
+fn remote(cluster: &YarnCluster, hdfs: &Hdfs) {
+    let client = hdfs.client();
+    let mut file = client.create("/data/words.txt", WriteOptions::default()).expect("it is new");
+    file.write_bytes("from afar\n".into()).and_then(|_| file.close()).expect("there is room");
+    let (_directory, here) = brought();
+    let both = format!("{here},{}/data/words.txt#words", hdfs.url);
+    // The default file system is another one: no more than that file is on HDFS.
+    let options = ["--files", &both, "--", "sh", "-c", "cat words greeting.txt", "sh", ":::", "a"];
+    let done = run(&mut submit(cluster, "map", &options));
+    assert_eq!((done.code(), done.stdout.as_str()), (0, "from afar\nhello\n"), "{done}");
+    let missing = format!("{}/data/none", hdfs.url);
+    let done = run(&mut submit(cluster, "map", &["--files", &missing, "--", "true", ":::", "a"]));
+    assert_ne!(done.code(), 0, "{done}");
+    assert!(done.stderr.contains(&format!("{missing}: file not found")), "{done}");
 }
 
 fn refused(cluster: &YarnCluster, hdfs: &Hdfs) {

@@ -13,11 +13,6 @@ mod masters;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
 
-/// One test at a time, since they have one cluster.
 fn main() -> ExitCode {
-    let arguments =
-        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let conclusion = libtest_mimic::run(&arguments, masters::trials());
-    shared::end();
-    conclusion.exit_code()
+    shared::run([masters::trials()])
 }

@@ -19,13 +19,6 @@ mod runs;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
 
-/// One test at a time, since they have one cluster.
 fn main() -> ExitCode {
-    let arguments =
-        libtest_mimic::Arguments { test_threads: Some(1), ..libtest_mimic::Arguments::from_args() };
-    let trials =
-        [runs::trials(), refusals::trials(), honoured::trials(), losses::trials()].into_iter().flatten();
-    let conclusion = libtest_mimic::run(&arguments, trials.collect());
-    shared::end();
-    conclusion.exit_code()
+    shared::run([runs::trials(), refusals::trials(), honoured::trials(), losses::trials()])
 }
