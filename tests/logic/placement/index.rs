@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::index::{Index, Share};
-use firesteel_placement::{Cores, MiB, Strategy, place};
+use firesteel_placement::index::{Index, Share, Slot};
+use firesteel_placement::{Cores, Demand, MiB, Strategy, place, place_ranked};
 
 use super::case;
 use super::history::{History, Model, Step};
@@ -44,6 +44,14 @@ struct Placed {
     ask: Ask,
     /// Worker, executors and cores.
     shares: Vec<(String, i64, i64)>,
+}
+
+/// The executors of some shares, one by one: worker and cores.
+fn one_by_one(shares: &[Share], names: &BTreeMap<Slot, String>) -> Vec<(String, i64)> {
+    let each = |share: &Share| {
+        std::iter::repeat_n((names[&share.slot].clone(), share.cores.0), share.executors as usize)
+    };
+    shares.iter().flat_map(each).collect()
 }
 
 impl Cluster {
@@ -91,6 +99,34 @@ impl Cluster {
         self.sync(&id);
     }
 
+    /// Some workers, by their ids, are near, some are to be avoided.
+    fn places_near(&self, demand: &Demand, strategy: Strategy) -> Verdict {
+        let rank = |id: &str| id.bytes().fold(0_u64, |sum, byte| sum * 7 + u64::from(byte)) % 6;
+        let (names, order) = (self.names(), case::worker_order(self.order));
+        let of_rank = |wanted: u64| {
+            let slots = self.index.iter().filter(|(id, _)| rank(id) == wanted).map(|(_, slot)| slot);
+            slots.collect::<Vec<_>>()
+        };
+        let avoids = |id: &str| rank(id) == 5;
+        let near = [of_rank(1), of_rank(0)];
+        let shares = self.index.place_ranked(demand, strategy, &near, |slot| avoids(&names[&slot]));
+        let welcome = self.model.offers().filter(|offer| !avoids(offer.worker));
+        let flat = place_ranked(demand, welcome, order, strategy, |offer| match rank(offer.worker) {
+            1 => 0,
+            0 => 1,
+            _ => 2,
+        });
+        let flat: Vec<_> =
+            flat.executors().map(|placed| (placed.worker.to_owned(), placed.cores.0)).collect();
+        let indexed = one_by_one(&shares, &names);
+        ensure!(indexed == flat, "with some near, every worker: {flat:?}, the index: {indexed:?}");
+        Ok(())
+    }
+
+    fn names(&self) -> BTreeMap<Slot, String> {
+        self.index.iter().map(|(id, slot)| (slot, id.clone())).collect()
+    }
+
     /// Tells the index what a worker has free.
     fn sync(&mut self, id: &str) {
         if let Some(worker) = self.model.get(id) {
@@ -107,11 +143,8 @@ impl Cluster {
         self.index.place_into(&mut shares, &demand, strategy);
         ensure!(shares == self.index.place(&demand, strategy), "placed twice, otherwise, for {ask:?}");
         self.placed_last.clone_from(&shares);
-        let names: BTreeMap<_, _> = self.index.iter().map(|(id, slot)| (slot, id.clone())).collect();
-        let one_each = |share: &Share| {
-            std::iter::repeat_n((names[&share.slot].clone(), share.cores.0), share.executors as usize)
-        };
-        let indexed: Vec<_> = shares.iter().flat_map(one_each).collect();
+        let names = self.names();
+        let indexed = one_by_one(&shares, &names);
 
         let flat = place(&demand, self.model.offers(), order, strategy);
         let flat: Vec<_> =
@@ -122,6 +155,7 @@ impl Cluster {
             let slow = reference::place(ask, &workers, self.order, spread_out);
             ensure!(indexed == slow, "the rule: {slow:?}, the index: {indexed:?}, asked {ask:?}");
         }
+        self.places_near(&demand, strategy)?;
         let anywhere = self.model.offers().any(|offer| offer.fits(&demand));
         ensure!(self.index.fits_anywhere(&demand) == anywhere, "is there room for {ask:?}?");
         for (offer, (_, slot)) in self.model.offers().zip(self.index.iter()).take(FEW) {

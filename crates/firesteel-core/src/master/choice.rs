@@ -7,10 +7,11 @@ use std::ops::ControlFlow;
 use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::locality::Locality;
 use firesteel_placement::policy::{Candidate, Measure, fill, spread_held};
-use firesteel_placement::{Demand, Offer, PlacedExecutor, Policy, place_ranked};
+use firesteel_placement::{Cores, Demand, Offer, PlacedExecutor, Policy, place_ranked};
 
 use super::application::Application;
 use super::config::Config;
+use super::wishes::Wishes;
 use super::worker_table::WorkerTable;
 use crate::ids::WorkerId;
 
@@ -42,6 +43,34 @@ fn as_spark(
     if application.wishes.is_empty() {
         return workers.place(demand, config.strategy);
     }
+    let wishes = &application.wishes;
+    let shares = workers.place_ranked(demand, config.strategy, &near(workers, wishes), wishes);
+    debug_assert_eq!(
+        executors(&shares),
+        executors(&near_of_all(config, workers, application, demand)),
+        "who is near is known without a look at all others"
+    );
+    shares
+}
+
+/// The Workers that come before others, rank by rank.
+fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
+    let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
+    for host in wishes.near() {
+        ranks.entry(wishes.rank(host)).or_default().extend(workers.on_host(host));
+    }
+    // These stand among all others.
+    ranks.remove(&(Locality::Any, Reverse(0)));
+    ranks.into_values().collect()
+}
+
+/// The same where every Worker is looked at.
+fn near_of_all(
+    config: &Config,
+    workers: &WorkerTable,
+    application: &Application,
+    demand: &Demand,
+) -> Vec<Share> {
     let hosts: BTreeMap<&str, &str> =
         workers.iter().map(|row| (row.description.id.as_str(), row.description.host.as_str())).collect();
     let rank = |offer: &Offer<'_>| application.wishes.rank(hosts[offer.worker]);
@@ -53,6 +82,12 @@ fn as_spark(
         Some(Share { slot, executors: 1, cores: executor.cores })
     };
     placement.executors().filter_map(one).collect()
+}
+
+/// One by one.
+fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
+    let each = |share: &Share| std::iter::repeat_n((share.slot, share.cores), share.executors as usize);
+    shares.iter().flat_map(each).collect()
 }
 
 /// Workers near preferred hosts come first, and among equals the measure decides. Without wishes no Worker need be looked

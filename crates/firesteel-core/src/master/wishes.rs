@@ -12,6 +12,8 @@ use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 pub(super) struct Wishes {
     topology: Topology,
     preferred: BTreeMap<String, u64>,
+    /// The preferred hosts, and those in their racks.
+    near: BTreeSet<String>,
     located: Located<()>,
     avoided: BTreeSet<String>,
 }
@@ -24,8 +26,12 @@ impl Wishes {
         for host in preferred.keys() {
             located.insert((), &topology.sites([host.as_str()]));
         }
+        let racks: BTreeSet<&str> = preferred.keys().filter_map(|host| topology.rack(host)).collect();
+        let neighbours =
+            topology.iter().filter(|(_, rack)| racks.contains(rack)).map(|(host, _)| host.to_owned());
+        let near = preferred.keys().cloned().chain(neighbours).collect();
         let avoided = wishes.avoided.into_iter().take(MOST_PREFERRED).collect();
-        Self { topology, preferred, located, avoided }
+        Self { topology, preferred, near, located, avoided }
     }
 
     /// Has the rule err by which Workers are near.
@@ -41,6 +47,11 @@ impl Wishes {
     /// Whether no executor is to be launched there.
     pub(super) fn avoids(&self, host: &str) -> bool {
         self.avoided.contains(host)
+    }
+
+    /// The hosts whose Workers may come before others.
+    pub(super) fn near(&self) -> impl Iterator<Item = &str> {
+        self.near.iter().map(String::as_str)
     }
 
     /// Where a Worker on that host stands among all: those on preferred hosts first, the most wanted of them first

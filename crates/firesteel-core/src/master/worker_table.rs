@@ -10,6 +10,7 @@ use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
 use super::capacity::{Amounts, Capacity, Grant};
+use super::wishes::Wishes;
 use crate::address::Address;
 use crate::ids::{ExecutorKey, PeerId, WorkerId};
 use crate::messages::{WorkerDescription, WorkerState, WorkerView};
@@ -217,6 +218,18 @@ impl WorkerTable {
         self.index.place(demand, strategy)
     }
 
+    /// The same with some Workers before others, rank by rank, and without those on hosts that are avoided.
+    pub(super) fn place_ranked(
+        &self,
+        demand: &Demand,
+        strategy: Strategy,
+        nearest: &[Vec<Slot>],
+        wishes: &Wishes,
+    ) -> Vec<Share> {
+        let avoids = |slot| self.at(slot).is_some_and(|row| wishes.avoids(&row.description.host));
+        self.index.place_ranked(demand, strategy, nearest, avoids)
+    }
+
     /// The same where a policy goes by that measure.
     pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
         let Self { index, rows, whole, favourites, withheld, .. } = self;
@@ -409,6 +422,12 @@ impl WorkerTable {
 
     pub(super) fn at_address(&self, address: &Address) -> Option<&WorkerId> {
         self.by_address.get(address)
+    }
+
+    /// The living Workers on a host.
+    pub(super) fn on_host(&self, host: &str) -> impl Iterator<Item = Slot> {
+        let [first, last] = [u16::MIN, u16::MAX].map(|port| Address { host: host.to_owned(), port });
+        self.by_address.range(first..=last).filter_map(|(_, id)| self.slot(id))
     }
 
     /// The living Workers by id.

@@ -25,6 +25,7 @@ mod brief;
 mod entry;
 mod extent;
 mod free;
+mod place;
 mod places;
 mod pool;
 mod ranks;
@@ -52,11 +53,7 @@ use transfer::Transfer;
 use tree::Tree;
 use wants::Wants;
 
-use crate::assign::deal;
-use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder};
-
-/// Room for so many shares is made at once.
-const FEW: usize = 64;
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, WorkerOrder};
 
 /// Ways in which an index may err. For the simulator, whose checks have to see it.
 #[doc(hidden)]
@@ -261,57 +258,6 @@ impl<I: Ord> Index<I> {
         }
     }
 
-    /// Places as many executors as the demand asks for and the workers have room for: what each worker gives, in the
-    /// order in which executors are launched. Exactly the executors of [`place`](crate::place()) over offers of
-    /// the same amounts.
-    ///
-    /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
-    #[must_use]
-    pub fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
-        let most = usize::try_from(demand.most_workers()).unwrap_or(usize::MAX);
-        let mut shares = Vec::with_capacity(most.min(FEW));
-        self.place_into(&mut shares, demand, strategy);
-        shares
-    }
-
-    /// The same into `shares`, in place of what was there: for who places again and again, since new memory for many
-    /// shares takes longer than to find them.
-    pub fn place_into(&self, shares: &mut Vec<Share>, demand: &Demand, strategy: Strategy) {
-        shares.clear();
-        let (most, units) = (demand.most_workers(), demand.most_units());
-        let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return };
-        // Each with one unit, for the time being.
-        let each = Share { slot: Slot(0), executors: 1, cores: demand.size.step() };
-        let until = |enough: bool| if enough { ControlFlow::Break(()) } else { ControlFlow::Continue(()) };
-        match strategy {
-            Strategy::SpreadOut => {
-                let so_many = usize::try_from(most).unwrap_or(usize::MAX);
-                let enough = self.sorted.first(&wants, &self.stock, self.direction, so_many, each, shares);
-                if enough && most == units {
-                    // As many workers as units: each gives one.
-                    return;
-                }
-            }
-            Strategy::Consolidate => {
-                let mut room = 0_u64;
-                let _ = self.sorted.walk(&wants, &self.stock, self.direction, |slot, free| {
-                    shares.push(Share { slot, ..each });
-                    room = room.saturating_add(self.room(demand, slot, free));
-                    until(room >= units || shares.len() as u64 == most)
-                });
-            }
-        }
-        let cap = |share: &Share| {
-            self.sorted.get(share.slot).map_or(0, |free| self.room(demand, share.slot, &free))
-        };
-        let given = deal(strategy, shares.iter().map(cap).collect(), units);
-        for (share, units) in shares.iter_mut().zip(given) {
-            *share = Share::of(demand, share.slot, units);
-        }
-        // Consolidating, or with fewer cores than workers, the last ones may give nothing.
-        shares.retain(|share| share.executors > 0 && share.cores > Cores::ZERO);
-    }
-
     /// Takes what was placed off what the workers have free.
     pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
         self.sorted.change(shares, Transfer::Taken(demand), &mut self.stock);
@@ -367,11 +313,6 @@ impl<I: Ord> Index<I> {
             None if self.sorted.len() == self.slots.len() => Ok(()),
             None => Err(format!("{} ids, {} workers in order", self.slots.len(), self.sorted.len())),
         }
-    }
-
-    /// How many units the worker has room for, who has room for one.
-    fn room(&self, demand: &Demand, slot: Slot, free: &Free) -> u64 {
-        demand.room(free.cores, free.memory, |name| self.stock.count(slot, name))
     }
 }
 

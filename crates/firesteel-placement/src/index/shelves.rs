@@ -53,6 +53,12 @@ impl Shelves {
         Some(self.places.free(self.places.of(slot)?))
     }
 
+    /// Where a worker stands among all: by an amount, and among equals by id.
+    pub(super) fn standing(&self, slot: Slot) -> Option<(i64, u64)> {
+        let place = self.places.of(slot)?;
+        Some((self.sorting.amount(&self.places.free(place)), place as u64))
+    }
+
     /// Adds a worker whose slot is new, between those two in the order of ids.
     pub(super) fn insert(
         &mut self,

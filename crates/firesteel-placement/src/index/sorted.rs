@@ -38,6 +38,14 @@ impl Sorted {
         }
     }
 
+    /// Where a worker stands among all: by an amount, and among equals by id.
+    pub(super) fn standing(&self, slot: Slot) -> Option<(i64, u64)> {
+        match self {
+            Self::Shelves(shelves) => shelves.standing(slot),
+            Self::Tree(tree) => tree.standing(slot),
+        }
+    }
+
     /// Adds a worker whose slot is new, between one and those that follow in the order of ids.
     pub(super) fn insert(
         &mut self,

@@ -81,6 +81,11 @@ impl Tree {
         self.leaves[self.home(slot)?].iter().find(|entry| entry.slot == slot).map(|entry| entry.free)
     }
 
+    /// Where a worker stands among all: by an amount, and among equals by id.
+    pub(super) fn standing(&self, slot: Slot) -> Option<(i64, u64)> {
+        Some((self.sorting.amount(&self.get(slot)?), self.ranks.get(slot)))
+    }
+
     /// Adds a worker whose slot is new, between one and those that follow in the order of ids.
     pub(super) fn insert(
         &mut self,
