@@ -15,6 +15,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     YARN.trials(&[
         ("client_and_cluster_mode_give_what_each_command_gives_by_itself", || with(|yarn| checksums(yarn))),
         ("a_host_is_met_where_it_has_room_then_its_rack_then_any", || with(|yarn| near(yarn))),
+        ("what_a_failing_executor_wrote_last_is_shown", || with(|yarn| last_words(yarn))),
         ("executors_come_and_go_as_they_are_asked_for", || with(|yarn| targets(yarn))),
         ("more_executors_than_the_cluster_has_room_for_come_as_far_as_they_do", || {
             with(|yarn| too_many(yarn))
@@ -53,6 +54,15 @@ fn checksums(cluster: &YarnCluster) {
     assert!(left.is_empty(), "nobody needs what was staged any more: {left:?}");
     let listed = yarn(cluster, &["apps", "--state", "finished"]);
     assert!(listed.stdout.matches("application_").count() >= 2, "{listed}");
+}
+
+fn last_words(cluster: &YarnCluster) {
+    let mut launch = submit(cluster, "launch", &["--num-executors", "1"]);
+    launch.args(["--until", "all", "--", "sh", "-c", "echo out of fuel >&2; exit 3"]);
+    let done = run_with_input(&mut launch, Vec::new());
+    assert_eq!(done.code(), 3, "{done}");
+    let all = done.to_string();
+    assert!(all.contains("  | out of fuel") && all.contains("firesteel yarn logs application_"), "{done}");
 }
 
 fn targets(cluster: &YarnCluster) {
