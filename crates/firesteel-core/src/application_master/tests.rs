@@ -65,25 +65,15 @@ fn config(mode: Mode) -> Config {
 fn description(limit: ExecutorLimit) -> ApplicationDescription {
     let words = ["executor", "--driver-url", "me:1", "--executor-id"].map(str::to_owned);
     let filled = [Placeholder::ExecutorId, Placeholder::WorkerId].map(|word| word.word().to_owned());
+    let command = Command {
+        program: Placeholder::Firesteel.word().to_owned(),
+        arguments: words.into_iter().chain(filled).collect(),
+        environment: BTreeMap::new(),
+    };
     ApplicationDescription {
-        name: "sums".to_owned(),
-        user: "ann".to_owned(),
-        max_cores: None,
-        command: Command {
-            program: Placeholder::Firesteel.word().to_owned(),
-            arguments: words.into_iter().chain(filled).collect(),
-            environment: BTreeMap::new(),
-        },
-        directory: TaskDirectory::Executor,
         profile: ResourceProfile { cores: Some(Cores(2)), memory: Some(MiB(2048)), ..Default::default() },
         initial_limit: limit,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        files: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: ExecutorId(0),
+        ..ApplicationDescription::plain("sums", command)
     }
 }
 

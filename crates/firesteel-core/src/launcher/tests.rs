@@ -9,7 +9,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
 use super::*;
 use crate::address::Address;
 use crate::ids::{AppId, WorkerId};
-use crate::messages::{ApplicationEnd, LossReason, MasterToDriver, Relaunch, ResourceProfile, TaskDirectory};
+use crate::messages::{ApplicationEnd, LossReason, MasterToDriver, Relaunch, ResourceProfile};
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 const MASTER: PeerId = PeerId(1);
@@ -67,20 +67,9 @@ fn config(until: Until, limit: ExecutorLimit) -> Config {
     Config {
         masters: vec![master()],
         description: ApplicationDescription {
-            name: "servers".into(),
-            user: "me".into(),
-            max_cores: None,
-            command,
-            directory: TaskDirectory::Executor,
             profile,
             initial_limit: limit,
-            relaunch: Relaunch::WhenEnded,
-            policy: None,
-            files: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: Default::default(),
+            ..ApplicationDescription::plain("servers", command)
         },
         until,
         registration_timeout: Duration::from_secs(60),

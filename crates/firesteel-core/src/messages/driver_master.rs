@@ -86,6 +86,29 @@ pub struct ApplicationDescription {
     pub first_executor: ExecutorId,
 }
 
+#[cfg(test)]
+impl ApplicationDescription {
+    /// One that says nothing but what its executors run, for tests.
+    pub(crate) fn plain(name: &str, command: Command) -> Self {
+        Self {
+            name: name.to_owned(),
+            user: "ann".to_owned(),
+            max_cores: None,
+            command,
+            directory: TaskDirectory::Executor,
+            profile: ResourceProfile::default(),
+            initial_limit: ExecutorLimit::Unlimited,
+            relaunch: Relaunch::WhenEnded,
+            policy: None,
+            files: None,
+            queue: None,
+            priority: 0,
+            gang: 0,
+            first_executor: ExecutorId(0),
+        }
+    }
+}
+
 /// Which executors of an application are replaced when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relaunch {
