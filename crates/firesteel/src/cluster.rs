@@ -7,6 +7,7 @@ use firesteel_core::messages::ApplicationEnd;
 use tokio::sync::mpsc;
 
 use crate::files::OfferedFiles;
+use crate::inbox::Inbox;
 use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
 use crate::map::progress::Progress;
 use crate::settings::application::ApplicationSettings;
@@ -50,6 +51,24 @@ pub enum ClusterNews {
     Moved(Vec<Address>),
     /// The application is over, and they with it.
     Over(ApplicationEnd),
+}
+
+impl ClusterNews {
+    /// Has somebody hear news for as long as there are any, and somebody to hear them.
+    pub(crate) fn pass_on<E: Send + 'static>(
+        news: Option<mpsc::Receiver<Self>>,
+        inbox: &Inbox<E>,
+        event: impl Fn(Self) -> E + Send + 'static,
+    ) {
+        let (Some(mut news), inbox) = (news, inbox.clone()) else { return };
+        tokio::spawn(async move {
+            while let Some(news) = news.recv().await {
+                if inbox.send(event(news)).await.is_err() {
+                    break;
+                }
+            }
+        });
+    }
 }
 
 impl Cluster {

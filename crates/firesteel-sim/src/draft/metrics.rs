@@ -47,7 +47,6 @@ impl Metrics {
     /// The numbers of an outcome of that draft.
     #[must_use]
     pub fn of(draft: &Draft, outcome: &Outcome) -> Self {
-        let asking: Vec<&DraftApplication> = draft.applications.iter().collect();
         let mut all = Self::default();
         for now in &outcome.applications {
             all.given += now.given;
@@ -57,7 +56,7 @@ impl Metrics {
         }
         let mut on_hosts: BTreeMap<(&str, usize), u64> = BTreeMap::new();
         for worker in &outcome.workers {
-            all.count(worker, &asking);
+            all.count(worker, &draft.applications);
             for executor in &worker.executors {
                 *on_hosts.entry((&worker.host, executor.app)).or_default() += 1;
             }
@@ -66,7 +65,7 @@ impl Metrics {
         all
     }
 
-    fn count(&mut self, worker: &WorkerOutcome, asking: &[&DraftApplication]) {
+    fn count(&mut self, worker: &WorkerOutcome, asking: &[DraftApplication]) {
         self.workers += 1;
         self.workers_used += u64::from(!worker.executors.is_empty());
         self.cores += worker.cores;
@@ -79,7 +78,7 @@ impl Metrics {
             *self.resources.entry(name.clone()).or_default() += amount;
             *self.resources_used.entry(name.clone()).or_default() += amount - free;
             let stranded = self.resources_stranded.entry(name.clone()).or_default();
-            let asks = |app: &&&DraftApplication| asked(app, name) > 0;
+            let asks = |app: &&DraftApplication| asked(app, name) > 0;
             let mut of_it = asking.iter().filter(asks).peekable();
             if of_it.peek().is_some() && !of_it.any(|app| worker.has_memory(app) && worker.has_cores(app)) {
                 *stranded += free;
@@ -91,7 +90,7 @@ impl Metrics {
 impl WorkerOutcome {
     /// Its free cores, if it has too little of something else for an executor of any of these applications.
     #[must_use]
-    pub fn cores_stranded(&self, asking: &[&DraftApplication]) -> Cores {
+    pub fn cores_stranded(&self, asking: &[DraftApplication]) -> Cores {
         let usable = asking.iter().any(|app| self.has_memory(app) && self.has_resources(app));
         if usable || asking.is_empty() { Cores::ZERO } else { self.cores_free.max(Cores::ZERO) }
     }

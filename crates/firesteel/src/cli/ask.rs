@@ -2,6 +2,7 @@
 
 use clap::Args;
 use firesteel::description;
+use firesteel::master_url::MasterUrl;
 use firesteel::net::{self, CallError};
 use firesteel::settings::properties::Property;
 use firesteel::settings::sources::{Files, Sources};
@@ -82,7 +83,7 @@ impl Masters {
         let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
             return Ok(parse_masters(DEFAULT).expect("the default can be used"));
         };
-        if value == "yarn" {
+        if matches!(value.parse(), Ok(MasterUrl::Yarn)) {
             let words = "the cluster is YARN's (spark.master is yarn), and no Master's: firesteel yarn has its apps, \
                          status, kill and logs; --master names a Master";
             return Err(Failure::of(Exit::Usage, words));

@@ -217,20 +217,21 @@ fn cluster(
 ) -> Result<Cluster, Failure> {
     let url = settings.master.as_ref().map(|url| url.parse().map_err(|error| unusable(&error, properties)));
     let url = url.transpose()?;
-    if url == Some(MasterUrl::Yarn) {
-        return Ok(Cluster::Yarn(Box::new(request::of(properties, name)?)));
-    }
-    request::refuse_cluster_mode(properties)?;
-    let spec = match url {
-        Some(MasterUrl::Spark(masters)) => return Ok(Cluster::Running(masters)),
-        Some(MasterUrl::LocalCluster(spec)) => spec,
-        Some(MasterUrl::Yarn) => unreachable!("it was looked at before"),
-        None => {
-            let spec = this_machine(settings);
-            progress.remark(format_args!("no --master given: this machine is {spec}"));
-            spec
+    let given = match url {
+        Some(MasterUrl::Yarn) => return Ok(Cluster::Yarn(Box::new(request::of(properties, name)?))),
+        Some(MasterUrl::Spark(masters)) => {
+            request::refuse_cluster_mode(properties)?;
+            return Ok(Cluster::Running(masters));
         }
+        Some(MasterUrl::LocalCluster(spec)) => Some(spec),
+        None => None,
     };
+    request::refuse_cluster_mode(properties)?;
+    let spec = given.unwrap_or_else(|| {
+        let spec = this_machine(settings);
+        progress.remark(format_args!("no --master given: this machine is {spec}"));
+        spec
+    });
     if properties.get(keys::EXECUTOR_MEMORY).is_none() && settings.executor_memory > spec.memory {
         let all = Origin::Derived("all that a Worker of the local cluster has");
         properties.set(keys::EXECUTOR_MEMORY, format!("{}m", spec.memory.0), all);

@@ -58,17 +58,9 @@ pub async fn end(inbox: &Inbox<Event>) {
 
 /// Has a launcher hear what the Masters of its cluster cannot say themselves, for as long as the application lives.
 pub fn follow(inbox: &Inbox<Event>, news: Option<mpsc::Receiver<ClusterNews>>) {
-    let (Some(mut news), inbox) = (news, inbox.clone()) else { return };
-    tokio::spawn(async move {
-        while let Some(news) = news.recv().await {
-            let event = match news {
-                ClusterNews::Moved(masters) => Event::MastersMoved { masters },
-                ClusterNews::Over(end) => Event::Removed { end },
-            };
-            if inbox.send(event).await.is_err() {
-                break;
-            }
-        }
+    ClusterNews::pass_on(news, inbox, |news| match news {
+        ClusterNews::Moved(masters) => Event::MastersMoved { masters },
+        ClusterNews::Over(end) => Event::Removed { end },
     });
 }
 

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight, words};
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, MiB};
-use firesteel_sim::draft::{DraftApplication, Likeness, WorkerOutcome};
+use firesteel_sim::draft::{Likeness, WorkerOutcome};
 
 use super::bars::{self, BAR, SQUARE, THIN};
 use super::source::Source;
@@ -55,8 +55,7 @@ pub(super) fn draw(source: &Source, decided: &[Decided]) -> String {
     }
     columns.extend(decided.iter().map(Column::of));
     let (rows, others) = rows(&columns);
-    let asking = source.draft.applications.iter().collect();
-    Drawing::new(source, columns, asking).draw(&rows, others)
+    Drawing::new(source, columns).draw(&rows, others)
 }
 
 impl<'a> Column<'a> {
@@ -94,7 +93,6 @@ struct Drawing<'a> {
     svg: Svg,
     source: &'a Source,
     columns: Vec<Column<'a>>,
-    asking: Vec<&'a DraftApplication>,
     width: f64,
     /// Width of a column of bars.
     column: f64,
@@ -105,7 +103,7 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(source: &'a Source, columns: Vec<Column<'a>>, asking: Vec<&'a DraftApplication>) -> Self {
+    fn new(source: &'a Source, columns: Vec<Column<'a>>) -> Self {
         let count = columns.len().max(1) as f64;
         let room = WIDTH - 2.0 * MARGIN - NAMES - (count - 1.0) * GAP;
         let column = (room / count).max(COLUMN);
@@ -125,7 +123,6 @@ impl<'a> Drawing<'a> {
                 ),
             ),
             source,
-            asking,
             width: 2.0 * MARGIN + NAMES + count * (column + GAP) - GAP,
             column,
             widest,
@@ -193,7 +190,7 @@ impl<'a> Drawing<'a> {
             let at = Point { x: self.x(index), y: self.y };
             let words = self.told(index, worker);
             let stranded = match self.columns[index].decided {
-                Some(_) => worker.cores_stranded(&self.asking),
+                Some(_) => worker.cores_stranded(&self.source.draft.applications),
                 None => Cores::ZERO,
             };
             let scale = self.column / self.widest;
