@@ -109,9 +109,22 @@ impl Places {
     /// The bits of the workers of all these shares, word by word, if each is another worker's.
     pub(super) fn mark(&self, shares: &[Share]) -> Option<Vec<u64>> {
         let mut marks = vec![0_u64; self.len() / WORD];
-        for place in shares.iter().filter_map(|share| self.of(share.slot)) {
-            marks[place / WORD] |= bit(place);
+        let mut mark = |share: &Share| {
+            let Some(place) = self.places.get(share.slot.index()).map(|place| *place as usize) else {
+                return;
+            };
+            // Who has no place is far beyond the last one.
+            if let Some(mark) = marks.get_mut(place / WORD) {
+                *mark |= bit(place);
+            }
+        };
+        // Neighbours have the same word, and would wait for each other.
+        let (front, back) = shares.split_at(shares.len() / 2);
+        for (one, other) in front.iter().zip(back) {
+            mark(one);
+            mark(other);
         }
+        back[front.len()..].iter().for_each(mark);
         let marked: usize = marks.iter().map(|places| places.count_ones() as usize).sum();
         (marked == shares.len()).then_some(marks)
     }

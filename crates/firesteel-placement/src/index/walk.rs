@@ -107,12 +107,11 @@ fn in_eights(
     const EIGHT: usize = 8;
     while places != 0 {
         let (start, count) = (shares.len(), places.count_ones() as usize);
-        shares.resize(start + EIGHT, each);
-        for share in &mut shares[start..] {
+        shares.extend((0..EIGHT).map(|_| {
             let place = direction.first(places);
-            share.slot = slots[place % WORD];
             places &= !bit(place);
-        }
+            Share { slot: slots[place % WORD], ..each }
+        }));
         shares.truncate(start + count.min(EIGHT));
     }
 }
