@@ -46,6 +46,8 @@ async fn outlives(cluster: &mut YarnCluster) {
     let host_of =
         |container: &Container| container.node_id.clone().expect("it is somewhere").host().to_owned();
     let host = host_of(&containers[0]);
+    // A ResourceManager to which a node has not come back does not know what is lost with it.
+    nodes_have_joined(&client).await;
     cluster.lose_node(&host);
     let end = ended(&mut master).await;
     assert_eq!(end.exit_status(), -100, "{}", end.diagnostics());
