@@ -27,6 +27,7 @@ mod perform;
 mod plan;
 mod sabotage;
 mod supervisor;
+mod whims;
 mod world;
 
 pub use coverage::AttemptCoverage;

@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::allocator::{AllocateFailure, Call, ContainerSize};
-use firesteel_core::application_master::{Effect, Event, FinalStatus, Inbound, Mode, Node, Outbound};
-use firesteel_core::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::{
-    ApplicationFiles, ClientToMaster, DriverToMaster, ExecutorTarget, ResourceProfile,
-};
+use firesteel_core::application_master::{Effect, Event, FinalStatus, Mode, Node, Outbound};
+use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
+use firesteel_core::messages::ClientToMaster;
 use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, MiB};
 
 use super::driver::{Line, Reaction};
-use super::plan::{node_address, target};
+use super::plan::node_address;
 use super::supervisor::Standing;
 use super::world::{Happening, Way, World};
 use crate::containers::Care;
@@ -178,157 +176,6 @@ impl World {
         }
     }
 
-    /// A driver looks for its ApplicationMaster.
-    pub(super) fn dial(&mut self, driver: usize) {
-        let state = &self.drivers[driver];
-        let patient = !state.gone && (!state.done || self.plan.config.mode == Mode::Cluster);
-        if state.line.is_some() || state.vanished || !patient {
-            return;
-        }
-        let attempt = match self.plan.config.mode {
-            Mode::Cluster => driver,
-            Mode::Client | Mode::Unmanaged => self.supervisor.current,
-        };
-        let known = self.supervisor.standing == Standing::Known || self.plan.config.mode != Mode::Client;
-        if !self.attempts[attempt].alive || !known {
-            return self.later(100, 3_000, Happening::Dial(driver));
-        }
-        let wanted = state.wanted.get(&ProfileId::DEFAULT).copied().unwrap_or(0);
-        let description = self.plan.description(state.first_executor(), wanted);
-        let peer = self.new_peer();
-        self.drivers[driver].line = Some(Line { attempt, peer });
-        self.drivers[driver].registered = false;
-        self.driver_says(driver, DriverToMaster::RegisterApplication(description));
-    }
-
-    /// A driver's connection breaks; its ApplicationMaster notices that later.
-    pub(super) fn hang_up(&mut self, driver: usize) {
-        if let Some(Line { attempt, peer }) = self.drivers[driver].line.take() {
-            self.drivers[driver].registered = false;
-            let notice = if self.calm { 100 } else { 15_000 };
-            self.later(0, notice, Happening::Tell(attempt, Event::Disconnected { peer }));
-        }
-    }
-
-    /// A driver says all that it wants.
-    pub(super) fn wish(&mut self, driver: usize) {
-        let state = &self.drivers[driver];
-        if state.line.is_none() || !state.registered || state.done {
-            return;
-        }
-        let app = self.plan.config.app.clone();
-        let live: Vec<ExecutorId> = state.live.iter().copied().collect();
-        let (targets, wishes) = (self.current_targets(driver), self.wishes.clone());
-        self.driver_says(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes });
-        self.driver_says(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets });
-        if self.calm {
-            self.driver_says(driver, DriverToMaster::KillExecutors { app, executors: live });
-        }
-    }
-
-    /// Something comes to a driver's mind.
-    fn whim(&mut self, driver: usize) {
-        if self.calm {
-            self.later(5_000, 20_000, Happening::Whim(driver));
-            return self.end_excess(driver);
-        }
-        self.later(50, 4_000, Happening::Whim(driver));
-        let state = &self.drivers[driver];
-        let Some(line) = state.line.filter(|_| state.registered && !state.done) else { return };
-        let app = self.plan.config.app.clone();
-        if self.dice.one_in(2) {
-            let targets = self.plan.targets(&mut self.dice);
-            self.drivers[driver].wanted = targets.iter().map(|target| (target.id, target.total)).collect();
-            self.driver_says(driver, DriverToMaster::RequestExecutors { app: app.clone(), targets });
-        }
-        if self.dice.one_in(3) {
-            self.wishes = self.plan.wishes(&mut self.dice);
-            let wishes = self.wishes.clone();
-            self.driver_says(driver, DriverToMaster::PreferHosts { app: app.clone(), wishes });
-        }
-        if self.dice.one_in(4) {
-            let live = self.drivers[driver].live.clone();
-            let executors = live.into_iter().filter(|_| self.dice.one_in(4)).collect();
-            self.driver_says(driver, DriverToMaster::KillExecutors { app: app.clone(), executors });
-        }
-        if self.dice.one_in(6) {
-            self.driver_says(driver, DriverToMaster::RequestShortfall { app: app.clone() });
-        }
-        if self.strikes(4) {
-            self.stray(line.attempt, driver);
-        }
-        if self.strikes(4) {
-            self.hang_up(driver);
-            self.later(10, 15_000, Happening::Dial(driver));
-        }
-        if self.strikes(150) {
-            self.finish_driver(driver);
-        }
-    }
-
-    /// A driver ends those of its executors that are more than it wants, which nobody does for it.
-    fn end_excess(&mut self, driver: usize) {
-        let state = &self.drivers[driver];
-        let mut left = state.wanted.clone();
-        let mut is_excess = |executor: &ExecutorId| {
-            let profile = state.profiles.get(executor).and_then(|profile| left.get_mut(profile));
-            match profile {
-                Some(wanted) if *wanted > 0 => {
-                    *wanted -= 1;
-                    false
-                }
-                Some(_) | None => true,
-            }
-        };
-        let executors: Vec<ExecutorId> = state.live.iter().copied().filter(&mut is_excess).collect();
-        if state.registered && !state.done && !executors.is_empty() {
-            let app = self.plan.config.app.clone();
-            self.driver_says(driver, DriverToMaster::KillExecutors { app, executors });
-        }
-    }
-
-    /// Somebody says what cannot be done, or asks for what is not theirs.
-    fn stray(&mut self, attempt: usize, driver: usize) {
-        let app = self.plan.config.app.clone();
-        let other = AppId::new("application_1_0002");
-        let unsound = ResourceProfile { cores: Some(Cores(0)), ..ResourceProfile::default() };
-        let many: Vec<ExecutorTarget> = (100..170).map(|profile| target(profile, 0)).collect();
-        let unsound_target = ExecutorTarget { id: ProfileId(0), profile: unsound.clone(), total: 1 };
-        let everybody: Vec<ExecutorId> = (0..40).map(ExecutorId).collect();
-        let mut stranger = self.plan.description(ExecutorId(0), 3);
-        stranger.name = "differences".to_owned();
-        match self.dice.below(3) {
-            0 => stranger.command.arguments.push("another".to_owned()),
-            1 => stranger.profile = unsound,
-            _ => stranger.files = Some(files()),
-        }
-        match self.dice.below(8) {
-            0 => self.driver_says(driver, DriverToMaster::RequestExecutors { app, targets: many }),
-            1 => {
-                let targets = vec![unsound_target];
-                self.driver_says(driver, DriverToMaster::RequestExecutors { app, targets });
-            }
-            2 => self.driver_says(driver, DriverToMaster::UnregisterApplication { app: other }),
-            3 => {
-                let again = self.plan.description(ExecutorId(0), 3);
-                self.driver_says(driver, DriverToMaster::RegisterApplication(again));
-            }
-            4 => self.stranger_says(attempt, DriverToMaster::RegisterApplication(stranger)),
-            5 => self.stranger_says(attempt, DriverToMaster::KillExecutors { app, executors: everybody }),
-            6 => self.stranger_says(attempt, DriverToMaster::UnregisterApplication { app }),
-            _ => {
-                let targets = vec![target(0, 100)];
-                self.stranger_says(attempt, DriverToMaster::RequestExecutors { app, targets });
-            }
-        }
-    }
-
-    fn stranger_says(&mut self, attempt: usize, message: DriverToMaster) {
-        let peer = self.new_peer();
-        self.tell(attempt, Event::Received { peer, message: Inbound::Driver(message) });
-        self.later(0, 1_000, Happening::Tell(attempt, Event::Disconnected { peer }));
-    }
-
     fn clients(&mut self) {
         self.later(100, 5_000, Happening::Clients);
         let attempt = self.supervisor.current;
@@ -447,8 +294,4 @@ impl World {
             self.later(0, 5_000, Happening::ProgramEnds(attempt, ExitStatus::Code(0)));
         }
     }
-}
-
-fn files() -> ApplicationFiles {
-    ApplicationFiles { source: firesteel_core::address::Address::new("me", 1), files: Vec::new() }
 }
