@@ -6,7 +6,7 @@ use firesteel_placement::reservation::room;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::application::{Application, Life};
-use super::worker_table::WorkerRow;
+use super::worker_row::WorkerRow;
 use super::{Master, Pass};
 use crate::ids::{ExecutorKey, WorkerId};
 use crate::machine::{Violation, ensure};

@@ -6,7 +6,7 @@ use firesteel_placement::index::Slot;
 use firesteel_placement::{Cores, Demand};
 
 use super::application::Life;
-use super::worker_table::WorkerRow;
+use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Retries};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use crate::messages::{

@@ -29,6 +29,7 @@ mod tests;
 mod turns;
 mod view;
 mod wishes;
+mod worker_row;
 mod worker_table;
 mod workers;
 

@@ -3,7 +3,7 @@
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::application::{Application, Entry};
-use super::worker_table::WorkerRow;
+use super::worker_row::WorkerRow;
 use super::{Config, Master, Pass, QueueError};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationDescription, ResourceProfile, WorkerDescription};

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use firesteel_placement::{Cores, MiB};
 
-use super::worker_table::WorkerRow;
+use super::worker_row::WorkerRow;
 use super::{Effect, Ignored, Master, Note, Pass};
 use crate::ids::{self, ExecutorKey, PeerId, WorkerId};
 use crate::messages::{

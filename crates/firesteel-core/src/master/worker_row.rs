@@ -1,0 +1,123 @@
+//! One of the Master's living Workers.
+
+use std::collections::BTreeSet;
+
+use firesteel_placement::{Cores, Offer, Resources, shortfall};
+
+use super::capacity::{Amounts, Capacity};
+use crate::address::Address;
+use crate::ids::{ExecutorKey, PeerId};
+use crate::messages::{WorkerDescription, WorkerState, WorkerView};
+use crate::time::Timestamp;
+
+/// A living Worker.
+#[derive(Debug)]
+pub(super) struct WorkerRow {
+    pub(super) description: WorkerDescription,
+    pub(super) peer: PeerId,
+    pub(super) capacity: Capacity,
+    pub(super) executors: BTreeSet<ExecutorKey>,
+    pub(super) last_heartbeat: Timestamp,
+    /// Its entry among the looks.
+    pub(super) look: Timestamp,
+    pub(super) standing: Standing,
+}
+
+/// Whether a living Worker is given executors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Standing {
+    Serving,
+    /// It said that it is about to end: it has no core for anybody.
+    Leaving,
+}
+
+/// What is withheld of a Worker.
+#[derive(Debug)]
+pub(super) struct Withheld {
+    pub(super) amounts: shortfall::Amounts,
+    /// The addresses that are free and not withheld.
+    pub(super) resources: Resources,
+}
+
+impl WorkerRow {
+    pub(super) fn new(description: WorkerDescription, peer: PeerId, now: Timestamp) -> Self {
+        let total = Amounts {
+            cores: description.cores,
+            memory: description.memory,
+            resources: description.resources.clone(),
+        };
+        Self {
+            description,
+            peer,
+            capacity: Capacity::new(total),
+            executors: BTreeSet::new(),
+            last_heartbeat: now,
+            look: now,
+            standing: Standing::Serving,
+        }
+    }
+
+    /// What it has, and what is free of it.
+    pub(super) fn capacity(&self) -> &Capacity {
+        &self.capacity
+    }
+
+    pub(super) fn address(&self) -> Address {
+        Address::new(self.description.host.clone(), self.description.port)
+    }
+
+    /// What it has free.
+    pub(super) fn offer(&self) -> Offer<'_> {
+        self.as_it_stands(self.capacity.offer(self.description.id.as_str()))
+    }
+
+    /// What it has free that is not withheld.
+    pub(super) fn open_offer<'a>(&'a self, withheld: Option<&'a Withheld>) -> Offer<'a> {
+        let offer = self.offer();
+        let Some(Withheld { amounts, resources }) = withheld else { return offer };
+        let (cores, memory) = (offer.cores - amounts.cores, offer.memory - amounts.memory);
+        Offer { cores, memory, resources, ..offer }
+    }
+
+    /// What it has in all.
+    pub(super) fn whole_offer(&self) -> Offer<'_> {
+        self.as_it_stands(self.capacity.whole_offer(self.description.id.as_str()))
+    }
+
+    /// Whether it may be given executors.
+    pub(super) fn serves(&self) -> bool {
+        self.standing == Standing::Serving
+    }
+
+    fn as_it_stands<'a>(&self, offer: Offer<'a>) -> Offer<'a> {
+        match self.standing {
+            Standing::Serving => offer,
+            Standing::Leaving => Offer { cores: Cores::ZERO, ..offer },
+        }
+    }
+
+    /// How a living one looks.
+    pub(super) fn living_view(&self) -> WorkerView {
+        self.view(match self.standing {
+            Standing::Serving => WorkerState::Alive,
+            Standing::Leaving => WorkerState::Decommissioned,
+        })
+    }
+
+    pub(super) fn view(&self, state: WorkerState) -> WorkerView {
+        let used = self.capacity.used();
+        WorkerView {
+            id: self.description.id.clone(),
+            host: self.description.host.clone(),
+            port: self.description.port,
+            state,
+            cores: self.description.cores,
+            cores_used: used.cores,
+            memory: self.description.memory,
+            memory_used: used.memory,
+            resources: self.description.resources.clone(),
+            resources_used: used.resources,
+            last_heartbeat: self.last_heartbeat,
+        }
+    }
+}
