@@ -17,3 +17,4 @@ mod simulation;
 mod targets;
 mod trace;
 mod wire;
+mod worlds;

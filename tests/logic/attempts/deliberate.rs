@@ -2,7 +2,7 @@
 
 use firesteel_sim::attempts::{AttemptSabotage, Plan, run_sabotaged};
 
-use super::say;
+use crate::worlds;
 
 /// Each bug, within how many worlds it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
@@ -35,26 +35,10 @@ const BUGS: &[(AttemptSabotage, u64, &str)] = &[
 
 #[test]
 fn every_deliberate_bug_of_an_application_master_is_caught_by_its_sentence() {
-    let mut free = Vec::new();
-    for &(sabotage, within, words) in BUGS {
-        let mut sentences = Vec::new();
-        let catch = |seed: &u64| {
-            let sentence = run_sabotaged(Plan::rolled(*seed), sabotage).violation.unwrap_or_default();
-            let caught = sentence.contains(words);
-            sentences.push(sentence);
-            caught
-        };
-        match (0..within).find(catch) {
-            Some(seed) => say(&format!("{sabotage:?} {}  {words}", seed + 1)),
-            None => free.push(format!("{sabotage:?}: {sentences:#?}")),
-        }
-    }
-    assert!(free.is_empty(), "these bugs were not caught:\n{}", free.join("\n"));
+    worlds::every_bug_is_caught(BUGS, |seed, sabotage| run_sabotaged(Plan::rolled(seed), sabotage).violation);
 }
 
 #[test]
 fn every_deliberate_bug_of_an_application_master_has_its_row() {
-    for sabotage in AttemptSabotage::ALL {
-        assert_eq!(BUGS.iter().filter(|(bug, ..)| *bug == sabotage).count(), 1, "{sabotage:?}");
-    }
+    worlds::every_bug_has_its_row(BUGS, &AttemptSabotage::ALL);
 }

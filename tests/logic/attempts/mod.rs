@@ -7,19 +7,10 @@ use std::thread;
 use firesteel_sim::attempts::{AttemptCoverage, Plan, run};
 use firesteel_sim::cluster::Row;
 
+use crate::worlds::{number, say};
+
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 10_000;
-
-#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
-}
-
-#[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
-fn say(line: &str) {
-    println!("{line}");
-}
 
 /// What some worlds came to.
 #[derive(Default)]
@@ -50,7 +41,7 @@ fn survive(seeds: impl Iterator<Item = u64>) -> Total {
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the worlds share no memory: two threads halve the wait")]
 fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
-    let worlds = variable("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
+    let worlds = number("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
     let halves = [0, 1].map(|half| thread::spawn(move || survive((half..worlds).step_by(2))));
     let mut total = Total::default();
     for half in halves {
@@ -65,11 +56,11 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
     }
     let Total { coverage, as_planned, later_attempts } = total;
     let events = coverage.events;
-    say(&format!(
+    say(&format_args!(
         "{worlds} worlds, {later_attempts} later attempts, {as_planned} ends as planned, {events} events"
     ));
     for row in coverage.rows() {
-        say(&row.to_string());
+        say(&row);
     }
     if worlds >= WORLDS {
         check_coverage(&coverage);
@@ -124,7 +115,7 @@ fn worlds_that_once_went_wrong_keep_every_law() {
 
 #[test]
 fn replay() {
-    let seed = variable("FIRESTEEL_SEED").unwrap_or(0);
+    let seed = number("FIRESTEEL_SEED").unwrap_or(0);
     let outcome = run(Plan::rolled(seed));
     outcome.trace.iter().for_each(|line| say(line));
     assert_eq!(outcome.violation, None);

@@ -4,23 +4,14 @@ mod deliberate;
 
 use firesteel_sim::containers::{Scenario, Seen, run};
 
+use crate::worlds::{number, say};
+
 /// Worlds in the default run; `FIRESTEEL_SEEDS` sets another number.
 const WORLDS: u64 = 4_000;
 
-#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
-fn variable(name: &str) -> Option<u64> {
-    let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name} is no number: {text}")))
-}
-
-#[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
-fn say(line: &str) {
-    println!("{line}");
-}
-
 #[test]
 fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() {
-    let worlds = variable("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
+    let worlds = number("FIRESTEEL_SEEDS").unwrap_or(WORLDS);
     let (mut seen, mut events, mut failed) = (Seen::default(), 0, 0);
     for seed in 0..worlds {
         let outcome = run(Scenario::rolled(seed));
@@ -34,9 +25,9 @@ fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() 
         events += outcome.events;
         failed += u64::from(outcome.failed);
     }
-    say(&format!("{worlds} worlds, {failed} given up, {events} events"));
+    say(&format_args!("{worlds} worlds, {failed} given up, {events} events"));
     for (kind, name, count) in seen.rows() {
-        say(&format!("{count:>12}  {kind} {name}"));
+        say(&format_args!("{count:>12}  {kind} {name}"));
     }
     if worlds >= WORLDS {
         let never: Vec<_> = seen.rows().into_iter().filter(|(_, _, count)| *count == 0).collect();
@@ -47,7 +38,7 @@ fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() 
 
 #[test]
 fn replay() {
-    let seed = variable("FIRESTEEL_SEED").unwrap_or(0);
+    let seed = number("FIRESTEEL_SEED").unwrap_or(0);
     let outcome = run(Scenario::rolled(seed));
     outcome.trace.iter().for_each(|line| say(line));
     assert_eq!(outcome.violation, None);

@@ -1,7 +1,8 @@
 //! Deliberate bugs: each must be caught, so that the invariants are known to bite.
 
-use super::say;
 use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
+
+use crate::worlds;
 
 /// Each bug, within how many small clusters it must be caught, and words of the sentence that catches it.
 #[rustfmt::skip]
@@ -77,27 +78,13 @@ const BUGS: &[(Sabotage, u64, &str)] = &[
 
 #[test]
 fn every_deliberate_bug_is_caught_by_its_sentence() {
-    let mut free = Vec::new();
-    for &(sabotage, within, words) in BUGS {
-        let mut sentences = Vec::new();
-        let catch = |seed: &u64| {
-            let outcome = run_sabotaged(Scenario::small(*seed), sabotage, Telling::Silent);
-            let sentence = outcome.failure.map(|failure| failure.sentence).unwrap_or_default();
-            let caught = sentence.contains(words);
-            sentences.push(sentence);
-            caught
-        };
-        match (0..within).find(catch) {
-            Some(seed) => say(&format_args!("{:22} {:>3}  {words}", sabotage.name(), seed + 1)),
-            None => free.push(format!("{}: {sentences:#?}", sabotage.name())),
-        }
-    }
-    assert!(free.is_empty(), "these bugs were not caught:\n{}", free.join("\n"));
+    worlds::every_bug_is_caught(BUGS, |seed, sabotage| {
+        let outcome = run_sabotaged(Scenario::small(seed), sabotage, Telling::Silent);
+        outcome.failure.map(|failure| failure.sentence)
+    });
 }
 
 #[test]
 fn every_deliberate_bug_has_its_row() {
-    for &sabotage in Sabotage::ALL {
-        assert_eq!(BUGS.iter().filter(|(bug, ..)| *bug == sabotage).count(), 1, "{}", sabotage.name());
-    }
+    worlds::every_bug_has_its_row(BUGS, Sabotage::ALL);
 }

@@ -3,9 +3,11 @@
 mod deliberate;
 mod seeds;
 
-use std::{fmt, thread};
+use std::thread;
 
 use firesteel_sim::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
+
+use crate::worlds::{number, say, variable};
 
 /// Small clusters in the default run; `FIRESTEEL_SEEDS` sets another number.
 const SMALL: u64 = 5_000;
@@ -59,22 +61,10 @@ pub fn survive(seed: Seed) -> Coverage {
     coverage
 }
 
-/// For those who run with `--nocapture`, and for the log of a failure.
-#[expect(clippy::disallowed_macros, reason = "tests print what they saw")]
-fn say(line: &dyn fmt::Display) {
-    println!("{line}");
-}
-
-#[expect(clippy::disallowed_methods, reason = "tests are steered by the environment")]
-fn variable(name: &str) -> Option<String> {
-    std::env::var(name).ok()
-}
-
 #[test]
 #[expect(clippy::disallowed_methods, reason = "the worlds share no memory: two threads halve the wait")]
 fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
-    let asked = variable("FIRESTEEL_SEEDS").map(|text| text.parse().expect("FIRESTEEL_SEEDS is a number"));
-    let small: u64 = asked.unwrap_or(SMALL);
+    let small = number("FIRESTEEL_SEEDS").unwrap_or(SMALL);
     let large = small.div_ceil(SMALL_FOR_ONE_LARGE);
     let seeds = move |half: u64| {
         let mine = move |seed: &u64| seed % 2 == half;

@@ -4,7 +4,8 @@
 //! A seed is the same cluster only as long as the scenarios and the machines are what they are. When those
 //! change, a seed here is one cluster more and its sentence is history.
 
-use super::{Seed, say, survive};
+use super::{Seed, survive};
+use crate::worlds::say;
 
 const SEEDS: &[(Seed, &str)] = &[
     (
