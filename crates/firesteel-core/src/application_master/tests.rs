@@ -14,9 +14,9 @@ use crate::allocator::{
 };
 use crate::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationEnd, ClientToMaster, DriverToMaster, ExecutorState,
-    ExecutorTarget, HostWishes, KillAnswer, LossReason, MasterToClient, MasterToDriver, Relaunch,
-    ResourceProfile, TaskDirectory,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationEnd, ClientToMaster,
+    DriverToMaster, ExecutorState, ExecutorTarget, HostWishes, KillAnswer, LossReason, MasterToClient,
+    MasterToDriver, Relaunch, ResourceProfile, TaskDirectory,
 };
 use crate::process::{Command, Placeholder, StartFailure, StartStep};
 
@@ -90,6 +90,21 @@ fn node() -> Node {
 }
 
 impl Bench {
+    /// What a status client is told of the application.
+    fn detail(&mut self) -> ApplicationDetail {
+        let question =
+            ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
+        let message = Inbound::Client(question);
+        let mut effects = self.apply(Event::Received { peer: PeerId(7), message });
+        match (effects.pop(), &effects[..]) {
+            (Some(Effect::Send { message: Outbound::Client(answer), .. }), []) => match answer {
+                MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail)) => *detail,
+                other => panic!("{other:?}"),
+            },
+            (last, others) => panic!("{others:?}, {last:?}"),
+        }
+    }
+
     fn of(config: Config) -> Self {
         let mut bench =
             Self { master: ApplicationMaster::new(config), now: Timestamp::from_millis(1_000_000) };
@@ -345,17 +360,7 @@ fn status_clients_see_one_application() {
     else {
         panic!("{effects:?}")
     };
-    let question = ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
-    let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(question) });
-    let [
-        Effect::Send {
-            message: Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),
-            ..
-        },
-    ] = &effects[..]
-    else {
-        panic!("{effects:?}")
-    };
+    let detail = bench.detail();
     let standing = detail.standing.as_ref().expect("it lives");
     assert_eq!((standing.cluster.workers, standing.profiles[0].held), (3, 1));
     assert_eq!(
@@ -373,17 +378,7 @@ fn status_clients_see_where_executors_that_have_ended_wrote() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     bench.grant(1);
     bench.end(1, 3, "");
-    let question = ClientToMaster::RequestApplication { app: APP.to_owned(), executors_from: ExecutorId(0) };
-    let effects = bench.apply(Event::Received { peer: PeerId(7), message: Inbound::Client(question) });
-    let [
-        Effect::Send {
-            message: Outbound::Client(MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail))),
-            ..
-        },
-    ] = &effects[..]
-    else {
-        panic!("{effects:?}")
-    };
+    let detail = bench.detail();
     let [executor] = &detail.application.executors[..] else { panic!("{detail:?}") };
     assert_eq!(executor.state, ExecutorState::Exited(ExitStatus::Code(3)));
     assert_eq!((executor.directory.as_str(), executor.ended), ("http://host1:8042/logs", Some(bench.now)));
