@@ -82,7 +82,7 @@ fn register(n: u64, cores: i64, executors: Vec<ExecutorReport>) -> WorkerToMaste
         cores: Cores(cores),
         memory: MiB(8192),
         resources: Resources::default(),
-        work_dir: "/work".to_owned(),
+        work_dir: "/var/spark".to_owned(),
     };
     WorkerToMaster::RegisterWorker { worker, executors }
 }

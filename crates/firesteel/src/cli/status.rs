@@ -267,7 +267,7 @@ mod tests {
             state: ExecutorState::Running,
             host: "h1".to_owned(),
             port: 7078,
-            directory: "/work/app-1/0".to_owned(),
+            directory: "/var/spark/app-1/0".to_owned(),
             launched: Timestamp::default(),
             started: None,
             ended: None,

@@ -161,7 +161,7 @@ fn executors_are_told_with_their_times_and_places() {
     let [ended, next] = &executors[..] else { panic!("{executors:?}") };
     assert_eq!((ended.launched, ended.started), (T0, Some(T0 + Duration::from_secs(1))));
     assert_eq!((ended.ended, &ended.state), (Some(bench.now), &CRASH));
-    let directory = format!("/work/{}/0", app());
+    let directory = format!("/var/spark/{}/0", app());
     assert_eq!((ended.host.as_str(), ended.port, &ended.directory), ("host1", 7078, &directory));
     assert_eq!((next.launched, next.started, next.ended), (bench.now, None, None));
 }

@@ -30,7 +30,7 @@ impl Stage {
                 cores: Cores(*cores),
                 memory: MiB(*memory),
                 resources: Resources::default(),
-                work_dir: "/work".to_owned(),
+                work_dir: "/var/spark".to_owned(),
             };
             let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
             stage.tell(number, Inbound::Worker(message));
@@ -226,7 +226,7 @@ fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
             format!("{app} (sums) is over, FAILED after 3 m 12 s, 0 ms ago: its driver's connection ended."),
             "It had 2 executors: 1 EXITED (exit code 3) and 1 KILLED.".to_owned(),
             format!(
-                "firesteel logs {app} 0 --stderr shows what the last one that failed has written, on h1 in /work/{app}/0."
+                "firesteel logs {app} 0 --stderr shows what the last one that failed has written, on h1 in /var/spark/{app}/0."
             ),
         ]
     );
