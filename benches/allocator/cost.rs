@@ -15,7 +15,7 @@ use firesteel_placement::MiB;
 use firesteel_placement::locality::{
     Expected, Locality, Naming, Pending, Sites, nearness, wishes_of_one_host,
 };
-use firesteel_sim::cluster::Dice;
+use firesteel_sim::dice::Dice;
 
 use crate::ground::{HOSTS, START, config, target};
 use crate::trace::{Spread, Trace};

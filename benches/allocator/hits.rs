@@ -12,7 +12,7 @@ use std::time::Duration;
 use firesteel_core::allocator::{Allocator, Config, Effect, Event};
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::locality::Naming;
-use firesteel_sim::cluster::Dice;
+use firesteel_sim::dice::Dice;
 
 use crate::ground::{HOSTS, START, config, target};
 use crate::matching::most_on_their_hosts;

@@ -1,8 +1,8 @@
 //! What does a granted container cost an allocator, and how many tasks come to their data?
 //!
 //! ```text
-//! cargo bench -p firesteel-sim --bench allocator
-//! cargo bench -p firesteel-sim --bench allocator -- --test      # small: measures nothing
+//! cargo bench -p firesteel-world --bench allocator
+//! cargo bench -p firesteel-world --bench allocator -- --test      # small: measures nothing
 //! ```
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]

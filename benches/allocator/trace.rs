@@ -1,7 +1,7 @@
 //! Tasks whose input has three copies, and the hosts that have them.
 
 use firesteel_placement::locality::Topology;
-use firesteel_sim::cluster::Dice;
+use firesteel_sim::dice::Dice;
 
 /// Hosts of a rack.
 const RACK: usize = 25;

@@ -5,9 +5,9 @@
 //! process more than within one.
 //!
 //! ```text
-//! cargo bench -p firesteel-sim --bench goals
-//! cargo bench -p firesteel-sim --bench goals -- --processes 9
-//! cargo bench -p firesteel-sim --bench goals -- --test          # once and small: measures nothing
+//! cargo bench -p firesteel-core --bench goals
+//! cargo bench -p firesteel-core --bench goals -- --processes 9
+//! cargo bench -p firesteel-core --bench goals -- --test          # once and small: measures nothing
 //! ```
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]

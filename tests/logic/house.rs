@@ -33,7 +33,14 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
 fn the_architecture_names_every_module() {
     let map = read(&root().join("docs/ARCHITECTURE.md"));
     let mut missing = Vec::new();
-    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-yarn", "firesteel"] {
+    for name in [
+        "firesteel-placement",
+        "firesteel-core",
+        "firesteel-sim",
+        "firesteel-world",
+        "firesteel-yarn",
+        "firesteel",
+    ] {
         let folder = root().join("crates").join(name).join("src");
         for source in sources(&folder) {
             let path = source.strip_prefix(&folder).expect("it is under the folder").display().to_string();
@@ -55,7 +62,7 @@ fn the_architecture_names_every_module() {
 fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
     let crates = root().join("crates");
     let bans = read(&crates.join("firesteel-placement/clippy.toml"));
-    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim"] {
+    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim", "firesteel-world"] {
         assert_eq!(read(&crates.join(name).join("clippy.toml")), bans, "{name} bans something else");
         let manifest = read(&crates.join(name).join("Cargo.toml"));
         for shell in ["tokio", "nix", "clap", "tracing", "anyhow"] {

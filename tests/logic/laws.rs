@@ -26,7 +26,7 @@ pub fn hold<C: Arbitrary + Debug>(test: &str, cases: u64, law: impl Fn(&C) -> Ve
             let (case, wrong) = smallest(&law, case, wrong);
             panic!(
                 "{wrong}\nsmallest case: {case:#?}\n\
-                 repeat: FIRESTEEL_SEED={seed} cargo test -p firesteel-sim --test logic {test}"
+                 repeat: FIRESTEEL_SEED={seed} cargo test -p firesteel-world --test logic {test}"
             );
         }
     }
@@ -77,5 +77,5 @@ fn a_broken_law_shows_its_smallest_case_and_how_to_come_back_to_it() {
     let shown = broken.expect_err("it is broken");
     let shown = shown.downcast_ref::<String>().expect("a panic with words");
     assert!(shown.starts_with("1000 is too large\nsmallest case: 1000\nrepeat: FIRESTEEL_SEED="), "{shown}");
-    assert!(shown.ends_with("cargo test -p firesteel-sim --test logic some_test"), "{shown}");
+    assert!(shown.ends_with("cargo test -p firesteel-world --test logic some_test"), "{shown}");
 }

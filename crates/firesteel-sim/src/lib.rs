@@ -1,8 +1,9 @@
-//! Whole clusters in one thread: placement from files, virtual time, simulated faults.
+//! Placement decided offline: plans from files, traces, and their replay in virtual time.
+//!
+//! `firesteel plan` and `firesteel simulate` are made of it. Simulated worlds with faults, which only tests need, are
+//! in `firesteel-world`.
 
-pub mod attempts;
-pub mod cluster;
-pub mod containers;
+pub mod dice;
 pub mod draft;
 pub mod plan;
 pub mod replay;

@@ -1,6 +1,6 @@
 //! Deliberate bugs: each must be caught, so that the laws are known to bite.
 
-use firesteel_sim::attempts::{AttemptSabotage, Plan, run_sabotaged};
+use firesteel_world::attempts::{AttemptSabotage, Plan, run_sabotaged};
 
 use crate::worlds;
 

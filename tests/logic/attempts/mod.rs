@@ -4,8 +4,8 @@ mod deliberate;
 
 use std::thread;
 
-use firesteel_sim::attempts::{AttemptCoverage, Plan, run};
-use firesteel_sim::cluster::Row;
+use firesteel_world::attempts::{AttemptCoverage, Plan, run};
+use firesteel_world::cluster::Row;
 
 use crate::worlds::{number, say};
 
@@ -27,7 +27,7 @@ fn survive(seeds: impl Iterator<Item = u64>) -> Total {
         let outcome = run(Plan::rolled(seed));
         if let Some(violation) = outcome.violation {
             panic!(
-                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-sim --test logic \
+                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-world --test logic \
                  attempts::replay -- --nocapture"
             );
         }

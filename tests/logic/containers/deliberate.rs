@@ -1,6 +1,6 @@
 //! Deliberate bugs: each must be caught, so that the laws are known to bite.
 
-use firesteel_sim::containers::{ContainerSabotage, Scenario, run_sabotaged};
+use firesteel_world::containers::{ContainerSabotage, Scenario, run_sabotaged};
 
 use crate::worlds;
 

@@ -2,7 +2,7 @@
 
 mod deliberate;
 
-use firesteel_sim::containers::{Scenario, Seen, run};
+use firesteel_world::containers::{Scenario, Seen, run};
 
 use crate::worlds::{number, say};
 
@@ -17,7 +17,7 @@ fn worlds_of_containers_keep_every_law_under_faults_and_come_right_after_them() 
         let outcome = run(Scenario::rolled(seed));
         if let Some(violation) = outcome.violation {
             panic!(
-                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-sim --test logic \
+                "{violation}\nreplay it with\n    FIRESTEEL_SEED={seed} cargo test -p firesteel-world --test logic \
                  containers::replay -- --nocapture"
             );
         }

@@ -16,7 +16,7 @@ use firesteel_placement::locality::{Expected, Flaw, Located, Naming, Pending, To
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place_ranked,
 };
-use firesteel_sim::containers::{Care, Manager};
+use firesteel_world::containers::{Care, Manager};
 use quickcheck::{Arbitrary, Gen};
 
 use super::through_master::{launched, restored};

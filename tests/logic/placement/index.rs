@@ -13,7 +13,7 @@ use crate::laws::{Verdict, ensure, hold};
 /// Up to so many workers the slow reference is asked, too.
 const FEW: usize = 40;
 
-/// A million cases in a release build: `FIRESTEEL_CASES=1000000 cargo test --release -p firesteel-sim --test logic
+/// A million cases in a release build: `FIRESTEEL_CASES=1000000 cargo test --release -p firesteel-world --test logic
 /// placement::index`.
 #[test]
 fn an_index_decides_what_looking_at_every_worker_decides() {

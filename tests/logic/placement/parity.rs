@@ -9,7 +9,7 @@ use super::reference;
 use crate::laws::{ensure, hold};
 
 /// Ten million cases in a release build, some minutes of one core: `FIRESTEEL_CASES=10000000 cargo test --release
-/// -p firesteel-sim --test logic placement::parity`.
+/// -p firesteel-world --test logic placement::parity`.
 #[test]
 fn whatever_places_decides_what_dealing_core_by_core_decides() {
     hold("placement::parity", 100_000, |case: &Case| {

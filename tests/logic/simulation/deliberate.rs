@@ -1,6 +1,6 @@
 //! Deliberate bugs: each must be caught, so that the invariants are known to bite.
 
-use firesteel_sim::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
+use firesteel_world::cluster::{Sabotage, Scenario, Telling, run_sabotaged};
 
 use crate::worlds;
 

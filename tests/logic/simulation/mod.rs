@@ -5,7 +5,7 @@ mod seeds;
 
 use std::thread;
 
-use firesteel_sim::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
+use firesteel_world::cluster::{Coverage, Outcome, Row, Scenario, Telling, run};
 
 use crate::worlds::{number, say, variable};
 
@@ -46,7 +46,7 @@ impl Seed {
             Self::Large(seed) => format!("large-{seed}"),
         };
         format!(
-            "FIRESTEEL_SEED={seed} FIRESTEEL_TRACE=1 cargo test -p firesteel-sim --test logic \
+            "FIRESTEEL_SEED={seed} FIRESTEEL_TRACE=1 cargo test -p firesteel-world --test logic \
              simulation::replay -- --nocapture"
         )
     }

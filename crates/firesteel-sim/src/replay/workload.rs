@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
-use crate::cluster::Dice;
+use crate::dice::Dice;
 use crate::trace::{Request, Trace, TraceApplication, WorkerKind};
 
 /// Workers one by one, and applications in the order in which they come.

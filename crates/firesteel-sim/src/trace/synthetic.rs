@@ -16,7 +16,7 @@ use firesteel_placement::{Cores, MiB};
 
 use super::quantiles::{self, Look, Quantiles, distance, value};
 use super::{Request, Trace, TraceApplication, WorkerKind};
-use crate::cluster::Dice;
+use crate::dice::Dice;
 
 /// The seed of the committed trace.
 pub const SEED: u64 = 20_261_121;

@@ -7,9 +7,9 @@ use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId};
 use firesteel_core::messages::ResourceProfile;
 use firesteel_placement::{Cores, MiB, Resources, TaskAmount, TaskResources};
 
-use super::dice::Dice;
 use super::processes::ExecutorProcess;
 use super::scenario::{AppKind, AppPlan, TaskFate, TaskPlan};
+use firesteel_sim::dice::Dice;
 
 /// The profiles that scenarios have. The users' own wishes are for profiles with smaller numbers.
 const FIRST: u32 = 10;

@@ -8,7 +8,6 @@
 
 mod cleaning;
 pub(crate) mod coverage;
-mod dice;
 mod faults;
 mod fetches;
 mod happening;
@@ -39,7 +38,7 @@ mod wishes;
 mod world;
 
 pub use coverage::{Coverage, Row, Tally};
-pub use dice::Dice;
+
 pub use faults::{Fault, FaultPlan};
 pub use kind::Kind;
 pub use run::{Failure, Outcome, Telling, run, run_sabotaged};

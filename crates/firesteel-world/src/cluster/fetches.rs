@@ -8,11 +8,11 @@ use firesteel_core::messages::{ApplicationFiles, FileDescription, FileKind, Sha2
 use firesteel_core::worker;
 use firesteel_core::{Machine, ids::ExecutorKey};
 
-use super::dice::Dice;
 use super::faults::Fault;
 use super::happening::Happening;
 use super::node::{Body, NodeEvent};
 use super::world::{DriverPhase, NodeIndex, World};
+use firesteel_sim::dice::Dice;
 
 /// What the Workers that live have of applications' files.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{Locality, Topology};
 
-use crate::cluster::Dice;
+use firesteel_sim::dice::Dice;
 
 /// A manager as an application sees it: it counts what is wanted at each place, and grants containers one by one when
 /// their machines report, nearest first if it can wait, which it counts down by itself.

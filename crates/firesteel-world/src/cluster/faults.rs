@@ -1,7 +1,7 @@
 //! What goes wrong.
 
-use super::dice::Dice;
 use super::kind::kinds;
+use firesteel_sim::dice::Dice;
 
 /// Something that goes wrong in a simulated cluster, or that an unusual peer does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use firesteel_core::ids::{AttemptId, ExecutorKey, ProfileId};
 use firesteel_core::process::{ExitStatus, Signal};
 use firesteel_placement::{Cores, Resources, TaskResources};
 
-use super::dice::Dice;
 use super::faults::Fault;
 use super::world::NodeIndex;
+use firesteel_sim::dice::Dice;
 
 /// What an executor's process does once it was started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -15,8 +15,8 @@ use super::driver::Driver;
 use super::plan::{Ending, Plan, target};
 use super::sabotage::AttemptSabotage;
 use super::supervisor::{Standing, Supervisor};
-use crate::cluster::Dice;
 use crate::containers::Manager;
+use firesteel_sim::dice::Dice;
 
 /// All must be over so long after the last fault, in virtual milliseconds.
 const OVER_AFTER: u64 = 3_600_000;

@@ -5,7 +5,7 @@ use firesteel_core::messages::{MasterView, WorkerState};
 use firesteel_placement::{Cores, MiB};
 
 use super::Ledger;
-use crate::cluster::dice::Dice;
+use firesteel_sim::dice::Dice;
 
 impl Ledger {
     /// The driver's connection of a live application.

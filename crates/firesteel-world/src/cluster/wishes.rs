@@ -7,7 +7,7 @@ use firesteel_core::driver::{Driver, Exclusion, ExclusionPolicy, ExecutorViewSta
 use firesteel_core::ids::{AttemptId, ProfileId};
 use firesteel_placement::locality::{Locality, Topology, nearness};
 
-use super::dice::Dice;
+use firesteel_sim::dice::Dice;
 
 /// Where an application's tasks would like to run.
 #[derive(Clone, Debug, Default)]

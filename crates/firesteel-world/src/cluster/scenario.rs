@@ -14,10 +14,10 @@ use firesteel_placement::{
     Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
 };
 
-use super::dice::Dice;
 use super::faults::FaultPlan;
 use super::fetches::rolled_files;
 use super::wishes::LocalityPlan;
+use firesteel_sim::dice::Dice;
 
 /// A cluster, its applications, and how often things go wrong: all that a run is made of.
 #[derive(Clone, Debug)]

@@ -14,10 +14,10 @@ use firesteel_core::{driver, executor, launcher, master, worker};
 use firesteel_placement::index::Flaw;
 use firesteel_placement::{Cores, Resources};
 
-use super::dice::Dice;
 use super::kind::{Kind, kinds};
 use super::ledger::Ledger;
 use super::node::{Body, NodeEffects, NodeEvent};
+use firesteel_sim::dice::Dice;
 
 /// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

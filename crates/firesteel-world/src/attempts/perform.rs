@@ -179,7 +179,7 @@ impl World {
     fn clients(&mut self) {
         self.later(100, 5_000, Happening::Clients);
         let attempt = self.supervisor.current;
-        let name = |dice: &mut crate::cluster::Dice| {
+        let name = |dice: &mut firesteel_sim::dice::Dice| {
             (*dice.pick(&["sums", "application_1_0001", "differences"])).to_owned()
         };
         let app = name(&mut self.dice);

@@ -8,7 +8,6 @@ use firesteel_core::ids::{ExecutorKey, PeerId};
 use firesteel_core::{Timestamp, worker};
 
 use super::coverage::Coverage;
-use super::dice::Dice;
 use super::faults::Fault;
 use super::fetches::Fetches;
 use super::happening::Happening;
@@ -19,6 +18,7 @@ use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
 use super::sabotage::Saboteur;
 use super::scenario::Scenario;
 use super::truth::Executors;
+use firesteel_sim::dice::Dice;
 
 /// When the worlds begin: 2026-01-01 00:00 UTC, in milliseconds.
 const BEGINNING: u64 = 1_767_225_600_000;

@@ -11,7 +11,7 @@ use super::manager::{Care, Manager};
 use super::sabotage::{ContainerSabotage, Saboteur};
 use super::scenario::Scenario;
 use super::truth::Truth;
-use crate::cluster::Dice;
+use firesteel_sim::dice::Dice;
 
 /// All must be well so long after the last fault, in virtual milliseconds.
 const HEALED_AFTER: u64 = 600_000;

@@ -9,7 +9,6 @@ use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver};
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, ExecutorLimit};
 
-use super::dice::Dice;
 use super::faults::Fault;
 use super::happening::Target;
 use super::message::Message;
@@ -18,6 +17,7 @@ use super::node::{Body, NodeEvent};
 use super::processes::ExecutorFate;
 use super::scenario::{AppKind, AppPlan};
 use super::world::{DriverPhase, NodeIndex, World};
+use firesteel_sim::dice::Dice;
 
 /// A launcher, and what it was told.
 #[derive(Debug)]

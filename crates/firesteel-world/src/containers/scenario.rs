@@ -8,7 +8,7 @@ use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{Naming, Topology};
 
-use crate::cluster::Dice;
+use firesteel_sim::dice::Dice;
 
 /// Machines of somebody else's cluster, and how badly they and their manager behave.
 #[derive(Clone, Debug)]

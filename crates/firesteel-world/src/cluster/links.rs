@@ -2,8 +2,8 @@
 
 use firesteel_core::ids::PeerId;
 
-use super::dice::Dice;
 use super::world::NodeIndex;
+use firesteel_sim::dice::Dice;
 
 /// A connection's number in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

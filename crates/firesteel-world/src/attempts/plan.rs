@@ -13,8 +13,8 @@ use firesteel_core::messages::{
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
-use crate::cluster::Dice;
 use crate::containers::Scenario;
+use firesteel_sim::dice::Dice;
 
 /// An application, the cluster that it is on, and how badly both behave.
 #[derive(Clone, Debug)]
