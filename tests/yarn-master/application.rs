@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use firesteel::driver_daemon::{self, Application, Handle, Listen, Report};
+use firesteel::driver_daemon::{self, Application, Handle, Report};
 use firesteel::files::OfferedFiles;
 use firesteel::settings::Properties;
 use firesteel::settings::application::ApplicationSettings;
+use firesteel::settings::listen::Listen;
 use firesteel::signals::EndRequests;
 use firesteel::yarn::blueprint::{
     BINARY, Blueprint, Deploy, FILE, Hadoop, LocalFile, LocalKind, Racks, Visibility,

@@ -97,6 +97,12 @@ pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
     list.strip_suffix('/').unwrap_or(list).split(',').map(str::parse).collect()
 }
 
+/// The hosts in a list with commas: `a, b` is `a` and `b`. Empty entries are left out.
+#[must_use]
+pub fn hosts(list: &str) -> Vec<String> {
+    list.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -8,11 +8,12 @@ use firesteel_core::address::Address;
 use crate::cluster::{Cluster, ClusterError, StartedCluster};
 use crate::driver_daemon::DriverError;
 use crate::files::{OfferError, OfferedFiles};
-use crate::map::progress::Progress;
 use crate::net::ListenError;
+use crate::progress::Progress;
 use crate::settings::SettingError;
 use crate::settings::application::ApplicationSettings;
 use crate::signals::{EndRequest, EndRequests};
+use crate::yarn::cluster_mode::ClusterModeError;
 use crate::yarn::staging::is_remote;
 
 /// Why an application did not begin.
@@ -36,6 +37,15 @@ pub enum StartError {
     /// Signals cannot be caught.
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
+}
+
+impl From<ClusterModeError> for StartError {
+    fn from(error: ClusterModeError) -> Self {
+        match error {
+            ClusterModeError::Files(error) => Self::Files(error),
+            ClusterModeError::Yarn(error) => Self::Cluster(error.into()),
+        }
+    }
 }
 
 /// Catches what ends an application from now on.

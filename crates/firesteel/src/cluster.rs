@@ -3,13 +3,12 @@
 use std::ops::ControlFlow;
 
 use firesteel_core::address::Address;
-use firesteel_core::messages::ApplicationEnd;
 use tokio::sync::mpsc;
 
+use crate::cluster_news::ClusterNews;
 use crate::files::OfferedFiles;
-use crate::inbox::Inbox;
 use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
-use crate::map::progress::Progress;
+use crate::progress::Progress;
 use crate::settings::application::ApplicationSettings;
 use crate::settings::yarn::Mode;
 use crate::signals::{EndRequest, EndRequests};
@@ -41,33 +40,6 @@ pub enum ClusterError {
 impl From<YarnError> for ClusterError {
     fn from(error: YarnError) -> Self {
         Self::Yarn(Box::new(error))
-    }
-}
-
-/// What a cluster's Masters cannot say themselves.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ClusterNews {
-    /// They are elsewhere from now on.
-    Moved(Vec<Address>),
-    /// The application is over, and they with it.
-    Over(ApplicationEnd),
-}
-
-impl ClusterNews {
-    /// Has somebody hear news for as long as there are any, and somebody to hear them.
-    pub(crate) fn pass_on<E: Send + 'static>(
-        news: Option<mpsc::Receiver<Self>>,
-        inbox: &Inbox<E>,
-        event: impl Fn(Self) -> E + Send + 'static,
-    ) {
-        let (Some(mut news), inbox) = (news, inbox.clone()) else { return };
-        tokio::spawn(async move {
-            while let Some(news) = news.recv().await {
-                if inbox.send(event(news)).await.is_err() {
-                    break;
-                }
-            }
-        });
     }
 }
 

@@ -9,8 +9,6 @@
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
 
@@ -29,15 +27,15 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use crate::clock::Clock;
-use crate::cluster::ClusterNews;
+use crate::cluster_news::ClusterNews;
 use crate::daemon;
-use crate::description::describe;
 use crate::files::OfferedFiles;
 use crate::inbox::{Inbox, OwnerGone};
 use crate::net::{Limits, ListenError, Listener, Welcome};
 use crate::owner::{self, Context, Shell};
 use crate::settings::application::ApplicationSettings;
-use crate::settings::{Properties, SettingError, keys};
+use crate::settings::description::describe;
+use crate::settings::listen::Listen;
 use crate::signals::{EndRequest, EndRequests};
 
 /// An application that runs tasks on Firesteel's own executors.
@@ -53,60 +51,18 @@ pub struct Application {
     pub files: OfferedFiles,
 }
 
-/// Where a driver waits for its executors.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Listen {
-    /// Where to bind: `spark.driver.bindAddress` and `spark.driver.port`. Port 0 is any free one.
-    pub bind: Address,
-    /// The host that executors are told to dial: `spark.driver.host`. `None`: the host of `bind`, or this
-    /// machine's name if that is all of its addresses.
-    pub advertised: Option<String>,
-}
-
-impl Listen {
-    /// Where the properties say, and otherwise where the Masters' machines can reach this one: on loopback for
-    /// Masters on loopback, else on the address from which this machine talks to the first Master.
-    ///
-    /// # Errors
-    /// The port is none.
-    pub fn of(properties: &Properties, masters: &[Address]) -> Result<Self, SettingError> {
-        let port = |text: &str| text.parse::<u16>().ok();
-        let port = properties.read(keys::DRIVER_PORT, "a port from 0 to 65535", port)?.unwrap_or(0);
-        let advertised = properties.get(keys::DRIVER_HOST).map(str::to_owned);
-        let host =
-            properties.get(keys::DRIVER_BIND_ADDRESS).map(str::to_owned).or_else(|| advertised.clone());
-        let host = host.unwrap_or_else(|| facing(masters));
-        Ok(Self { bind: Address::new(host, port), advertised })
-    }
-
-    /// Binds; and the address that others are told to dial.
-    ///
-    /// # Errors
-    /// It cannot listen there.
-    pub async fn open(&self) -> Result<(Listener, Address), ListenError> {
-        let listener = Listener::bind(&self.bind).await?;
-        let port = listener.local().port();
-        let reached = match &self.advertised {
-            Some(host) => Address::new(host.clone(), port),
-            None => daemon::reachable(&self.bind.host, port),
-        };
-        Ok((listener, reached))
-    }
-}
-
-/// The address of this machine from which the first Master is reached.
-pub(crate) fn facing(masters: &[Address]) -> String {
-    let route = |master: &Address| {
-        let target = (master.host.as_str(), master.port).to_socket_addrs()?.next();
-        let target = target.ok_or(io::ErrorKind::NotFound)?;
-        let any: IpAddr =
-            if target.is_ipv4() { Ipv4Addr::UNSPECIFIED.into() } else { Ipv6Addr::UNSPECIFIED.into() };
-        // Nothing is sent: the system only chooses the way.
-        let socket = UdpSocket::bind((any, 0))?;
-        socket.connect(target)?;
-        Ok::<_, io::Error>(socket.local_addr()?.ip().to_string())
+/// Listens there for a driver's or a launcher's peers; and the address that they are told to dial.
+///
+/// # Errors
+/// It cannot listen there.
+pub async fn open(listen: &Listen) -> Result<(Listener, Address), ListenError> {
+    let listener = Listener::bind(&listen.bind).await?;
+    let port = listener.local().port();
+    let reached = match &listen.advertised {
+        Some(host) => Address::new(host.clone(), port),
+        None => daemon::reachable(&listen.bind.host, port),
     };
-    masters.iter().find_map(|master| route(master).ok()).unwrap_or_else(|| "127.0.0.1".to_owned())
+    Ok((listener, reached))
 }
 
 /// Why a driver could not start.
@@ -330,7 +286,7 @@ pub async fn start(
     requests: EndRequests,
 ) -> Result<(Handle, mpsc::UnboundedReceiver<Report>), DriverError> {
     daemon::raise_open_files();
-    let (listener, reached) = listen.open().await?;
+    let (listener, reached) = open(&listen).await?;
     let listener = application.files.serve_on(listener);
     let driver = Driver::new(config(application, &reached));
     let mut context = Context::new(Role::Driver, &reached.to_string(), LIMITS, Clock::start());
@@ -495,23 +451,6 @@ fn from_executor(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn listen(pairs: &[&str], master: &str) -> Result<Listen, SettingError> {
-        Listen::of(&Properties::parse(pairs.iter().copied())?, &[Address::new(master, 7077)])
-    }
-
-    #[test]
-    fn a_driver_listens_where_it_is_told_or_where_masters_reach_it() {
-        let at = |host: &str, port, advertised: Option<&str>| {
-            Ok(Listen { bind: Address::new(host, port), advertised: advertised.map(str::to_owned) })
-        };
-        assert_eq!(listen(&[], "127.0.0.1"), at("127.0.0.1", 0, None));
-        assert_eq!(listen(&["spark.driver.port=7100"], "127.0.0.1"), at("127.0.0.1", 7100, None));
-        assert_eq!(listen(&["spark.driver.host=me"], "127.0.0.1"), at("me", 0, Some("me")));
-        let both = ["spark.driver.host=me", "spark.driver.bindAddress=0.0.0.0"];
-        assert_eq!(listen(&both, "127.0.0.1"), at("0.0.0.0", 0, Some("me")));
-        assert!(listen(&["spark.driver.port=70000"], "127.0.0.1").is_err());
-    }
 
     #[test]
     fn an_executors_command_has_every_word_that_its_worker_fills_in() {

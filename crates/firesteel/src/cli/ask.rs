@@ -1,9 +1,9 @@
 //! Asking a running cluster: the Masters in turn.
 
 use clap::Args;
-use firesteel::description;
 use firesteel::master_url::MasterUrl;
 use firesteel::net::{self, CallError};
+use firesteel::settings::description;
 use firesteel::settings::properties::Property;
 use firesteel::settings::sources::{Files, Sources};
 use firesteel::settings::variables::Environment;

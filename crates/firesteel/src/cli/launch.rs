@@ -3,7 +3,7 @@
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel::launch::occurrence::{Form, Lines};
 use firesteel::launch::{self, Launch};
-use firesteel::map::progress::{Progress, Show};
+use firesteel::progress::{Progress, Show};
 use firesteel::settings::Reader;
 use firesteel_core::launcher;
 use firesteel_core::process::Command;

@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use clap::{ArgAction, Args};
-use firesteel::map::progress::Show;
+use firesteel::progress::Show;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;

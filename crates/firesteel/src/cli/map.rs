@@ -10,14 +10,14 @@ use firesteel::map::input::Source;
 use firesteel::map::items::{Cut, Separator, Unit};
 use firesteel::map::leftovers::LeftoversError;
 use firesteel::map::preference::Preference;
+use firesteel::map::preference::wished;
 use firesteel::map::printer::Sinks;
-use firesteel::map::progress::{Progress, Show};
 use firesteel::map::run::Ending;
 use firesteel::map::spool::{Limits, Order};
 use firesteel::map::summary::{self, Summary};
 use firesteel::map::{self, Job, StartError};
+use firesteel::progress::{Progress, Show};
 use firesteel::settings::{ApplicationSettings, Reader, size};
-use firesteel::yarn::wished::Wished;
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -297,7 +297,7 @@ impl Args {
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
         let mut cluster = cluster;
         if let Cluster::Yarn(request) = &mut cluster {
-            request.wished = Wished::of(&preference, &source, separator);
+            request.wished = wished(&preference, &source, separator);
             if let Some(words) =
                 request.unasked().map_err(|error| Failure::with(Exit::Configuration, &error))?
             {

@@ -5,7 +5,7 @@ use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use firesteel::map::progress::{Progress, Show};
+use firesteel::progress::{Progress, Show};
 use firesteel::settings::Reader;
 use firesteel::shell::reader::Source;
 use firesteel::shell::{self, Defaults, Job, OnFailure, StartError};

@@ -14,14 +14,16 @@ use super::Launch;
 use super::occurrence::Occurrence;
 use crate::beginning::StartError;
 use crate::clock::Clock;
-use crate::cluster::ClusterNews;
+use crate::cluster_news::ClusterNews;
 use crate::daemon;
-use crate::description::describe;
-use crate::driver_daemon::{Listen, seed};
+use crate::driver_daemon::{open, seed};
 use crate::files::OfferedFiles;
 use crate::inbox::Inbox;
 use crate::net::Limits;
+use crate::net::route::facing;
 use crate::owner::{self, Context, Shell};
+use crate::settings::description::describe;
+use crate::settings::listen::Listen;
 use crate::signals::{EndRequest, EndRequests};
 
 /// Occurrences that may wait to be printed. Past it they are lost, and the log says so.
@@ -81,7 +83,7 @@ pub async fn start(
     let mut context = Context::new(Role::Driver, "launcher", Limits::default(), Clock::start());
     let mut source = None;
     if !files.is_empty() {
-        let (listener, reached) = Listen::of(&launch.properties, &masters)?.open().await?;
+        let (listener, reached) = open(&Listen::of(&launch.properties, || facing(&masters))?).await?;
         context.peers.serve(files.serve_on(listener), Vec::new());
         source = files.description(&reached);
     }

@@ -9,7 +9,7 @@
 //!
 //! [`input`] cuts a source into items ([`preference`]: where they would like to be), [`template`] makes a task of each, [`mod@run`] keeps the driver supplied and
 //! the count ([`summary`]) and what is left ([`leftovers`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
-//! is both threads together, and [`progress`] is what a person sees meanwhile.
+//! is both threads together.
 
 pub mod input;
 pub mod items;
@@ -17,7 +17,6 @@ pub mod leftovers;
 pub mod outlet;
 pub mod preference;
 pub mod printer;
-pub mod progress;
 pub mod run;
 pub mod spool;
 pub mod summary;
@@ -35,11 +34,15 @@ use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
 use crate::beginning::{self, Ground};
-use crate::cluster::{Cluster, ClusterNews};
-use crate::driver_daemon::{self, Application, Listen};
+use crate::cluster::Cluster;
+use crate::cluster_news::ClusterNews;
+use crate::driver_daemon::{self, Application};
 use crate::exit_code;
+use crate::net::route::facing;
+use crate::progress::Progress;
 use crate::settings::Properties;
 use crate::settings::application::ApplicationSettings;
+use crate::settings::listen::Listen;
 use crate::signals::EndRequests;
 use input::{Input, InputError, Source};
 use items::Cut;
@@ -47,7 +50,6 @@ use leftovers::{Leftovers, LeftoversError};
 use outlet::{Outlet, OutletError};
 use preference::Preference;
 use printer::Sinks;
-use progress::Progress;
 use run::{Ending, Run, Stake};
 use spool::{Limits, Order};
 use summary::{Summary, Tally};
@@ -146,7 +148,8 @@ async fn drive(
     progress: &Progress,
     requests: EndRequests,
 ) -> Result<(Ending, Summary), StartError> {
-    let listen = Listen::of(&job.properties, &application.masters).map_err(beginning::StartError::from)?;
+    let listen =
+        Listen::of(&job.properties, || facing(&application.masters)).map_err(beginning::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
     let wished = match (job.preference, job.cluster) {
         (Preference::None, _) => WishedHosts::none(),

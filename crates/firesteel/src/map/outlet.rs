@@ -9,9 +9,9 @@ use firesteel_core::messages::Stream;
 use tokio::sync::{OwnedSemaphorePermit, oneshot};
 
 use super::printer::{self, PrintError, Sinks};
-use super::progress::Progress;
 use super::spool::{Limits, Order, Printable, Spool, SpoolError};
 use crate::driver_daemon::Handle;
+use crate::progress::Progress;
 
 /// An item's place in the window of items that were begun and are not printed.
 pub type Place = OwnedSemaphorePermit;

@@ -3,8 +3,11 @@
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
 
-use super::input::{InputError, Origin};
-use super::items::{Content, Item, MAX_ARGUMENT};
+use firesteel_core::address::hosts;
+
+use super::input::{InputError, Origin, Source};
+use super::items::{Content, Item, MAX_ARGUMENT, Separator};
+use crate::yarn::wished::Wished;
 
 /// Where the preferred hosts of items come from.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -97,9 +100,20 @@ impl Preferences {
     }
 }
 
-/// `a, b` is `a` and `b`.
-pub(crate) fn hosts(text: &str) -> Vec<String> {
-    text.split(',').map(str::trim).filter(|host| !host.is_empty()).map(str::to_owned).collect()
+/// Where the tasks of these items would like to run, as far as that is known when the application is submitted.
+#[must_use]
+pub fn wished(preference: &Preference, source: &Source, end: Separator) -> Wished {
+    match (preference, source) {
+        (Preference::None, _) => Wished::Anywhere,
+        (Preference::File(path), _) => Wished::in_file(path, Separator::Newline.byte(), None),
+        (Preference::Column { number, delimiter }, Source::File(path)) => {
+            Wished::in_file(path, end.byte(), Some((*number, delimiter.clone())))
+        }
+        (Preference::Column { number, delimiter }, Source::Words(words)) => {
+            Wished::in_words(words, &(*number, delimiter.clone()))
+        }
+        (Preference::Column { .. }, Source::StandardInput) => Wished::Unknown,
+    }
 }
 
 #[cfg(test)]
@@ -122,6 +136,17 @@ mod tests {
         let item = Item { number, content: Content::Argument(text.into()), hosts: Vec::new() };
         let item = preferences.place(item).map_err(|error| error.to_string())?;
         Ok((item.content.to_string(), item.hosts.join("+")))
+    }
+
+    #[test]
+    fn hosts_are_known_at_submission_unless_they_come_by_standard_input() {
+        let column = Preference::Column { number: 2, delimiter: "\t".to_owned() };
+        let known = |source| wished(&column, &source, Separator::Newline);
+        assert_eq!(known(Source::StandardInput), Wished::Unknown);
+        assert_eq!(known(Source::File("/dev/null".into())), Wished::Unknown, "it may be read once");
+        assert_ne!(known(Source::Words(vec!["x\tnode-9".to_owned()])), Wished::Unknown);
+        let none = wished(&Preference::None, &Source::StandardInput, Separator::Newline);
+        assert_eq!(none, Wished::Anywhere);
     }
 
     #[test]

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::progress::Progress;
 use super::spool::{CopyError, Kept, Printable, SpoolError};
+use crate::progress::Progress;
 
 /// How long outputs are gathered while a bar is shown, which is taken away and drawn again for each batch.
 const GATHER: Duration = Duration::from_millis(50);
@@ -209,8 +209,8 @@ mod tests {
     use firesteel_core::messages::Stream;
 
     use super::*;
-    use crate::map::progress::Show;
     use crate::map::spool::{Limits, Order, Spool};
+    use crate::progress::Show;
 
     #[derive(Clone, Default)]
     struct Paper(Arc<Mutex<Vec<u8>>>);

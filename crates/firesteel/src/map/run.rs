@@ -20,12 +20,12 @@ use super::items::{Content, Item};
 use super::leftovers::Leftovers;
 use super::outlet::{Outlet, OutletError, Piece, Place};
 use super::printer::PrintError;
-use super::progress::{Progress, Standing, counted};
 use super::summary::{Summary, Tally, shown};
 use super::template::Template;
 use super::wished_hosts::WishedHosts;
 use crate::driver_daemon::{Handle, Report};
 use crate::over::Over;
+use crate::progress::{Progress, Standing, counted};
 use crate::signals::{EndRequest, EndRequests};
 
 /// How many items may be begun and not printed: those that wait for an earlier one.

@@ -12,7 +12,7 @@ use firesteel_placement::locality::Locality;
 use serde::{Serialize, Serializer};
 
 use super::items::Content;
-use super::progress::counted;
+use crate::progress::counted;
 
 /// How many failed items are named to people, and how many at most to programs.
 const NAMED: usize = 10;

@@ -6,7 +6,7 @@ use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 
 use super::items::{Content, MAX_ARGUMENT};
-use crate::task_needs::TaskNeeds;
+use crate::settings::task_needs::TaskNeeds;
 
 /// Stands for the item in a word of the command.
 pub const HOLE: &str = "{}";

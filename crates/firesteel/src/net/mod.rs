@@ -27,6 +27,7 @@ pub mod handshake;
 pub mod listener;
 pub mod outbound;
 pub mod peers;
+pub mod route;
 mod socket;
 #[cfg(test)]
 mod tests;

@@ -8,8 +8,8 @@ use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
 use super::duration::Unit;
+use super::task_needs::TaskNeeds;
 use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
-use crate::task_needs::TaskNeeds;
 
 /// What of an application's settings comes from properties. Flags of submit commands are properties by another
 /// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,

@@ -5,6 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::key::Reader;
+use super::listen::Listen;
 use super::origin::Origin;
 use super::properties::Property;
 use super::secrets::{shown, shown_options};
@@ -12,7 +13,6 @@ use super::sources::Loaded;
 use super::standing::Standing;
 use super::variables::{self, Environment, Role};
 use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
-use crate::driver_daemon::Listen;
 
 /// Something that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -179,7 +179,7 @@ fn read(properties: &Properties) -> Result<(), SettingError> {
     master::config(properties, String::new())?;
     WorkerSettings::of(properties)?;
     ApplicationSettings::of(properties)?;
-    Listen::of(properties, &[])?;
+    Listen::of(properties, String::new)?;
     Ok(())
 }
 

@@ -6,9 +6,9 @@ use firesteel_core::worker::Cleanup;
 use firesteel_placement::Resources;
 
 use super::duration::Unit;
+use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
 use super::{Properties, SettingError, keys, resources};
-use crate::worker::log::Rolling;
 
 /// What of a Worker's settings comes from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::worker::log::rolling::{Compression, Policy};
+    use crate::settings::rolling::{Compression, Policy};
 
     #[test]
     fn every_key_reaches_its_field() {

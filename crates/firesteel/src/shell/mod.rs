@@ -42,12 +42,14 @@ use firesteel_core::messages::TaskDirectory;
 
 use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
-use crate::driver_daemon::{self, Application, Listen};
-use crate::map::progress::Progress;
+use crate::driver_daemon::{self, Application};
+use crate::net::route::facing;
+use crate::progress::Progress;
 use crate::settings::Properties;
 use crate::settings::application::ApplicationSettings;
+use crate::settings::listen::Listen;
+use crate::settings::task_needs::TaskNeeds;
 use crate::signals::EndRequests;
-use crate::task_needs::TaskNeeds;
 use end::End;
 use reader::Source;
 use session::Session;
@@ -136,7 +138,7 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
             ControlFlow::Break(request) => return Ok(request.exit_code()),
         };
     let settings = cluster.racked(settings);
-    let listen = Listen::of(&job.properties, &masters).map_err(beginning::StartError::from)?;
+    let listen = Listen::of(&job.properties, || facing(&masters)).map_err(beginning::StartError::from)?;
     let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
     let started = driver_daemon::start(application, listen, EndRequests::nobody()).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;

@@ -15,7 +15,7 @@ use super::request::{Run, Target, TaskShare};
 use super::session::{Served, Session, TICK};
 use super::tasks::{Task, ending};
 use super::words::Place;
-use crate::task_needs::TaskNeeds;
+use crate::settings::task_needs::TaskNeeds;
 
 impl Session {
     pub(super) async fn run_command(&mut self, run: Run) -> Served {

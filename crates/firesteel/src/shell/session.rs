@@ -24,7 +24,7 @@ use super::tasks::{Tasks, exit_code};
 use super::words::sentences;
 use super::{Defaults, Job, OnFailure, answers};
 use crate::driver_daemon::{Handle, Report};
-use crate::map::progress::Progress;
+use crate::progress::Progress;
 use crate::settings::{ApplicationSettings, Properties};
 use crate::signals::EndRequests;
 

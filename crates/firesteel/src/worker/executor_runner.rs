@@ -16,13 +16,14 @@ use tokio::sync::mpsc;
 use super::environment;
 use super::header::header;
 use super::log::segments::active_name;
-use super::log::{Appender, Books, Roller, Rolling};
+use super::log::{Appender, Books, Roller};
 use super::strays::Marker;
 use super::sweeper::Sweeper;
 use super::work_directory::{Outputs, WorkDirectory, failure};
 use crate::clock::Clock;
 use crate::inbox::Inbox;
 use crate::process_group::{ProcessGroup, exit_status};
+use crate::settings::rolling::Rolling;
 use crate::start_failure::{enter, not_started};
 
 /// Signals that may wait for a runner. The machine sends two at most.

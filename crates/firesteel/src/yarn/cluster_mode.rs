@@ -8,10 +8,9 @@ use super::monitor::{End, Monitor};
 use super::site::Patience;
 use super::staging::is_remote;
 use super::submission::{Draft, Request, SubmitError};
-use crate::beginning;
 use crate::exit_code;
-use crate::files::OfferedFiles;
-use crate::map::progress::Progress;
+use crate::files::{OfferError, OfferedFiles};
+use crate::progress::Progress;
 use crate::settings::yarn::UntilWhen;
 use crate::signals::{EndRequest, EndRequests};
 
@@ -40,6 +39,17 @@ impl Ending {
     }
 }
 
+/// Why an application was not submitted, or can no longer be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterModeError {
+    /// A file that it brings cannot be read.
+    #[error(transparent)]
+    Files(#[from] OfferError),
+    /// YARN did not take it, or no longer answers.
+    #[error(transparent)]
+    Yarn(#[from] YarnError),
+}
+
 /// Submits an application, and watches it until it is over, unless that is not wanted.
 ///
 /// # Errors
@@ -48,8 +58,8 @@ pub async fn run(
     request: &Request,
     (files, archives): (&[String], &[String]),
     progress: &Progress,
-) -> Result<Ending, beginning::StartError> {
-    let mut requests = beginning::end_requests()?;
+    mut requests: EndRequests,
+) -> Result<Ending, ClusterModeError> {
     let here =
         |words: &[String]| -> Vec<String> { words.iter().filter(|word| !is_remote(word)).cloned().collect() };
     let (files, archives) = (here(files), here(archives));
@@ -57,8 +67,7 @@ pub async fn run(
         files = OfferedFiles::open(&files, &archives) => files?,
         asked = requests.next() => return Ok(Ending::Asked(asked)),
     };
-    let watched = submit_and_watch(request, &files, progress, &mut requests).await;
-    watched.map_err(|error| beginning::StartError::Cluster(error.into()))
+    Ok(submit_and_watch(request, &files, progress, &mut requests).await?)
 }
 
 async fn submit_and_watch(

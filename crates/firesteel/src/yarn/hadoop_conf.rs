@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::site_file::{self, Finality, SiteFileError};
-use crate::description;
+use crate::settings::description;
 use crate::settings::variables::Environment;
 use crate::settings::{Properties, keys};
 

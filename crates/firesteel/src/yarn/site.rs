@@ -8,8 +8,8 @@ use firesteel_yarn::ipc::{CallError, IpcError, Retry};
 
 use super::addresses::{self, AddressError, Desk};
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
-use crate::description;
 use crate::settings::Properties;
+use crate::settings::description;
 use crate::settings::variables::Environment;
 
 /// A cluster that can be spoken with.

@@ -8,11 +8,11 @@ use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _};
 use std::path::{Path, PathBuf};
 
+use firesteel_core::address::hosts;
 use firesteel_core::messages::MOST_ROWS;
 
-use crate::map::input::Source;
-use crate::map::items::{MAX_ARGUMENT, Separator};
-use crate::map::preference::{Preference, hosts};
+/// The longest line that is read, in bytes.
+const MAX_LINE: u64 = 128 << 10;
 
 /// Where an application's tasks would like to run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub enum Wished {
     File {
         /// Which.
         path: PathBuf,
-        /// What ends each of its lines.
-        end: Separator,
+        /// The byte that ends each line.
+        end: u8,
         /// Where in a line: a column, counted from 1, and what stands between columns; or the whole line.
         column: Option<(usize, String)>,
     },
@@ -36,32 +36,23 @@ pub enum Wished {
 }
 
 impl Wished {
-    /// Of a map over those items.
+    /// The hosts in a file. Only a plain file can be read twice: anything else is [`Unknown`](Self::Unknown).
     #[must_use]
-    pub fn of(preference: &Preference, source: &Source, end: Separator) -> Self {
-        match (preference, source) {
-            (Preference::None, _) => Self::Anywhere,
-            (Preference::File(path), _) => Self::in_file(path, Separator::Newline, None),
-            (Preference::Column { number, delimiter }, Source::File(path)) => {
-                Self::in_file(path, end, Some((*number, delimiter.clone())))
-            }
-            (Preference::Column { number, delimiter }, Source::Words(words)) => {
-                let column = Some((*number, delimiter.clone()));
-                Self::Hosts(words.iter().flat_map(|word| hosts_in(word, column.as_ref())).collect())
-            }
-            (Preference::Column { .. }, Source::StandardInput) => Self::Unknown,
-        }
-    }
-
-    /// What can be read twice.
-    fn in_file(path: &Path, end: Separator, column: Option<(usize, String)>) -> Self {
+    pub fn in_file(path: &Path, end: u8, column: Option<(usize, String)>) -> Self {
         match path.metadata().is_ok_and(|file| file.is_file()) {
             true => Self::File { path: path.to_owned(), end, column },
             false => Self::Unknown,
         }
     }
 
-    /// The hosts that are known; of very many the first. What cannot be read is told by whoever reads the items.
+    /// The hosts in a column of each word. The column is counted from 1 and has its delimiter beside it.
+    #[must_use]
+    pub fn in_words(words: &[String], column: &(usize, String)) -> Self {
+        Self::Hosts(words.iter().flat_map(|word| hosts_in(word, Some(column))).collect())
+    }
+
+    /// The hosts that are known, up to [`MOST_ROWS`]. A file that cannot be read has none: whoever reads the items
+    /// reports the error.
     pub(super) fn hosts(&self) -> BTreeSet<String> {
         match self {
             Self::Anywhere | Self::Unknown => BTreeSet::new(),
@@ -71,14 +62,13 @@ impl Wished {
     }
 }
 
-fn read(path: &Path, end: Separator, column: Option<&(usize, String)>) -> io::Result<BTreeSet<String>> {
+fn read(path: &Path, end: u8, column: Option<&(usize, String)>) -> io::Result<BTreeSet<String>> {
     let mut lines = BufReader::new(File::open(path)?);
-    let end = end.byte();
     let mut found = BTreeSet::new();
     let mut line = Vec::new();
     while found.len() < MOST_ROWS {
         line.clear();
-        if lines.by_ref().take(MAX_ARGUMENT as u64 + 1).read_until(end, &mut line)? == 0 {
+        if lines.by_ref().take(MAX_LINE).read_until(end, &mut line)? == 0 {
             break;
         }
         line.pop_if(|last| *last == end);
@@ -108,19 +98,16 @@ mod tests {
     fn hosts_are_read_where_they_can_be_read_twice() {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), "a.log\tnode-1\nb.log\tnode-2, node-3\nc.log\n").expect("written");
-        let column = Preference::Column { number: 2, delimiter: "\t".to_owned() };
-        let source = Source::File(file.path().to_owned());
-        let wished = Wished::of(&column, &source, Separator::Newline);
+        let column = (2, "\t".to_owned());
+        let wished = Wished::in_file(file.path(), b'\n', Some(column.clone()));
         assert_eq!(wished.hosts(), set(&["node-1", "node-2", "node-3"]));
-        let words = Source::Words(vec!["x\tnode-9".to_owned()]);
-        assert_eq!(Wished::of(&column, &words, Separator::Newline).hosts(), set(&["node-9"]));
-        assert_eq!(Wished::of(&column, &Source::StandardInput, Separator::Newline), Wished::Unknown);
-        let pipe = Source::File("/dev/null".into());
-        assert_eq!(Wished::of(&column, &pipe, Separator::Newline), Wished::Unknown, "it may be read once");
+        let words = ["x\tnode-9".to_owned()];
+        assert_eq!(Wished::in_words(&words, &column).hosts(), set(&["node-9"]));
+        let pipe = Path::new("/dev/null");
+        assert_eq!(Wished::in_file(pipe, b'\n', Some(column)), Wished::Unknown, "it may be read once");
         std::fs::write(file.path(), "node-1\n\nnode-4,node-5\n").expect("written");
-        let lines = Preference::File(file.path().to_owned());
-        let wished = Wished::of(&lines, &Source::StandardInput, Separator::Nul);
+        let wished = Wished::in_file(file.path(), b'\n', None);
         assert_eq!(wished.hosts(), set(&["node-1", "node-4", "node-5"]));
-        assert_eq!(Wished::of(&Preference::None, &source, Separator::Newline).hosts(), set(&[]));
+        assert_eq!(Wished::Anywhere.hosts(), set(&[]));
     }
 }

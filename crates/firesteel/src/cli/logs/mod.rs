@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use clap::Args as ClapArgs;
 use firesteel::executor_log::{ExecutorLog, LogError};
-use firesteel::map::progress::Show;
+use firesteel::progress::Show;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{ApplicationView, ExecutorView, LogStart, Stream};
 

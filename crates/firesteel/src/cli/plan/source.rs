@@ -3,10 +3,10 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use firesteel::description::describe;
 use firesteel::local_cluster::LocalClusterSpec;
 use firesteel::master_url::MasterUrl;
 use firesteel::settings::application::ApplicationSettings;
+use firesteel::settings::description::describe;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::{Backfill, Preemption, ProfileSnapshot, Queues};
 use firesteel_core::messages::{

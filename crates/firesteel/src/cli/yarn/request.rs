@@ -1,7 +1,8 @@
 //! What a YARN cluster is asked for by map, launch and shell.
 
+use firesteel::beginning;
 use firesteel::cluster::Cluster;
-use firesteel::map::progress::Progress;
+use firesteel::progress::Progress;
 use firesteel::settings::variables::Environment;
 use firesteel::settings::yarn::{EXECUTORS, Mode, YarnSettings};
 use firesteel::settings::{ApplicationSettings, Origin, Properties, keys};
@@ -152,6 +153,11 @@ pub(in crate::cli) fn submit(
 ) -> Result<u8, Failure> {
     let request = Request { deploy: Deploy::Cluster(program), inputs, ..request.clone() };
     let brought = (settings.files.as_slice(), settings.archives.as_slice());
-    let ending = block_on(cluster_mode::run(&request, brought, progress))?;
+    let watching = async {
+        let requests = beginning::end_requests()?;
+        let ending = cluster_mode::run(&request, brought, progress, requests).await;
+        ending.map_err(beginning::StartError::from)
+    };
+    let ending = block_on(watching)?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }

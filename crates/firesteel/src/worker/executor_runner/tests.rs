@@ -13,8 +13,8 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::inbox::{Arrival, Arrivals, inbox};
+use crate::settings::rolling::{Compression, LEAST_SIZE, Policy};
 use crate::worker::log::LogReader;
-use crate::worker::log::rolling::{Compression, LEAST_SIZE, Policy};
 use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
 

@@ -5,9 +5,9 @@
 
 pub mod appender;
 pub mod books;
+pub mod names;
 pub mod reader;
 pub mod roller;
-pub mod rolling;
 pub mod segments;
 mod tail;
 
@@ -15,4 +15,3 @@ pub use appender::Appender;
 pub use books::Books;
 pub use reader::LogReader;
 pub use roller::Roller;
-pub use rolling::Rolling;

@@ -11,8 +11,9 @@ use firesteel_core::messages::Stream;
 use flate2::write::GzEncoder;
 
 use super::books::Book;
-use super::rolling::{Compression, Names, Policy, Rolling};
+use super::names::Names;
 use super::segments::{self, COMPRESSED, active_name, in_words};
+use crate::settings::rolling::{Compression, Policy, Rolling};
 
 /// A longer file is not compressed: how much is in it could not be told from its end.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;

@@ -6,9 +6,9 @@ use firesteel_core::worker::LogRead;
 use tempfile::TempDir;
 
 use super::*;
+use crate::settings::rolling::Period;
 use crate::worker::log::books::Books;
 use crate::worker::log::reader::LogReader;
-use crate::worker::log::rolling::Period;
 use crate::worker::work_directory::WorkDirectory;
 
 /// splitmix64.

@@ -4,7 +4,7 @@ use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory};
 use firesteel_core::process::Command;
 
-use crate::settings::application::ApplicationSettings;
+use super::application::ApplicationSettings;
 
 /// The description of an application of that name whose executors run that command.
 #[must_use]

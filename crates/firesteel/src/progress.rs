@@ -67,7 +67,7 @@ impl fmt::Display for Standing {
 }
 
 /// `1 item`, `5,000 items`.
-pub(super) fn counted(count: u64, noun: &str) -> String {
+pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {}", HumanCount(count), words::noun(count, noun))
 }
 

@@ -1,0 +1,54 @@
+//! Where a driver listens for its executors: `spark.driver.host`, `spark.driver.bindAddress` and `spark.driver.port`.
+
+use firesteel_core::address::Address;
+
+use super::{Properties, SettingError, keys};
+
+/// Where a driver waits for its executors.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listen {
+    /// The address to bind: `spark.driver.bindAddress` and `spark.driver.port`. Port 0 is any free port.
+    pub bind: Address,
+    /// The host that executors are told to dial: `spark.driver.host`. `None`: the host of `bind`, or this machine's
+    /// name if `bind` stands for all of its addresses.
+    pub advertised: Option<String>,
+}
+
+impl Listen {
+    /// Reads the properties. Where they name no host, the host is `default_host()`: the address of this machine that
+    /// the Masters can reach.
+    ///
+    /// # Errors
+    /// The port is not a number from 0 to 65535.
+    pub fn of(properties: &Properties, default_host: impl FnOnce() -> String) -> Result<Self, SettingError> {
+        let port = |text: &str| text.parse::<u16>().ok();
+        let port = properties.read(keys::DRIVER_PORT, "a port from 0 to 65535", port)?.unwrap_or(0);
+        let advertised = properties.get(keys::DRIVER_HOST).map(str::to_owned);
+        let host =
+            properties.get(keys::DRIVER_BIND_ADDRESS).map(str::to_owned).or_else(|| advertised.clone());
+        let host = host.unwrap_or_else(default_host);
+        Ok(Self { bind: Address::new(host, port), advertised })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn listen(pairs: &[&str]) -> Result<Listen, SettingError> {
+        Listen::of(&Properties::parse(pairs.iter().copied())?, || "127.0.0.1".to_owned())
+    }
+
+    #[test]
+    fn a_driver_listens_where_it_is_told_or_at_the_default_host() {
+        let at = |host: &str, port, advertised: Option<&str>| {
+            Ok(Listen { bind: Address::new(host, port), advertised: advertised.map(str::to_owned) })
+        };
+        assert_eq!(listen(&[]), at("127.0.0.1", 0, None));
+        assert_eq!(listen(&["spark.driver.port=7100"]), at("127.0.0.1", 7100, None));
+        assert_eq!(listen(&["spark.driver.host=me"]), at("me", 0, Some("me")));
+        let both = ["spark.driver.host=me", "spark.driver.bindAddress=0.0.0.0"];
+        assert_eq!(listen(&both), at("0.0.0.0", 0, Some("me")));
+        assert!(listen(&["spark.driver.port=70000"]).is_err());
+    }
+}

@@ -1,0 +1,74 @@
+//! What the rolled files of a log are called.
+
+use super::segments::in_order;
+
+/// The names of a log's rolled files: each comes after all before it in the order of [`in_order`], also when the
+/// clock was set back.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Names {
+    active: &'static str,
+    last: Option<Name>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Name {
+    base: String,
+    /// Files that have taken the name itself before.
+    clashes: Option<u32>,
+}
+
+impl Name {
+    fn text(&self) -> String {
+        match self.clashes {
+            None => self.base.clone(),
+            Some(number) => format!("{}--{number}", self.base),
+        }
+    }
+}
+
+impl Names {
+    /// Names after `last`, the last of those that are taken.
+    pub(super) fn after(active: &'static str, last: Option<String>) -> Self {
+        Self { active, last: last.map(|base| Name { base, clashes: None }) }
+    }
+
+    /// The name of a file that is rolled now.
+    pub(super) fn next(&mut self, suffix: &str) -> String {
+        let wish = format!("{}{suffix}", self.active);
+        let name = match self.last.take() {
+            Some(Name { base, clashes }) if in_order(&wish, &base).is_le() => {
+                Name { base, clashes: Some(clashes.map_or(0, |number| number + 1)) }
+            }
+            Some(_) | None => Name { base: wish, clashes: None },
+        };
+        let text = name.text();
+        self.last = Some(name);
+        text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_taken_or_comes_too_late_gets_a_number() {
+        let mut names = Names::after("stdout", Some("stdout--2026-11-20".to_owned()));
+        let mut taken = Vec::new();
+        for suffix in
+            ["--2026-11-20", "--2026-11-20", "--2026-11-21", "--2026-11-19", "--2026-11-21", "--2026-11-22"]
+        {
+            taken.push(names.next(suffix));
+        }
+        let expected = [
+            "stdout--2026-11-20--0",
+            "stdout--2026-11-20--1",
+            "stdout--2026-11-21",
+            "stdout--2026-11-21--0",
+            "stdout--2026-11-21--1",
+            "stdout--2026-11-22",
+        ];
+        assert_eq!(taken, expected);
+        assert!(taken.is_sorted_by(|a, b| in_order(a, b).is_lt()));
+    }
+}
