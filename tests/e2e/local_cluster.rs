@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use firesteel::local_cluster::{Directory, LocalCluster, LocalClusterError, Options};
-use firesteel::net;
+use firesteel_apps::local_cluster::{Directory, LocalCluster, LocalClusterError, Options};
 use firesteel_core::messages::{ClientToMaster, MasterToClient};
 use firesteel_core::wire::Role;
+use firesteel_host::net;
 use firesteel_placement::{Cores, MiB};
 use nix::sys::signal::Signal;
 

@@ -4,13 +4,13 @@ use std::fs;
 use std::io::{BufRead, BufReader, Read};
 use std::process::{Command, Stdio};
 
-use firesteel::net::call;
 use firesteel_core::address::parse_masters;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_core::messages::{
     ClientToWorker, DriverToMaster, ExecutorState, LogRequest, LogStart, RefusedLog, Stream, WorkerToClient,
 };
 use firesteel_core::wire::Role;
+use firesteel_host::net::call;
 use nix::sys::signal::Signal;
 
 use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use firesteel::exit_code;
-use firesteel::settings::reference;
+use firesteel_host::exit_code;
+use firesteel_settings::reference;
 use tempfile::TempDir;
 
 use crate::cluster::{Daemon, firesteel, run};

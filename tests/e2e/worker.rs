@@ -4,14 +4,14 @@ use std::fs;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 
-use firesteel::net::call;
-use firesteel::worker::strays::Marker;
 use firesteel_core::address::parse_masters;
 use firesteel_core::messages::{
     ClientToWorker, DriverToMaster, ExecutorState, WorkerToClient, WorkerViewOfItself,
 };
 use firesteel_core::process::ExitStatus;
 use firesteel_core::wire::Role;
+use firesteel_daemons::worker::strays::Marker;
+use firesteel_host::net::call;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
 use tempfile::TempDir;

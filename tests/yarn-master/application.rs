@@ -4,22 +4,18 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use firesteel::driver_daemon::{self, Application, Handle, Report};
-use firesteel::files::OfferedFiles;
-use firesteel::settings::Properties;
-use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::listen::Listen;
-use firesteel::signals::EndRequests;
-use firesteel::yarn::blueprint::{
-    BINARY, Blueprint, Deploy, FILE, Hadoop, LocalFile, LocalKind, Racks, Visibility,
-};
-use firesteel::yarn::staging::Place;
 use firesteel_core::address::Address;
 use firesteel_core::driver::TaskRequest;
 use firesteel_core::ids::TaskId;
 use firesteel_core::messages::{TaskDirectory, TaskSpec};
 use firesteel_core::process::Command;
+use firesteel_daemons::driver_daemon::{self, Application, Handle, Report};
+use firesteel_daemons::files::OfferedFiles;
+use firesteel_host::signals::EndRequests;
 use firesteel_placement::Cores;
+use firesteel_settings::Properties;
+use firesteel_settings::application::ApplicationSettings;
+use firesteel_settings::listen::Listen;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::Retry;
 use firesteel_yarn::messages::application::{
@@ -30,6 +26,10 @@ use firesteel_yarn::messages::launch::{
     StringLocalResourceMap, Url,
 };
 use firesteel_yarn::messages::records::{ApplicationId, Resource};
+use firesteel_yarn_mode::blueprint::{
+    BINARY, Blueprint, Deploy, FILE, Hadoop, LocalFile, LocalKind, Racks, Visibility,
+};
+use firesteel_yarn_mode::staging::Place;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::sleep;

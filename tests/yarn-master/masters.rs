@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel::driver_daemon::{Handle, Report};
-use firesteel::signals::EndRequests;
-use firesteel::yarn::application_master::{self, Attempt, FinalStatus};
-use firesteel::yarn::blueprint::Deploy;
 use firesteel_core::driver::{Outcome, TaskOutcome};
 use firesteel_core::ids::TaskId;
+use firesteel_daemons::driver_daemon::{Handle, Report};
+use firesteel_host::signals::EndRequests;
 use firesteel_yarn::messages::application::{FinalApplicationStatus, YarnApplicationState};
+use firesteel_yarn_mode::application_master::{self, Attempt, FinalStatus};
+use firesteel_yarn_mode::blueprint::Deploy;
 use libtest_mimic::Trial;
 use tokio::sync::mpsc;
 use tokio::time::timeout;

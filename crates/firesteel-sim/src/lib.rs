@@ -1,10 +1,11 @@
-//! Placement decided offline: plans from files, traces, and their replay in virtual time.
+//! Placement decided offline: plans from files, traces, their replay in virtual time, and pictures of both.
 //!
 //! `firesteel plan` and `firesteel simulate` are made of it. Simulated worlds with faults, which only tests need, are
 //! in `firesteel-world`.
 
 pub mod dice;
 pub mod draft;
+pub mod picture;
 pub mod plan;
 pub mod replay;
 pub mod setup;

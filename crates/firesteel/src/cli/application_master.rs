@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args as ClapArgs;
-use firesteel::yarn::application_master;
+use firesteel_yarn_mode::application_master;
 
 use super::exit::{Exit, Failure};
 use super::run_daemon;

@@ -1,19 +1,19 @@
 //! Asking a running cluster: the Masters in turn.
 
 use clap::Args;
-use firesteel::master_url::MasterUrl;
-use firesteel::net::{self, CallError};
-use firesteel::settings::description;
-use firesteel::settings::properties::Property;
-use firesteel::settings::sources::{Files, Sources};
-use firesteel::settings::variables::Environment;
-use firesteel::settings::{Origin, Reader, keys};
+use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDetail, ClientToMaster, KillAnswer, MasterToClient, MasterView,
 };
 use firesteel_core::wire::Role;
+use firesteel_host::net::{self, CallError};
+use firesteel_settings::description;
+use firesteel_settings::properties::Property;
+use firesteel_settings::sources::{Files, Sources};
+use firesteel_settings::variables::Environment;
+use firesteel_settings::{Origin, Reader, keys};
 
 use super::block_on;
 use super::exit::{Exit, Failure};

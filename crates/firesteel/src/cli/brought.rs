@@ -3,8 +3,8 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use firesteel::settings::application::ApplicationSettings;
 use firesteel_core::messages::TaskDirectory;
+use firesteel_settings::application::ApplicationSettings;
 
 /// What to say of a command that will not be found, or not be run, on the executors' machines. `None`: nothing is wrong
 /// as far as it can be known here.

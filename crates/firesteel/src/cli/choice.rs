@@ -2,9 +2,9 @@
 
 use std::net::Ipv6Addr;
 
-use firesteel::settings::variables::{self, Environment, Role};
-use firesteel::settings::{Origin, Reader};
 use firesteel_core::address::Address;
+use firesteel_settings::variables::{self, Environment, Role};
+use firesteel_settings::{Origin, Reader};
 
 use super::exit::{Exit, Failure};
 

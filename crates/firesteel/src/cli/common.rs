@@ -1,7 +1,7 @@
 //! Arguments that several commands have.
 
 use clap::Args;
-use firesteel::daemon::{Announcement, Life};
+use firesteel_host::daemon::{Announcement, Life};
 
 /// Flags for programs that start daemons and must not leave them behind.
 #[derive(Clone, Copy, Debug, Args)]

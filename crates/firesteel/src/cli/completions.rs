@@ -7,10 +7,10 @@ use std::time::Duration;
 use clap::{Args as ClapArgs, Command, ValueEnum};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate};
 use clap_complete::env::{CompleteEnv, Shells};
-use firesteel::settings::keys;
-use firesteel::settings::variables::Environment;
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView};
 use firesteel_placement::Policy;
+use firesteel_settings::keys;
+use firesteel_settings::variables::Environment;
 
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};

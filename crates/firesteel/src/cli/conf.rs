@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use firesteel::settings::sources::{Files, Loaded, Sources};
-use firesteel::settings::variables::Environment;
-use firesteel::settings::{Origin, Properties, Reader, findings, reference, standing};
+use firesteel_settings::sources::{Files, Loaded, Sources};
+use firesteel_settings::variables::Environment;
+use firesteel_settings::{Origin, Properties, Reader, findings, reference, standing};
 
 use super::exit::Failure;
 

@@ -1,11 +1,11 @@
 //! `firesteel executor`, which only a Worker starts, on the order of `firesteel map`.
 
 use clap::Args as ClapArgs;
-use firesteel::executor::daemon::{self, Options};
-use firesteel::settings::resources;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
+use firesteel_daemons::executor::daemon::{self, Options};
 use firesteel_placement::{Cores, Resources};
+use firesteel_settings::resources;
 
 use super::exit::{Exit, Failure};
 use super::run_daemon;

@@ -6,15 +6,15 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use firesteel::beginning::StartError;
-use firesteel::cluster::ClusterError;
-use firesteel::exit_code;
-use firesteel::settings::SettingError;
-use firesteel::settings::sources::SourceError;
-use firesteel::settings::standing::Refusal;
-use firesteel::yarn::client::YarnError;
-use firesteel::yarn::site::AskError;
-use firesteel::yarn::submission::SubmitError;
+use firesteel_apps::beginning::StartError;
+use firesteel_apps::cluster::ClusterError;
+use firesteel_host::exit_code;
+use firesteel_settings::SettingError;
+use firesteel_settings::sources::SourceError;
+use firesteel_settings::standing::Refusal;
+use firesteel_yarn_mode::client::YarnError;
+use firesteel_yarn_mode::site::AskError;
+use firesteel_yarn_mode::submission::SubmitError;
 use serde::Serialize;
 
 use super::stray;

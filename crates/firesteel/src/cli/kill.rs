@@ -1,4 +1,4 @@
-//! `firesteel kill`.
+//! `firesteel kill`: ends applications.
 
 use std::io::{self, Write as _};
 

@@ -1,12 +1,12 @@
-//! `firesteel launch`.
+//! `firesteel launch`: its options.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use firesteel::launch::occurrence::{Form, Lines};
-use firesteel::launch::{self, Launch};
-use firesteel::progress::{Progress, Show};
-use firesteel::settings::Reader;
+use firesteel_apps::launch::occurrence::{Form, Lines};
+use firesteel_apps::launch::{self, Launch};
 use firesteel_core::launcher;
 use firesteel_core::process::Command;
+use firesteel_host::progress::{Progress, Show};
+use firesteel_settings::Reader;
 
 use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};

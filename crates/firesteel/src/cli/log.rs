@@ -3,7 +3,7 @@
 use std::{fmt, io};
 
 use clap::{ArgAction, Args};
-use firesteel::progress::Show;
+use firesteel_host::progress::Show;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;

@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use clap::{Arg, ArgAction, Args as ClapArgs, Command};
 use clap_mangen::Man;
 use clap_mangen::roff::{Roff, bold, italic, roman};
-use firesteel::exit_code;
-use firesteel::settings::Reader;
-use firesteel::settings::variables::{self, Role};
+use firesteel_host::exit_code;
+use firesteel_settings::Reader;
+use firesteel_settings::variables::{self, Role};
 
 use super::exit::{Exit, Failure};
 
@@ -216,7 +216,7 @@ fn environment(roff: &mut Roff, command: &Command) {
     entry(
         roff,
         "RUST_LOG",
-        "what is logged, and how much: info, debug, firesteel::net=trace; it beats --verbose",
+        "what is logged, and how much: info, debug, firesteel_host::net=trace; it beats --verbose",
     );
     entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether there are colours, without --color");
 }

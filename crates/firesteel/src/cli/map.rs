@@ -1,27 +1,27 @@
-//! `firesteel map`.
+//! `firesteel map`: its options.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
-use firesteel::cluster::Cluster;
-use firesteel::map::input::Source;
-use firesteel::map::items::{Cut, Separator, Unit};
-use firesteel::map::leftovers::LeftoversError;
-use firesteel::map::preference::Preference;
-use firesteel::map::preference::wished;
-use firesteel::map::printer::Sinks;
-use firesteel::map::run::Ending;
-use firesteel::map::spool::{Limits, Order};
-use firesteel::map::summary::{self, Summary};
-use firesteel::map::{self, Job, StartError};
-use firesteel::progress::{Progress, Show};
-use firesteel::settings::{ApplicationSettings, Reader, size};
+use firesteel_apps::cluster::Cluster;
+use firesteel_apps::map::input::Source;
+use firesteel_apps::map::items::{Cut, Separator, Unit};
+use firesteel_apps::map::leftovers::LeftoversError;
+use firesteel_apps::map::preference::Preference;
+use firesteel_apps::map::preference::wished;
+use firesteel_apps::map::printer::Sinks;
+use firesteel_apps::map::run::Ending;
+use firesteel_apps::map::spool::{Limits, Order};
+use firesteel_apps::map::summary::{self, Summary};
+use firesteel_apps::map::{self, Job, StartError};
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_core::wire::MAX_STDIN;
+use firesteel_host::progress::{Progress, Show};
+use firesteel_settings::{ApplicationSettings, Reader, size};
 
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};

@@ -1,9 +1,9 @@
-//! `firesteel master`.
+//! `firesteel master`: starts a Master.
 
 use clap::{ArgAction, Args as ClapArgs};
-use firesteel::master::{self, MasterError, Options};
-use firesteel::settings::Reader;
-use firesteel::settings::variables::Environment;
+use firesteel_daemons::master::{self, MasterError, Options};
+use firesteel_settings::Reader;
+use firesteel_settings::variables::Environment;
 
 use super::choice::{self, choose};
 use super::common::Held;

@@ -44,7 +44,7 @@ use exit::{Exit, Failure, Form};
 
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]
-#[command(name = "firesteel", version = firesteel::version::words(), propagate_version = false, max_term_width = 100)]
+#[command(name = "firesteel", version = crate::version::words(), propagate_version = false, max_term_width = 100)]
 #[command(after_help = exit::HELP)]
 struct Cli {
     #[command(flatten)]
@@ -94,7 +94,7 @@ enum Command {
     #[command(hide = true)]
     ApplicationMaster(application_master::Args),
     /// End what a Worker leaves behind
-    #[command(name = firesteel::worker::reaper::COMMAND, hide = true)]
+    #[command(name = firesteel_daemons::worker::reaper::COMMAND, hide = true)]
     Reaper(reaper::Args),
 }
 

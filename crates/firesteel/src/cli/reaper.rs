@@ -1,8 +1,8 @@
 //! `firesteel __reaper`, which only a Worker starts.
 
 use clap::Args as ClapArgs;
-use firesteel::worker::reaper;
 use firesteel_core::ids::WorkerId;
+use firesteel_daemons::worker::reaper;
 
 use super::exit::{Exit, Failure};
 

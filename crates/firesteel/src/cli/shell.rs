@@ -1,14 +1,14 @@
-//! `firesteel shell`.
+//! `firesteel shell`: its options.
 
 use std::env;
 use std::io::{self, IsTerminal};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use firesteel::progress::{Progress, Show};
-use firesteel::settings::Reader;
-use firesteel::shell::reader::Source;
-use firesteel::shell::{self, Defaults, Job, OnFailure, StartError};
+use firesteel_apps::shell::reader::Source;
+use firesteel_apps::shell::{self, Defaults, Job, OnFailure, StartError};
+use firesteel_host::progress::{Progress, Show};
+use firesteel_settings::Reader;
 
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};

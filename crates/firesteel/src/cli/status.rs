@@ -1,4 +1,4 @@
-//! `firesteel status`.
+//! `firesteel status`: a snapshot of a cluster.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;

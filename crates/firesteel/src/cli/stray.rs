@@ -2,7 +2,7 @@
 //! come too late.
 
 use clap::{Args, Command};
-use firesteel::settings::near::{near, near_within};
+use firesteel_settings::near::{near, near_within};
 
 use super::exit::{Exit, Failure};
 

@@ -3,15 +3,15 @@
 use std::collections::BTreeSet;
 
 use clap::Args;
-use firesteel::cluster::Cluster;
-use firesteel::local_cluster::{Directory, LocalClusterSpec, Options};
-use firesteel::master_url::{MasterUrl, MasterUrlError};
-use firesteel::progress::Progress;
-use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::{Origin, Properties, Reader, keys, resources};
-use firesteel::worker::capacity;
+use firesteel_apps::cluster::Cluster;
+use firesteel_apps::local_cluster::{Directory, LocalClusterSpec, Options};
+use firesteel_apps::master_url::{MasterUrl, MasterUrlError};
+use firesteel_daemons::worker::capacity;
+use firesteel_host::progress::Progress;
 use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_settings::application::ApplicationSettings;
+use firesteel_settings::{Origin, Properties, Reader, keys, resources};
 
 use super::conf::Conf;
 use super::exit::{Exit, Failure};

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
-use firesteel::settings::application::ApplicationSettings;
 use firesteel_core::messages::TaskDirectory;
+use firesteel_settings::application::ApplicationSettings;
 
 use super::exit::{Exit, Failure};
 

@@ -1,3 +1,3 @@
 //! Tables, and times as people say them.
 
-pub(super) use firesteel::table::*;
+pub(super) use firesteel_apps::table::*;

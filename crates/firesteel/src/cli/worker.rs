@@ -1,16 +1,16 @@
-//! `firesteel worker`.
+//! `firesteel worker`: starts a Worker.
 
 use std::net::IpAddr;
 
 use clap::{ArgAction, Args as ClapArgs};
-use firesteel::settings::properties::Property;
-use firesteel::settings::size::{self, Unit};
-use firesteel::settings::variables::Environment;
-use firesteel::settings::{Properties, Reader, WorkerSettings, keys, resources, sources};
-use firesteel::worker::{self, Options, WorkerError, capacity};
 use firesteel_core::address::{Address, parse_masters};
 use firesteel_core::messages::MOST_CORES;
+use firesteel_daemons::worker::{self, Options, WorkerError, capacity};
 use firesteel_placement::{Cores, MiB};
+use firesteel_settings::properties::Property;
+use firesteel_settings::size::{self, Unit};
+use firesteel_settings::variables::Environment;
+use firesteel_settings::{Properties, Reader, WorkerSettings, keys, resources, sources};
 
 use super::choice::{self, Choice, choose};
 use super::common::Held;

@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use firesteel::settings::findings::{self, Audience, Finding, Outcome};
-use firesteel::settings::sources::{self, Files, Sources};
-use firesteel::settings::variables::Environment;
+use firesteel_settings::findings::{self, Audience, Finding, Outcome};
+use firesteel_settings::sources::{self, Files, Sources};
+use firesteel_settings::variables::Environment;
 use serde::Serialize;
 
 use super::{For, print_json, wrong};

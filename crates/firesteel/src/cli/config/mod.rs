@@ -6,7 +6,7 @@ mod show;
 use std::io::{self, Write};
 
 use clap::{Args as ClapArgs, Subcommand, ValueEnum};
-use firesteel::settings::Reader;
+use firesteel_settings::Reader;
 use serde::Serialize;
 
 use super::choice::{self, Choice, Flag};

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
-use firesteel::settings::findings::{self, Audience, Outcome};
-use firesteel::settings::key::matched;
-use firesteel::settings::near::near;
-use firesteel::settings::secrets::shown;
-use firesteel::settings::{Origin, Reader, reference};
+use firesteel_settings::findings::{self, Audience, Outcome};
+use firesteel_settings::key::matched;
+use firesteel_settings::near::near;
+use firesteel_settings::secrets::shown;
+use firesteel_settings::{Origin, Reader, reference};
 use serde::Serialize;
 
 use super::{For, print_json, wrong};

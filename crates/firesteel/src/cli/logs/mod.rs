@@ -1,14 +1,14 @@
-//! `firesteel logs`.
+//! `firesteel logs`: what an executor wrote.
 
 mod print;
 
 use std::io::{self, Write};
 
 use clap::Args as ClapArgs;
-use firesteel::executor_log::{ExecutorLog, LogError};
-use firesteel::progress::Show;
 use firesteel_core::ids::ExecutorId;
 use firesteel_core::messages::{ApplicationView, ExecutorView, LogStart, Stream};
+use firesteel_daemons::executor_log::{ExecutorLog, LogError};
+use firesteel_host::progress::Show;
 
 use super::application::standing_and_end;
 use super::ask::{self, App, Masters};

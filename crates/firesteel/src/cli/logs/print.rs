@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::time::Duration;
 
-use firesteel::executor_log::{ExecutorLog, LogError};
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::{ExecutorView, LogPiece, LogStart, Stream};
+use firesteel_daemons::executor_log::{ExecutorLog, LogError};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::client_name;

@@ -1,8 +1,8 @@
 //! One Worker of a picture: a bar of its cores, a thin one of its memory, and a square for each address.
 
-use firesteel::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};
 use firesteel_placement::Cores;
 use firesteel_sim::draft::WorkerOutcome;
+use firesteel_sim::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};
 
 use super::why;
 

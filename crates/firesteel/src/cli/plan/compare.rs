@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use firesteel::table::{clean, table};
+use firesteel_apps::table::{clean, table};
 use firesteel_placement::ResourceAmounts;
 use firesteel_sim::draft::Metrics;
 

@@ -7,10 +7,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight, words};
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, MiB};
 use firesteel_sim::draft::{Likeness, WorkerOutcome};
+use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight, words};
 
 use super::bars::{self, BAR, SQUARE, THIN};
 use super::source::Source;

@@ -3,10 +3,8 @@
 use std::io::Read as _;
 use std::path::Path;
 
-use firesteel::local_cluster::LocalClusterSpec;
-use firesteel::master_url::MasterUrl;
-use firesteel::settings::application::ApplicationSettings;
-use firesteel::settings::description::describe;
+use firesteel_apps::local_cluster::LocalClusterSpec;
+use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::{Backfill, Preemption, ProfileSnapshot, Queues};
 use firesteel_core::messages::{
@@ -15,6 +13,8 @@ use firesteel_core::messages::{
 };
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorSize, Resources};
+use firesteel_settings::application::ApplicationSettings;
+use firesteel_settings::description::describe;
 use firesteel_sim::draft::{Draft, DraftApplication, DraftExecutor};
 
 use crate::cli::ask::{self, Cluster};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use firesteel::table::{clean, table};
+use firesteel_apps::table::{clean, table};
 use firesteel_placement::words::{are, list, none_or};
 use firesteel_placement::{Cores, MiB};
 use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome};

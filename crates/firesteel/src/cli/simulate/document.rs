@@ -1,4 +1,4 @@
-//! JSON.
+//! The results of `simulate` as JSON.
 
 use firesteel_sim::replay::{Outcome, Shares, Waits};
 use firesteel_sim::setup::Setup;

@@ -119,7 +119,7 @@ fn load(text: &str) -> Result<f64, String> {
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
-    use firesteel::settings::duration::{EXPECTED, Unit, parse};
+    use firesteel_settings::duration::{EXPECTED, Unit, parse};
     parse(text, Unit::Seconds).ok_or_else(|| format!("it is {EXPECTED}"))
 }
 

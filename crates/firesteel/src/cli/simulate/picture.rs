@@ -1,7 +1,7 @@
-//! Plots.
+//! The results of `simulate` as plots.
 
-use firesteel::picture::chart::{ABOVE, Axis, BELOW, LEFT, Scale, Series, draw as chart, even_ticks};
-use firesteel::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight};
+use firesteel_sim::picture::chart::{ABOVE, Axis, BELOW, LEFT, Scale, Series, draw as chart, even_ticks};
+use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight};
 use firesteel_sim::replay::{Compaction, Fill, Outcome, Shares, Waits};
 use firesteel_sim::setup::Setup;
 

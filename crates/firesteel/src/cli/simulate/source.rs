@@ -4,8 +4,8 @@ use std::fs::File;
 use std::io::BufReader;
 use std::path::Path;
 
-use firesteel::settings::size::{self, Unit};
 use firesteel_placement::Cores;
+use firesteel_settings::size::{self, Unit};
 use firesteel_sim::replay::Size;
 use firesteel_sim::trace::{Table, Trace, TraceError, most, openb};
 

@@ -1,4 +1,4 @@
-//! Tables.
+//! The results of `simulate` as tables.
 
 use std::time::Duration;
 

@@ -12,9 +12,9 @@ use std::io::{self, IsTerminal, Write as _};
 use std::time::Duration;
 
 use clap::Args as ClapArgs;
-use firesteel::settings::duration as setting;
-use firesteel::signals::{EndRequest, EndRequests};
 use firesteel_core::messages::{ApplicationAnswer, MasterView};
+use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_settings::duration as setting;
 use ratatui::crossterm::event::{self, Event, KeyEventKind};
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;

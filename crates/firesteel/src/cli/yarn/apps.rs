@@ -5,10 +5,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args as ClapArgs;
 use clap::builder::PossibleValuesParser;
-use firesteel::yarn::states::{STATES, final_status, is_over, state};
 use firesteel_yarn::messages::application::{
     ApplicationReport, GetApplicationsRequest, YarnApplicationState,
 };
+use firesteel_yarn_mode::states::{STATES, final_status, is_over, state};
 use serde::Serialize;
 
 use super::{Where, ask, codes};

@@ -3,8 +3,8 @@
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel::yarn::states::{is_over, state};
 use firesteel_yarn::messages::records::ApplicationId;
+use firesteel_yarn_mode::states::{is_over, state};
 
 use super::{Where, ask, codes, report};
 use crate::cli::ask::who;

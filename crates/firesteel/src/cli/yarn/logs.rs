@@ -3,13 +3,13 @@
 use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
-use firesteel::yarn::container_logs::{LogError, Place, Stream};
-use firesteel::yarn::monitor::master;
-use firesteel::yarn::site::Site;
-use firesteel::yarn::states::{is_over, state};
 use firesteel_core::ids::ExecutorId;
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::{ApplicationId, ContainerId};
+use firesteel_yarn_mode::container_logs::{LogError, Place, Stream};
+use firesteel_yarn_mode::monitor::master;
+use firesteel_yarn_mode::site::Site;
+use firesteel_yarn_mode::states::{is_over, state};
 
 use super::{Where, ask, codes, report};
 use crate::cli::ask::{self as running, Cluster};

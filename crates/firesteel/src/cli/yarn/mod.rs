@@ -8,13 +8,13 @@ pub(super) mod request;
 mod status;
 
 use clap::{Args as ClapArgs, Subcommand};
-use firesteel::settings::Reader;
-use firesteel::settings::variables::Environment;
-use firesteel::yarn::site::{Patience, Site};
+use firesteel_settings::Reader;
+use firesteel_settings::variables::Environment;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, Kind};
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::ApplicationId;
+use firesteel_yarn_mode::site::{Patience, Site};
 
 use super::block_on;
 use super::conf::Conf;

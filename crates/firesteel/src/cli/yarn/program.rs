@@ -5,19 +5,19 @@
 
 use std::path::{Path, PathBuf, absolute};
 
-use firesteel::launch::Launch;
-use firesteel::launch::occurrence::Form;
-use firesteel::map::Job;
-use firesteel::map::input::Source;
-use firesteel::map::items::{Separator, Unit};
-use firesteel::map::preference::Preference;
-use firesteel::map::spool::Order;
-use firesteel::settings::{Properties, keys};
-use firesteel::yarn::blueprint::Program;
-use firesteel::yarn::submission::{Content, Input};
+use firesteel_apps::launch::Launch;
+use firesteel_apps::launch::occurrence::Form;
+use firesteel_apps::map::Job;
+use firesteel_apps::map::input::Source;
+use firesteel_apps::map::items::{Separator, Unit};
+use firesteel_apps::map::preference::Preference;
+use firesteel_apps::map::spool::Order;
 use firesteel_core::launcher::Until;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
+use firesteel_settings::{Properties, keys};
+use firesteel_yarn_mode::blueprint::Program;
+use firesteel_yarn_mode::submission::{Content, Input};
 
 use crate::cli::exit::{Exit, Failure};
 

@@ -1,17 +1,17 @@
 //! What a YARN cluster is asked for by map, launch and shell.
 
-use firesteel::beginning;
-use firesteel::cluster::Cluster;
-use firesteel::progress::Progress;
-use firesteel::settings::variables::Environment;
-use firesteel::settings::yarn::{EXECUTORS, Mode, YarnSettings};
-use firesteel::settings::{ApplicationSettings, Origin, Properties, keys};
-use firesteel::yarn::blueprint::{Deploy, Program};
-use firesteel::yarn::cluster_mode;
-use firesteel::yarn::site::Site;
-use firesteel::yarn::staging::{self, Place, RemoteFile, StagingError};
-use firesteel::yarn::submission::{Input, Request};
-use firesteel::yarn::wished::Wished;
+use firesteel_apps::beginning;
+use firesteel_apps::cluster::Cluster;
+use firesteel_host::progress::Progress;
+use firesteel_settings::variables::Environment;
+use firesteel_settings::yarn::{EXECUTORS, Mode, YarnSettings};
+use firesteel_settings::{ApplicationSettings, Origin, Properties, keys};
+use firesteel_yarn_mode::blueprint::{Deploy, Program};
+use firesteel_yarn_mode::cluster_mode;
+use firesteel_yarn_mode::site::Site;
+use firesteel_yarn_mode::staging::{self, Place, RemoteFile, StagingError};
+use firesteel_yarn_mode::submission::{Input, Request};
+use firesteel_yarn_mode::wished::Wished;
 
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};

@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 use std::time::SystemTime;
 
 use clap::Args as ClapArgs;
-use firesteel::yarn::states::{attempt_state, diagnostics, final_status, state};
 use firesteel_yarn::messages::application::{ApplicationAttemptReport, ApplicationReport};
 use firesteel_yarn::messages::records::ApplicationId;
+use firesteel_yarn_mode::states::{attempt_state, diagnostics, final_status, state};
 use serde::Serialize;
 
 use super::apps::{Application, since};

@@ -1,0 +1,185 @@
+//! The launcher's daemon: the shell around [`Launcher`].
+
+use std::ops::ControlFlow;
+use std::time::Instant;
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::PeerId;
+use firesteel_core::launcher::{Config, Effect, Event, Launcher, Outcome};
+use firesteel_core::messages::{ApplicationDescription, ApplicationFiles};
+use firesteel_core::wire::{self, DecodeError, Role};
+use tokio::sync::{mpsc, oneshot};
+
+use super::Launch;
+use super::occurrence::Occurrence;
+use crate::beginning::StartError;
+use firesteel_daemons::cluster_news::ClusterNews;
+use firesteel_daemons::driver_daemon::{open, seed};
+use firesteel_daemons::files::OfferedFiles;
+use firesteel_host::clock::Clock;
+use firesteel_host::daemon;
+use firesteel_host::inbox::Inbox;
+use firesteel_host::net::Limits;
+use firesteel_host::net::route::facing;
+use firesteel_host::owner::{self, Context, Shell};
+use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_settings::description::describe;
+use firesteel_settings::listen::Listen;
+
+/// Occurrences that may wait to be printed. Past it they are lost, and the log says so.
+const MOST_WAITING: usize = 65_536;
+
+/// How the daemon ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Last {
+    /// The application is over.
+    Done {
+        /// How.
+        outcome: Outcome,
+        /// Who asked for it, if somebody did.
+        asked: Option<EndRequest>,
+    },
+    /// Somebody asked a second time: everything is dropped as it stands.
+    Abandoned(EndRequest),
+}
+
+/// The way into a launcher, and its last word.
+#[derive(Debug)]
+pub struct Handle {
+    /// The way in.
+    pub inbox: Inbox<Event>,
+    /// Comes once.
+    pub last: oneshot::Receiver<Last>,
+}
+
+/// Asks a launcher to end.
+pub async fn end(inbox: &Inbox<Event>) {
+    // Refused if it is over already.
+    let _ = inbox.send(Event::End).await;
+}
+
+/// Has a launcher hear what the Masters of its cluster cannot say themselves, for as long as the application lives.
+pub fn follow(inbox: &Inbox<Event>, news: Option<mpsc::Receiver<ClusterNews>>) {
+    ClusterNews::pass_on(news, inbox, |news| match news {
+        ClusterNews::Moved(masters) => Event::MastersMoved { masters },
+        ClusterNews::Over(end) => Event::Removed { end },
+    });
+}
+
+/// Starts a launcher. It runs until its application is over, or until it was asked to end twice. Only one that brings
+/// files listens, for the Workers that fetch them.
+///
+/// # Errors
+/// It cannot listen.
+pub async fn start(
+    launch: Launch,
+    masters: Vec<Address>,
+    files: OfferedFiles,
+    requests: EndRequests,
+) -> Result<(Handle, mpsc::Receiver<Occurrence>), StartError> {
+    daemon::raise_open_files();
+    let (sender, occurrences) = mpsc::channel(MOST_WAITING);
+    let (finished, last) = oneshot::channel();
+    let mut context = Context::new(Role::Driver, "launcher", Limits::default(), Clock::start());
+    let mut source = None;
+    if !files.is_empty() {
+        let (listener, reached) = open(&Listen::of(&launch.properties, || facing(&masters))?).await?;
+        context.peers.serve(files.serve_on(listener), Vec::new());
+        source = files.description(&reached);
+    }
+    let launcher = Launcher::new(config(launch, masters, source));
+    context.raise(Event::Start);
+    let inbox = context.inbox();
+    let shell = LaunchShell { occurrences: sender, asked: None };
+    tokio::spawn(async move {
+        let last = owner::run(launcher, shell, context, requests).await;
+        // Whoever started it may have gone.
+        let _ = finished.send(last);
+    });
+    Ok((Handle { inbox, last }, occurrences))
+}
+
+fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>) -> Config {
+    let Launch { name, command, directory, until, cluster: _, settings, properties: _ } = launch;
+    let description = describe(name, &settings, command);
+    Config {
+        masters,
+        description: ApplicationDescription { directory, files, ..description },
+        until,
+        registration_timeout: settings.registration_timeout,
+        starvation_timeout: settings.starvation_timeout,
+        seed: seed(),
+    }
+}
+
+/// Performs a launcher's effects: talks to Masters, and hands on what happens.
+struct LaunchShell {
+    occurrences: mpsc::Sender<Occurrence>,
+    /// The first who asked for the end, and when.
+    asked: Option<(EndRequest, Instant)>,
+}
+
+impl LaunchShell {
+    fn tell(&self, occurrence: Occurrence) {
+        match self.occurrences.try_send(occurrence) {
+            // If nobody listens any more, the process is about to end.
+            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
+            Err(mpsc::error::TrySendError::Full(_)) => {
+                tracing::warn!("nobody reads the events: one is lost");
+            }
+        }
+    }
+}
+
+impl Shell for LaunchShell {
+    type Machine = Launcher;
+    type End = Last;
+
+    fn deadline() -> Event {
+        Event::Deadline
+    }
+
+    fn disconnected(peer: PeerId) -> Event {
+        Event::Disconnected { peer }
+    }
+
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Last> {
+        match effect {
+            Effect::Connect { master } => {
+                let dialled = master.clone();
+                context.peers.dial(&dialled, Role::Master, from_master, |result| match result {
+                    Ok(peer) => Event::Connected { peer, master },
+                    Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+                });
+            }
+            Effect::Send { peer, message } => context.peers.send(peer, &message),
+            Effect::Close { peer } => context.peers.close(peer),
+            Effect::Note(note) => {
+                // Whoever gets the occurrences words what matters to people.
+                tracing::info!("{note}");
+                self.tell(Occurrence::Noted { at: context.now(), note });
+            }
+            Effect::Done(outcome) => {
+                self.tell(Occurrence::Done { at: context.now(), outcome: outcome.clone() });
+                return ControlFlow::Break(Last::Done {
+                    outcome,
+                    asked: self.asked.map(|(request, _)| request),
+                });
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Last, Event> {
+        let now = Instant::now();
+        let (first, since) = *self.asked.get_or_insert((request, now));
+        if first.is_echoed_by(request, now - since) {
+            return ControlFlow::Continue(Event::End);
+        }
+        ControlFlow::Break(Last::Abandoned(request))
+    }
+}
+
+fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: wire::decode(body)? })
+}

@@ -1,0 +1,162 @@
+//! What an executor that failed wrote last, so that nobody has to look for it.
+
+use std::collections::VecDeque;
+use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, ExecutorId};
+use firesteel_core::launcher::{ExecutorEnd, Note};
+use firesteel_core::messages::{
+    ApplicationAnswer, ClientToMaster, ExecutorState, LogStart, MasterToClient, Stream,
+};
+use firesteel_core::wire::Role;
+
+use crate::table::clean;
+use firesteel_daemons::executor_log::ExecutorLog;
+use firesteel_host::net;
+use firesteel_yarn_mode::container_logs::{self, Place};
+
+/// How many executors' words are shown: the first that fail tell what is wrong.
+const MOST: u32 = 3;
+
+/// How many lines of each.
+const LINES: u64 = 5;
+
+/// How many characters of a line.
+const LONGEST: usize = 300;
+
+/// How long the Master and the Worker may take to answer; events wait meanwhile.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+/// Asks for the last words of executors that fail.
+#[derive(Debug, Default)]
+pub(super) struct LastWords {
+    application: Option<(Address, AppId)>,
+    shown: u32,
+}
+
+impl LastWords {
+    /// The lines that are to follow those about this note. None if nothing can be had, or was written.
+    pub(super) async fn after(&mut self, note: &Note) -> Vec<String> {
+        match note {
+            Note::Registered { app, master } => {
+                self.application = Some((master.clone(), app.clone()));
+                Vec::new()
+            }
+            Note::ExecutorEnded {
+                executor, end: ExecutorEnd::Told(ExecutorState::Exited(status)), ..
+            } if status.shell_code() != 0 && self.shown < MOST => {
+                let Some((master, app)) = &self.application else { return Vec::new() };
+                let asked = tokio::time::timeout(PATIENCE, last_lines(master, app, *executor)).await;
+                let Some(lines) = asked.ok().flatten().filter(|lines| !lines.is_empty()) else {
+                    return Vec::new();
+                };
+                self.shown += 1;
+                // YARN's applications have ids of another form.
+                let logs = match app.as_str().starts_with("application_") {
+                    true => format!("firesteel yarn logs {app} {executor} --stderr"),
+                    false => format!("firesteel logs --master {} {app} {executor} --stderr", master.url()),
+                };
+                let heading = format!("  the end of its standard error, of which {logs} has all:");
+                std::iter::once(heading).chain(lines.iter().map(|line| format!("  | {line}"))).collect()
+            }
+            Note::ExecutorEnded { .. }
+            | Note::MasterUnreachable { .. }
+            | Note::MasterLost { .. }
+            | Note::ExecutorLaunched { .. }
+            | Note::ExecutorRunning { .. }
+            | Note::WorkerRemoved { .. }
+            | Note::FewerThanAsked { .. }
+            | Note::Ending { .. }
+            | Note::LeftBehind { .. }
+            | Note::UnexpectedMessage { .. } => Vec::new(),
+        }
+    }
+}
+
+/// The last lines of its standard error. `None`: they cannot be had.
+async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Option<Vec<String>> {
+    let name = format!("firesteel launch {}", std::process::id());
+    let question = ClientToMaster::RequestApplication { app: app.to_string(), executors_from: executor };
+    let detail = match net::call(master, Role::Master, &name, &question).await.ok()? {
+        MasterToClient::ApplicationResponse(ApplicationAnswer::Known(detail)) => detail,
+        MasterToClient::ApplicationResponse(
+            ApplicationAnswer::Unknown | ApplicationAnswer::Ambiguous { .. },
+        )
+        | MasterToClient::MasterStateResponse(_)
+        | MasterToClient::KillApplicationResponse(_) => return None,
+    };
+    let view = detail.application.executors.iter().find(|view| view.id == executor)?;
+    if let Some(place) = Place::of_link(&view.directory) {
+        return last_lines_in_container(place).await;
+    }
+    let mut log = ExecutorLog::open(app, view, &name).await.ok()?;
+    let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
+    Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
+}
+
+/// The same of one in a container, whose NodeManager shows what it wrote from the beginning.
+async fn last_lines_in_container(place: Place) -> Option<Vec<String>> {
+    let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + PATIENCE };
+    let reading = tokio::task::spawn_blocking(move || {
+        place.copy(container_logs::Stream::Stderr, &mut end).map(|()| end)
+    });
+    let end = reading.await.ok()?.ok()?;
+    let text: Vec<u8> = end.bytes.into();
+    let text = String::from_utf8_lossy(&text);
+    let mut lines: Vec<String> = text.lines().rev().take(LINES as usize).map(shown).collect();
+    lines.reverse();
+    Some(lines)
+}
+
+/// The end of what is written there, until nobody waits for it any more.
+struct Tail {
+    bytes: VecDeque<u8>,
+    until: Instant,
+}
+
+impl Write for Tail {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        /// Room for the lines that are shown.
+        const MOST: usize = 64 << 10;
+        if Instant::now() > self.until {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.bytes.extend(bytes);
+        let excess = self.bytes.len().saturating_sub(MOST);
+        self.bytes.drain(..excess);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// A line that cannot move the cursor, and is not too long.
+fn shown(line: &str) -> String {
+    let mut short: String = clean(line).chars().take(LONGEST).collect();
+    if line.chars().nth(LONGEST).is_some() {
+        short.push_str("...");
+    }
+    short
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_long_log_is_kept() {
+        let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + Duration::from_secs(60) };
+        for line in 0..20_000 {
+            writeln!(end, "line {line}").expect("somebody waits");
+        }
+        assert_eq!(end.bytes.len(), 64 << 10);
+        assert!(Vec::from(end.bytes).ends_with(b"line 19998\nline 19999\n"));
+        let until = Instant::now().checked_sub(Duration::from_millis(1)).expect("it is not the first moment");
+        let mut late = Tail { bytes: VecDeque::new(), until };
+        late.write_all(b"x").expect_err("nobody waits any more");
+    }
+}

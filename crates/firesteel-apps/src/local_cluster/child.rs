@@ -1,0 +1,171 @@
+//! A daemon as a child process that cannot outlive its parent.
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+use tokio::time::timeout;
+
+use super::LocalClusterError;
+use firesteel_host::daemon::Ready;
+
+/// How long a daemon may take to end after its standard input did: a Worker waits for its executors.
+const END_GRACE: Duration = Duration::from_secs(15);
+
+/// How long it may take after SIGTERM.
+const TERM_GRACE: Duration = Duration::from_secs(5);
+
+/// A Master or a Worker.
+///
+/// It ends when its standard input does, and this process holds the other end: when this process dies, however it
+/// dies, the system closes that end. It leads a process group of its own, so that a ctrl-c on the terminal
+/// reaches this process alone, which then ends everything in order.
+#[derive(Debug)]
+pub(super) struct Daemon {
+    name: DaemonName,
+    child: Child,
+    stdin: Option<ChildStdin>,
+    log: PathBuf,
+}
+
+/// Which daemon of the cluster.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DaemonName {
+    /// The Master.
+    Master,
+    /// A Worker, counted from 0.
+    Worker(u32),
+}
+
+impl fmt::Display for DaemonName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Master => f.write_str("Master"),
+            Self::Worker(number) => write!(f, "Worker {number}"),
+        }
+    }
+}
+
+impl Daemon {
+    /// Starts it. Its log goes to the file `log`.
+    pub(super) fn start(
+        name: DaemonName,
+        program: &Path,
+        arguments: &[String],
+        log: PathBuf,
+    ) -> Result<Self, LocalClusterError> {
+        let error = |error| LocalClusterError::NotStarted { name, program: program.to_owned(), error };
+        let file = File::create(&log).map_err(|error| LocalClusterError::Log { path: log.clone(), error })?;
+        let mut child = Command::new(program)
+            .args(arguments)
+            .args(["--announce", "--until-stdin-closes"])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::from(file))
+            .process_group(0)
+            .spawn()
+            .map_err(error)?;
+        let stdin = child.stdin.take();
+        Ok(Self { name, child, stdin, log })
+    }
+
+    /// Its process.
+    pub(super) fn pid(&self) -> Option<u32> {
+        self.child.id()
+    }
+
+    /// Waits until it says where it listens, or has ended.
+    pub(super) async fn ready(&mut self, limit: Duration) -> Result<Ready, LocalClusterError> {
+        let stdout = self.child.stdout.take().expect("it is waited for once");
+        match timeout(limit, first_line(stdout)).await {
+            Err(_) => Err(LocalClusterError::NotReady { name: self.name, limit, tail: self.tail() }),
+            Ok(Ok(Some(ready))) => Ok(ready),
+            Ok(Ok(None) | Err(_)) => {
+                // It closed its standard output: its end is near.
+                let status = timeout(TERM_GRACE, self.child.wait()).await;
+                Err(self.ended(status.ok().and_then(Result::ok)))
+            }
+        }
+    }
+
+    /// An error if it has ended.
+    pub(super) fn check(&mut self) -> Result<(), LocalClusterError> {
+        match self.child.try_wait() {
+            Ok(None) => Ok(()),
+            Ok(status) => Err(self.ended(status)),
+            Err(_) => Err(self.ended(None)),
+        }
+    }
+
+    /// Ends it: its standard input first, then by signal, the last one SIGKILL.
+    pub(super) async fn end(mut self) {
+        drop(self.stdin.take());
+        if timeout(END_GRACE, self.child.wait()).await.is_ok() {
+            return;
+        }
+        tracing::warn!("{} does not end by itself, and is terminated", self.name);
+        let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
+        if let Some(pid) = pid {
+            // It may have ended this moment.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+        if timeout(TERM_GRACE, self.child.wait()).await.is_err() {
+            tracing::warn!("{} does not end when asked, and is killed", self.name);
+            let _ = self.child.kill().await;
+        }
+    }
+
+    fn ended(&self, status: Option<ExitStatus>) -> LocalClusterError {
+        let status = status.map_or_else(|| "unknown".to_owned(), |status| status.to_string());
+        LocalClusterError::Ended { name: self.name, status, tail: self.tail() }
+    }
+
+    fn tail(&self) -> Tail {
+        Tail::of(&self.log)
+    }
+}
+
+/// The line that a daemon prints when it is ready; `None` if its output ends without one.
+async fn first_line(stdout: ChildStdout) -> io::Result<Option<Ready>> {
+    let mut line = String::new();
+    BufReader::new(stdout).read_line(&mut line).await?;
+    Ok(serde_json::from_str(&line).ok())
+}
+
+/// The last lines of a log, for an error message.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tail(Vec<String>);
+
+/// Lines that are shown.
+const LINES: usize = 5;
+
+impl Tail {
+    fn of(path: &Path) -> Self {
+        const BYTES: u64 = 4096;
+        let read = || -> io::Result<Vec<u8>> {
+            let mut file = File::open(path)?;
+            let length = file.metadata()?.len();
+            file.seek(SeekFrom::Start(length.saturating_sub(BYTES)))?;
+            let mut bytes = Vec::new();
+            file.take(BYTES).read_to_end(&mut bytes)?;
+            Ok(bytes)
+        };
+        let text = String::from_utf8_lossy(&read().unwrap_or_default()).into_owned();
+        let lines: Vec<&str> = text.lines().collect();
+        Self(lines[lines.len().saturating_sub(LINES)..].iter().map(|&line| line.to_owned()).collect())
+    }
+}
+
+/// On one line, as all errors are.
+impl fmt::Display for Tail {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0.is_empty() { f.write_str("nothing") } else { write!(f, "{}", self.0.join(" | ")) }
+    }
+}

@@ -1,0 +1,185 @@
+//! Where the preferred hosts of items come from.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::PathBuf;
+
+use firesteel_core::address::hosts;
+
+use super::input::{InputError, Origin, Source};
+use super::items::{Content, Item, MAX_ARGUMENT, Separator};
+use firesteel_yarn_mode::wished::Wished;
+
+/// Where the preferred hosts of items come from.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Preference {
+    /// Items prefer no hosts.
+    #[default]
+    None,
+    /// A column of each item, which is taken out of it.
+    Column {
+        /// Which, counted from 1.
+        number: usize,
+        /// What stands between columns.
+        delimiter: String,
+    },
+    /// A file with a line for each item.
+    File(PathBuf),
+}
+
+/// Gives items their hosts, one after the other.
+pub(super) enum Preferences {
+    None,
+    Column { number: usize, delimiter: String, origin: Origin },
+    Lines { lines: BufReader<Box<dyn Read + Send>>, origin: Origin, read: u64 },
+}
+
+impl Preferences {
+    /// An item with its hosts. Hosts stand with commas between; none: it does not matter where.
+    pub(super) fn place(&mut self, item: Item) -> Result<Item, InputError> {
+        match self {
+            Self::None => Ok(item),
+            Self::Column { number, delimiter, origin } => match item.content {
+                Content::Argument(text) => {
+                    let record = item.number;
+                    let mut columns: Vec<&str> = text.split(delimiter.as_str()).collect();
+                    if columns.len() < *number {
+                        let (origin, columns, wanted) = (origin.clone(), columns.len(), *number);
+                        return Err(InputError::NoColumn { origin, record, columns, wanted });
+                    }
+                    let hosts = hosts(columns.remove(*number - 1));
+                    Ok(Item { content: Content::Argument(columns.join(delimiter)), hosts, ..item })
+                }
+                Content::Block { .. } => Ok(item),
+            },
+            Self::Lines { .. } => match self.next_line()? {
+                Some(line) => Ok(Item { hosts: hosts(&line), ..item }),
+                None => Err(self.wrong_length(item.number)),
+            },
+        }
+    }
+
+    /// There are no more items, after so many: no hosts may be left over.
+    pub(super) fn end(&mut self, items: u64) -> Result<(), InputError> {
+        while let Some(line) = self.next_line()? {
+            if !hosts(&line).is_empty() {
+                return Err(self.wrong_length(items));
+            }
+        }
+        Ok(())
+    }
+
+    fn wrong_length(&self, item: u64) -> InputError {
+        match self {
+            Self::Lines { origin, read, .. } if *read < item => {
+                InputError::HostsMissing { origin: origin.clone(), lines: *read, item }
+            }
+            Self::Lines { origin, read, .. } => {
+                InputError::HostsLeft { origin: origin.clone(), line: *read, items: item }
+            }
+            Self::None | Self::Column { .. } => unreachable!("only lines can be too few or too many"),
+        }
+    }
+
+    fn next_line(&mut self) -> Result<Option<String>, InputError> {
+        let Self::Lines { lines, origin, read } = self else { return Ok(None) };
+        let mut line = Vec::new();
+        let result = lines.by_ref().take(MAX_ARGUMENT as u64 + 1).read_until(b'\n', &mut line);
+        let before = *read;
+        let failed = |error| InputError::Read { origin: origin.clone(), records: before, error };
+        result.map_err(failed)?;
+        if line.is_empty() {
+            return Ok(None);
+        }
+        *read += 1;
+        if line.len() > MAX_ARGUMENT {
+            let (origin, record, limit) = (origin.clone(), *read, MAX_ARGUMENT);
+            return Err(InputError::TooLong { origin, record, limit, place: "a line of hosts" });
+        }
+        let text = String::from_utf8(line);
+        text.map(Some).map_err(|_| failed(io::Error::new(io::ErrorKind::InvalidData, "a line is not UTF-8")))
+    }
+}
+
+/// Where the tasks of these items would like to run, as far as that is known when the application is submitted.
+#[must_use]
+pub fn wished(preference: &Preference, source: &Source, end: Separator) -> Wished {
+    match (preference, source) {
+        (Preference::None, _) => Wished::Anywhere,
+        (Preference::File(path), _) => Wished::in_file(path, Separator::Newline.byte(), None),
+        (Preference::Column { number, delimiter }, Source::File(path)) => {
+            Wished::in_file(path, end.byte(), Some((*number, delimiter.clone())))
+        }
+        (Preference::Column { number, delimiter }, Source::Words(words)) => {
+            Wished::in_words(words, &(*number, delimiter.clone()))
+        }
+        (Preference::Column { .. }, Source::StandardInput) => Wished::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn column(number: usize, delimiter: &str) -> Preferences {
+        Preferences::Column { number, delimiter: delimiter.to_owned(), origin: "in".into() }
+    }
+
+    fn lines(text: &'static str) -> Preferences {
+        Preferences::Lines {
+            lines: BufReader::new(Box::new(text.as_bytes())),
+            origin: "hosts".into(),
+            read: 0,
+        }
+    }
+
+    fn placed(preferences: &mut Preferences, number: u64, text: &str) -> Result<(String, String), String> {
+        let item = Item { number, content: Content::Argument(text.into()), hosts: Vec::new() };
+        let item = preferences.place(item).map_err(|error| error.to_string())?;
+        Ok((item.content.to_string(), item.hosts.join("+")))
+    }
+
+    #[test]
+    fn hosts_are_known_at_submission_unless_they_come_by_standard_input() {
+        let column = Preference::Column { number: 2, delimiter: "\t".to_owned() };
+        let known = |source| wished(&column, &source, Separator::Newline);
+        assert_eq!(known(Source::StandardInput), Wished::Unknown);
+        assert_eq!(known(Source::File("/dev/null".into())), Wished::Unknown, "it may be read once");
+        assert_ne!(known(Source::Words(vec!["x\tnode-9".to_owned()])), Wished::Unknown);
+        let none = wished(&Preference::None, &Source::StandardInput, Separator::Newline);
+        assert_eq!(none, Wished::Anywhere);
+    }
+
+    #[test]
+    fn a_column_names_the_hosts_and_is_no_part_of_the_item() {
+        let both = |item: &str, hosts: &str| Ok((item.to_owned(), hosts.to_owned()));
+        assert_eq!(placed(&mut column(2, "\t"), 1, "a b\th1, h2"), both("a b", "h1+h2"));
+        assert_eq!(placed(&mut column(1, ";"), 1, ";x;y"), both("x;y", ""));
+        assert_eq!(placed(&mut column(1, "\t"), 1, "h1"), both("", "h1"));
+        assert_eq!(
+            placed(&mut column(3, "\t"), 7, "a\tb"),
+            Err("in, record 7: has 2 columns, and the hosts are to stand in column 3; is --delimiter right?"
+                .to_owned())
+        );
+    }
+
+    #[test]
+    fn a_file_has_a_line_of_hosts_for_each_item() {
+        let mut preferences = lines("h1,h2\n\n h3 \n\n");
+        for (number, hosts) in [(1, "h1+h2"), (2, ""), (3, "h3")] {
+            assert_eq!(placed(&mut preferences, number, "x"), Ok(("x".to_owned(), hosts.to_owned())));
+        }
+        assert!(preferences.end(3).is_ok(), "empty lines may be left over");
+
+        let mut short = lines("h1\n");
+        assert!(placed(&mut short, 1, "x").is_ok());
+        assert_eq!(
+            placed(&mut short, 2, "x"),
+            Err("hosts ends after line 1, and item 2 needs one: an empty line if it does not matter where"
+                .to_owned())
+        );
+        let mut long = lines("h1\nh2\n");
+        assert!(placed(&mut long, 1, "x").is_ok());
+        let error = long.end(1).expect_err("a line is left over");
+        assert_eq!(error.to_string(), "hosts, line 2: names hosts, and there is no item 2");
+    }
+}

@@ -1,0 +1,298 @@
+//! Prints what the spool gives, on a thread of its own: a slow reader keeps nobody else waiting.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Write};
+use std::path::Path;
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+
+use super::spool::{CopyError, Kept, Printable, SpoolError};
+use firesteel_host::progress::Progress;
+
+/// How long outputs are gathered while a bar is shown, which is taken away and drawn again for each batch.
+const GATHER: Duration = Duration::from_millis(50);
+
+/// How many items are printed between two drawings of the bar at most.
+const BATCH: usize = 1000;
+
+/// Why printing ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum PrintError {
+    /// Whoever read has gone: no error, but no reason to go on either.
+    #[error("nobody reads {0} any more")]
+    Closed(&'static str),
+    /// It cannot be written.
+    #[error("cannot write to {name}: {error}")]
+    Write {
+        /// Standard output or standard error.
+        name: &'static str,
+        /// Why.
+        error: io::Error,
+    },
+    /// What was put away cannot be read back.
+    #[error(transparent)]
+    Spool(SpoolError),
+}
+
+/// Where to print.
+pub struct Sinks {
+    /// What items write to standard output.
+    pub stdout: Sink,
+    /// What items write to standard error.
+    pub stderr: Sink,
+}
+
+/// One of the two ways out.
+pub struct Sink {
+    name: &'static str,
+    out: Box<dyn Write + Send>,
+    /// On a terminal an unfinished line would be lost when the bar is drawn again.
+    terminal: bool,
+    open_line: bool,
+}
+
+impl Sinks {
+    /// This process's own standard output and standard error.
+    #[must_use]
+    pub fn standard() -> Self {
+        let (stdout, stderr) = (io::stdout(), io::stderr());
+        let (tty_out, tty_err) = (stdout.is_terminal(), stderr.is_terminal());
+        // Rust's standard output is buffered by lines, which costs a system call a line.
+        let stdout = io::BufWriter::with_capacity(64 << 10, stdout);
+        Self {
+            stdout: Sink::new("standard output", Box::new(stdout), tty_out),
+            stderr: Sink::new("standard error", Box::new(stderr), tty_err),
+        }
+    }
+}
+
+impl Sinks {
+    /// The same with a file in the place of standard output.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn into_file(path: &Path) -> io::Result<Self> {
+        let file = io::BufWriter::with_capacity(64 << 10, File::create(path)?);
+        Ok(Self { stdout: Sink::new("the file of --output", Box::new(file), false), ..Self::standard() })
+    }
+}
+
+impl Sinks {
+    /// Ends an unfinished line on the terminal, before the bar comes back.
+    fn end_lines(&mut self) -> Result<(), PrintError> {
+        let sinks = [&mut self.stdout, &mut self.stderr];
+        let open = sinks.into_iter().any(|sink| sink.terminal && std::mem::take(&mut sink.open_line));
+        match open {
+            true => self.stderr.out.write_all(b"\n").map_err(|error| failed(self.stderr.name, error)),
+            false => Ok(()),
+        }
+    }
+}
+
+impl Sink {
+    /// A way out of that name.
+    #[must_use]
+    pub fn new(name: &'static str, out: Box<dyn Write + Send>, terminal: bool) -> Self {
+        Self { name, out, terminal, open_line: false }
+    }
+
+    fn print(&mut self, kept: &Kept) -> Result<(), PrintError> {
+        kept.copy_to(self).map_err(|error| match error {
+            CopyError::Read(error) => PrintError::Spool(error),
+            CopyError::Write(error) => failed(self.name, error),
+        })
+    }
+
+    fn flush(&mut self) -> Result<(), PrintError> {
+        self.out.flush().map_err(|error| failed(self.name, error))
+    }
+}
+
+fn failed(name: &'static str, error: io::Error) -> PrintError {
+    match error.kind() {
+        io::ErrorKind::BrokenPipe => PrintError::Closed(name),
+        _ => PrintError::Write { name, error },
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        if let Some(last) = bytes[..written].last() {
+            self.open_line = *last != b'\n';
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+/// Prints until the sender of items is dropped, then says how it went.
+pub fn start<T: Send + 'static>(
+    items: mpsc::Receiver<Printable<T>>,
+    sinks: Sinks,
+    progress: Progress,
+) -> io::Result<oneshot::Receiver<Result<(), PrintError>>> {
+    let (sender, ended) = oneshot::channel();
+    thread::Builder::new().name("printer".into()).spawn(move || {
+        // If the run is over without waiting, nobody asks.
+        let _ = sender.send(print_all(&items, sinks, &progress));
+    })?;
+    Ok(ended)
+}
+
+fn print_all<T>(
+    items: &mpsc::Receiver<Printable<T>>,
+    mut sinks: Sinks,
+    progress: &Progress,
+) -> Result<(), PrintError> {
+    while let Ok(first) = items.recv() {
+        let bar = progress.is_visible();
+        if bar {
+            thread::sleep(GATHER);
+        }
+        let batch = std::iter::once(first).chain(items.try_iter()).take(BATCH);
+        match bar {
+            false => print_batch(batch, &mut sinks, Beside::Nothing)?,
+            // Only what goes to the terminal may hold up the bar.
+            true if !sinks.stdout.terminal => print_batch(batch, &mut sinks, Beside::Bar(progress))?,
+            true => progress.suspend(|| {
+                print_batch(batch, &mut sinks, Beside::Nothing)?;
+                sinks.end_lines()
+            })?,
+        }
+    }
+    Ok(())
+}
+
+/// What is on the screen while standard error is printed.
+#[derive(Clone, Copy)]
+enum Beside<'a> {
+    Nothing,
+    Bar(&'a Progress),
+}
+
+fn print_batch<T>(
+    batch: impl Iterator<Item = Printable<T>>,
+    sinks: &mut Sinks,
+    beside: Beside,
+) -> Result<(), PrintError> {
+    for item in batch {
+        sinks.stdout.print(&item.outputs.stdout)?;
+        let stderr = &item.outputs.stderr;
+        if stderr.is_empty() {
+            continue;
+        }
+        // On one terminal, an item's own lines stay together.
+        sinks.stdout.flush()?;
+        match beside {
+            Beside::Nothing => sinks.stderr.print(stderr)?,
+            Beside::Bar(progress) => progress.suspend(|| {
+                sinks.stderr.print(stderr)?;
+                sinks.end_lines()
+            })?,
+        }
+    }
+    sinks.stdout.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use firesteel_core::ids::{AttemptId, TaskId};
+    use firesteel_core::messages::Stream;
+
+    use super::*;
+    use crate::map::spool::{Limits, Order, Spool};
+    use firesteel_host::progress::Show;
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().expect("no panic").extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    struct Broken(io::ErrorKind);
+
+    impl Write for Broken {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn printables(texts: &[(&str, &str)]) -> Vec<Printable<()>> {
+        let mut spool = Spool::new(Order::Input, Limits::default());
+        for (task, (stdout, stderr)) in (0..).map(TaskId).zip(texts) {
+            let attempt = AttemptId { task, attempt: 0 };
+            spool.store(attempt, Stream::Stdout, stdout.as_bytes()).expect("room");
+            spool.store(attempt, Stream::Stderr, stderr.as_bytes()).expect("room");
+            spool.finish(task, Some(attempt), ());
+        }
+        std::iter::from_fn(|| spool.pop_ready()).collect()
+    }
+
+    fn print(texts: &[(&str, &str)], stdout: Box<dyn Write + Send>, stderr: Paper) -> Result<(), PrintError> {
+        let sinks = Sinks {
+            stdout: Sink::new("standard output", stdout, true),
+            stderr: Sink::new("standard error", Box::new(stderr), true),
+        };
+        let (sender, items) = mpsc::channel();
+        printables(texts).into_iter().for_each(|item| sender.send(item).expect("it is open"));
+        drop(sender);
+        let ended = start(items, sinks, Progress::new(Show::Quiet)).expect("a thread");
+        ended.blocking_recv().expect("the printer tells how it went")
+    }
+
+    #[test]
+    fn each_stream_goes_its_own_way_byte_for_byte() {
+        let (stdout, stderr) = (Paper::default(), Paper::default());
+        let texts = [("a", "x\n"), ("", ""), ("b\n", ""), ("c", "y")];
+        print(&texts, Box::new(stdout.clone()), stderr.clone()).expect("paper takes all");
+        assert_eq!(stdout.0.lock().expect("no panic").as_slice(), b"ab\nc");
+        assert_eq!(stderr.0.lock().expect("no panic").as_slice(), b"x\ny");
+    }
+
+    #[test]
+    fn a_closed_reader_is_told_from_a_full_disk() {
+        let closed = print(&[("a", "")], Box::new(Broken(io::ErrorKind::BrokenPipe)), Paper::default());
+        assert!(matches!(closed, Err(PrintError::Closed("standard output"))), "{closed:?}");
+        let full = print(&[("a", "")], Box::new(Broken(io::ErrorKind::StorageFull)), Paper::default());
+        let full = full.expect_err("nothing can be written").to_string();
+        assert!(full.starts_with("cannot write to standard output: "), "{full}");
+    }
+
+    #[test]
+    fn an_open_line_is_ended_before_the_bar_comes_back() {
+        let paper = Paper::default();
+        for (texts, expected) in
+            [(("a", ""), "a\n"), (("a\n", ""), "a\n"), (("", "e"), "e\n"), (("a\n", "e\n"), "a\ne\n")]
+        {
+            let mut sinks = Sinks {
+                stdout: Sink::new("standard output", Box::new(paper.clone()), true),
+                stderr: Sink::new("standard error", Box::new(paper.clone()), true),
+            };
+            print_batch(printables(&[texts]).into_iter(), &mut sinks, Beside::Nothing).expect("room");
+            sinks.end_lines().expect("room");
+            let printed = std::mem::take(&mut *paper.0.lock().expect("no panic"));
+            assert_eq!(String::from_utf8(printed).expect("text"), expected);
+        }
+    }
+}

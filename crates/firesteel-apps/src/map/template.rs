@@ -1,0 +1,143 @@
+//! From an item to a task.
+
+use bytes::Bytes;
+use firesteel_core::driver::TaskRequest;
+use firesteel_core::messages::TaskDirectory;
+use firesteel_core::process::Command;
+
+use super::items::{Content, MAX_ARGUMENT};
+use firesteel_settings::task_needs::TaskNeeds;
+
+/// Stands for the item in a word of the command.
+pub const HOLE: &str = "{}";
+
+/// What is the same for the tasks of all items.
+#[derive(Clone, Debug)]
+pub struct Template {
+    command: Command,
+    directory: TaskDirectory,
+    needs: TaskNeeds,
+    place: Place,
+}
+
+/// Where the item goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Holes,
+    LastArgument,
+}
+
+/// A word that no program can be given.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("with the item in place an argument has {length} bytes, and it may have {MAX_ARGUMENT}")]
+pub struct WordTooLong {
+    /// The word's length in bytes.
+    pub length: usize,
+}
+
+impl Template {
+    /// Tasks that run the command there, each with so much of its executor. The item replaces every `{}` in every word, or is
+    /// added as the last argument if there is none.
+    #[must_use]
+    pub fn new(command: Command, directory: TaskDirectory, needs: TaskNeeds) -> Self {
+        let holes =
+            command.program.contains(HOLE) || command.arguments.iter().any(|word| word.contains(HOLE));
+        let place = if holes { Place::Holes } else { Place::LastArgument };
+        Self { command, directory, needs, place }
+    }
+
+    /// The task of one item. A block goes to standard input and leaves the words as they are.
+    ///
+    /// # Errors
+    /// A word becomes longer than an argument may be.
+    pub fn task(&self, content: Content) -> Result<TaskRequest, WordTooLong> {
+        let mut command = self.command.clone();
+        let stdin = match content {
+            Content::Block { bytes, .. } => bytes,
+            Content::Argument(item) => {
+                match self.place {
+                    Place::LastArgument => command.arguments.push(item),
+                    Place::Holes => {
+                        fill(&mut command.program, &item)?;
+                        command.arguments.iter_mut().try_for_each(|word| fill(word, &item))?;
+                    }
+                }
+                Bytes::new()
+            }
+        };
+        Ok(self.needs.clone().request(command, self.directory.clone(), stdin))
+    }
+}
+
+fn fill(word: &mut String, item: &str) -> Result<(), WordTooLong> {
+    let holes = word.matches(HOLE).count();
+    if holes == 0 {
+        return Ok(());
+    }
+    let length = word.len() - holes * HOLE.len() + holes * item.len();
+    if length > MAX_ARGUMENT {
+        return Err(WordTooLong { length });
+    }
+    *word = word.replace(HOLE, item);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use firesteel_placement::Cores;
+
+    use super::*;
+
+    fn needs(cores: i64) -> TaskNeeds {
+        TaskNeeds { cores: Cores(cores), ..TaskNeeds::default() }
+    }
+
+    fn words(command: &[&str], item: &str) -> Result<Vec<String>, WordTooLong> {
+        let (program, arguments) = command.split_first().expect("a program");
+        let command = Command {
+            program: (*program).into(),
+            arguments: arguments.iter().map(ToString::to_string).collect(),
+            environment: BTreeMap::new(),
+        };
+        let template = Template::new(command, TaskDirectory::Executor, needs(1));
+        let command = template.task(Content::Argument(item.into()))?.spec.command;
+        Ok([vec![command.program], command.arguments].concat())
+    }
+
+    #[test]
+    fn the_item_fills_every_hole_or_comes_last() {
+        for (command, item, expected) in [
+            (&["echo"][..], "a", &["echo", "a"][..]),
+            (&["echo", "-n"], "", &["echo", "-n", ""]),
+            (&["cp", "{}", "{}.old"], "a b", &["cp", "a b", "a b.old"]),
+            (&["{}", "x{}{}y"], "run", &["run", "xrunruny"]),
+            (&["sh", "-c", "echo {}"], "{}", &["sh", "-c", "echo {}"]),
+            (&["awk", "{print}"], "f", &["awk", "{print}", "f"]),
+        ] {
+            assert_eq!(words(command, item), Ok(expected.iter().map(ToString::to_string).collect()));
+        }
+    }
+
+    #[test]
+    fn a_word_that_grows_too_long_is_refused() {
+        let item = "x".repeat(MAX_ARGUMENT / 2);
+        assert!(words(&["echo", "{}{}"], &item).is_ok());
+        assert_eq!(words(&["echo", "{} {} "], &item), Err(WordTooLong { length: MAX_ARGUMENT + 1 }));
+    }
+
+    #[test]
+    fn a_block_is_standard_input_and_leaves_the_words_alone() {
+        let command = Command {
+            program: "awk".into(),
+            arguments: vec!["{}".into()],
+            environment: BTreeMap::from([("A".into(), "b".into())]),
+        };
+        let directory = TaskDirectory::Path("/d".into());
+        let template = Template::new(command.clone(), directory.clone(), needs(2));
+        let bytes = Bytes::from_static(b"1\n2\n");
+        let task = template.task(Content::Block { first: 1, last: 2, bytes: bytes.clone() });
+        assert_eq!(task, Ok(needs(2).request(command, directory, bytes)));
+    }
+}

@@ -1,0 +1,262 @@
+//! What was found, in words and tables.
+
+use std::fmt::Write;
+
+use firesteel_core::driver::{ExecutorView, ExecutorViewState, View};
+use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_core::messages::{ResourceProfile, TaskDirectory};
+use firesteel_placement::words::{are, counted};
+use firesteel_placement::{Cores, ExecutorLimit, Shortfall};
+
+use super::Defaults;
+use super::executors::AddedProfile;
+use super::request::TaskShare;
+use super::tasks::{Task, Tasks, exit_code};
+use super::words::quote;
+use crate::table::{clean, duration, table};
+use firesteel_settings::Properties;
+
+/// Tasks that have ended and are listed without being asked for.
+const RECENT: usize = 10;
+
+/// Characters of a command in a table.
+const COMMAND: usize = 60;
+
+/// A command, not too long for a line.
+pub(super) fn shortened(words: &[String]) -> String {
+    let line = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(COMMAND) {
+        Some((at, _)) => format!("{}..", clean(&line[..at])),
+        None => clean(&line),
+    }
+}
+
+/// What is said when a session begins.
+pub(super) fn banner(view: &View) -> String {
+    let app = view.app.as_ref().map_or_else(|| "not registered".to_owned(), ToString::to_string);
+    let master = view.master.as_ref().map_or_else(|| "no Master".to_owned(), |master| master.url());
+    format!(
+        "firesteel shell {}: application {app} at {master}\n{}; help lists the commands, ctrl-d leaves",
+        env!("CARGO_PKG_VERSION"),
+        here(view),
+    )
+}
+
+/// `2 executors with 8 cores are ready, 1 is on its way`.
+pub(super) fn here(view: &View) -> String {
+    let ready = ready(view);
+    let cores: Cores = ready.iter().map(|executor| executor.cores).sum();
+    let (verb, cores) = (are(ready.len()), counted(cores.0, "core"));
+    let coming = count(view, ExecutorViewState::Announced);
+    let mut text = match ready.len() {
+        0 => "no executor is ready yet".to_owned(),
+        ready => format!("{} with {cores} {verb} ready", counted(ready, "executor")),
+    };
+    match coming {
+        0 => {}
+        1 => text += ", 1 is on its way",
+        more => write!(text, ", {more} are on their way").expect("a text takes it"),
+    }
+    text
+}
+
+pub(super) fn ready(view: &View) -> Vec<&ExecutorView> {
+    view.executors.iter().filter(|executor| executor.state == ExecutorViewState::Offering).collect()
+}
+
+fn count(view: &View, state: ExecutorViewState) -> usize {
+    view.executors.iter().filter(|executor| executor.state == state).count()
+}
+
+/// The table of `executors`.
+pub(super) fn executors(view: &View) -> String {
+    let several = view.executors.iter().any(|executor| executor.profile != ProfileId::DEFAULT);
+    let row = |executor: &ExecutorView| {
+        let tasks: Vec<String> = executor.running.iter().take(8).map(ToString::to_string).collect();
+        let more = if executor.running.len() > 8 { " .." } else { "" };
+        let state = match executor.state {
+            ExecutorViewState::Announced => "assigned",
+            ExecutorViewState::Offering => "ready",
+            ExecutorViewState::Excluded => "excluded",
+            ExecutorViewState::Leaving => "leaving",
+            ExecutorViewState::Silent => "silent",
+        };
+        let mut row = vec![
+            executor.id.to_string(),
+            executor.host.clone(),
+            executor.worker.to_string(),
+            executor.cores.to_string(),
+            state.to_owned(),
+            tasks.join(" ") + more,
+        ];
+        if several {
+            row.push(executor.profile.to_string());
+        }
+        row
+    };
+    let mut header = vec!["EXECUTOR", "HOST", "WORKER", "CORES", "STATE", "TASKS"];
+    if several {
+        header.push("PROFILE");
+    }
+    table(&header, view.executors.iter().map(row).collect()) + "\n"
+}
+
+/// The table of `tasks`.
+pub(super) fn tasks(tasks: &Tasks, view: &View, all: bool) -> String {
+    let ended = tasks.iter().filter(|(_, task)| task.end.is_some()).count();
+    let skipped = if all { 0 } else { ended.saturating_sub(RECENT) };
+    let mut left = skipped;
+    let shown = tasks.iter().filter(|(_, task)| {
+        let skip = task.end.is_some() && left > 0;
+        left -= usize::from(skip);
+        !skip
+    });
+    let rows: Vec<_> = shown.map(|(id, task)| row(id, task, view)).collect();
+    let mut text = table(&["TASK", "STATE", "CODE", "EXECUTOR", "TIME", "COMMAND"], rows) + "\n";
+    if skipped > 0 {
+        writeln!(text, "  and {skipped} that ended before: tasks --all").expect("a text takes every line");
+    }
+    text
+}
+
+fn row(id: TaskId, task: &Task, view: &View) -> Vec<String> {
+    use firesteel_core::driver::TaskOutcome;
+    let runs_on = view.executors.iter().find(|executor| executor.running.contains(&id));
+    let number = |executor: ExecutorId| executor.to_string();
+    let (state, code, executor, time) = match &task.end {
+        None => {
+            let state = if runs_on.is_some() { "running" } else { "waiting" };
+            let executor = runs_on.map(|executor| number(executor.id));
+            (state, String::new(), executor, task.submitted.elapsed())
+        }
+        Some((outcome, time)) => {
+            let (state, executor) = match outcome {
+                TaskOutcome::Succeeded { executor, .. } => ("succeeded", Some(*executor)),
+                TaskOutcome::Failed { executor, .. } => ("failed", Some(*executor)),
+                TaskOutcome::Cancelled => ("cancelled", None),
+                TaskOutcome::Unfit(_) => ("failed", None),
+            };
+            (state, exit_code(outcome).to_string(), executor.map(number), *time)
+        }
+    };
+    let executor = executor.unwrap_or_default();
+    vec![id.to_string(), state.to_owned(), code, executor, duration(time), task.command.clone()]
+}
+
+/// Why there are fewer executors than asked.
+pub(super) fn why(shortfalls: &[(ProfileId, Shortfall)], view: &View) -> String {
+    let mut text = String::new();
+    for (profile, shortfall) in shortfalls {
+        let of = if *profile == ProfileId::DEFAULT { String::new() } else { format!("profile {profile}: ") };
+        writeln!(text, "{of}{shortfall}").expect("a text takes every line");
+    }
+    let wanted = view.targets.iter().find(|(profile, _)| *profile == ProfileId::DEFAULT);
+    if shortfalls.is_empty() {
+        let asked = match wanted {
+            Some((_, ExecutorLimit::AtMost(total))) => {
+                format!("nothing is missing: {} {} wanted", counted(*total, "executor"), are(*total))
+            }
+            Some((_, ExecutorLimit::Unlimited)) | None => {
+                "nothing is missing: no number of executors was asked for, or all of them came".to_owned()
+            }
+        };
+        writeln!(text, "{asked}").expect("a text takes every line");
+    }
+    text + &here(view) + "\n"
+}
+
+/// The answer to `status`.
+pub(super) fn status(view: &View) -> String {
+    let ready = ready(view);
+    let cores: Cores = ready.iter().map(|executor| executor.cores).sum();
+    let app = view.app.as_ref().map(ToString::to_string).unwrap_or_default();
+    let master = view.master.as_ref().map_or_else(|| "not connected".to_owned(), |master| master.url());
+    let wanted: Vec<String> = view
+        .targets
+        .iter()
+        .map(|(profile, limit)| {
+            let total = match limit {
+                ExecutorLimit::Unlimited => "as many as there are".to_owned(),
+                ExecutorLimit::AtMost(total) => total.to_string(),
+            };
+            match *profile {
+                ProfileId::DEFAULT => total,
+                profile => format!("{total} of profile {profile}"),
+            }
+        })
+        .collect();
+    let tasks = format!(
+        "{} running, {} waiting, {} succeeded, {} failed, {} cancelled",
+        view.running, view.waiting, view.succeeded, view.failed, view.cancelled
+    );
+    let rows = [
+        ("application", app),
+        ("Master", master),
+        ("executors", format!("{} ({} wanted)", here(view), wanted.join(", "))),
+        ("cores", cores.to_string()),
+        ("tasks", tasks),
+    ];
+    rows.iter().map(|(name, value)| format!("{name:12} {}\n", clean(value))).collect()
+}
+
+/// What tasks run with.
+pub(super) fn defaults(defaults: &Defaults) -> String {
+    let directory = match &defaults.directory {
+        TaskDirectory::Executor => "executor",
+        TaskDirectory::Path(path) => path,
+    };
+    let mut text = format!("cores {}\ndirectory {}\n", defaults.needs.cores, quote(directory));
+    for (name, amount) in &defaults.needs.resources {
+        writeln!(text, "{amount} of {name}").expect("a text takes every line");
+    }
+    for (name, value) in &defaults.environment {
+        writeln!(text, "env {}", quote(&format!("{name}={value}"))).expect("a text takes every line");
+    }
+    text
+}
+
+/// What was asked for at the start.
+pub(super) fn settings(properties: &Properties) -> String {
+    let rows = properties.iter().map(|(key, value)| vec![key.to_owned(), value.to_owned()]);
+    table(&["PROPERTY", "VALUE"], rows.collect()) + "\n"
+}
+
+/// The resource profiles.
+pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
+    let row = |(profile, limit): &(ProfileId, ExecutorLimit)| {
+        let added = known.iter().find(|added| added.id == *profile);
+        let wanted = match limit {
+            ExecutorLimit::Unlimited => "as many as there are".to_owned(),
+            ExecutorLimit::AtMost(total) => total.to_string(),
+        };
+        let here = view.executors.iter().filter(|executor| executor.profile == *profile).count();
+        vec![
+            profile.to_string(),
+            wanted,
+            here.to_string(),
+            added.map_or_else(|| "as at the start".into(), |added| words(&added.needs)),
+            added.map_or_else(|| "as is set".into(), |added| share(&added.task)),
+        ]
+    };
+    let header = ["PROFILE", "WANTED", "HERE", "AN EXECUTOR HAS", "A TASK TAKES"];
+    table(&header, view.targets.iter().map(row).collect()) + "\n"
+}
+
+/// What a task takes of an executor.
+fn share(task: &TaskShare) -> String {
+    let cores = task.cores.map(|cores| counted(cores.0, "core"));
+    let resources = task.resources.iter().map(|(name, amount)| format!("{amount} {name}"));
+    let parts: Vec<String> = cores.into_iter().chain(resources).collect();
+    if parts.is_empty() { "cores as is set".to_owned() } else { parts.join(", ") }
+}
+
+/// What an executor of a profile has.
+pub(super) fn words(needs: &ResourceProfile) -> String {
+    let mut parts = Vec::new();
+    if let Some(cores) = needs.cores {
+        parts.push(counted(cores.0, "core"));
+    }
+    parts.extend(needs.memory.map(|memory| memory.to_string()));
+    parts.extend(needs.resources.iter().map(|(name, count)| format!("{count} {name}")));
+    if parts.is_empty() { "the same as the others".to_owned() } else { parts.join(", ") }
+}

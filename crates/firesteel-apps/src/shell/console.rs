@@ -1,0 +1,288 @@
+//! What the user sees: outputs of the task in hand as they come, answers, and remarks.
+//!
+//! Everything is written by one thread, in the order in which it came, so that a terminal that was stopped, or a
+//! reader that does not read, keeps the session from nothing: it hears signals, and its application. An output that
+//! ends without a line feed does not eat the prompt: the line is ended first.
+
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Arc, mpsc};
+use std::{fmt, thread};
+
+use bytes::Bytes;
+use firesteel_core::ids::AttemptId;
+use firesteel_core::messages::Stream;
+use rustyline::ExternalPrinter;
+use tokio::sync::oneshot;
+
+use crate::map::printer::{Sink, Sinks};
+use firesteel_daemons::driver_daemon::Handle;
+
+/// Remarks that may wait for a reader. More are lost, and their number is said.
+const REMARKS: usize = 256;
+
+/// How to write above the line that is being typed.
+pub type Above = Box<dyn ExternalPrinter + Send>;
+
+/// One of the ways out, which knows whether a line is open and can be told to print no more.
+#[derive(Clone, Debug)]
+struct Way {
+    to: Stream,
+    what: What,
+    state: Arc<State>,
+}
+
+/// What is written there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum What {
+    /// What tasks write: nothing while the console is muted.
+    Output,
+    /// What the session says.
+    Words,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    /// Something without a line feed at its end is on the terminal.
+    open_line: AtomicBool,
+    /// Outputs that are under way are not wanted any more.
+    muted: AtomicBool,
+    /// Nobody reads standard output any more.
+    closed: AtomicBool,
+    /// Remarks that wait.
+    remarks: AtomicUsize,
+    /// Remarks that were lost.
+    lost: AtomicUsize,
+}
+
+impl Way {
+    /// Remembers that nobody reads any more.
+    fn see<T>(&self, to: Stream, written: io::Result<T>) -> io::Result<T> {
+        if to == Stream::Stdout
+            && written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
+        {
+            self.state.closed.store(true, Ordering::Release);
+        }
+        written
+    }
+
+    /// Writes it all at once. A reader that has gone is seen by the session; there is nobody to tell of another error.
+    fn put(&mut self, bytes: &[u8]) {
+        let _ = self.write_all(bytes).and_then(|()| self.flush());
+    }
+}
+
+impl Write for Way {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.what == What::Output && self.state.muted.load(Ordering::Acquire) {
+            return Ok(bytes.len());
+        }
+        let written = match self.to {
+            Stream::Stdout => io::stdout().write(bytes),
+            Stream::Stderr => io::stderr().write(bytes),
+        };
+        if let Ok(written @ 1..) = written {
+            let is_terminal = match self.to {
+                Stream::Stdout => io::stdout().is_terminal(),
+                Stream::Stderr => io::stderr().is_terminal(),
+            };
+            let open = bytes[written - 1] != b'\n';
+            self.state.open_line.store(open && is_terminal, Ordering::Release);
+        }
+        self.see(self.to, written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = match self.to {
+            Stream::Stdout => io::stdout().flush(),
+            Stream::Stderr => io::stderr().flush(),
+        };
+        self.see(self.to, flushed)
+    }
+}
+
+/// Everything that is printed goes through here. Its queue is bounded by the credit of the tasks, by the session,
+/// which waits for what it has said before it says more, and for remarks by a number.
+#[derive(Debug)]
+pub struct Console {
+    state: Arc<State>,
+    pieces: mpsc::Sender<Piece>,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Output { credit: Option<(Handle, AttemptId)>, stream: Stream, bytes: Bytes },
+    Words { to: Stream, text: String },
+    Remark(String),
+    RemarkAbove(String),
+    EndLine,
+    Mark(oneshot::Sender<()>),
+}
+
+impl Console {
+    /// Starts the thread that prints. At a prompt there is a way to write above it.
+    ///
+    /// # Errors
+    /// There is no thread.
+    pub fn start(above: Option<Above>) -> io::Result<Self> {
+        let state = Arc::new(State::default());
+        let (pieces, incoming) = mpsc::channel();
+        let printer = Printer { above, state: Arc::clone(&state) };
+        thread::Builder::new().name("console".into()).spawn(move || printer.print(&incoming))?;
+        Ok(Self { state, pieces })
+    }
+
+    fn put(&self, piece: Piece) {
+        // The thread ends only with this.
+        let _ = self.pieces.send(piece);
+    }
+
+    /// Prints a piece of an attempt's output. The driver is told when that is done.
+    pub fn output(&self, driver: &Handle, attempt: AttemptId, stream: Stream, bytes: Bytes) {
+        let credit = Some((driver.clone(), attempt));
+        self.put(Piece::Output { credit, stream, bytes });
+    }
+
+    /// Prints bytes on standard output, for nobody's credit.
+    pub fn replay(&self, bytes: Vec<u8>) {
+        self.put(Piece::Output { credit: None, stream: Stream::Stdout, bytes: Bytes::from(bytes) });
+    }
+
+    /// Waits until everything that came before is printed, without holding on to this meanwhile.
+    pub fn settled(&self) -> impl Future<Output = ()> + use<> {
+        let (sender, printed) = oneshot::channel();
+        self.put(Piece::Mark(sender));
+        async {
+            let _ = printed.await;
+        }
+    }
+
+    /// Where a map prints.
+    #[must_use]
+    pub fn sinks(&self) -> Sinks {
+        let way = |to| Box::new(Way { to, what: What::Output, state: self.state.clone() });
+        let stdout = io::BufWriter::with_capacity(64 << 10, way(Stream::Stdout));
+        Sinks {
+            stdout: Sink::new("standard output", Box::new(stdout), io::stdout().is_terminal()),
+            stderr: Sink::new("standard error", way(Stream::Stderr), io::stderr().is_terminal()),
+        }
+    }
+
+    /// Outputs that are under way are not printed any more, until [`unmute`](Self::unmute).
+    pub fn mute(&self) {
+        self.state.muted.store(true, Ordering::Release);
+    }
+
+    /// What comes now is printed.
+    pub fn unmute(&self) {
+        self.state.muted.store(false, Ordering::Release);
+    }
+
+    /// Whether nobody reads standard output any more.
+    #[must_use]
+    pub fn is_closed(&self) -> bool {
+        self.state.closed.load(Ordering::Acquire)
+    }
+
+    /// Data for standard output.
+    pub fn print(&self, text: impl Into<String>) {
+        self.put(Piece::Words { to: Stream::Stdout, text: text.into() });
+    }
+
+    /// A line for standard error.
+    pub fn say(&self, line: impl fmt::Display) {
+        self.put(Piece::Words { to: Stream::Stderr, text: format!("{line}\n") });
+    }
+
+    /// A line for standard error that nobody waits for: lost if too many wait already.
+    pub fn remark(&self, line: impl fmt::Display) {
+        self.put_remark(|| Piece::Remark(format!("{line}\n")));
+    }
+
+    /// The same above the line that is being typed.
+    pub fn remark_above(&self, line: impl fmt::Display) {
+        self.put_remark(|| Piece::RemarkAbove(format!("{line}\n")));
+    }
+
+    fn put_remark(&self, piece: impl FnOnce() -> Piece) {
+        if self.state.remarks.fetch_add(1, Ordering::AcqRel) < REMARKS {
+            self.put(piece());
+        } else {
+            self.state.remarks.fetch_sub(1, Ordering::AcqRel);
+            self.state.lost.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    /// The terminal has shown a ctrl-c.
+    pub fn interrupted(&self) {
+        self.state.open_line.store(io::stderr().is_terminal(), Ordering::Release);
+    }
+
+    /// Ends a line that an output left open on the terminal.
+    pub fn end_line(&self) {
+        self.put(Piece::EndLine);
+    }
+}
+
+/// The thread that writes.
+struct Printer {
+    above: Option<Above>,
+    state: Arc<State>,
+}
+
+impl Printer {
+    fn print(mut self, pieces: &mpsc::Receiver<Piece>) {
+        for piece in pieces {
+            match piece {
+                Piece::Output { credit, stream, bytes } => {
+                    self.way(stream, What::Output).put(&bytes);
+                    if let Some((driver, attempt)) = credit {
+                        // The application may be over by now.
+                        let _ = driver.consumed(attempt, bytes.len() as u64);
+                    }
+                }
+                Piece::Words { to, text } => self.say(to, &text),
+                Piece::Remark(text) => self.remark(&text),
+                Piece::RemarkAbove(text) => {
+                    let is_above = match &mut self.above {
+                        Some(above) => above.print(text.clone()).is_ok(),
+                        None => false,
+                    };
+                    match is_above {
+                        true => drop(self.state.remarks.fetch_sub(1, Ordering::AcqRel)),
+                        false => self.remark(&text),
+                    }
+                }
+                Piece::EndLine => self.end_line(),
+                Piece::Mark(printed) => drop(printed.send(())),
+            }
+        }
+    }
+
+    fn way(&self, to: Stream, what: What) -> Way {
+        Way { to, what, state: Arc::clone(&self.state) }
+    }
+
+    fn say(&self, to: Stream, text: &str) {
+        self.end_line();
+        self.way(to, What::Words).put(text.as_bytes());
+    }
+
+    fn remark(&self, text: &str) {
+        self.say(Stream::Stderr, text);
+        self.state.remarks.fetch_sub(1, Ordering::AcqRel);
+        match self.state.lost.swap(0, Ordering::AcqRel) {
+            0 => {}
+            lost => self.say(
+                Stream::Stderr,
+                &format!("firesteel: {lost} more remarks were lost: nobody read them\n"),
+            ),
+        }
+    }
+
+    fn end_line(&self) {
+        if self.state.open_line.swap(false, Ordering::AcqRel) {
+            self.way(Stream::Stderr, What::Words).put(b"\n");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! How a session ends.
+
+use std::time::Duration;
+
+use firesteel_placement::words::counted;
+use tokio::time::{Instant, sleep_until};
+
+use super::reports::at;
+use super::session::Session;
+use crate::over::Over;
+use firesteel_daemons::driver_daemon::Report;
+use firesteel_host::exit_code;
+use firesteel_host::signals::EndRequest;
+
+/// How long the driver may take to say good-bye.
+const GOODBYE: Duration = Duration::from_secs(5);
+/// How long somebody who asked for the end waits for a reader that does not read.
+pub(super) const FAREWELL: Duration = Duration::from_secs(1);
+
+/// How a session ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum End {
+    /// The user left, or the script is at its end.
+    Left(u8),
+    /// Somebody asked for it.
+    Asked(EndRequest),
+    /// Somebody asked again, and nothing was waited for.
+    Abandoned(EndRequest),
+    /// The application is over, and the session did not end it.
+    Over(Over),
+    /// Nobody reads standard output any more.
+    ReaderGone,
+}
+
+impl End {
+    /// The exit code of the command.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Left(code) => *code,
+            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
+            Self::Over(over) => over.exit_code(),
+            Self::ReaderGone => exit_code::READER_GONE,
+        }
+    }
+}
+
+impl Session {
+    /// The user wants to leave. Refused once if tasks run; a script waits for them.
+    pub(super) async fn leave(&mut self, code: Option<u8>) -> Result<(), End> {
+        let open = self.tasks.open().len();
+        if open > 0 && self.is_interactive && !self.was_warned {
+            self.was_warned = true;
+            let (run, them) = if open == 1 { ("runs", "it") } else { ("run", "them") };
+            let tasks = counted(open, "task");
+            self.console.say(format_args!("{tasks} still {run}: leave again to end {them}, or wait"));
+            return Ok(());
+        }
+        if open > 0 && !self.is_interactive && code.is_none() {
+            let code = self.wait_for_tasks(Vec::new()).await?;
+            if code != 0 {
+                self.last_failure = code;
+            }
+        }
+        let script = if self.is_interactive { 0 } else { self.last_failure };
+        Err(End::Left(code.unwrap_or(script)))
+    }
+
+    /// Ends the application in order, and says why the session ends where that is news.
+    pub(super) async fn conclude(mut self, end: End) -> End {
+        match &end {
+            End::Over(over) => {
+                self.console.say(format_args!("firesteel: {over}"));
+                return self.last_words(end).await;
+            }
+            End::Asked(_) => self.console.mute(),
+            End::Left(_) | End::Abandoned(_) | End::ReaderGone => {}
+        }
+        // Refused if it is over already.
+        let _ = self.driver.cancel().await;
+        let until = Instant::now() + GOODBYE;
+        let outcome = loop {
+            tokio::select! {
+                report = self.reports.recv() => match report {
+                    None => break None,
+                    Some(Report::Done(outcome)) => break Some(outcome),
+                    Some(_) => {}
+                },
+                request = self.requests.next() => return End::Abandoned(request),
+                () = sleep_until(until) => break None,
+            }
+        };
+        let end = match (end, outcome.and_then(Over::of_driver)) {
+            // The last command had ended with the application, before the session heard of that.
+            (End::Left(_), Some(over)) => {
+                self.console.say(format_args!("firesteel: {over}"));
+                End::Over(over)
+            }
+            (end, _) => end,
+        };
+        self.last_words(end).await
+    }
+
+    /// Waits until all is printed: for ever if somebody may still want to read it, unless somebody asks for the end.
+    async fn last_words(mut self, end: End) -> End {
+        let patience = match end {
+            End::Left(_) | End::Over(_) => None,
+            End::Asked(_) | End::Abandoned(_) | End::ReaderGone => Some(Instant::now() + FAREWELL),
+        };
+        tokio::select! {
+            () = self.console.settled() => end,
+            () = at(patience) => end,
+            request = self.requests.next() => End::Asked(request),
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! How the shell's commands are written.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use firesteel_core::driver::Replacement;
+use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_core::messages::ResourceProfile;
+use firesteel_placement::{Cores, MiB, TaskAmount};
+
+use super::arguments::Arguments;
+use super::commands;
+use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, Target, TaskShare, Which};
+use super::words::{Place, Sentence, quote};
+use crate::map::items::Separator;
+use crate::map::spool::Order;
+use firesteel_settings::size;
+
+/// What separates the command from its items.
+const ITEMS: &str = ":::";
+
+impl Request {
+    /// What a sentence wants.
+    ///
+    /// # Errors
+    /// There is no such command, or it is written otherwise.
+    pub fn of(sentence: Sentence) -> Result<Self, RequestError> {
+        let Sentence { words, place, idle: _ } = sentence;
+        let mut words = words.into_iter();
+        let name = words.next().unwrap_or_default();
+        let Some(command) = commands::find(&name) else {
+            let nearest = commands::nearest(&name);
+            return Err(RequestError::Unknown { name, nearest });
+        };
+        let mut arguments = Arguments { command, words: words.collect(), options: true };
+        arguments.words.reverse();
+        if place == Place::Background && command.name != "run" {
+            return Err(arguments.wrong("only run can be put into the background with &"));
+        }
+        let request = match command.name {
+            "run" => return run(arguments, place),
+            "map" => return map(arguments),
+            "executors" => Self::Executors,
+            "tasks" => Self::Tasks(if arguments.flag("--all")? { Which::All } else { Which::Recent }),
+            "watch" => Self::Watch(arguments.optional("a task's number")?.map(TaskId)),
+            "wait" => wait(&mut arguments)?,
+            "cancel" => cancel(&mut arguments)?,
+            "request" => executors(&mut arguments)?,
+            "kill" => kill(&mut arguments)?,
+            "why" => Self::Why,
+            "profile" => profile(&mut arguments)?,
+            "status" => Self::Status,
+            "set" => set(&mut arguments)?,
+            "settings" => Self::Settings,
+            "history" => Self::History(arguments.optional("a number of lines")?),
+            "source" => Self::Source(arguments.required("a file")?.into()),
+            "help" => match arguments.words.pop() {
+                None => Self::Help(None),
+                Some(name) => match commands::find(&name) {
+                    Some(command) => Self::Help(Some(command)),
+                    None => {
+                        let nearest = commands::nearest(&name);
+                        return Err(RequestError::Unknown { name, nearest });
+                    }
+                },
+            },
+            "quit" => Self::Quit(arguments.optional("an exit code from 0 to 255")?),
+            other => unreachable!("{other} is in the list of commands"),
+        };
+        arguments.end()?;
+        Ok(request)
+    }
+}
+
+fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> {
+    let (mut target, mut cores, mut retries) = (None, None, 0);
+    while let Some(option) = arguments.leading_option() {
+        match option.as_str() {
+            "--cores" => cores = Some(arguments.cores()?),
+            "--profile" | "--on" if target.is_some() => {
+                return Err(arguments.wrong("--on and --profile are given once, and not together"));
+            }
+            "--profile" => target = Some(Target::Profile(ProfileId(arguments.parsed("a profile's number")?))),
+            "--on" => target = Some(Target::Executor(ExecutorId(arguments.parsed("an executor's number")?))),
+            "--retries" => retries = arguments.parsed("a number of times")?,
+            other => return Err(arguments.wrong(format!("{other} is no option of run"))),
+        }
+    }
+    let command = arguments.command_words()?;
+    let target = target.unwrap_or(Target::Profile(ProfileId::DEFAULT));
+    Ok(Request::Run(Run { target, cores, retries, command, place }))
+}
+
+fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
+    let (mut profile, mut cores, mut file) = (ProfileId::DEFAULT, None, None);
+    let (mut separator, mut order) = (Separator::Newline, Order::Input);
+    while let Some(option) = arguments.leading_option() {
+        match option.as_str() {
+            "--cores" => cores = Some(arguments.cores()?),
+            "--profile" => profile = ProfileId(arguments.parsed("a profile's number")?),
+            "-i" | "--input" => file = Some(PathBuf::from(arguments.required("a file")?)),
+            "-0" | "--null" => separator = Separator::Nul,
+            "--unordered" => order = Order::Completion,
+            other => return Err(arguments.wrong(format!("{other} is no option of map"))),
+        }
+    }
+    let mut command = arguments.command_words()?;
+    let words = command.iter().position(|word| word == ITEMS).map(|at| {
+        let items = command.split_off(at + 1);
+        command.pop();
+        items
+    });
+    if command.is_empty() {
+        return Err(arguments.wrong("there is no command before :::"));
+    }
+    let items = match (words, file) {
+        (Some(words), None) => Items::Words(words),
+        (None, Some(file)) => Items::File(file, separator),
+        (Some(_), Some(_)) => return Err(arguments.wrong("items come either after ::: or from -i")),
+        (None, None) => return Err(arguments.wrong("there are no items")),
+    };
+    Ok(Request::Map(Map { profile, cores, command, items, order }))
+}
+
+fn wait(arguments: &mut Arguments) -> Result<Request, RequestError> {
+    let seconds: Option<u32> = arguments.option_parsed("--for", "a number of seconds")?;
+    match (arguments.option_parsed("--executors", "a number of executors")?, seconds) {
+        (Some(count), seconds) => {
+            let limit = Duration::from_secs(seconds.unwrap_or(60).into());
+            Ok(Request::WaitForExecutors { count, limit })
+        }
+        (None, Some(_)) => Err(arguments.wrong("--for belongs to --executors")),
+        (None, None) => Ok(Request::Wait(tasks(arguments)?)),
+    }
+}
+
+fn tasks(arguments: &mut Arguments) -> Result<Vec<TaskId>, RequestError> {
+    Ok(arguments.all("a task's number")?.into_iter().map(TaskId).collect())
+}
+
+fn cancel(arguments: &mut Arguments) -> Result<Request, RequestError> {
+    let all = arguments.flag("--all")?;
+    let tasks = tasks(arguments)?;
+    match (all, tasks.is_empty()) {
+        (true, true) | (false, false) => Ok(Request::Cancel(tasks)),
+        (false, true) => Err(arguments.wrong("a task's number is missing")),
+        (true, false) => Err(arguments.wrong("either tasks are named or it is --all")),
+    }
+}
+
+fn executors(arguments: &mut Arguments) -> Result<Request, RequestError> {
+    let surplus = if arguments.flag("--kill")? { Surplus::Ends } else { Surplus::Stays };
+    let profile: Option<u32> = arguments.option_parsed("--profile", "a profile's number")?;
+    let total = arguments.parsed("a number of executors")?;
+    Ok(Request::Executor { total, profile: profile.map_or(ProfileId::DEFAULT, ProfileId), surplus })
+}
+
+fn kill(arguments: &mut Arguments) -> Result<Request, RequestError> {
+    let replace = arguments.flag("--replace")?;
+    let executors: Vec<u32> = arguments.all("an executor's number")?;
+    if executors.is_empty() {
+        return Err(arguments.wrong("an executor's number is missing"));
+    }
+    let replacement = if replace { Replacement::Wanted } else { Replacement::Unwanted };
+    Ok(Request::Kill { executors: executors.into_iter().map(ExecutorId).collect(), replacement })
+}
+
+fn profile(arguments: &mut Arguments) -> Result<Request, RequestError> {
+    match arguments.words.pop().as_deref() {
+        None | Some("list") => Ok(Request::ListProfiles),
+        Some("add") => {
+            let mut needs = ResourceProfile {
+                cores: arguments.option_parsed("--cores", "a number of cores")?.map(Cores),
+                ..ResourceProfile::default()
+            };
+            if let Some(text) = arguments.option("--memory")? {
+                let memory = size::bytes(&text, size::Unit::MiB).ok();
+                let memory = memory.and_then(|bytes| i64::try_from(bytes >> 20).ok()).ok_or_else(|| {
+                    arguments.wrong(format!("--memory {} is not a size such as 512m or 2g", quote(&text)))
+                })?;
+                needs.memory = Some(MiB(memory));
+            }
+            while let Some(text) = arguments.option("--resource")? {
+                let pair = text.split_once('=').and_then(|(name, count)| Some((name, count.parse().ok()?)));
+                let (name, count) = pair
+                    .filter(|(name, _)| !name.is_empty())
+                    .ok_or_else(|| arguments.wrong(format!("--resource {} is not NAME=N", quote(&text))))?;
+                needs.resources.insert(name.to_owned(), count);
+            }
+            let task = task_share(arguments, &needs)?;
+            let total = arguments.parsed("a number of executors")?;
+            needs.check().map_err(|error| arguments.wrong(error.to_string()))?;
+            Ok(Request::AddProfile { needs, task, total })
+        }
+        Some(other) => Err(arguments.wrong(format!("{} has no meaning here", quote(other)))),
+    }
+}
+
+/// What a task takes of an executor of a profile, which must have it.
+fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<TaskShare, RequestError> {
+    let cores: Option<i64> = arguments.option_parsed("--task-cores", "a number of cores")?;
+    if let Some(cores) = cores.filter(|cores| *cores < 1) {
+        return Err(arguments.wrong(format!("--task-cores {cores}: a task has at least 1 core")));
+    }
+    let mut task = TaskShare { cores: cores.map(Cores), ..TaskShare::default() };
+    if let (Some(cores), Some(each)) = (task.cores, needs.cores)
+        && cores > each
+    {
+        let words = format!("a task takes {cores} cores, and an executor has {each}");
+        return Err(arguments.wrong(words));
+    }
+    while let Some(text) = arguments.option("--task-resource")? {
+        let pair = text.split_once('=').and_then(|(name, amount)| Some((name, amount.parse().ok()?)));
+        let (name, amount): (_, TaskAmount) = pair.ok_or_else(|| {
+            let words = "NAME=AMOUNT, a whole number or at most 0.5";
+            arguments.wrong(format!("--task-resource {} is not {words}", quote(&text)))
+        })?;
+        let each = needs.resources.get(name).copied().unwrap_or(0);
+        if each < amount.addresses() {
+            let words = format!("a task takes {amount} of {name}, and an executor has {each}");
+            return Err(arguments.wrong(words));
+        }
+        task.resources.insert(name.to_owned(), amount);
+    }
+    Ok(task)
+}
+
+fn set(arguments: &mut Arguments) -> Result<Request, RequestError> {
+    Ok(match arguments.words.pop().as_deref() {
+        None => Request::ShowDefaults,
+        Some("cores") => Request::Set(Assignment::Cores(arguments.cores()?)),
+        Some("directory") => Request::Set(Assignment::Directory(arguments.required("a directory")?)),
+        Some("env") => {
+            let word = arguments.required("a variable")?;
+            let (name, value) = match word.split_once('=') {
+                Some((name, value)) => (name.to_owned(), Some(value.to_owned())),
+                None => (word, None),
+            };
+            if name.is_empty() {
+                return Err(arguments.wrong("a variable has a name"));
+            }
+            Request::Set(Assignment::Variable(name, value))
+        }
+        Some(other) => return Err(arguments.wrong(format!("{} cannot be set", quote(other)))),
+    })
+}
+
+#[cfg(test)]
+mod tests;

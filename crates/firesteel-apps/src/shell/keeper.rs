@@ -1,0 +1,318 @@
+//! Outputs of tasks in the background: each is kept in a file, by a thread, until its task is forgotten, or until there
+//! is no more room for all of them together: then those of the tasks that ended first are forgotten.
+
+use std::collections::VecDeque;
+use std::fs::{File, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::fs::FileExt;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, Weak, mpsc};
+use std::{fs, thread};
+
+use bytes::Bytes;
+use firesteel_core::ids::{AttemptId, TaskId};
+use tempfile::TempDir;
+
+use firesteel_daemons::driver_daemon::Handle;
+use firesteel_settings::keys;
+
+/// What a task wrote to both of its outputs, in the order in which it came.
+#[derive(Debug)]
+pub struct Record {
+    path: PathBuf,
+    length: AtomicU64,
+    /// How often it began anew, because the task did.
+    rounds: AtomicU64,
+    loss: Mutex<Option<Arc<Loss>>>,
+    room: Arc<Room>,
+}
+
+/// Why a record is not all that a task wrote. A clause about its output.
+#[derive(Debug, thiserror::Error)]
+pub enum Loss {
+    /// The disk does not take it.
+    #[error("cannot be kept in {}: {error}", path.display())]
+    Write {
+        /// Where to.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// There was no more room for it.
+    #[error("is kept up to its first {kept} bytes: {} has no more room ({most} bytes)", keys::KEPT_OUTPUT)]
+    Cut {
+        /// How many bytes there are.
+        kept: u64,
+        /// How many bytes all records may have together.
+        most: u64,
+    },
+    /// Others needed its room.
+    #[error("is forgotten: {} has room for {most} bytes of all tasks together", keys::KEPT_OUTPUT)]
+    Forgotten {
+        /// How many bytes all records may have together.
+        most: u64,
+    },
+}
+
+/// What all records have together.
+#[derive(Debug)]
+struct Room {
+    most: u64,
+    used: AtomicU64,
+    /// Goes with its last file.
+    directory: TempDir,
+}
+
+impl Record {
+    /// How many bytes there are.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length.load(Ordering::Acquire)
+    }
+
+    /// How often it began anew.
+    #[must_use]
+    pub fn rounds(&self) -> u64 {
+        self.rounds.load(Ordering::Acquire)
+    }
+
+    /// Why it is not all that the task wrote, if it is not.
+    #[must_use]
+    pub fn loss(&self) -> Option<Arc<Loss>> {
+        self.lock().clone()
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Arc<Loss>>> {
+        self.loss.lock().expect("nobody panics with it in hand")
+    }
+
+    /// Some bytes from there on; none at the end.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn read(&self, at: u64) -> io::Result<Vec<u8>> {
+        let most = self.length().saturating_sub(at).min(64 << 10);
+        let mut bytes = vec![0; usize::try_from(most).expect("it is small")];
+        if !bytes.is_empty() {
+            let read = File::open(&self.path)?.read_at(&mut bytes, at)?;
+            bytes.truncate(read);
+        }
+        Ok(bytes)
+    }
+
+    fn append(&self, bytes: &[u8]) {
+        let written = OpenOptions::new()
+            .create(true)
+            .append(true)
+            .open(&self.path)
+            .and_then(|mut file| file.write_all(bytes));
+        match written {
+            Ok(()) => {
+                self.room.used.fetch_add(bytes.len() as u64, Ordering::AcqRel);
+                self.length.fetch_add(bytes.len() as u64, Ordering::AcqRel);
+            }
+            Err(error) => self.lose(Loss::Write { path: self.path.clone(), error }),
+        }
+    }
+
+    /// The first reason counts.
+    fn lose(&self, loss: Loss) {
+        self.lock().get_or_insert_with(|| Arc::new(loss));
+    }
+
+    fn begin_anew(&self) {
+        self.clear();
+        *self.lock() = None;
+        self.rounds.fetch_add(1, Ordering::AcqRel);
+    }
+
+    fn forget(&self) {
+        // Whoever reads it knows first.
+        self.lose(Loss::Forgotten { most: self.room.most });
+        self.clear();
+    }
+
+    fn clear(&self) {
+        // One that was never written is not there.
+        let _ = fs::remove_file(&self.path);
+        let length = self.length.swap(0, Ordering::AcqRel);
+        self.room.used.fetch_sub(length, Ordering::AcqRel);
+    }
+}
+
+impl Drop for Record {
+    fn drop(&mut self) {
+        self.clear();
+    }
+}
+
+/// The thread that writes. Its queue is bounded by the credit of the tasks.
+#[derive(Debug)]
+pub struct Keeper {
+    pieces: mpsc::Sender<Piece>,
+    room: Arc<Room>,
+}
+
+#[derive(Debug)]
+enum Piece {
+    Output(Arc<Record>, AttemptId, Bytes),
+    Anew(Arc<Record>),
+    /// Nothing more comes of its task.
+    Ended(Arc<Record>),
+    /// Somebody waits until everything before is written.
+    Mark(tokio::sync::oneshot::Sender<()>),
+}
+
+impl Keeper {
+    /// Starts the thread. All records together have at most so many bytes. `driver` is told what was put away.
+    ///
+    /// # Errors
+    /// There is no place for files, or no thread.
+    pub fn start(driver: Handle, most: u64) -> io::Result<Self> {
+        let directory = tempfile::Builder::new().prefix("firesteel-shell-").tempdir()?;
+        let (pieces, incoming) = mpsc::channel();
+        thread::Builder::new().name("keeper".into()).spawn(move || {
+            let mut shelf = Shelf::default();
+            for piece in incoming {
+                match piece {
+                    Piece::Output(record, attempt, bytes) => {
+                        shelf.append(&record, &bytes);
+                        // The application may be over by now.
+                        let _ = driver.consumed(attempt, bytes.len() as u64);
+                    }
+                    Piece::Anew(record) => record.begin_anew(),
+                    Piece::Ended(record) => shelf.put(&record),
+                    Piece::Mark(written) => drop(written.send(())),
+                }
+            }
+        })?;
+        Ok(Self { pieces, room: Arc::new(Room { most, used: AtomicU64::new(0), directory }) })
+    }
+
+    /// An empty record for a task.
+    #[must_use]
+    pub fn record(&self, task: TaskId) -> Arc<Record> {
+        record(&self.room, task)
+    }
+
+    /// Keeps a piece of output.
+    pub fn keep(&self, record: &Arc<Record>, attempt: AttemptId, bytes: Bytes) {
+        // The thread ends only with this.
+        let _ = self.pieces.send(Piece::Output(record.clone(), attempt, bytes));
+    }
+
+    /// What was kept is worth nothing: the task runs again.
+    pub fn begin_anew(&self, record: &Arc<Record>) {
+        let _ = self.pieces.send(Piece::Anew(record.clone()));
+    }
+
+    /// The task has ended: its record may be forgotten when there is no room.
+    pub fn end(&self, record: &Arc<Record>) {
+        let _ = self.pieces.send(Piece::Ended(record.clone()));
+    }
+
+    /// Waits until everything that came before is written.
+    pub async fn settled(&self) {
+        let (sender, written) = tokio::sync::oneshot::channel();
+        let _ = self.pieces.send(Piece::Mark(sender));
+        let _ = written.await;
+    }
+}
+
+fn record(room: &Arc<Room>, task: TaskId) -> Arc<Record> {
+    Arc::new(Record {
+        path: room.directory.path().join(task.to_string()),
+        length: AtomicU64::new(0),
+        rounds: AtomicU64::new(0),
+        loss: Mutex::new(None),
+        room: Arc::clone(room),
+    })
+}
+
+/// Records of tasks that have ended, the first one that ended first.
+#[derive(Debug, Default)]
+struct Shelf {
+    ended: VecDeque<Weak<Record>>,
+}
+
+impl Shelf {
+    fn put(&mut self, record: &Arc<Record>) {
+        // Those whose tasks are forgotten are gone.
+        self.ended.retain(|record| record.strong_count() > 0);
+        self.ended.push_back(Arc::downgrade(record));
+    }
+
+    /// Appends as much as there is room for. A record that was cut is not gone on with.
+    fn append(&mut self, record: &Record, bytes: &[u8]) {
+        if record.loss().is_some() {
+            return;
+        }
+        let Room { most, used, .. } = &*record.room;
+        let free = || most.saturating_sub(used.load(Ordering::Acquire));
+        while free() < bytes.len() as u64
+            && let Some(first) = self.ended.pop_front()
+        {
+            if let Some(first) = first.upgrade() {
+                first.forget();
+            }
+        }
+        let fits = usize::try_from(free()).unwrap_or(usize::MAX).min(bytes.len());
+        if fits > 0 {
+            record.append(&bytes[..fits]);
+        }
+        if fits < bytes.len() {
+            record.lose(Loss::Cut { kept: record.length(), most: *most });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn room(most: u64) -> Arc<Room> {
+        let directory = tempfile::tempdir().expect("a temporary directory");
+        Arc::new(Room { most, used: AtomicU64::new(0), directory })
+    }
+
+    fn state(record: &Record) -> (Vec<u8>, Option<String>) {
+        (record.read(0).expect("it can be read"), record.loss().map(|loss| loss.to_string()))
+    }
+
+    #[test]
+    fn the_records_of_tasks_that_ended_first_make_room_for_others() {
+        let (room, mut shelf) = (room(10), Shelf::default());
+        let records: Vec<_> = (0..4).map(|task| record(&room, TaskId(task))).collect();
+        for number in [0, 1] {
+            shelf.append(&records[number], b"1234");
+            shelf.put(&records[number]);
+        }
+        shelf.append(&records[2], b"56");
+        shelf.append(&records[2], b"7");
+        let words = "is forgotten: firesteel.shell.keptOutput has room for 10 bytes of all tasks together";
+        assert_eq!(state(&records[0]), (Vec::new(), Some(words.to_owned())));
+        assert_eq!(state(&records[1]), (b"1234".to_vec(), None));
+        assert_eq!(state(&records[2]), (b"567".to_vec(), None));
+        // Of tasks that go on nothing is forgotten.
+        shelf.append(&records[3], b"abcdefgh");
+        let words = "is kept up to its first 7 bytes: firesteel.shell.keptOutput has no more room (10 bytes)";
+        assert_eq!(state(&records[3]), (b"abcdefg".to_vec(), Some(words.to_owned())));
+        assert!(records[1].loss().is_some() && records[2].loss().is_none());
+        drop(records);
+        assert_eq!(room.used.load(Ordering::Acquire), 0);
+        assert_eq!(fs::read_dir(room.directory.path()).expect("it is there").count(), 0);
+    }
+
+    #[test]
+    fn a_record_that_was_cut_begins_anew_with_its_task() {
+        let (room, mut shelf) = (room(4), Shelf::default());
+        let record = record(&room, TaskId(0));
+        shelf.append(&record, b"12345");
+        shelf.append(&record, b"6");
+        assert_eq!((record.length(), record.loss().is_some()), (4, true));
+        record.begin_anew();
+        shelf.append(&record, b"abc");
+        assert_eq!((state(&record), record.rounds()), ((b"abc".to_vec(), None), 1));
+    }
+}

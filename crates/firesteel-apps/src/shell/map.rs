@@ -1,0 +1,109 @@
+//! `map` in a session: its tasks are the driver's last ones, and its reports go to the run that it is.
+
+use firesteel_core::driver::{ExecutorView, ExecutorViewState};
+use firesteel_core::ids::TaskId;
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+
+use super::end::End;
+use super::reports::Step;
+use super::request::{Items, Map};
+use super::session::{Served, Session};
+use crate::map::input::{Input, Source};
+use crate::map::items::{Cut, Separator, Unit};
+use crate::map::outlet::Outlet;
+use crate::map::preference::Preference;
+use crate::map::run::{Ending, Run as MapRun, Stake};
+use crate::map::spool::Limits;
+use crate::map::template::Template;
+use firesteel_daemons::driver_daemon::Report;
+use firesteel_host::signals::EndRequest;
+
+impl Session {
+    pub(super) async fn run_map(&mut self, map: Map) -> Served {
+        let Map { profile, cores, command, items, order } = map;
+        let Some(needs) = self.needs(profile, cores) else { return self.no_such_profile(profile) };
+        let (source, separator) = match items {
+            Items::Words(words) => (Source::Words(words), Separator::Newline),
+            Items::File(path, separator) => (Source::File(path), separator),
+        };
+        let cut = Cut { separator, unit: Unit::Record };
+        // A named pipe is open only when somebody writes to it.
+        let mut opening = spawn_blocking(move || Input::open(source, cut, Preference::None));
+        let input = loop {
+            tokio::select! {
+                input = &mut opening => break input.expect("opening an input does not panic"),
+                step = self.step(None) => if step? == Step::Interrupted {
+                    return self.interrupted();
+                },
+            }
+        };
+        let input = match input {
+            Ok(input) => input,
+            Err(error) => return self.complain(2, error),
+        };
+        let view = self.view().await?;
+        let ready = |executor: &ExecutorView| {
+            (executor.state == ExecutorViewState::Offering && executor.profile == profile)
+                .then(|| (executor.id, executor.host.clone(), executor.cores))
+        };
+        let first = self.next;
+        let stake = Stake::Tasks { first, executors: view.executors.iter().filter_map(ready).collect() };
+        let (command, directory) = (self.command(command), self.defaults.directory.clone());
+        let template = Template::new(command, directory, needs);
+        let progress = self.progress.again();
+        let sinks = self.console.sinks();
+        let outlet =
+            Outlet::start(first, order, Limits::default(), sinks, progress.clone(), self.driver.clone());
+        let outlet = match outlet {
+            Ok(outlet) => outlet,
+            Err(error) => return self.complain(1, error),
+        };
+        let run = MapRun::new(input, template, self.driver.clone(), outlet, progress.clone(), stake);
+        let (sender, reports) = mpsc::unbounded_channel();
+        self.map = Some((first, sender));
+        let mut work = tokio::spawn(run.finish(reports));
+        let mut interrupts = 0;
+        let done = loop {
+            let ended = tokio::select! {
+                done = &mut work => Some(done),
+                step = self.step(None) => {
+                    if step? == Step::Interrupted {
+                        interrupts += 1;
+                        match (interrupts, &self.map) {
+                            (1, Some((_, map))) => {
+                                let _ = map.send(Report::AskedToEnd(EndRequest::Interrupt));
+                            }
+                            // What has ended is not printed any more.
+                            _ if self.is_interactive => self.console.mute(),
+                            _ => return Err(End::Asked(EndRequest::Interrupt)),
+                        }
+                    }
+                    None
+                }
+            };
+            if let Some(done) = ended {
+                break done;
+            }
+        };
+        self.map = None;
+        self.console.unmute();
+        if interrupts > 0 {
+            self.console.interrupted();
+        }
+        let (ending, summary) = done.expect("a map does not panic");
+        self.next = TaskId(first.0 + summary.items);
+        let code = ending.exit_code(&summary);
+        self.console.end_line();
+        if !self.progress.is_quiet() || summary.failed > 0 {
+            self.console.say(format_args!("firesteel: {summary}"));
+        }
+        if matches!(ending, Ending::ReaderGone) {
+            return Err(End::ReaderGone);
+        }
+        if code != 0 && !self.place.is_empty() {
+            self.complain(code, format_args!("map: exit code {code}"))?;
+        }
+        self.stop_script_after_interrupt(code)
+    }
+}

@@ -1,0 +1,382 @@
+//! What is brought along: read once, to know its length and digest.
+
+use std::collections::BTreeMap;
+use std::fs::{self, File};
+use std::io::{self, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use firesteel_core::address::Address;
+use firesteel_core::messages::{
+    ApplicationFiles, ArchiveFormat, FileDescription, FileKind, MOST_FILES, Sha256, is_file_name,
+};
+use firesteel_core::wire::Role;
+use sha2::Digest;
+use tokio::task::spawn_blocking;
+use tokio_util::sync::CancellationToken;
+
+use super::server;
+use super::unpack::{UnpackError, look_through};
+use firesteel_host::net::Listener;
+
+/// Bytes that are read at once.
+const PIECE: usize = 1 << 20;
+
+/// The files of an application on the machine where it is submitted. They stay open: a file that is replaced by
+/// another one of its name does not matter to an application that was submitted before.
+#[derive(Clone, Debug, Default)]
+pub struct OfferedFiles {
+    files: Arc<Vec<OfferedFile>>,
+}
+
+#[derive(Debug)]
+pub(super) struct OfferedFile {
+    pub(super) description: FileDescription,
+    pub(super) file: File,
+}
+
+/// What cannot be brought along.
+#[derive(Debug, thiserror::Error)]
+pub enum OfferError {
+    /// It cannot be opened or read.
+    #[error("cannot read the file {path:?} that is to be brought along: {error}")]
+    Read {
+        /// Which.
+        path: PathBuf,
+        /// The operating system's words.
+        error: io::Error,
+    },
+    /// A directory.
+    #[error("{path:?} is a directory: pack it and bring the archive along with --archives")]
+    Directory {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A pipe, a device.
+    #[error("{path:?} is not a regular file, and cannot be brought along")]
+    Irregular {
+        /// Which.
+        path: PathBuf,
+    },
+    /// A place that is not on this machine.
+    #[error("{text:?} is not a file of this machine: download it first, and give its path")]
+    Remote {
+        /// What was given.
+        text: String,
+    },
+    /// Nobody can unpack it.
+    #[error(
+        "{path:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
+    )]
+    Format {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It is damaged, or not what its name says.
+    #[error("{path:?} cannot be brought along: {error}")]
+    Archive {
+        /// Which.
+        path: PathBuf,
+        /// What is wrong with it.
+        error: UnpackError,
+    },
+    /// No name for a file in an executor's directory.
+    #[error(
+        "{text:?} cannot be called {name:?} in an executor's directory: give it another name, as in PATH#NAME"
+    )]
+    Name {
+        /// What was given.
+        text: String,
+        /// The name.
+        name: String,
+    },
+    /// One name twice.
+    #[error("{first:?} and {second:?} would both be called {name:?}: give one another name, as in PATH#NAME")]
+    Twice {
+        /// What was given first.
+        first: String,
+        /// What was given with the same name.
+        second: String,
+        /// The name.
+        name: String,
+    },
+    /// Too many.
+    #[error(
+        "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
+    )]
+    TooMany {
+        /// How many.
+        found: usize,
+    },
+    /// Nobody waits for it any more.
+    #[error("stopped")]
+    Stopped,
+}
+
+/// Something to bring along, before it was looked at.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Wish {
+    path: PathBuf,
+    name: String,
+    /// The format, of an archive.
+    archive: Option<ArchiveFormat>,
+}
+
+impl OfferedFiles {
+    /// Opens and reads everything. `files` and `archives` are paths, each with `#NAME` behind it or not; those of
+    /// archives are unpacked into directories of that name.
+    ///
+    /// Source: Spark 4.0.1 for the form; there `#NAME` works for `--archives`, and for `--files` only on YARN.
+    ///
+    /// # Errors
+    /// The first that cannot be brought along.
+    pub async fn open(files: &[String], archives: &[String]) -> Result<Self, OfferError> {
+        let wishes = wishes(files, archives)?;
+        // A digest of much takes its time. Who does not wait for it does not leave a thread at work.
+        let stop = CancellationToken::new();
+        let _stops_if_dropped = stop.clone().drop_guard();
+        let reading = spawn_blocking(move || wishes.into_iter().map(|wish| read(wish, &stop)).collect());
+        let files: Result<Vec<OfferedFile>, OfferError> =
+            reading.await.expect("reading files does not panic");
+        Ok(Self { files: Arc::new(files?) })
+    }
+
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
+    }
+
+    /// Each with what it is.
+    pub fn each(&self) -> impl Iterator<Item = (&FileDescription, &File)> {
+        self.files.iter().map(|file| (&file.description, &file.file))
+    }
+
+    /// What Workers are told, if there is anything: they fetch from `source`.
+    #[must_use]
+    pub fn description(&self, source: &Address) -> Option<ApplicationFiles> {
+        let files = self.files.iter().map(|file| file.description.clone()).collect();
+        (!self.is_empty()).then(|| ApplicationFiles { source: source.clone(), files })
+    }
+
+    /// Has Workers that come to the listener served, beside whoever else is.
+    #[must_use]
+    pub fn serve_on(&self, listener: Listener) -> Listener {
+        if self.is_empty() {
+            return listener;
+        }
+        listener.beside(Role::Worker, server::start(Arc::clone(&self.files)))
+    }
+
+    /// The same, of so many at one time.
+    #[cfg(test)]
+    pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
+        listener.beside(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
+    }
+}
+
+fn wishes(files: &[String], archives: &[String]) -> Result<Vec<Wish>, OfferError> {
+    let found = files.len() + archives.len();
+    if found > MOST_FILES {
+        return Err(OfferError::TooMany { found });
+    }
+    let mut taken: BTreeMap<String, &String> = BTreeMap::new();
+    let mut wishes = Vec::with_capacity(found);
+    let all = files.iter().map(|text| (text, false)).chain(archives.iter().map(|text| (text, true)));
+    for (text, is_archive) in all {
+        let (path, name) = path_and_name(text)?;
+        if let Some(first) = taken.insert(name.clone(), text) {
+            return Err(OfferError::Twice { first: first.clone(), second: text.clone(), name });
+        }
+        let archive = match is_archive {
+            false => None,
+            true => Some(format(&path).ok_or_else(|| OfferError::Format { path: path.clone() })?),
+        };
+        wishes.push(Wish { path, name, archive });
+    }
+    Ok(wishes)
+}
+
+/// `dir/data.txt` is called `data.txt`, `dir/data.txt#input` is called `input`.
+fn path_and_name(text: &str) -> Result<(PathBuf, String), OfferError> {
+    let (path, name) = match text.rsplit_once('#') {
+        Some((path, name)) => (path, Some(name)),
+        None => (text, None),
+    };
+    let path = match path.strip_prefix("file:") {
+        Some(path) => path.strip_prefix("//").unwrap_or(path),
+        None if is_remote(path) => return Err(OfferError::Remote { text: text.to_owned() }),
+        None => path,
+    };
+    let path = PathBuf::from(path);
+    let last = || path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+    let name = name.unwrap_or_else(last).to_owned();
+    if !is_file_name(&name) {
+        return Err(OfferError::Name { text: text.to_owned(), name });
+    }
+    Ok((path, name))
+}
+
+/// `hdfs://host/path` and the like.
+fn is_remote(path: &str) -> bool {
+    let scheme = path.split_once("://").map(|(scheme, _)| scheme);
+    scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric()))
+}
+
+fn format(path: &Path) -> Option<ArchiveFormat> {
+    let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+    let ends_with = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
+    match () {
+        () if ends_with(&[".tar"]) => Some(ArchiveFormat::Tar),
+        () if ends_with(&[".tar.gz", ".tgz"]) => Some(ArchiveFormat::TarGz),
+        () if ends_with(&[".zip", ".jar"]) => Some(ArchiveFormat::Zip),
+        () => None,
+    }
+}
+
+fn read(wish: Wish, stop: &CancellationToken) -> Result<OfferedFile, OfferError> {
+    let Wish { path, name, archive } = wish;
+    let fail = |error| OfferError::Read { path: path.clone(), error };
+    // Before it is opened: a pipe's would wait for a writer.
+    let metadata = fs::metadata(&path).map_err(fail)?;
+    if metadata.is_dir() {
+        return Err(OfferError::Directory { path });
+    }
+    if !metadata.is_file() {
+        return Err(OfferError::Irregular { path });
+    }
+    let mut file = File::open(&path).map_err(fail)?;
+    let mut digest = sha2::Sha256::new();
+    let mut piece = vec![0; PIECE];
+    let mut length: u64 = 0;
+    loop {
+        if stop.is_cancelled() {
+            return Err(OfferError::Stopped);
+        }
+        match file.read(&mut piece).map_err(fail)? {
+            0 => break,
+            count => {
+                digest.update(&piece[..count]);
+                length += count as u64;
+            }
+        }
+    }
+    if let Some(format) = archive {
+        // Here it is one error, and there one for each executor.
+        look_through(&file, format, stop).map_err(|error| match error {
+            UnpackError::Stopped => OfferError::Stopped,
+            error => OfferError::Archive { path: path.clone(), error },
+        })?;
+    }
+    let is_executable = metadata.permissions().mode() & 0o111 != 0;
+    let kind = match archive {
+        Some(format) => FileKind::Archive(format),
+        None if is_executable => FileKind::Executable,
+        None => FileKind::Plain,
+    };
+    let sha256 = Sha256(digest.finalize().into());
+    Ok(OfferedFile { description: FileDescription { name, kind, length, sha256 }, file })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn texts(words: &[&str]) -> Vec<String> {
+        words.iter().map(|&word| word.to_owned()).collect()
+    }
+
+    fn wished(files: &[&str], archives: &[&str]) -> Result<Vec<Wish>, String> {
+        wishes(&texts(files), &texts(archives)).map_err(|error| error.to_string())
+    }
+
+    fn wish(path: &str, name: &str, archive: Option<ArchiveFormat>) -> Wish {
+        Wish { path: path.into(), name: name.to_owned(), archive }
+    }
+
+    #[test]
+    fn files_are_called_after_their_path_or_as_one_says() {
+        let expected = vec![
+            wish("a.txt", "a.txt", None),
+            wish("/srv/b c.txt", "b c.txt", None),
+            wish("../x/tool-1.2", "tool", None),
+            wish("/abs/y", "y", None),
+            wish("/abs/z", "z", None),
+            wish("env.TAR.GZ", "env.TAR.GZ", Some(ArchiveFormat::TarGz)),
+            wish("d/env.tgz", "env", Some(ArchiveFormat::TarGz)),
+            wish("p.tar", "p.tar", Some(ArchiveFormat::Tar)),
+            wish("q.zip", "q.zip", Some(ArchiveFormat::Zip)),
+            wish("q.jar", "q.jar", Some(ArchiveFormat::Zip)),
+        ];
+        let files = ["a.txt", "/srv/b c.txt", "../x/tool-1.2#tool", "file:/abs/y", "file:///abs/z"];
+        let archives = ["env.TAR.GZ", "d/env.tgz#env", "p.tar", "q.zip", "q.jar"];
+        assert_eq!(wished(&files, &archives), Ok(expected));
+    }
+
+    #[test]
+    fn what_cannot_have_its_name_is_named() {
+        let said = |files: &[&str], archives: &[&str]| wished(files, archives).expect_err("it cannot be");
+        assert_eq!(
+            said(&["a/x", "b/y", "b/x"], &[]),
+            "\"a/x\" and \"b/x\" would both be called \"x\": give one another name, as in PATH#NAME"
+        );
+        assert_eq!(
+            said(&["a.zip"], &["b.zip#a.zip"]),
+            "\"a.zip\" and \"b.zip#a.zip\" would both be called \"a.zip\": give one another name, as in PATH#NAME"
+        );
+        for bad in ["a/..", "/", "a#b/c", "a#", "a#..", "stdout", "x#stderr", ""] {
+            assert!(said(&[bad], &[]).contains("as in PATH#NAME"), "{bad:?}");
+        }
+        assert_eq!(
+            said(&["hdfs://host/x"], &[]),
+            "\"hdfs://host/x\" is not a file of this machine: download it first, and give its path"
+        );
+        assert_eq!(
+            said(&[], &["x.rar"]),
+            "\"x.rar\" is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
+        );
+        let many: Vec<String> = (0..1001).map(|number| number.to_string()).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert!(said(&many, &[]).starts_with("1001 files are more than the 1000"));
+    }
+
+    #[tokio::test]
+    async fn length_digest_and_mode_are_those_of_the_file() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let path = scratch.path().join("tool");
+        fs::write(&path, "abc").expect("a file");
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).expect("it is ours");
+        let text = path.to_str().expect("UTF-8").to_owned();
+        let offered = OfferedFiles::open(&[text], &[]).await.expect("it can be read");
+        let source = Address::new("me", 1);
+        let described = offered.description(&source).expect("there is one");
+        let [file] = &described.files[..] else { panic!("{described:?}") };
+        assert_eq!((file.name.as_str(), file.kind, file.length), ("tool", FileKind::Executable, 3));
+        assert!(file.sha256.to_string().starts_with("ba7816bf8f01cfea414140de5dae2223b00361a396177a9c"));
+        assert_eq!(OfferedFiles::default().description(&source), None);
+    }
+
+    #[tokio::test]
+    async fn what_cannot_be_read_is_named() {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let open = async |name: &str| {
+            let text = scratch.path().join(name).to_str().expect("UTF-8").to_owned();
+            OfferedFiles::open(&[text], &[]).await.expect_err("it cannot be brought along")
+        };
+        let missing = open("missing").await;
+        assert!(matches!(missing, OfferError::Read { .. }), "{missing}");
+        assert!(missing.to_string().contains("missing\""), "{missing}");
+        fs::create_dir(scratch.path().join("directory")).expect("a directory");
+        assert!(matches!(open("directory").await, OfferError::Directory { .. }));
+        for name in ["bad.tar", "bad.tgz", "bad.zip"] {
+            let path = scratch.path().join(name);
+            fs::write(&path, [b'x'; 2000]).expect("a file");
+            let text = path.to_str().expect("UTF-8").to_owned();
+            let error = OfferedFiles::open(&[], &[text]).await.expect_err("it is no archive");
+            assert!(matches!(error, OfferError::Archive { .. }), "{error}");
+        }
+        nix::unistd::mkfifo(&scratch.path().join("pipe"), nix::sys::stat::Mode::S_IRWXU).expect("a pipe");
+        assert!(matches!(open("pipe").await, OfferError::Irregular { .. }));
+    }
+}

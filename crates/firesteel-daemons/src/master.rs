@@ -1,0 +1,127 @@
+//! The Master's daemon.
+
+use std::io;
+use std::ops::ControlFlow;
+
+use firesteel_core::Timestamp;
+use firesteel_core::address::Address;
+use firesteel_core::ids::PeerId;
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
+use firesteel_core::wire::{self, DecodeError, Role};
+
+use firesteel_host::clock::Clock;
+use firesteel_host::daemon::{self, Announcement, Life};
+use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::owner::{self, Context, Shell};
+use firesteel_host::signals::EndRequest;
+use firesteel_settings::{Properties, SettingError};
+
+/// What a Master's daemon is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it listens. Port 0 is any free port.
+    pub address: Address,
+    /// Its settings.
+    pub properties: Properties,
+    /// How it says that it is ready.
+    pub announcement: Announcement,
+    /// When it ends.
+    pub life: Life,
+}
+
+/// Why a Master could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum MasterError {
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// It cannot listen.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// It cannot catch signals.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// Runs a Master until it is asked to end.
+///
+/// # Errors
+/// It could not start.
+pub async fn run(options: Options) -> Result<(), MasterError> {
+    let Options { address, properties, announcement, life } = options;
+    // Settings are looked at before anything is done.
+    firesteel_settings::master::config(&properties, String::new())?;
+    daemon::raise_open_files();
+    let requests = life.end_requests().map_err(MasterError::Signals)?;
+    let listener = Listener::bind(&address).await?;
+    let reached = daemon::reachable(&address.host, listener.local().port());
+    let clock = Clock::start();
+    let config = Config {
+        first_application: first_application(clock.now()),
+        ..firesteel_settings::master::config(&properties, reached.url())?
+    };
+
+    let context = Context::new(Role::Master, &reached.to_string(), Limits::default(), clock);
+    context.peers.serve(
+        listener,
+        vec![
+            Welcome { role: Role::Worker, decode: from_worker },
+            Welcome { role: Role::Driver, decode: from_driver },
+            Welcome { role: Role::Client, decode: from_client },
+        ],
+    );
+    tracing::info!("listening on {}", reached.url());
+    announcement.ready(&reached);
+    let request = owner::run(Master::new(config), MasterShell, context, requests).await;
+    tracing::info!("ended: {request}");
+    Ok(())
+}
+
+/// Where the numbers of applications begin: ten for each millisecond of the second in which the Master started,
+/// so that one which takes another's place within that second gives no id again.
+fn first_application(started: Timestamp) -> u64 {
+    started.millis() % 1000 * 10
+}
+
+/// Performs a Master's effects: it only ever talks.
+struct MasterShell;
+
+impl Shell for MasterShell {
+    type Machine = Master;
+    type End = EndRequest;
+
+    fn deadline() -> Event {
+        Event::Deadline
+    }
+
+    fn disconnected(peer: PeerId) -> Event {
+        Event::Disconnected { peer }
+    }
+
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<EndRequest> {
+        match effect {
+            Effect::Send { peer, message: Outbound::Worker(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+            Effect::Close { peer } => context.peers.close(peer),
+            Effect::Note(note) => owner::note(note.level(), &note),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<EndRequest, Event> {
+        ControlFlow::Break(request)
+    }
+}
+
+fn from_worker(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Worker(wire::decode(body)?) })
+}
+
+fn from_driver(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Driver(wire::decode(body)?) })
+}
+
+fn from_client(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Client(wire::decode(body)?) })
+}

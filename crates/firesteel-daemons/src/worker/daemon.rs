@@ -1,0 +1,295 @@
+//! The daemon: the Worker's machine with its connections and its runners.
+
+use std::collections::BTreeMap;
+use std::hash::{BuildHasher, RandomState};
+use std::io;
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use firesteel_core::Timestamp;
+use firesteel_core::address::Address;
+use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId, is_sound};
+use firesteel_core::messages::{LogRequest, RefusedRegistration, WorkerDescription};
+use firesteel_core::process::Signal;
+use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker};
+use firesteel_placement::{Cores, MiB, Resources};
+
+use super::cleaner::Cleaner;
+use super::executor_runner::{ExecutorRunner, Site};
+use super::files::{self, FileStore};
+use super::log::{Books, LogReader};
+use super::reaper::{Reaper, ReaperError};
+use super::sweeper::Sweeper;
+use super::work_directory::{UnusableDirectory, WorkDirectory};
+use firesteel_host::clock::Clock;
+use firesteel_host::daemon::{self, Announcement, Life};
+use firesteel_host::inbox::Inbox;
+use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::owner::{self, Context, Shell};
+use firesteel_host::signals::EndRequest;
+use firesteel_settings::WorkerSettings;
+
+/// What a Worker's daemon is started with.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it listens. Port 0 is any free port.
+    pub address: Address,
+    /// The Masters to register with.
+    pub masters: Vec<Address>,
+    /// What it offers: see [`super::capacity`].
+    pub cores: Cores,
+    /// What it offers.
+    pub memory: MiB,
+    /// Addresses of its custom resources, by name.
+    pub resources: Resources,
+    /// Where executors have their directories. Made where there is none.
+    pub work_directory: PathBuf,
+    /// Its settings.
+    pub settings: WorkerSettings,
+    /// How it says that it is ready.
+    pub announcement: Announcement,
+    /// When it ends.
+    pub life: Life,
+}
+
+/// Why a Worker could not start, or ended otherwise than asked.
+#[derive(Debug, thiserror::Error)]
+pub enum WorkerError {
+    /// The work directory.
+    #[error(transparent)]
+    WorkDirectory(#[from] UnusableDirectory),
+    /// The port.
+    #[error(transparent)]
+    Listen(#[from] ListenError),
+    /// The host cannot be part of an id.
+    #[error("the host {host:?} cannot be part of a Worker's id: letters, digits, '-', '_', '.' and ':' only")]
+    UnsoundHost {
+        /// The host.
+        host: String,
+    },
+    /// Its own program cannot be found.
+    #[error("cannot find the program that this is: {0}")]
+    OwnProgram(io::Error),
+    /// It cannot catch signals.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+    /// The reaper.
+    #[error(transparent)]
+    Reaper(#[from] ReaperError),
+    /// No Master took it.
+    #[error("no Master took this Worker in {attempts} attempts: {}", urls(.masters))]
+    NoMaster {
+        /// How many rounds.
+        attempts: u32,
+        /// Who was asked.
+        masters: Vec<Address>,
+    },
+    /// A Master refused it.
+    #[error("a Master does not take this Worker: {0}")]
+    Refused(RefusedRegistration),
+}
+
+fn urls(masters: &[Address]) -> String {
+    masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
+}
+
+/// Runs a Worker until it is asked to end. To be awaited within a runtime of several threads.
+///
+/// # Errors
+/// It could not start, or no Master took it.
+pub async fn run(options: Options) -> Result<(), WorkerError> {
+    let Options { address, masters, announcement, life, .. } = &options;
+    daemon::raise_open_files();
+    let requests = life.end_requests().map_err(WorkerError::Signals)?;
+    let listener = Listener::bind(address).await?;
+    let reached = daemon::reachable(&address.host, listener.local().port());
+    let clock = Clock::start();
+    if let Some(warning) = &options.settings.not_rolled {
+        tracing::warn!("{warning}");
+    }
+    let id = id(&reached, clock.now())?;
+    let work = WorkDirectory::open(&options.work_directory)?;
+    let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
+    // There is no executor before there is a reaper.
+    let reaper = Reaper::start(&firesteel, &id).await?;
+
+    let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
+    context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
+    let offer = format!("{} cores and {}", options.cores, options.memory);
+    tracing::info!(
+        "{id} listens on {} and offers {offer}; it works in {}",
+        reached.url(),
+        work.path().display()
+    );
+    announcement.ready(&reached);
+    context.raise(Event::Start);
+    let config = config(&options, &id, reached, &work);
+    let books = Arc::<Books>::default();
+    let site = Arc::new(Site {
+        worker: id,
+        work: work.clone(),
+        firesteel,
+        sweeper: Sweeper::start(),
+        rolling: options.settings.rolling,
+        books: Arc::clone(&books),
+        clock,
+    });
+    let files = FileStore::new(Arc::clone(&site));
+    let file_tasks = files.tasks();
+    let shell = WorkerShell {
+        runners: Runners::new(site),
+        files,
+        cleaner: Cleaner::new(work.clone()),
+        logs: Arc::new(LogReader::new(work, books)),
+    };
+    let exit = owner::run(Worker::new(config), shell, context, requests).await;
+    files::finish(file_tasks).await;
+    reaper.let_go().await;
+    match exit {
+        Exit::Shutdown => Ok(()),
+        Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.clone() }),
+        Exit::Refused(refusal) => Err(WorkerError::Refused(refusal)),
+    }
+}
+
+/// `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.
+fn id(reached: &Address, now: Timestamp) -> Result<WorkerId, WorkerError> {
+    let Address { host, port } = reached;
+    let id = format!("worker-{}-{host}-{port}", now.compact());
+    if is_sound(&id) { Ok(WorkerId::new(id)) } else { Err(WorkerError::UnsoundHost { host: host.clone() }) }
+}
+
+fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirectory) -> Config {
+    let Address { host, port } = reached;
+    Config {
+        description: WorkerDescription {
+            id: id.clone(),
+            host,
+            port,
+            cores: options.cores,
+            memory: options.memory,
+            resources: options.resources.clone(),
+            work_dir: work.path().display().to_string(),
+        },
+        masters: options.masters.clone(),
+        max_registration_retries: options.settings.max_registration_retries,
+        kill_grace: options.settings.kill_grace,
+        cleanup: options.settings.cleanup,
+        retained_executors: options.settings.retained_executors,
+        // The standard library's randomness: no two Workers have the same.
+        seed: RandomState::new().hash_one(id),
+    }
+}
+
+/// Performs what the machine decided.
+struct WorkerShell {
+    cleaner: Cleaner,
+    logs: Arc<LogReader>,
+    runners: Runners,
+    files: FileStore,
+}
+
+impl Shell for WorkerShell {
+    type Machine = Worker;
+    type End = Exit;
+
+    fn deadline() -> Event {
+        Event::Deadline
+    }
+
+    fn disconnected(peer: PeerId) -> Event {
+        Event::Disconnected { peer }
+    }
+
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Exit> {
+        match effect {
+            Effect::Connect { master } => {
+                let address = master.clone();
+                context.peers.dial(&address, Role::Master, from_master, |result| match result {
+                    Ok(peer) => Event::Connected { peer, master },
+                    Err(error) => Event::ConnectFailed { master, error: error.to_string() },
+                });
+            }
+            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+            Effect::Close { peer } => context.peers.close(peer),
+            Effect::FetchFiles { fetch, app, files } => {
+                self.files.fetch(fetch, app, files, context.inbox());
+            }
+            Effect::RemoveFiles { app } => self.files.remove(app),
+            Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
+            Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
+            // What its executors wrote stays: people read it after the end.
+            Effect::CleanApplication { app } => tracing::info!("application {app} ended"),
+            Effect::FindStale { keep, unwritten_since } => {
+                let (cleaner, inbox) = (self.cleaner.clone(), context.inbox());
+                tokio::task::spawn_blocking(move || {
+                    let apps = cleaner.find_stale(&keep, unwritten_since);
+                    // The owner may have ended meanwhile.
+                    let _ = inbox.send_blocking(Event::StaleFound { apps });
+                });
+            }
+            Effect::RemoveDirectory { app } => self.cleaner.remove_application(&app, context.now()),
+            Effect::ReadLog { peer, request } => self.read_log(peer, request, context.inbox()),
+            Effect::Exit(exit) => return ControlFlow::Break(exit),
+            Effect::Note(note) => {
+                let about = note.executor();
+                let span =
+                    about.map(|key| tracing::info_span!("executor", app = %key.app, id = %key.executor));
+                let _entered = span.map(tracing::Span::entered);
+                owner::note(note.level(), &note);
+            }
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<Exit, Event> {
+        ControlFlow::Continue(Event::Shutdown)
+    }
+}
+
+impl WorkerShell {
+    /// Reading may take its time on a slow disk; nobody waits for it here.
+    fn read_log(&self, peer: PeerId, request: LogRequest, inbox: Inbox<Event>) {
+        let logs = Arc::clone(&self.logs);
+        tokio::task::spawn_blocking(move || {
+            let outcome = logs.read(&request);
+            // The owner may have ended meanwhile.
+            let _ = inbox.send_blocking(Event::LogRead { peer, outcome });
+        });
+    }
+}
+
+/// The runners of the executors that live here.
+struct Runners {
+    site: Arc<Site>,
+    table: BTreeMap<ExecutorKey, ExecutorRunner>,
+}
+
+impl Runners {
+    fn new(site: Arc<Site>) -> Self {
+        Self { site, table: BTreeMap::new() }
+    }
+
+    fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {
+        self.table.retain(|_, runner| !runner.is_over());
+        let executor = plan.executor.clone();
+        self.table.insert(executor, ExecutorRunner::start(plan, Arc::clone(&self.site), inbox));
+    }
+
+    fn signal(&self, executor: &ExecutorKey, signal: Signal) {
+        if let Some(runner) = self.table.get(executor) {
+            runner.signal(signal);
+        }
+    }
+}
+
+fn from_master(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Master(wire::decode(body)?) })
+}
+
+fn from_client(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Client(wire::decode(body)?) })
+}

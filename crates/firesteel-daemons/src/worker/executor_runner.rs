@@ -1,0 +1,219 @@
+//! The ExecutorRunner: one task for one executor's process, from its start until nothing of it is left.
+
+use std::io::PipeReader;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+
+use firesteel_core::ids::{ExecutorKey, WorkerId};
+use firesteel_core::messages::{Stream, TaskDirectory};
+use firesteel_core::process::{Command, ExitStatus, Placeholder, Signal, StartFailure, StartStep};
+use firesteel_core::worker::{Event, ExecutorPlan};
+use tokio::process::Child;
+use tokio::sync::mpsc;
+
+use super::environment;
+use super::header::header;
+use super::log::segments::active_name;
+use super::log::{Appender, Books, Roller};
+use super::strays::Marker;
+use super::sweeper::Sweeper;
+use super::work_directory::{Outputs, WorkDirectory, failure};
+use firesteel_host::clock::Clock;
+use firesteel_host::inbox::Inbox;
+use firesteel_host::process_group::{ProcessGroup, exit_status};
+use firesteel_host::start_failure::{enter, not_started};
+use firesteel_settings::rolling::Rolling;
+
+/// Signals that may wait for a runner. The machine sends two at most.
+const SIGNALS: usize = 4;
+
+/// What all runners of a Worker have in common.
+#[derive(Debug)]
+pub struct Site {
+    /// The Worker's id, part of every marker.
+    pub worker: WorkerId,
+    /// Where executors have their directories.
+    pub work: WorkDirectory,
+    /// What `{{FIRESTEEL}}` stands for.
+    pub firesteel: PathBuf,
+    /// Ends what executors leave behind.
+    pub sweeper: Sweeper,
+    /// How their logs are rolled, if they are.
+    pub rolling: Option<Rolling>,
+    /// What is known of logs that are rolled.
+    pub books: Arc<Books>,
+    /// The time, for the names of rolled files.
+    pub clock: Clock,
+}
+
+/// The handle of a runner. Dropping it does not end the executor.
+#[derive(Debug)]
+pub struct ExecutorRunner {
+    signals: mpsc::Sender<Signal>,
+}
+
+impl ExecutorRunner {
+    /// Starts an executor. [`Event::RunnerStarted`] or [`Event::RunnerFailed`] comes to the inbox, and after the
+    /// first, once nothing of the executor is left, [`Event::RunnerExited`].
+    ///
+    /// To be called on a thread of the runtime: see [`super`].
+    #[must_use]
+    pub fn start(plan: ExecutorPlan, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
+        let (sender, signals) = mpsc::channel(SIGNALS);
+        tokio::spawn(run(plan, site, signals, inbox));
+        Self { signals: sender }
+    }
+
+    /// Signals the executor's process group; before its start, as soon as it has started. Nothing if it has
+    /// ended.
+    pub fn signal(&self, signal: Signal) {
+        // Full: it is being ended already.
+        let _ = self.signals.try_send(signal);
+    }
+
+    /// Whether the executor's end was reported.
+    #[must_use]
+    pub fn is_over(&self) -> bool {
+        self.signals.is_closed()
+    }
+}
+
+async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal>, inbox: Inbox<Event>) {
+    let (executor, files) = (plan.executor.clone(), plan.files.clone());
+    let marker = Marker::of_executor(&site.worker, &executor);
+    let last = match start(plan, &site).await {
+        Ok(Started { child, group, appenders }) => {
+            let pid = group.leader();
+            // If the owner has ended, the reaper sees to the process.
+            let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
+            let status = wait(child, group, signals).await;
+            kill_the_rest(group, marker, &site.sweeper).await;
+            for appender in appenders {
+                appender.finish().await;
+            }
+            Event::RunnerExited { executor: executor.clone(), status }
+        }
+        Err(failure) => Event::RunnerFailed { executor: executor.clone(), failure },
+    };
+    if !files.is_empty() {
+        let unlinking = tokio::task::spawn_blocking(move || site.work.unlink_files(&executor, &files));
+        unlinking.await.expect("removing links does not panic");
+    }
+    let _ = inbox.send(last).await;
+}
+
+/// An executor's process.
+struct Started {
+    child: Child,
+    /// The group that it leads.
+    group: ProcessGroup,
+    /// What copies its outputs, if they are rolled.
+    appenders: Vec<Appender>,
+}
+
+async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, StartFailure> {
+    fill_in_own_binary(&mut plan.command, site);
+    let directory = site.work.of_executor(&plan.executor);
+    let variables = environment::of(&plan, &site.worker, &directory);
+
+    let header = header(&plan.command, &variables);
+    let (executor, files, at) = (plan.executor.clone(), plan.files.clone(), Arc::clone(site));
+    let prepared = tokio::task::spawn_blocking(move || {
+        let outputs = at.work.prepare(&executor, &header)?;
+        at.work.link_files(&executor, &at.worker, &files)?;
+        Ok(outputs)
+    })
+    .await;
+    let outputs = prepared.expect("preparing a directory does not panic")?;
+    let Connected { stdout, stderr, pipes } = connect(outputs, &plan.executor, site)?;
+
+    let Command { program, arguments, environment: _ } = plan.command;
+    let mut command = std::process::Command::new(&program);
+    for name in environment::not_inherited() {
+        command.env_remove(name);
+    }
+    command
+        .args(arguments)
+        .envs(variables)
+        .current_dir(&directory)
+        .stdin(Stdio::null())
+        .stdout(stdout)
+        .stderr(stderr)
+        .process_group(0);
+    if let TaskDirectory::Path(path) = &plan.directory {
+        enter(path)?;
+        command.current_dir(path);
+    }
+    let child =
+        tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
+    let group = ProcessGroup::of(&child);
+    let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, site.clock, name) {
+        Ok(appender) => Some(appender),
+        Err(error) => {
+            tracing::error!("an executor's output cannot be read: {error}");
+            None
+        }
+    };
+    Ok(Started { child, group, appenders: pipes.into_iter().filter_map(appender).collect() })
+}
+
+/// Where an executor's outputs go.
+struct Connected {
+    stdout: Stdio,
+    stderr: Stdio,
+    /// Our ends of pipes, the logs behind them, and what those are called.
+    pipes: Vec<(PipeReader, Roller, String)>,
+}
+
+/// Straight into the files, or, where logs are rolled, into pipes.
+fn connect(outputs: Outputs, executor: &ExecutorKey, site: &Site) -> Result<Connected, StartFailure> {
+    let Outputs { stdout, stderr } = outputs;
+    let Some(rolling) = site.rolling else {
+        return Ok(Connected { stdout: stdout.into(), stderr: stderr.into(), pipes: Vec::new() });
+    };
+    let directory = site.work.of_executor(executor);
+    let mut pipes = Vec::new();
+    let mut through_pipe = |stream, file| -> std::io::Result<Stdio> {
+        let book = site.books.open(executor.clone(), stream);
+        let roller = Roller::open(&directory, stream, file, rolling, book, site.clock.now())?;
+        let (ours, theirs) = std::io::pipe()?;
+        pipes.push((ours, roller, format!("{executor} {}", active_name(stream))));
+        Ok(theirs.into())
+    };
+    let failure = |error| failure(StartStep::Output, &directory, &error);
+    let stdout = through_pipe(Stream::Stdout, stdout).map_err(failure)?;
+    let stderr = through_pipe(Stream::Stderr, stderr).map_err(failure)?;
+    Ok(Connected { stdout, stderr, pipes })
+}
+
+fn fill_in_own_binary(command: &mut Command, site: &Site) {
+    for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
+        if Placeholder::of(word) == Some(Placeholder::Firesteel) {
+            *word = site.firesteel.display().to_string();
+        }
+    }
+}
+
+/// Waits for the process's end and passes signals on meanwhile. A signal cannot hit a stranger: until the end was
+/// waited for, here, the id is the process's.
+async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
+    loop {
+        tokio::select! {
+            status = child.wait() => return exit_status(status),
+            Some(signal) = signals.recv() => group.signal(signal),
+        }
+    }
+}
+
+/// Kills what the process left behind: its group, and then those that left the group.
+async fn kill_the_rest(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
+    group.signal(Signal::Kill);
+    if let Err(survivors) = sweeper.sweep(marker).await {
+        tracing::error!("an executor has ended and {survivors}");
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests;

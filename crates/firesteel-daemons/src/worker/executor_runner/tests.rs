@@ -1,0 +1,342 @@
+//! Real processes.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, ProfileId};
+use firesteel_core::process::StartStep;
+use firesteel_placement::{Cores, MiB, Resources};
+use tempfile::TempDir;
+use tokio::time::timeout;
+
+use super::*;
+use crate::worker::log::LogReader;
+use firesteel_core::messages::{LogRequest, LogStart};
+use firesteel_core::worker::LogRead;
+use firesteel_host::inbox::{Arrival, Arrivals, inbox};
+use firesteel_settings::rolling::{Compression, LEAST_SIZE, Policy};
+
+/// Executor `app-1/3` with 2 cores and 512 MiB.
+pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
+    ExecutorPlan {
+        executor: ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) },
+        profile: ProfileId::DEFAULT,
+        app_name: "a test".into(),
+        command: Command {
+            program: program.into(),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            environment: BTreeMap::new(),
+        },
+        directory: TaskDirectory::Executor,
+        cores: Cores(2),
+        memory: MiB(512),
+        resources: Resources::default(),
+        files: Vec::new(),
+    }
+}
+
+/// A runner at work in a work directory of its own.
+struct Rig {
+    scratch: TempDir,
+    site: Arc<Site>,
+    inbox: Inbox<Event>,
+    arrivals: Arrivals<Event>,
+}
+
+impl Rig {
+    fn new() -> Self {
+        Self::with(None)
+    }
+
+    fn with(rolling: Option<Rolling>) -> Self {
+        let scratch = tempfile::tempdir().expect("a temporary directory");
+        let work = WorkDirectory::open(scratch.path()).expect("it can be used");
+        // Unique on the machine, as a Worker's id is.
+        let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
+        let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
+        let (inbox, arrivals) = inbox();
+        let site = Arc::new(Site {
+            worker,
+            work,
+            firesteel: "/opt/firesteel".into(),
+            sweeper: Sweeper::start(),
+            rolling,
+            books: Arc::default(),
+            clock: Clock::start(),
+        });
+        Self { scratch, site, inbox, arrivals }
+    }
+
+    fn start(&self, plan: ExecutorPlan) -> ExecutorRunner {
+        ExecutorRunner::start(plan, Arc::clone(&self.site), self.inbox.clone())
+    }
+
+    fn shell(&self, script: &str) -> ExecutorRunner {
+        self.start(plan("sh", &["-c", script]))
+    }
+
+    async fn next(&mut self) -> Event {
+        let arrival = timeout(Duration::from_secs(20), self.arrivals.recv()).await;
+        match arrival.expect("an event within 20 s").expect("the rig holds a sender") {
+            (Arrival::Own(event), _) => event,
+            (other, _) => panic!("{other:?}"),
+        }
+    }
+
+    async fn started(&mut self) -> u32 {
+        match self.next().await {
+            Event::RunnerStarted { pid, .. } => pid,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn exited(&mut self) -> ExitStatus {
+        match self.next().await {
+            Event::RunnerExited { status, .. } => status,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    async fn failed(&mut self) -> StartFailure {
+        match self.next().await {
+            Event::RunnerFailed { failure, .. } => failure,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn file(&self, name: &str) -> std::path::PathBuf {
+        self.scratch.path().join("app-1/3").join(name)
+    }
+
+    fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.file(name)).expect("the file is there")
+    }
+
+    /// Waits until the executor has written such a file: what it does before is done then.
+    async fn written(&self, name: &str) -> String {
+        let path = self.file(name);
+        let there = async {
+            loop {
+                match fs::read_to_string(&path) {
+                    Ok(text) if text.ends_with('\n') => return text,
+                    _ => tokio::time::sleep(Duration::from_millis(5)).await,
+                }
+            }
+        };
+        timeout(Duration::from_secs(20), there).await.expect("the file within 20 s")
+    }
+}
+
+/// Whether it is a process, and not a zombie that nobody waits for.
+fn is_alive(pid: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn an_executor_runs_in_its_directory_and_writes_to_its_files() {
+    let mut rig = Rig::new();
+    let script = "pwd; echo $FIRESTEEL_CORES $FIRESTEEL_EXECUTOR_ID; echo oops >&2; cat; exit 7";
+    let runner = rig.shell(script);
+    let pid = rig.started().await;
+    assert!(pid > 1);
+    assert_eq!(rig.exited().await, ExitStatus::Code(7));
+    let directory = rig.site.work.path().join("app-1/3");
+    assert_eq!(rig.read("stdout"), format!("{}\n2 3\n", directory.display()));
+    let stderr = rig.read("stderr");
+    let (header, rest) = stderr.split_once("========================================\n\n").expect("a header");
+    assert_eq!(rest, "oops\n");
+    assert!(header.starts_with("Firesteel Executor Command: sh -c 'pwd; echo"), "{header}");
+    assert!(header.contains("FIRESTEEL_EXECUTOR_DIR=") && header.contains(" FIRESTEEL_CORES=2 "), "{header}");
+    assert!(runner.is_over());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_workers_own_program_is_filled_in_where_it_is_a_whole_word() {
+    let mut rig = Rig::new();
+    rig.start(plan("echo", &["{{FIRESTEEL}}", "x{{FIRESTEEL}}", "{{CORES}}"]));
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert_eq!(rig.read("stdout"), "/opt/firesteel x{{FIRESTEEL}} {{CORES}}\n");
+    rig.start(plan("{{FIRESTEEL}}", &[]));
+    let failure = rig.failed().await;
+    assert_eq!(failure.step, StartStep::Lookup);
+    assert!(failure.error.starts_with("/opt/firesteel: "), "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_death_by_signal_is_told_as_one() {
+    let mut rig = Rig::new();
+    rig.shell("kill -SEGV $$");
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::Signal(11));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_signal_reaches_the_whole_process_group() {
+    let mut rig = Rig::new();
+    // The shell ends by itself when its child has been ended.
+    let runner = rig.shell("sleep 1000 & echo $! > child; wait $!; exit 5");
+    let leader = rig.started().await;
+    let child = rig.written("child").await;
+    assert!(is_alive(&child));
+    runner.signal(Signal::Terminate);
+    assert_eq!(rig.exited().await, ExitStatus::Signal(15));
+    assert!(!is_alive(&child) && !is_alive(&leader.to_string()));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_signal_before_the_start_counts_from_the_start() {
+    let mut rig = Rig::new();
+    let runner = rig.shell("sleep 1000");
+    runner.signal(Signal::Kill);
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::Signal(9));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn signals_to_an_executor_that_is_ending_hurt_nobody() {
+    for _ in 0..50 {
+        let mut rig = Rig::new();
+        let runner = rig.start(plan("true", &[]));
+        rig.started().await;
+        runner.signal(Signal::Terminate);
+        runner.signal(Signal::Kill);
+        let status = rig.exited().await;
+        let possible = [ExitStatus::SUCCESS, ExitStatus::Signal(15), ExitStatus::Signal(9)];
+        assert!(possible.contains(&status), "{status}");
+        runner.signal(Signal::Kill);
+        assert!(runner.is_over());
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn nothing_that_an_executor_started_outlives_it() {
+    let mut rig = Rig::new();
+    // One in the group that ignores SIGTERM and SIGHUP, one in a session of its own, one whose parents are gone.
+    let script = "(trap '' TERM HUP; sleep 1000 & echo $! > in-group; wait) & \
+         setsid sh -c 'echo $$ > in-session; exec sleep 1000' & \
+         (setsid sh -c '(sleep 1000 & echo $! > orphan) &' &) ; \
+         while ! [ -s in-group -a -s in-session -a -s orphan ]; do :; done; exit 0";
+    rig.shell(script);
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    for name in ["in-group", "in-session", "orphan"] {
+        assert!(!is_alive(&rig.read(name)), "{name}");
+    }
+    let bearers = Marker::of_worker(&rig.site.worker).bearers();
+    assert_eq!(bearers, [], "nobody carries the Worker's marker");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn the_end_of_one_executor_leaves_the_others_alone() {
+    let mut rig = Rig::new();
+    let mut other = plan("sh", &["-c", "setsid sleep 1000 & echo $! > stray; wait"]);
+    other.executor.executor = ExecutorId(33);
+    let other = rig.start(other);
+    let pid = rig.started().await;
+    rig.start(plan("true", &[]));
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert!(is_alive(&pid.to_string()));
+    other.signal(Signal::Kill);
+    assert_eq!(rig.exited().await, ExitStatus::Signal(9));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_program_that_does_not_exist_is_a_failure_that_names_it() {
+    let mut rig = Rig::new();
+    rig.start(plan("/no/such/program", &[]));
+    let failure = rig.failed().await;
+    let said = "cannot start the program: /no/such/program: not found";
+    assert_eq!(failure.to_string(), said);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_directory_that_cannot_be_made_is_a_failure_that_names_it() {
+    let mut rig = Rig::new();
+    fs::write(rig.scratch.path().join("app-1"), "in the way").expect("a file");
+    rig.start(plan("true", &[]));
+    let failure = rig.failed().await;
+    assert_eq!(failure.step, StartStep::Directory);
+    assert!(failure.error.contains("app-1/3: "), "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_full_disk_is_a_failure_that_names_the_file() {
+    let mut rig = Rig::new();
+    fs::create_dir_all(rig.scratch.path().join("app-1/3")).expect("a directory");
+    std::os::unix::fs::symlink("/dev/full", rig.file("stderr")).expect("a link");
+    rig.start(plan("true", &[]));
+    let failure = rig.failed().await;
+    assert_eq!(failure.step, StartStep::Output);
+    assert!(failure.error.contains("app-1/3/stderr: No space left on device"), "{failure}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 1)]
+async fn a_command_runs_where_its_application_says() {
+    let mut rig = Rig::new();
+    let elsewhere = tempfile::tempdir().expect("a temporary directory");
+    let path = elsewhere.path().canonicalize().expect("it exists").display().to_string();
+    rig.start(ExecutorPlan { directory: TaskDirectory::Path(path.clone()), ..plan("pwd", &["-P"]) });
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert_eq!(rig.read("stdout"), format!("{path}\n"));
+    rig.start(ExecutorPlan { directory: TaskDirectory::Path("/nowhere".into()), ..plan("pwd", &[]) });
+    let said = "cannot use the working directory: /nowhere: not found";
+    assert_eq!(rig.failed().await.to_string(), said);
+}
+
+const BY_SIZE: Rolling =
+    Rolling { policy: Policy::BySize(LEAST_SIZE), retained: None, compression: Compression::Gzip };
+
+fn read_log(rig: &Rig, stream: Stream) -> Vec<u8> {
+    let reader = LogReader::new(rig.site.work.clone(), Arc::clone(&rig.site.books));
+    let executor = plan("sh", &[]).executor;
+    let mut all = Vec::new();
+    loop {
+        let from = LogStart::Offset(all.len() as u64);
+        match reader.read(&LogRequest { executor: executor.clone(), stream, from }) {
+            LogRead::Piece { bytes, .. } if bytes.is_empty() => return all,
+            LogRead::Piece { bytes, .. } => all.extend(bytes),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rolled_logs_are_whole_when_the_end_is_told() {
+    let mut rig = Rig::with(Some(BY_SIZE));
+    let _runner = rig.shell("seq 100000; seq 100000 >&2; exit 7");
+    rig.started().await;
+    assert_eq!(rig.exited().await, ExitStatus::Code(7));
+    let numbers: String = (1..=100_000).map(|number| format!("{number}\n")).collect();
+    assert!(read_log(&rig, Stream::Stdout) == numbers.as_bytes());
+    let stderr = String::from_utf8(read_log(&rig, Stream::Stderr)).expect("it is text");
+    let (header, rest) = stderr.split_once(&format!("{}\n\n", "=".repeat(40))).expect("a header");
+    assert!(header.starts_with("Firesteel Executor Command: ") && rest == numbers);
+    let directory = rig.site.work.of_executor(&plan("sh", &[]).executor);
+    let names = fs::read_dir(directory).expect("it is there");
+    let names: Vec<String> =
+        names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
+    assert!(names.iter().filter(|name| name.ends_with(".gz")).count() > 10, "{names:?}");
+    assert!(names.iter().all(|name| !name.starts_with('.')), "{names:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_process_that_was_not_found_and_holds_the_output_open_does_not_hold_up_the_end() {
+    let mut rig = Rig::with(Some(BY_SIZE));
+    // It wears no marker and has left the group. What it writes later is nobody's.
+    let script = "echo before; env -i setsid sh -c 'echo $$ >stray; exec sleep 1000' & \
+        until [ -s stray ]; do :; done; echo after";
+    let _runner = rig.shell(script);
+    rig.started().await;
+    let directory = rig.site.work.of_executor(&plan("sh", &[]).executor);
+    assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
+    assert_eq!(read_log(&rig, Stream::Stdout), b"before\nafter\n");
+    let stray = fs::read_to_string(directory.join("stray")).expect("it was written");
+    let stray = nix::unistd::Pid::from_raw(stray.trim().parse().expect("a process id"));
+    nix::sys::signal::kill(stray, nix::sys::signal::Signal::SIGKILL).expect("it is there");
+}

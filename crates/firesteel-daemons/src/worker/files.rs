@@ -1,0 +1,221 @@
+//! What applications bring, on this machine: fetched, kept and removed, one thing after the other for each
+//! application.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::ids::{AppId, FetchId};
+use firesteel_core::messages::{ApplicationFiles, FileKind};
+use firesteel_core::worker::Event;
+use tokio::task::{JoinHandle, spawn_blocking};
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::executor_runner::Site;
+use crate::files::fetch::{FetchError, Fetcher};
+use crate::files::unpack::{UnpackError, unpack};
+use firesteel_host::inbox::Inbox;
+
+/// How long the daemon's end waits for files to be removed.
+const END_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// What this Worker has of applications' files.
+#[derive(Debug)]
+pub struct FileStore {
+    site: Arc<Site>,
+    /// What is being done for an application, or was done last.
+    jobs: BTreeMap<AppId, Job>,
+    tasks: TaskTracker,
+}
+
+#[derive(Debug)]
+struct Job {
+    stop: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+/// Why an application's files cannot be had.
+#[derive(Debug, thiserror::Error)]
+enum StoreError {
+    #[error("{name:?} from {}: {error}", files.source)]
+    Fetch { name: String, files: Arc<ApplicationFiles>, error: FetchError },
+    #[error("{name:?}: {error}")]
+    Unpack { name: String, error: UnpackError },
+    #[error("cannot use {path:?}: {error}")]
+    Directory { path: PathBuf, error: io::Error },
+}
+
+impl FileStore {
+    /// Nothing yet.
+    #[must_use]
+    pub fn new(site: Arc<Site>) -> Self {
+        Self { site, jobs: BTreeMap::new(), tasks: TaskTracker::new() }
+    }
+
+    /// Fetches an application's files. [`Event::FilesFetched`] or [`Event::FilesFailed`] comes to the inbox, unless
+    /// they are removed before.
+    pub fn fetch(&mut self, fetch: FetchId, app: AppId, files: ApplicationFiles, inbox: Inbox<Event>) {
+        let site = Arc::clone(&self.site);
+        self.begin(app.clone(), move |stop| async move {
+            let place = Place::of(&site, &app);
+            let event = match fill(&place, Arc::new(files), site.worker.as_str(), &stop).await {
+                Ok(()) => Event::FilesFetched { app, fetch },
+                Err(error) => {
+                    place.clear().await;
+                    Event::FilesFailed { app, fetch, error: error.to_string() }
+                }
+            };
+            if !stop.is_cancelled() {
+                let _ = inbox.send(event).await;
+            }
+        });
+    }
+
+    /// Removes an application's files, however far they have come.
+    pub fn remove(&mut self, app: AppId) {
+        let place = Place::of(&self.site, &app);
+        self.begin(app, |_| async move { place.clear().await });
+    }
+
+    /// Its tasks, for [`finish`] when the store is gone.
+    #[must_use]
+    pub fn tasks(&self) -> TaskTracker {
+        self.tasks.clone()
+    }
+
+    /// Does something for an application after what was begun for it before, which is stopped.
+    fn begin<F: Future<Output = ()> + Send + 'static>(
+        &mut self,
+        app: AppId,
+        work: impl FnOnce(CancellationToken) -> F + Send + 'static,
+    ) {
+        self.jobs.retain(|_, job| !job.task.is_finished());
+        let stop = CancellationToken::new();
+        let before = self.jobs.remove(&app);
+        if let Some(job) = &before {
+            job.stop.cancel();
+        }
+        let working = stop.clone();
+        let task = self.tasks.spawn(async move {
+            if let Some(job) = before {
+                let _ = job.task.await;
+            }
+            work(working).await;
+        });
+        self.jobs.insert(app, Job { stop, task });
+    }
+}
+
+/// Waits until everything that is to be removed is.
+pub async fn finish(tasks: TaskTracker) {
+    tasks.close();
+    if timeout(END_TIMEOUT, tasks.wait()).await.is_err() {
+        tracing::warn!("files of applications are left behind in the work directory");
+    }
+}
+
+/// Where the files of one application are.
+#[derive(Clone, Debug)]
+struct Place {
+    app: PathBuf,
+    /// What executors see.
+    files: PathBuf,
+    /// What becomes of it, until it is complete.
+    partial: PathBuf,
+    /// An archive, until it is unpacked.
+    archive: PathBuf,
+}
+
+impl Place {
+    fn of(site: &Site, app: &AppId) -> Self {
+        let files = site.work.files_of_app(app, &site.worker);
+        let beside = |suffix| {
+            let mut path = files.clone().into_os_string();
+            path.push(suffix);
+            PathBuf::from(path)
+        };
+        let (partial, archive) = (beside(".partial"), beside(".archive"));
+        Self { app: site.work.of_app(app), files, partial, archive }
+    }
+
+    /// Removes everything, and the application's directory if nothing else is in it.
+    async fn clear(&self) {
+        let place = self.clone();
+        let clearing = spawn_blocking(move || {
+            place.clear_files();
+            let _ = fs::remove_dir(&place.app);
+        });
+        clearing.await.expect("removing files does not panic");
+    }
+
+    fn clear_files(&self) {
+        let removed = [
+            (&self.files, fs::remove_dir_all(&self.files)),
+            (&self.partial, fs::remove_dir_all(&self.partial)),
+            (&self.archive, fs::remove_file(&self.archive)),
+        ];
+        for (path, result) in removed {
+            match result {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    tracing::warn!("cannot remove {}: {error}", path.display());
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+    }
+}
+
+/// Fetches and unpacks everything. Executors see it when it is complete.
+async fn fill(
+    place: &Place,
+    files: Arc<ApplicationFiles>,
+    worker: &str,
+    stop: &CancellationToken,
+) -> Result<(), StoreError> {
+    let at = place.clone();
+    on_disk(&place.partial, move || {
+        // What an earlier fetch for this application could not remove.
+        at.clear_files();
+        fs::create_dir_all(&at.partial)
+    })
+    .await?;
+    let mut fetcher = Fetcher::new(files.source.clone(), worker, stop.clone());
+    for file in &files.files {
+        let name = file.name.clone();
+        let path = match file.kind {
+            FileKind::Plain | FileKind::Executable => place.partial.join(&name),
+            FileKind::Archive(_) => place.archive.clone(),
+        };
+        let fetched = fetcher.fetch(file, &path).await;
+        fetched.map_err(|error| StoreError::Fetch {
+            name: name.clone(),
+            files: Arc::clone(&files),
+            error,
+        })?;
+        if let FileKind::Archive(format) = file.kind {
+            fetcher.hang_up();
+            let (directory, stop) = (place.partial.join(&name), stop.clone());
+            let unpacking = spawn_blocking(move || {
+                unpack(&path, format, &directory, &stop)?;
+                fs::remove_file(&path).map_err(|error| UnpackError::Write { path, error })
+            });
+            let unpacked = unpacking.await.expect("unpacking does not panic");
+            unpacked.map_err(|error| StoreError::Unpack { name, error })?;
+        }
+    }
+    let (from, to) = (place.partial.clone(), place.files.clone());
+    on_disk(&place.files, move || fs::rename(from, to)).await
+}
+
+async fn on_disk(
+    path: &Path,
+    work: impl FnOnce() -> io::Result<()> + Send + 'static,
+) -> Result<(), StoreError> {
+    let done = spawn_blocking(work).await.expect("working on a directory does not panic");
+    done.map_err(|error| StoreError::Directory { path: path.to_owned(), error })
+}

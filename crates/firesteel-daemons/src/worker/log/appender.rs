@@ -1,0 +1,147 @@
+//! Takes what an executor writes out of a pipe and puts it at the end of its log.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use tokio::net::unix::pipe;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+use tokio_util::sync::CancellationToken;
+
+use super::roller::{Roller, Written};
+use firesteel_host::clock::Clock;
+
+/// What is read at once, and more than a pipe has usually room for.
+const PIECE: usize = 64 << 10;
+
+/// What is still read once the executor has ended. No pipe of a user has room for more; what comes then comes from
+/// a process that was not to be found, and may never end.
+const LAST: usize = 1 << 20;
+
+/// How long a disk may take for that.
+const LAST_WITHIN: Duration = Duration::from_secs(30);
+
+/// The handle of the task that copies one of an executor's outputs into its log. Dropping it lets the task go on
+/// until the output ends.
+#[derive(Debug)]
+pub struct Appender {
+    name: String,
+    finish: CancellationToken,
+    task: JoinHandle<()>,
+}
+
+impl Appender {
+    /// Copies from the pipe, which is the parent's end. `name` is what the log calls it: `app-1/3 stdout`.
+    ///
+    /// To be called within the runtime.
+    ///
+    /// # Errors
+    /// The system does not take the pipe.
+    pub fn start(pipe: io::PipeReader, roller: Roller, clock: Clock, name: String) -> io::Result<Self> {
+        let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(pipe))?;
+        let finish = CancellationToken::new();
+        let log = Log { roller: Some(roller), clock, name: name.clone(), dropped: 0, troubled: false };
+        let task = tokio::spawn(copy(pipe, log, finish.clone()));
+        Ok(Self { name, finish, task })
+    }
+
+    /// Copies what is in the pipe now, and ends. Nothing that the executor wrote before its end is lost, and a
+    /// process that holds the pipe open is not waited for.
+    pub async fn finish(self) {
+        self.finish.cancel();
+        if timeout(LAST_WITHIN, self.task).await.is_err() {
+            let seconds = LAST_WITHIN.as_secs();
+            tracing::error!("{}: the last output could not be written within {seconds} s", self.name);
+        }
+    }
+}
+
+async fn copy(pipe: pipe::Receiver, mut log: Log, finish: CancellationToken) {
+    let mut rest = None;
+    loop {
+        if rest.is_none() {
+            tokio::select! {
+                biased;
+                () = finish.cancelled() => rest = Some(LAST),
+                ready = pipe.readable() => match ready {
+                    Ok(()) => {}
+                    Err(error) => return log.fail(&error),
+                },
+            }
+        }
+        let mut piece = vec![0; PIECE];
+        match pipe.try_read(&mut piece) {
+            Ok(0) => return log.end(),
+            Ok(length) => {
+                piece.truncate(length);
+                log.append(piece).await;
+                rest = rest.map(|left: usize| left.saturating_sub(length));
+            }
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                if rest.is_some() {
+                    return log.end();
+                }
+            }
+            Err(error) => return log.fail(&error),
+        }
+        if rest == Some(0) {
+            return log.end();
+        }
+    }
+}
+
+/// The log, and what was said about it.
+struct Log {
+    /// `None` while it writes.
+    roller: Option<Roller>,
+    clock: Clock,
+    name: String,
+    /// Bytes that could not be written since the last that could.
+    dropped: usize,
+    troubled: bool,
+}
+
+impl Log {
+    /// An executor is never held up by a disk that takes nothing more: its output is dropped, and that is said
+    /// once.
+    async fn append(&mut self, piece: Vec<u8>) {
+        let mut roller = self.roller.take().expect("one piece is written at a time");
+        let now = self.clock.now();
+        let writing = tokio::task::spawn_blocking(move || {
+            let written = roller.write(now, &piece);
+            (roller, written)
+        });
+        let (roller, Written { dropped, trouble }) = writing.await.expect("writing does not panic");
+        self.roller = Some(roller);
+        let name = self.name.clone();
+        match dropped {
+            Some((count, error)) => {
+                if self.dropped == 0 {
+                    tracing::error!("{name}: output is dropped until it can be written again: {error}");
+                }
+                self.dropped += count;
+            }
+            None => self.end(),
+        }
+        match trouble {
+            Some(error) if !self.troubled => {
+                tracing::warn!("{name}: the log is kept in other files than it should be: {error}");
+                self.troubled = true;
+            }
+            Some(_) | None => {}
+        }
+    }
+
+    fn end(&mut self) {
+        if self.dropped > 0 {
+            tracing::error!("{}: {} bytes of output were dropped", self.name, self.dropped);
+            self.dropped = 0;
+        }
+    }
+
+    fn fail(&mut self, error: &io::Error) {
+        self.end();
+        tracing::error!("{}: the output cannot be read any more: {error}", self.name);
+    }
+}

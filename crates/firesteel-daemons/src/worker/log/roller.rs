@@ -1,0 +1,234 @@
+//! Writes a log into one file after the other.
+
+use std::collections::VecDeque;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use firesteel_core::Timestamp;
+use firesteel_core::messages::Stream;
+use flate2::write::GzEncoder;
+
+use super::books::Book;
+use super::names::Names;
+use super::segments::{self, COMPRESSED, active_name, in_words};
+use firesteel_settings::rolling::{Compression, Policy, Rolling};
+
+/// A longer file is not compressed: how much is in it could not be told from its end.
+const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
+
+/// What is put into one file together: no file is rolled with more room than this. Source: Spark, 4.0.1.
+const SLICE: usize = 8 << 10;
+
+/// A log that is rolled. Blocks: to be used where that is allowed.
+#[derive(Debug)]
+pub struct Roller {
+    directory: PathBuf,
+    active: PathBuf,
+    rolling: Rolling,
+    book: Arc<Book>,
+    file: File,
+    /// Bytes in the file.
+    length: u64,
+    next: Option<Timestamp>,
+    names: Names,
+    /// Rolled files that are there, the oldest first, and the bytes of the log in each.
+    rolled: VecDeque<(PathBuf, u64)>,
+}
+
+/// What became of a piece of output.
+#[derive(Debug, Default)]
+pub struct Written {
+    /// Why its end could not be written, and how many bytes that is.
+    pub dropped: Option<(usize, io::Error)>,
+    /// Why files could not be rolled, compressed or removed. No output is lost by that.
+    pub trouble: Option<io::Error>,
+}
+
+impl Roller {
+    /// Goes on with a log in that directory, of which `file` is what is written now.
+    ///
+    /// # Errors
+    /// The directory or the file cannot be looked at.
+    pub fn open(
+        directory: &Path,
+        stream: Stream,
+        file: File,
+        rolling: Rolling,
+        book: Arc<Book>,
+        now: Timestamp,
+    ) -> io::Result<Self> {
+        let active = directory.join(active_name(stream));
+        let before = segments::list(directory, stream)?.into_iter().filter(|segment| segment.path != active);
+        let rolled: VecDeque<_> = before.map(|segment| (segment.path, segment.length)).collect();
+        let last = rolled.back().and_then(|(path, _)| path.file_name()?.to_str().map(str::to_owned));
+        let last = last.map(|name| name.strip_suffix(COMPRESSED).map(str::to_owned).unwrap_or(name));
+        Ok(Self {
+            directory: directory.to_owned(),
+            length: file.metadata().map_err(|error| in_words(&active, &error))?.len(),
+            active,
+            book,
+            file,
+            next: rolling.policy.next(now),
+            names: Names::after(active_name(stream), last),
+            rolled,
+            rolling,
+        })
+    }
+
+    /// Puts output at the log's end.
+    #[must_use]
+    pub fn write(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
+        let mut all = Written::default();
+        for slice in bytes.chunks(SLICE) {
+            let Written { dropped, trouble } = self.write_slice(now, slice);
+            all.trouble = all.trouble.or(trouble);
+            all.dropped = match (all.dropped, dropped) {
+                (Some((before, error)), Some((more, _))) => Some((before + more, error)),
+                (before, None) => before,
+                (None, more) => more,
+            };
+        }
+        all
+    }
+
+    fn write_slice(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
+        let mut written = Written::default();
+        if self.is_due(now, bytes.len()) {
+            written.trouble = self.roll(now).err();
+        }
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.file.write(rest) {
+                Ok(0) => {
+                    written.dropped = Some((rest.len(), io::ErrorKind::WriteZero.into()));
+                    break;
+                }
+                Ok(count) => {
+                    self.length += count as u64;
+                    rest = &rest[count..];
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => {
+                    written.dropped = Some((rest.len(), in_words(&self.active, &error)));
+                    break;
+                }
+            }
+        }
+        written
+    }
+
+    fn is_due(&self, now: Timestamp, more: usize) -> bool {
+        match self.rolling.policy {
+            // Nothing is rolled that has nothing in it.
+            Policy::ByTime(_) | Policy::BySize(_) if self.length == 0 => false,
+            Policy::ByTime(_) => self.next.is_some_and(|next| next <= now),
+            Policy::BySize(most) => self.length.saturating_add(more as u64) > most,
+        }
+    }
+
+    /// Goes on in a new file. After an error the log goes on where it was, or with more files than it should have.
+    fn roll(&mut self, now: Timestamp) -> io::Result<()> {
+        self.next = self.rolling.policy.next(now);
+        let path = self.directory.join(self.names.next(&self.rolling.policy.suffix(now)));
+        self.start_file(&path)?;
+        let length = std::mem::take(&mut self.length);
+        let path = match self.rolling.compression {
+            Compression::Gzip if length <= LONGEST_COMPRESSED => match self.compress(&path) {
+                Ok(compressed) => compressed,
+                Err(error) => {
+                    self.rolled.push_back((path, length));
+                    return self.remove_surplus().and(Err(error));
+                }
+            },
+            Compression::Gzip | Compression::Off => path,
+        };
+        self.rolled.push_back((path, length));
+        self.remove_surplus()
+    }
+
+    /// The new file is there before the old one loses its name: on a full disk the log goes on in the old one.
+    fn start_file(&mut self, old: &Path) -> io::Result<()> {
+        let fresh = self.aside(&self.active);
+        let file = create(&fresh)?;
+        let renamed = {
+            let _held = self.book.gone();
+            fs::rename(&self.active, old).and_then(|()| fs::rename(&fresh, &self.active))
+        };
+        match renamed {
+            Ok(()) => {
+                self.file = file;
+                Ok(())
+            }
+            Err(error) => {
+                // What cannot be removed either is no part of the log by its name.
+                let _ = fs::remove_file(&fresh);
+                Err(in_words(&self.active, &error))
+            }
+        }
+    }
+
+    /// The compressed file takes the other's place once it is whole.
+    fn compress(&self, path: &Path) -> io::Result<PathBuf> {
+        let fresh = self.aside(path);
+        let mut compressed = path.as_os_str().to_owned();
+        compressed.push(COMPRESSED);
+        let compressed = PathBuf::from(compressed);
+        let done = deflate(path, &fresh).and_then(|()| {
+            let _held = self.book.gone();
+            fs::rename(&fresh, &compressed).and_then(|()| fs::remove_file(path))
+        });
+        match done {
+            Ok(()) => Ok(compressed),
+            Err(error) => {
+                let _ = fs::remove_file(&fresh);
+                Err(in_words(&compressed, &error))
+            }
+        }
+    }
+
+    fn remove_surplus(&mut self) -> io::Result<()> {
+        let Some(retained) = self.rolling.retained else { return Ok(()) };
+        while self.rolled.len() > retained as usize
+            && let Some((path, length)) = self.rolled.front()
+        {
+            let mut gone = self.book.gone();
+            match fs::remove_file(path) {
+                Ok(()) => {}
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(in_words(path, &error)),
+            }
+            *gone += length;
+            drop(gone);
+            self.rolled.pop_front();
+        }
+        Ok(())
+    }
+
+    /// A name that is no part of any log.
+    fn aside(&self, path: &Path) -> PathBuf {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+        self.directory.join(format!(".{name}.new"))
+    }
+}
+
+fn create(path: &Path) -> io::Result<File> {
+    // What an earlier Worker left under that name, or an executor put there, is not written to.
+    match fs::remove_file(path) {
+        Ok(()) => {}
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(in_words(path, &error)),
+    }
+    OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| in_words(path, &error))
+}
+
+fn deflate(from: &Path, into: &Path) -> io::Result<()> {
+    let mut from = File::open(from)?;
+    let mut encoder = GzEncoder::new(create(into)?, flate2::Compression::default());
+    io::copy(&mut from, &mut encoder)?;
+    encoder.finish().map(drop)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,81 @@
+//! The exit codes of all commands: one table, of which help, man pages and docs/EXIT-CODES.md are made.
+
+use std::fmt::Write as _;
+
+/// Done.
+pub const DONE: u8 = 0;
+/// Failed.
+pub const FAILURE: u8 = 1;
+/// The command line is wrong.
+pub const USAGE: u8 = 2;
+/// No Master, or no ResourceManager, could be reached.
+pub const UNREACHABLE: u8 = 69;
+/// Whoever read standard output has closed it.
+pub const READER_GONE: u8 = 141;
+/// A file or a variable with settings is wrong.
+pub const CONFIGURATION: u8 = 78;
+
+/// Every code, and what it means.
+pub const TABLE: &[(u8, &str)] = &[
+    (DONE, "Done. A daemon ended because it was asked to."),
+    (FAILURE, "Failed: an item or a command, or something that Firesteel needed; one line says what."),
+    (USAGE, "The command line is wrong, or an input that it names cannot be used. Nothing was done."),
+    (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
+    (
+        CONFIGURATION,
+        "A file or a variable with settings is wrong, or asks for protection that Firesteel does not have. Nothing was \
+         done; starting again does not help (systemd: RestartPreventExitStatus=78).",
+    ),
+    (127, "A command of launch could not be started."),
+    (129, "Ended by SIGHUP (commands that are not daemons)."),
+    (130, "Ended by ctrl-c, or SIGINT (commands that are not daemons)."),
+    (
+        READER_GONE,
+        "Whoever read the output of map or shell, or the events of launch, has closed it, and what was under way was \
+         ended. Commands that only show something have nothing to end: 0.",
+    ),
+    (
+        143,
+        "Ended by SIGTERM (commands that are not daemons), or its application was ended by firesteel kill.",
+    ),
+];
+
+/// What a code means. `None`: no command ends so by itself.
+#[must_use]
+pub fn meaning(code: u8) -> Option<&'static str> {
+    TABLE.iter().find(|(other, _)| *other == code).map(|(_, meaning)| *meaning)
+}
+
+/// docs/EXIT-CODES.md.
+#[must_use]
+pub fn markdown() -> String {
+    let mut text = "\
+# Exit codes
+
+The same for every command; made from the table in `crates/firesteel-host/src/exit_code.rs`. `--help` of a command says which
+of them it has. With `--json`, an error is one line of JSON on standard error,
+`{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`, and standard output has data or nothing.
+
+`firesteel launch` ends with the codes of its command's processes: 128 + N for one that signal N ended.
+
+| code | meaning |
+|---|---|
+"
+    .to_owned();
+    for (code, meaning) in TABLE {
+        let _ = writeln!(text, "| {code} | {meaning} |");
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_in_order_and_have_one_meaning() {
+        assert!(TABLE.is_sorted_by(|(one, _), (other, _)| one < other));
+        assert!(meaning(CONFIGURATION).is_some_and(|words| words.contains("settings")));
+        assert_eq!(meaning(3), None);
+    }
+}

@@ -1,0 +1,112 @@
+//! What waits to be sent to one peer.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use bytes::Bytes;
+use tokio::sync::{mpsc, oneshot};
+
+use super::Disconnect;
+
+/// How much may wait for a peer before it counts as too slow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Frames.
+    pub frames: usize,
+    /// Bytes of bodies.
+    pub bytes: usize,
+}
+
+impl Default for Limits {
+    /// 64 MiB, in up to a million frames: one event may tell a driver of 100,000 executors before the peer has a
+    /// chance to take the first message.
+    fn default() -> Self {
+        Self { frames: 1 << 20, bytes: 64 << 20 }
+    }
+}
+
+/// How a connection is to be ended by its owner.
+#[derive(Debug)]
+pub(super) enum Ending {
+    /// After what is queued has been written.
+    AfterFlush,
+    /// At once.
+    Now(Disconnect),
+}
+
+/// The owner's end of the queue.
+#[derive(Debug)]
+pub struct Outbound {
+    frames: mpsc::Sender<Bytes>,
+    bytes: Arc<AtomicUsize>,
+    ending: oneshot::Sender<Ending>,
+    limits: Limits,
+}
+
+/// The connection's end of the queue.
+#[derive(Debug)]
+pub(super) struct Queue {
+    pub(super) frames: mpsc::Receiver<Bytes>,
+    bytes: Arc<AtomicUsize>,
+}
+
+/// A queue and the word that ends its connection.
+pub(super) fn queue(limits: Limits) -> (Outbound, Queue, oneshot::Receiver<Ending>) {
+    let (sender, frames) = mpsc::channel(limits.frames);
+    let (ending, ended) = oneshot::channel();
+    let bytes = Arc::new(AtomicUsize::new(0));
+    (Outbound { frames: sender, bytes: Arc::clone(&bytes), ending, limits }, Queue { frames, bytes }, ended)
+}
+
+impl Outbound {
+    /// Queues a frame's body.
+    ///
+    /// # Errors
+    /// The queue is full: the peer is too slow.
+    pub(super) fn push(&self, body: Bytes) -> Result<(), Disconnect> {
+        let slow = |frames, bytes| Disconnect::Slow { frames, bytes };
+        let length = body.len();
+        let waiting = self.bytes.fetch_add(length, Ordering::Relaxed);
+        // One frame always fits, however long it is.
+        if waiting > 0 && waiting.saturating_add(length) > self.limits.bytes {
+            return Err(slow(self.frames.max_capacity() - self.frames.capacity(), waiting));
+        }
+        match self.frames.try_send(body) {
+            // A connection that has ended says so by itself.
+            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
+            Err(mpsc::error::TrySendError::Full(_)) => Err(slow(self.limits.frames, waiting)),
+        }
+    }
+
+    /// Ends the connection. Nothing can be queued afterwards.
+    pub(super) fn end(self, ending: Ending) {
+        // The connection may have ended meanwhile.
+        let _ = self.ending.send(ending);
+    }
+}
+
+impl Queue {
+    /// Says that so many bytes of bodies have been written.
+    pub(super) fn written(&self, bytes: usize) {
+        self.bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_peer_is_slow_by_frames_or_by_bytes() {
+        let (outbound, mut queue, _ended) = queue(Limits { frames: 3, bytes: 100 });
+        let push = |length| outbound.push(Bytes::from(vec![0; length]));
+        push(200).expect("one frame always fits");
+        assert!(matches!(push(1), Err(Disconnect::Slow { frames: 1, bytes: 200 })));
+        assert_eq!(queue.frames.try_recv().expect("it was queued").len(), 200);
+        queue.written(201);
+        for _ in 0..3 {
+            push(10).expect("there is room");
+        }
+        assert!(matches!(push(10), Err(Disconnect::Slow { frames: 3, bytes: 30 })));
+    }
+}

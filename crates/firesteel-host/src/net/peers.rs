@@ -1,0 +1,241 @@
+//! The table of an owner's connections.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::PeerId;
+use firesteel_core::wire::{self, Hello, Role};
+use serde::Serialize;
+use tokio::net::TcpStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+use super::connection::{self, log_end};
+use super::conversation::Conversation;
+use super::dial::{self, DialError};
+use super::handshake::{HandshakeError, Introduced, shake_hands};
+use super::listener::{Beside, Places};
+use super::outbound::{self, Ending, Outbound};
+use super::{Decode, Disconnect, Limits, Listener, PeerInfo, Welcome};
+use crate::inbox::{Arrival, Inbox};
+
+/// The connections of one owner: the only way in which a daemon talks to others. Nothing here waits.
+#[derive(Debug)]
+pub struct Peers<E> {
+    table: BTreeMap<PeerId, Peer>,
+    shared: Shared<E>,
+}
+
+#[derive(Debug)]
+struct Peer {
+    info: PeerInfo,
+    /// `None` once this side has closed it: then nothing is sent any more, and what still comes is dropped.
+    outbound: Option<Outbound>,
+}
+
+/// What the tasks of the connections share.
+#[derive(Debug)]
+struct Shared<E> {
+    hello: Arc<Hello>,
+    limits: Limits,
+    inbox: Inbox<E>,
+    last_id: Arc<AtomicU64>,
+    tasks: TaskTracker,
+    /// Ends what is not a connection yet.
+    stop: CancellationToken,
+}
+
+impl<E> Clone for Shared<E> {
+    fn clone(&self) -> Self {
+        Self {
+            hello: Arc::clone(&self.hello),
+            limits: self.limits,
+            inbox: self.inbox.clone(),
+            last_id: Arc::clone(&self.last_id),
+            tasks: self.tasks.clone(),
+            stop: self.stop.clone(),
+        }
+    }
+}
+
+impl<E: Send + 'static> Peers<E> {
+    /// No connections yet. `role` and `name` are what the others are told.
+    pub fn new(role: Role, name: &str, limits: Limits, inbox: Inbox<E>) -> Self {
+        let hello = Hello { role, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
+        let shared = Shared {
+            hello: Arc::new(hello),
+            limits,
+            inbox,
+            last_id: Arc::default(),
+            tasks: TaskTracker::new(),
+            stop: CancellationToken::new(),
+        };
+        Self { table: BTreeMap::new(), shared }
+    }
+
+    /// Lets in those who dial, as far as they have one of these roles.
+    pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
+        let shared = self.shared.clone();
+        let welcome = Arc::new((welcome, listener.who_is_beside()));
+        self.shared.tasks.spawn(async move {
+            let tasks = shared.tasks.clone();
+            let accepting = listener.accept_each(|stream, remote, places| {
+                tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), places));
+            });
+            shared.stop.run_until_cancelled(accepting).await;
+        });
+    }
+
+    /// Dials; `outcome` says which event tells the machine how it went. On success the other side has the role
+    /// that was asked for, and the event comes before anything that the peer says.
+    pub fn dial(
+        &self,
+        address: &Address,
+        role: Role,
+        decode: Decode<E>,
+        outcome: impl FnOnce(Result<PeerId, DialError>) -> E + Send + 'static,
+    ) {
+        let shared = self.shared.clone();
+        let address = address.clone();
+        self.shared.tasks.spawn(async move {
+            match shared.stop.run_until_cancelled(dial::open(&address, &shared.hello, role)).await {
+                Some(Ok((introduced, remote))) => {
+                    shared.run(introduced, remote, decode, |peer| Some(outcome(Ok(peer)))).await;
+                }
+                Some(Err(error)) => {
+                    let _ = shared.inbox.send(outcome(Err(error))).await;
+                }
+                None => {}
+            }
+        });
+    }
+
+    /// Queues a message. Silently nothing if the connection has ended. A peer that takes its messages too slowly
+    /// is disconnected.
+    pub fn send<M: Serialize>(&mut self, peer: PeerId, message: &M) {
+        let Some(Peer { outbound, .. }) = self.table.get_mut(&peer) else { return };
+        let Some(open) = outbound else { return };
+        let queued = wire::encode(message, wire::MAX_FRAME)
+            .map_err(Disconnect::TooLong)
+            .and_then(|body| open.push(body));
+        if let Err(why) = queued
+            && let Some(open) = outbound.take()
+        {
+            open.end(Ending::Now(why));
+        }
+    }
+
+    /// Ends a connection after what was sent before. The machine's `Disconnected` comes when it has ended.
+    pub fn close(&mut self, peer: PeerId) {
+        if let Some(open) = self.table.get_mut(&peer).and_then(|peer| peer.outbound.take()) {
+            open.end(Ending::AfterFlush);
+        }
+    }
+
+    /// Who a peer is, while its connection lasts.
+    #[must_use]
+    pub fn info(&self, peer: PeerId) -> Option<&PeerInfo> {
+        self.table.get(&peer).map(|peer| &peer.info)
+    }
+
+    /// Takes what arrived into the table; what is left of it is an event for the machine, and whose.
+    pub fn admit(
+        &mut self,
+        arrival: Arrival<E>,
+        disconnected: fn(PeerId) -> E,
+    ) -> Option<(Option<PeerId>, E)> {
+        match arrival {
+            Arrival::Own(event) => Some((None, event)),
+            Arrival::Opened { info, outbound, event } => {
+                let id = info.id;
+                self.table.insert(id, Peer { info, outbound: Some(outbound) });
+                event.map(|event| (Some(id), event))
+            }
+            Arrival::Message { peer, event } => {
+                let open = self.table.get(&peer).is_some_and(|peer| peer.outbound.is_some());
+                open.then_some((Some(peer), event))
+            }
+            Arrival::Closed { peer, why } => {
+                let Peer { info, .. } = self.table.remove(&peer)?;
+                log_end(&info, &why);
+                Some((Some(peer), disconnected(peer)))
+            }
+        }
+    }
+
+    /// Ends everything: no more connections, those that are there after what was sent before, within a bounded
+    /// time.
+    pub(crate) async fn end(mut self) {
+        self.shared.stop.cancel();
+        for (_, peer) in std::mem::take(&mut self.table) {
+            if let Some(open) = peer.outbound {
+                open.end(Ending::AfterFlush);
+            }
+        }
+        self.shared.tasks.close();
+        if tokio::time::timeout(Duration::from_secs(5), self.shared.tasks.wait()).await.is_err() {
+            tracing::warn!("some peers did not take what was sent to them last");
+        }
+    }
+}
+
+impl<E: Send + 'static> Shared<E> {
+    /// Somebody dialled.
+    async fn accepted(
+        self,
+        stream: TcpStream,
+        remote: SocketAddr,
+        welcome: Arc<(Vec<Welcome<E>>, Option<Beside>)>,
+        places: Places,
+    ) {
+        let (welcome, beside) = &*welcome;
+        let roles = welcome.iter().map(|welcome| welcome.role);
+        let roles: Vec<Role> = roles.chain(beside.iter().map(|beside| beside.role)).collect();
+        let shaken = self.stop.run_until_cancelled(shake_hands(stream, &self.hello, &roles)).await;
+        let introduced = match shaken {
+            None => return,
+            Some(Ok(introduced)) => introduced,
+            Some(Err(error @ HandshakeError::Silent)) => {
+                return tracing::debug!(%remote, "no handshake: {error}");
+            }
+            Some(Err(error)) => return tracing::warn!(%remote, "connection refused: {error}"),
+        };
+        let Places { half_open, open } = places;
+        drop(half_open);
+        let role = introduced.hello.role;
+        if let Some(Beside { conversations, .. }) = beside.as_ref().filter(|beside| beside.role == role) {
+            let conversation = Conversation::new(introduced, remote, open);
+            // If nobody takes it any more, it ends here.
+            let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
+            return;
+        }
+        let decode = welcome.iter().find(|welcome| welcome.role == role).map(|welcome| welcome.decode);
+        let decode = decode.expect("the handshake lets in nobody else");
+        self.run(introduced, remote, decode, |_| None).await;
+        drop(open);
+    }
+
+    /// A connection from its handshake to its end.
+    async fn run(
+        self,
+        introduced: Introduced,
+        remote: SocketAddr,
+        decode: Decode<E>,
+        event: impl FnOnce(PeerId) -> Option<E>,
+    ) {
+        let id = PeerId(self.last_id.fetch_add(1, Ordering::Relaxed) + 1);
+        let Hello { role, name, .. } = &introduced.hello;
+        tracing::debug!(peer = %id, %remote, "{role} {name:?} connected");
+        let info = PeerInfo { id, role: *role, name: name.clone(), remote };
+        let (outbound, queue, ended) = outbound::queue(self.limits);
+        if self.inbox.opened(info, outbound, event(id)).await.is_err() {
+            return;
+        }
+        let why = connection::serve(id, introduced, queue, ended, decode, &self.inbox).await;
+        let _ = self.inbox.closed(id, why).await;
+    }
+}

@@ -1,0 +1,31 @@
+//! Why a process could not be started, in words that tell a missing directory from a missing program: the system's are
+//! the same for both.
+
+use std::io;
+use std::path::Path;
+
+use firesteel_core::process::{StartFailure, StartStep};
+
+/// Makes sure that a process can be started in that directory.
+///
+/// # Errors
+/// There is none.
+pub fn enter(path: &str) -> Result<(), StartFailure> {
+    let failure = |error: String| StartFailure { step: StartStep::Directory, error };
+    match Path::new(path).metadata() {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(failure(format!("{path}: not a directory"))),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Err(failure(format!("{path}: not found"))),
+        Err(error) => Err(failure(format!("{path}: {error}"))),
+    }
+}
+
+/// The program itself could not be started.
+pub fn not_started(program: &str, error: &io::Error) -> StartFailure {
+    let (step, error) = match error.kind() {
+        io::ErrorKind::NotFound => (StartStep::Lookup, format!("{program}: not found")),
+        io::ErrorKind::PermissionDenied => (StartStep::Lookup, format!("{program}: {error}")),
+        _ => (StartStep::Program, format!("{program}: {error}")),
+    };
+    StartFailure { step, error }
+}

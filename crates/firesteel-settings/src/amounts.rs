@@ -1,0 +1,134 @@
+//! Custom resources of an application: how many addresses an executor has, and what a task takes of them.
+
+use firesteel_placement::{Cores, ResourceAmounts, TaskAmount, TaskResources};
+
+use super::{Origin, Properties, SettingError, keys};
+
+const AMOUNT: &str = "a whole number, or a fraction from 0.0001 to 0.5 by which tasks share an address";
+
+/// `spark.executor.resource.NAME.amount`.
+pub(super) fn of_executors(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
+    let amount = |(name, _): (&str, &str)| {
+        Ok((name.to_owned(), properties.count(&executor_key(name))?.map_or(0, u64::from)))
+    };
+    properties.family(keys::EXECUTOR_RESOURCE).map(amount).collect()
+}
+
+/// `spark.task.resource.NAME.amount`. What is 0 is nothing.
+pub(super) fn of_tasks(properties: &Properties) -> Result<TaskResources, SettingError> {
+    let amount = |(name, _): (&str, &str)| {
+        let amount = properties.read(&task_key(name), AMOUNT, |text| text.parse().ok());
+        Ok((name.to_owned(), amount?.unwrap_or(TaskAmount::Whole(0))))
+    };
+    let all: Result<TaskResources, SettingError> =
+        properties.family(keys::TASK_RESOURCE).map(amount).collect();
+    Ok(all?.into_iter().filter(|(_, amount)| *amount != TaskAmount::Whole(0)).collect())
+}
+
+/// Whether an executor could run a task.
+///
+/// Source: Spark, 4.0.1, which does not start an application of which no executor could.
+pub(super) fn check(
+    executor: &ResourceAmounts,
+    task: &TaskResources,
+    properties: &Properties,
+) -> Result<(), SettingError> {
+    for (name, amount) in task {
+        let each = executor.get(name).copied().unwrap_or(0);
+        if each >= amount.addresses() {
+            continue;
+        }
+        let (task_key, executor_key) = (task_key(name), executor_key(name));
+        let is_written = |key: &str| properties.origin(key).is_some_and(Origin::is_command_line);
+        let is_usage = is_written(&task_key) || is_written(&executor_key);
+        let value = properties.get(&task_key).unwrap_or_default().to_owned();
+        return Err(match properties.get(&executor_key) {
+            Some(_) => SettingError::TooFewAddresses { task_key, value, executor_key, each, is_usage },
+            None => SettingError::NoAddresses { task_key, value, executor_key, is_usage },
+        });
+    }
+    Ok(())
+}
+
+/// What stays idle on every executor, because something else lets it run fewer tasks at once. `cores`: of an
+/// executor, and of a task, if they are fixed.
+///
+/// Source: Spark, 4.0.1, which warns of wasted resources.
+pub(super) fn idle(
+    cores: Option<(Cores, Cores)>,
+    executor: &ResourceAmounts,
+    task: &TaskResources,
+) -> Option<String> {
+    let by_cores = cores.map(|(each, task)| {
+        let slots = u64::try_from(each.0 / task.0.max(1)).unwrap_or(0);
+        (format!("{each} cores"), slots)
+    });
+    let by_name = task.iter().filter_map(|(name, amount)| {
+        let each = executor.get(name).copied().unwrap_or(0);
+        Some((format!("{each} of {name}"), amount.tasks_on(each)?))
+    });
+    let all: Vec<(String, u64)> = by_cores.into_iter().chain(by_name).collect();
+    let (scarce, least) = all.iter().min_by_key(|(_, slots)| *slots)?;
+    let (idle, most) = all.iter().max_by_key(|(_, slots)| *slots).filter(|(_, most)| most > least)?;
+    let tasks = if *least == 1 { "task" } else { "tasks" };
+    Some(format!("with {scarce} an executor runs {least} {tasks} at once, with {idle} it could run {most}"))
+}
+
+fn executor_key(name: &str) -> String {
+    keys::EXECUTOR_RESOURCE.replace("NAME", name)
+}
+
+fn task_key(name: &str) -> String {
+    keys::TASK_RESOURCE.replace("NAME", name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ApplicationSettings;
+
+    fn settings(pairs: &[&str]) -> Result<ApplicationSettings, SettingError> {
+        ApplicationSettings::of(&Properties::parse(pairs.iter().copied())?)
+    }
+
+    #[test]
+    fn a_task_takes_no_more_than_an_executor_has() {
+        let said = |pairs: &[&str]| settings(pairs).expect_err("it cannot run").to_string();
+        assert_eq!(
+            said(&["spark.task.resource.gpu.amount=0.5"]),
+            "spark.task.resource.gpu.amount is 0.5 and spark.executor.resource.gpu.amount is not set: no executor \
+             could run a task; set it, too (--executor-resource NAME=AMOUNT)"
+        );
+        assert_eq!(
+            said(&["spark.task.resource.gpu.amount=2", "spark.executor.resource.gpu.amount=1"]),
+            "spark.task.resource.gpu.amount is 2 and spark.executor.resource.gpu.amount is 1: no executor could run \
+             a task; raise the one or lower the other"
+        );
+        assert_eq!(
+            said(&["spark.task.resource.gpu.amount=0.6", "spark.executor.resource.gpu.amount=1"]),
+            "spark.task.resource.gpu.amount cannot be \"0.6\": write a whole number, or a fraction from 0.0001 to \
+             0.5 by which tasks share an address"
+        );
+        for amount in ["0", "0.25", "1", "2"] {
+            let task = format!("spark.task.resource.gpu.amount={amount}");
+            assert!(settings(&[&task, "spark.executor.resource.gpu.amount=2"]).is_ok(), "{amount}");
+        }
+    }
+
+    #[test]
+    fn what_stays_idle_is_told() {
+        let said = |pairs: &[&str]| settings(pairs).expect("they fit").idle_resources();
+        let gpus = ["spark.executor.resource.gpu.amount=2", "spark.task.resource.gpu.amount=1"];
+        let [executor, task] = gpus;
+        assert_eq!(said(&[executor, task]), None, "nobody knows how many cores there will be");
+        assert_eq!(said(&[executor, task, "spark.executor.cores=2"]), None);
+        assert_eq!(
+            said(&[executor, task, "spark.executor.cores=8"]).as_deref(),
+            Some("with 2 of gpu an executor runs 2 tasks at once, with 8 cores it could run 8")
+        );
+        assert_eq!(
+            said(&[executor, "spark.task.resource.gpu.amount=0.5", "spark.executor.cores=1"]).as_deref(),
+            Some("with 1 cores an executor runs 1 task at once, with 2 of gpu it could run 4")
+        );
+    }
+}

@@ -1,0 +1,281 @@
+//! The properties of Spark that Firesteel does not read, and why.
+
+use super::key::matched;
+
+/// What comes of a property of Spark's that is not in the table of [`keys`](super::keys).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verdict {
+    /// It is about something that Firesteel is not: it may stand in a file that Spark reads too.
+    NotOurs,
+    /// It is about something that Firesteel has, but it changes nothing: whoever sets it is warned.
+    NoEffect,
+    /// What it asks for is protection. Going on without it would be dangerous, so nothing starts.
+    Refused,
+}
+
+/// A property, or a family of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Its name, as in [`matched`].
+    pub name: &'static str,
+    /// What comes of it.
+    pub verdict: Verdict,
+    /// The values, in small letters, that ask for nothing but what happens here anyway.
+    pub harmless: &'static [&'static str],
+    /// Why it is so.
+    pub why: &'static str,
+}
+
+const fn row(
+    name: &'static str,
+    verdict: Verdict,
+    harmless: &'static [&'static str],
+    why: &'static str,
+) -> Row {
+    Row { name, verdict, harmless, why }
+}
+
+use Verdict::{NoEffect, NotOurs, Refused};
+
+const NO_DRIVERS: &str = "Firesteel does not run drivers on Workers yet";
+const NO_STATE: &str = "a Master's state is in its memory alone: one that is started again knows nothing";
+const NO_PAGES: &str = "Firesteel has no web pages yet";
+const NO_REST: &str = "Firesteel has no REST port yet";
+const IDS: &str = "ids have Spark's default pattern";
+const NO_JVM: &str = "there is no JVM in Firesteel's own driver and executors";
+const SHUFFLE: &str = "Firesteel's own applications have no shuffles";
+const NO_KERBEROS: &str = "Firesteel does not speak Kerberos";
+const NOT_YET: &str = "Firesteel does not do that yet";
+const OPEN: &str = "Firesteel has no authentication or encryption yet: take the setting away, and use it only in a network \
+                    that you trust";
+
+/// From the special to the general: the first row that has the name counts.
+pub const TABLE: &[Row] = &[
+    row("spark.authenticate", Refused, &["false"], OPEN),
+    row("spark.ssl.rpc.enabled", Refused, &["false"], OPEN),
+    row("spark.network.crypto.enabled", Refused, &["false"], OPEN),
+    row("spark.authenticate.*", NoEffect, &[], "Firesteel has no authentication yet"),
+    row("spark.ssl.*", NoEffect, &["false"], "Firesteel has no TLS yet"),
+    row("spark.network.crypto.*", NoEffect, &[], "Firesteel has no encryption yet"),
+    row("spark.io.encryption.*", NoEffect, &["false"], "Firesteel encrypts no files"),
+    row(
+        "spark.acls.enable",
+        NoEffect,
+        &["false"],
+        "YARN's own setting counts there, and elsewhere nobody is kept away",
+    ),
+    // A Master's.
+    row("spark.deploy.recoveryMode", NoEffect, &["none"], NO_STATE),
+    row("spark.deploy.recoveryMode.factory", NoEffect, &[], NO_STATE),
+    row("spark.deploy.recoveryDirectory", NoEffect, &[], NO_STATE),
+    row("spark.deploy.recoveryCompressionCodec", NoEffect, &[], NO_STATE),
+    row("spark.deploy.recoverySerializationFilter", NoEffect, &[], NO_STATE),
+    row("spark.deploy.recoveryTimeout", NoEffect, &[], NO_STATE),
+    row("spark.deploy.zookeeper.*", NoEffect, &[], NO_STATE),
+    row("spark.deploy.retainedDrivers", NoEffect, &[], NO_DRIVERS),
+    row("spark.deploy.spreadOutDrivers", NoEffect, &[], NO_DRIVERS),
+    row("spark.deploy.maxDrivers", NoEffect, &[], NO_DRIVERS),
+    row("spark.deploy.driverIdPattern", NoEffect, &[], NO_DRIVERS),
+    row("spark.deploy.appIdPattern", NoEffect, &["app-%s-%04d"], IDS),
+    row("spark.deploy.appNumberModulo", NoEffect, &[], IDS),
+    row("spark.worker.idPattern", NoEffect, &["worker-%s-%s-%d"], IDS),
+    row("spark.master.useAppNameAsAppId.enabled", NoEffect, &["false"], IDS),
+    row("spark.master.useDriverIdAsAppName.enabled", NoEffect, &["false"], NO_DRIVERS),
+    row("spark.master.rest.enabled", NoEffect, &["false"], NO_REST),
+    row("spark.master.rest.*", NoEffect, &[], NO_REST),
+    row("spark.master.ui.*", NoEffect, &[], NO_PAGES),
+    // A Worker's.
+    row("spark.worker.initialRegistrationRetries", NoEffect, &[], "see spark.worker.maxRegistrationRetries"),
+    row(
+        "spark.worker.preferConfiguredMasterAddress",
+        NoEffect,
+        &[],
+        "a Worker always uses the address that it was given",
+    ),
+    row("spark.worker.driverTerminateTimeout", NoEffect, &[], NO_DRIVERS),
+    row(
+        "spark.worker.executorStateSync.maxAttempts",
+        NoEffect,
+        &[],
+        "a Worker tells its executors' ends until it is heard",
+    ),
+    row("spark.worker.decommission.*", NoEffect, &[], NOT_YET),
+    row(
+        "spark.worker.resourcesFile",
+        NoEffect,
+        &[],
+        "give a Worker's resources as flags: --resource gpu=0,1",
+    ),
+    row(
+        "spark.worker.resource.*",
+        NoEffect,
+        &[],
+        "only the amount is read; addresses are flags: --resource gpu=0,1",
+    ),
+    row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
+    row("spark.decommission.*", NoEffect, &["false"], NOT_YET),
+    row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
+    // An application's.
+    row("spark.driver.supervise", NoEffect, &["false"], NO_DRIVERS),
+    row("spark.standalone.submit.*", NoEffect, &["false"], NO_DRIVERS),
+    row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
+    row("spark.locality.wait.process", NoEffect, &[], "Firesteel's tasks have no data in executors' memory"),
+    row("spark.excludeOnFailure.stage.*", NoEffect, &[], "tasks belong to no stage"),
+    row(
+        "spark.excludeOnFailure.killExcludedExecutors*",
+        NoEffect,
+        &["false"],
+        "an excluded executor is kept for when there is no other one",
+    ),
+    row(
+        "spark.excludeOnFailure.application.fetchFailure.enabled",
+        NoEffect,
+        &["false"],
+        "there is no shuffle",
+    ),
+    row("spark.speculation*", NoEffect, &["false"], NOT_YET),
+    row(
+        "spark.scheduler.minRegisteredResourcesRatio",
+        NoEffect,
+        &["0", "0.0"],
+        "tasks start with the first executor",
+    ),
+    row(
+        "spark.scheduler.maxRegisteredResourcesWaitingTime",
+        NoEffect,
+        &[],
+        "tasks start with the first executor",
+    ),
+    row("spark.scheduler.*", NotOurs, &[], "it is about Spark's scheduler of jobs"),
+    row("spark.task.resource.*", NoEffect, &[], "only spark.task.resource.NAME.amount is read"),
+    row("spark.executor.resource.*", NoEffect, &[], "only spark.executor.resource.NAME.amount is read"),
+    row("spark.driver.resource.*", NoEffect, &[], NO_DRIVERS),
+    row("spark.port.maxRetries", NoEffect, &["0"], "a port that is taken is an error"),
+    row("spark.rpc.*", NoEffect, &[], "connections are Firesteel's own"),
+    row("spark.network.*", NoEffect, &[], "connections are Firesteel's own"),
+    row("spark.executor.heartbeatInterval", NoEffect, &[], "an executor's connection says whether it lives"),
+    // What Firesteel is not.
+    row("spark.ui.*", NotOurs, &[], NO_PAGES),
+    row("spark.local.dir", NotOurs, &[], SHUFFLE),
+    row("spark.shuffle.*", NotOurs, &[], SHUFFLE),
+    row("spark.storage.*", NotOurs, &[], SHUFFLE),
+    row("spark.driver.*", NotOurs, &[], NO_JVM),
+    row("spark.executor.*", NotOurs, &[], NO_JVM),
+    row("spark.memory.*", NotOurs, &[], NO_JVM),
+    row("spark.metrics.*", NotOurs, &[], "Firesteel has no metrics of Spark's kind"),
+    row("spark.eventLog.*", NotOurs, &[], "Firesteel writes no event log"),
+    row("spark.history.*", NotOurs, &[], "it is the history server's"),
+    row("spark.yarn.jars", NotOurs, &[], NO_JVM),
+    row("spark.yarn.archive", NotOurs, &[], NO_JVM),
+    row("spark.yarn.dist.*", NotOurs, &[], NO_JVM),
+    row("spark.yarn.populateHadoopClasspath", NotOurs, &[], NO_JVM),
+    row("spark.yarn.user.*", NotOurs, &[], NO_JVM),
+    row("spark.yarn.am.extra*", NotOurs, &[], NO_JVM),
+    row("spark.yarn.metrics.*", NotOurs, &[], "Firesteel has no metrics of Spark's kind"),
+    row("spark.yarn.historyServer.*", NotOurs, &[], "it is the history server's"),
+    row("spark.yarn.includeDriverLogsLink", NotOurs, &[], NO_PAGES),
+    row("spark.yarn.cache.*", NotOurs, &[], "spark-submit sets it itself"),
+    row("spark.yarn.client.statCache.*", NotOurs, &[], "Firesteel asks for each file once"),
+    row("spark.yarn.keytab", NoEffect, &[], NO_KERBEROS),
+    row("spark.yarn.principal", NoEffect, &[], NO_KERBEROS),
+    row("spark.yarn.access.*", NoEffect, &[], NO_KERBEROS),
+    row("spark.yarn.am.tokenConfRegex", NoEffect, &[], NO_KERBEROS),
+    row("spark.yarn.am.resource.*", NoEffect, &[], "an ApplicationMaster has memory and cores alone"),
+    row("spark.yarn.driver.resource.*", NoEffect, &[], "an ApplicationMaster has memory and cores alone"),
+    row(
+        "spark.yarn.executor.resource.*",
+        NoEffect,
+        &[],
+        "only spark.yarn.executor.resource.NAME.amount is read",
+    ),
+    row(
+        "spark.yarn.am.clientModeExitOnError",
+        NoEffect,
+        &["true"],
+        "a command ends with its application anyway",
+    ),
+    row("spark.yarn.config.*", NoEffect, &[], "paths are the same on all nodes"),
+    row("spark.yarn.submit.file.replication", NoEffect, &[], "set spark.hadoop.dfs.replication"),
+    row("spark.yarn.launchContainers", NoEffect, &["true"], "it is for tests"),
+    row("spark.yarn.blacklist.*", NoEffect, &[], "see spark.yarn.executor.launch.excludeOnFailure.enabled"),
+    row("spark.yarn.max.executor.failures", NoEffect, &[], "see spark.executor.maxNumFailures"),
+    row(
+        "spark.yarn.executor.failuresValidityInterval",
+        NoEffect,
+        &[],
+        "see spark.executor.failuresValidityInterval",
+    ),
+    row("spark.yarn.executor.memoryOverhead", NoEffect, &[], "see spark.executor.memoryOverhead"),
+    row("spark.yarn.driver.memoryOverhead", NoEffect, &[], "see spark.driver.memoryOverhead"),
+    row("spark.yarn.*", NotOurs, &[], "Firesteel knows nothing like it"),
+    row("spark.kubernetes.*", NotOurs, &[], "it is about Kubernetes"),
+    row("spark.hive.*", NotOurs, &[], "it is Hive's"),
+    row("spark.jars*", NotOurs, &[], NO_JVM),
+    row("spark.submit.*", NotOurs, &[], "it is spark-submit's"),
+    row("spark.sql.*", NotOurs, &[], ENGINE),
+    row("spark.streaming.*", NotOurs, &[], ENGINE),
+    row("spark.serializer*", NotOurs, &[], ENGINE),
+    row("spark.kryo*", NotOurs, &[], ENGINE),
+    row("spark.default.parallelism", NotOurs, &[], ENGINE),
+    row("spark.broadcast.*", NotOurs, &[], ENGINE),
+    row("spark.rdd.*", NotOurs, &[], ENGINE),
+    row("spark.io.*", NotOurs, &[], ENGINE),
+    row("spark.files.*", NotOurs, &[], ENGINE),
+    row("spark.cleaner.*", NotOurs, &[], ENGINE),
+    row("spark.reducer.*", NotOurs, &[], ENGINE),
+    row("spark.blockManager.*", NotOurs, &[], ENGINE),
+    row("spark.pyspark.*", NotOurs, &[], ENGINE),
+    row("spark.python.*", NotOurs, &[], ENGINE),
+    row("spark.r.*", NotOurs, &[], ENGINE),
+    row("spark.graphx.*", NotOurs, &[], ENGINE),
+    row("spark.ml.*", NotOurs, &[], ENGINE),
+    row("spark.connect.*", NotOurs, &[], ENGINE),
+    row("spark.log.*", NotOurs, &[], "RUST_LOG sets what Firesteel logs"),
+    row("spark.redaction.*", NotOurs, &[], ENGINE),
+    row("spark.stage.*", NotOurs, &[], ENGINE),
+    row("spark.job.*", NotOurs, &[], ENGINE),
+    row("spark.barrier.*", NotOurs, &[], ENGINE),
+    row("spark.task.*", NotOurs, &[], ENGINE),
+    row("spark.stageMaxConsecutiveAttempts", NotOurs, &[], ENGINE),
+    row("spark.checkpoint.*", NotOurs, &[], ENGINE),
+    row("spark.plugins*", NotOurs, &[], ENGINE),
+    row("spark.extraListeners", NotOurs, &[], ENGINE),
+    row("spark.repl.*", NotOurs, &[], ENGINE),
+];
+
+const ENGINE: &str = "it is about Spark's engine, which runs inside an application";
+
+impl Row {
+    /// Whether it stands for many properties, whatever they are called: `spark.executor.*`.
+    #[must_use]
+    pub fn is_family(&self) -> bool {
+        self.name.ends_with(".*") && self.verdict == Verdict::NotOurs
+    }
+}
+
+/// The row of a property. `None`: Firesteel knows no such property.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| matched(row.name, name).is_some())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::keys;
+
+    #[test]
+    fn what_is_read_is_not_said_to_have_no_effect() {
+        for row in TABLE {
+            assert_eq!(keys::find(row.name), None, "{} is in settings/keys.rs: take it out here", row.name);
+        }
+    }
+
+    #[test]
+    fn no_row_stands_behind_one_that_has_it_already() {
+        for (at, row) in TABLE.iter().enumerate() {
+            let hidden = TABLE[..at].iter().find(|earlier| matched(earlier.name, row.name).is_some());
+            assert_eq!(hidden, None, "{}", row.name);
+        }
+    }
+}

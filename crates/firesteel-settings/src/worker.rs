@@ -1,0 +1,114 @@
+//! A Worker's settings out of properties.
+
+use std::time::Duration;
+
+use firesteel_core::worker::Cleanup;
+use firesteel_placement::Resources;
+
+use super::duration::Unit;
+use super::rolling::Rolling;
+use super::rolling::{self, NotRolled};
+use super::{Properties, SettingError, keys, resources};
+
+/// What of a Worker's settings comes from properties.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WorkerSettings {
+    /// `spark.worker.maxRegistrationRetries`.
+    pub max_registration_retries: u32,
+    /// `firesteel.worker.killGrace`.
+    pub kill_grace: Duration,
+    /// `spark.worker.cleanup.*`: when directories of ended applications are removed; `None`: never.
+    pub cleanup: Option<Cleanup>,
+    /// `spark.worker.resource.NAME.amount`.
+    pub resources: Resources,
+    /// `spark.worker.ui.retainedExecutors`.
+    pub retained_executors: usize,
+    /// `spark.executor.logs.rolling.*`: how executors' logs are rolled; `None`: they are not.
+    pub rolling: Option<Rolling>,
+    /// Why they are not, though they were to be: for the log.
+    pub not_rolled: Option<NotRolled>,
+}
+
+impl WorkerSettings {
+    /// The settings. What is not set has Spark's default.
+    ///
+    /// # Errors
+    /// The first value that cannot be used.
+    pub fn of(properties: &Properties) -> Result<Self, SettingError> {
+        let (rolling, not_rolled) = rolling::of(properties)?;
+        Ok(Self {
+            max_registration_retries: properties.count(keys::MAX_REGISTRATION_RETRIES)?.unwrap_or(16),
+            kill_grace: properties
+                .duration(keys::KILL_GRACE, Unit::Seconds)?
+                .unwrap_or(Duration::from_secs(10)),
+            cleanup: cleanup(properties)?,
+            resources: resources::of_worker(properties)?,
+            retained_executors: properties
+                .count(keys::RETAINED_EXECUTORS)?
+                .map_or(1_000, |count| count as usize),
+            rolling,
+            not_rolled,
+        })
+    }
+}
+
+fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
+    let cleanup = Cleanup {
+        interval: properties
+            .period(keys::CLEANUP_INTERVAL, Unit::Seconds)?
+            .unwrap_or(Duration::from_secs(1_800)),
+        keep: properties.duration(keys::CLEANUP_TTL, Unit::Seconds)?.unwrap_or(Duration::from_secs(604_800)),
+    };
+    Ok(properties.boolean(keys::CLEANUP_ENABLED)?.unwrap_or(true).then_some(cleanup))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rolling::{Compression, Policy};
+
+    #[test]
+    fn every_key_reaches_its_field() {
+        let parsed = |pairs: &[&str]| {
+            WorkerSettings::of(&Properties::parse(pairs.iter().copied()).expect("they are pairs"))
+        };
+        let defaults = WorkerSettings {
+            max_registration_retries: 16,
+            kill_grace: Duration::from_secs(10),
+            cleanup: Some(Cleanup {
+                interval: Duration::from_secs(1_800),
+                keep: Duration::from_secs(7 * 86_400),
+            }),
+            resources: Resources::default(),
+            retained_executors: 1_000,
+            rolling: None,
+            not_rolled: None,
+        };
+        assert_eq!(parsed(&[]), Ok(defaults.clone()));
+        let set = WorkerSettings {
+            max_registration_retries: 2,
+            kill_grace: Duration::from_millis(5),
+            cleanup: Some(Cleanup { interval: Duration::from_secs(60), keep: Duration::from_secs(3_600) }),
+            resources: Resources::from_iter([("gpu", ["0", "1"])]),
+            retained_executors: 7,
+            rolling: Some(Rolling {
+                policy: Policy::BySize(1 << 20),
+                retained: None,
+                compression: Compression::Off,
+            }),
+            not_rolled: None,
+        };
+        let pairs = [
+            "spark.worker.maxRegistrationRetries=2",
+            "firesteel.worker.killGrace=5ms",
+            "spark.worker.cleanup.interval=60",
+            "spark.worker.cleanup.appDataTtl=1h",
+            "spark.worker.resource.gpu.amount=2",
+            "spark.worker.ui.retainedExecutors=7",
+            "spark.executor.logs.rolling.strategy=size",
+        ];
+        assert_eq!(parsed(&pairs), Ok(set));
+        let never = WorkerSettings { cleanup: None, ..defaults };
+        assert_eq!(parsed(&["spark.worker.cleanup.enabled=false"]), Ok(never));
+    }
+}

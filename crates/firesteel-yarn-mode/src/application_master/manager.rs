@@ -1,0 +1,306 @@
+//! The conversation with the ResourceManager: one task, one call at a time.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::allocator::{
+    AllocateFailure, Allocated, Ask, Call, Completed, ContainerSize, Granted, Place,
+};
+use firesteel_core::application_master::{Event, FinalStatus, Node};
+use firesteel_core::ids::{ContainerId, ProfileId};
+use firesteel_placement::{Cores, MiB};
+use firesteel_yarn::AmRmClient;
+use firesteel_yarn::heartbeats::News;
+use firesteel_yarn::ipc::{CallError, Fate, Kind};
+use firesteel_yarn::messages::application::FinalApplicationStatus;
+use firesteel_yarn::messages::cluster::NodeState;
+use firesteel_yarn::messages::master::{AllocateResponse, AmCommand, Container, ResourceRequest};
+use firesteel_yarn::messages::records::{self, Resource};
+use tokio::sync::mpsc;
+use tokio::time::sleep;
+
+use crate::blueprint::Blueprint;
+use firesteel_host::inbox::Inbox;
+
+/// What an ApplicationMaster says of its progress; nobody knows better. Spark says the same.
+const PROGRESS: f32 = 0.1;
+/// Wishes that may wait: the machine has one at a time, and one more at its end.
+const WISHES: usize = 4;
+/// Between two registrations, where it is unknown what became of the first.
+const REGISTER_PAUSE: Duration = Duration::from_secs(1);
+/// How often it is tried then.
+const REGISTRATIONS: u32 = 3;
+
+/// What is wanted of the ResourceManager.
+#[derive(Debug)]
+pub(super) enum Wish {
+    Register,
+    Allocate(Call),
+    Unregister { status: FinalStatus, message: String },
+}
+
+/// The way to the task.
+#[derive(Debug)]
+pub(super) struct Manager {
+    wishes: mpsc::Sender<Wish>,
+    grants: Grants,
+}
+
+/// Containers that were granted and not started yet, as the ResourceManager described them.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Grants(Arc<Mutex<BTreeMap<ContainerId, Container>>>);
+
+impl Grants {
+    /// Takes one out, to start it.
+    pub(super) fn take(&self, container: &ContainerId) -> Option<Container> {
+        self.lock().remove(container)
+    }
+
+    /// What came with one answer. What came before and was not used is given back by now.
+    fn replace(&self, granted: BTreeMap<ContainerId, Container>) {
+        *self.lock() = granted;
+    }
+
+    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ContainerId, Container>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Manager {
+    /// Starts the task, which ends when this is dropped. Drivers find the ApplicationMaster at `address`.
+    pub(super) fn start(
+        client: AmRmClient,
+        address: &Address,
+        blueprint: &Blueprint,
+        node_label: Option<String>,
+        inbox: Inbox<Event>,
+    ) -> Self {
+        let (sender, wishes) = mpsc::channel(WISHES);
+        let grants = Grants::default();
+        let scheme = if blueprint.hadoop.https { "https" } else { "http" };
+        let conversation = Conversation {
+            client,
+            address: address.clone(),
+            scheme,
+            user: blueprint.user.clone(),
+            node_label,
+            grants: grants.clone(),
+            inbox,
+        };
+        tokio::spawn(conversation.run(wishes));
+        Self { wishes: sender, grants }
+    }
+
+    /// The containers that it was granted.
+    pub(super) fn grants(&self) -> Grants {
+        self.grants.clone()
+    }
+
+    /// Wants something.
+    pub(super) fn wish(&self, wish: Wish) {
+        self.wishes.try_send(wish).expect("the machine waits for an answer before its next wish");
+    }
+}
+
+struct Conversation {
+    client: AmRmClient,
+    address: Address,
+    scheme: &'static str,
+    user: String,
+    node_label: Option<String>,
+    grants: Grants,
+    inbox: Inbox<Event>,
+}
+
+impl Conversation {
+    async fn run(mut self, mut wishes: mpsc::Receiver<Wish>) {
+        let mut next = wishes.recv().await;
+        while let Some(wish) = next {
+            let (event, later) = match wish {
+                Wish::Register => (self.register().await, None),
+                // A ResourceManager that does not answer is not waited for when the end is near.
+                Wish::Allocate(call) => tokio::select! {
+                    event = self.allocate(call) => (event, None),
+                    later = wishes.recv() => match later {
+                        Some(later) => (None, Some(later)),
+                        None => return,
+                    },
+                },
+                Wish::Unregister { status, message } => (Some(self.unregister(status, &message).await), None),
+            };
+            if let Some(event) = event
+                && self.inbox.send(event).await.is_err()
+            {
+                return;
+            }
+            next = match later {
+                Some(later) => Some(later),
+                None => wishes.recv().await,
+            };
+        }
+    }
+
+    /// A registration whose answer was lost is made again; that the attempt is registered already is then no error.
+    async fn register(&mut self) -> Option<Event> {
+        let mut unsure = false;
+        for tried in 1.. {
+            let port = i32::from(self.address.port);
+            match self.client.register(&self.address.host, port, "").await {
+                Ok(answer) => {
+                    let largest = answer.maximum_capability.unwrap_or_default();
+                    return Some(Event::Registered { largest: size(&largest) });
+                }
+                Err(error) if unsure && error.kind() == Some(Kind::InvalidApplicationMasterRequest) => {
+                    let (cores, memory) = (Cores::UNLIMITED, MiB(i64::MAX));
+                    let largest = ContainerSize { cores, memory, ..ContainerSize::default() };
+                    return Some(Event::Registered { largest });
+                }
+                Err(error) if error.fate == Fate::Unknown && tried < REGISTRATIONS => {
+                    unsure = true;
+                    sleep(REGISTER_PAUSE).await;
+                }
+                Err(error) => return Some(Event::RegisterFailed { error: error.to_string() }),
+            }
+        }
+        None
+    }
+
+    async fn allocate(&mut self, call: Call) -> Option<Event> {
+        let news = self.news(call);
+        Some(match self.client.tell(news, PROGRESS).await {
+            Ok(response) => match command(&response) {
+                Some(failure) => Event::AllocateFailed(failure),
+                None => self.allocated(response),
+            },
+            Err(error) => Event::AllocateFailed(failure(&error)),
+        })
+    }
+
+    async fn unregister(&mut self, status: FinalStatus, message: &str) -> Event {
+        let status = match status {
+            FinalStatus::Undefined => FinalApplicationStatus::Undefined,
+            FinalStatus::Succeeded => FinalApplicationStatus::Succeeded,
+            FinalStatus::Failed => FinalApplicationStatus::Failed,
+            FinalStatus::Killed => FinalApplicationStatus::Killed,
+        };
+        match self.client.finish(status, message, "").await {
+            Ok(()) => Event::Unregistered,
+            Err(error) => Event::UnregisterFailed { error: error.to_string() },
+        }
+    }
+
+    fn news(&self, call: Call) -> News {
+        let Call { asks, release, exclude, include } = call;
+        // An id that is none is not one of ours: it is the text of one that was granted.
+        let release = release.iter().filter_map(|container| container.as_str().parse().ok()).collect();
+        News { ask: asks.iter().map(|ask| self.request(ask)).collect(), release, exclude, include }
+    }
+
+    fn request(&self, ask: &Ask) -> ResourceRequest {
+        let priority = i32::try_from(ask.profile.0).unwrap_or(i32::MAX);
+        let containers = i32::try_from(ask.containers).unwrap_or(i32::MAX);
+        let request = ResourceRequest::new(priority, &ask.place.to_string(), resource(&ask.size), containers);
+        let node_label_expression = match ask.place {
+            Place::Any => self.node_label.clone(),
+            Place::Host(_) | Place::Rack(_) => None,
+        };
+        ResourceRequest { node_label_expression, ..request }
+    }
+
+    fn allocated(&self, response: AllocateResponse) -> Event {
+        let mut nodes = BTreeMap::new();
+        let mut containers = BTreeMap::new();
+        let mut granted = Vec::with_capacity(response.allocated_containers.len());
+        for container in response.allocated_containers {
+            let id = ContainerId::new(container.id.unwrap_or_default().to_string());
+            let (address, logs) = (address(container.node_id.as_ref()), self.logs(&container, &id));
+            let priority = container.priority.unwrap_or_default().priority();
+            let memory = container.resource.as_ref().map_or(0, Resource::memory);
+            granted.push(Granted {
+                container: id.clone(),
+                host: address.host.clone(),
+                profile: ProfileId(u32::try_from(priority).unwrap_or(u32::MAX)),
+                memory: MiB(memory),
+            });
+            nodes.insert(id.clone(), Node { address, logs });
+            containers.insert(id, container);
+        }
+        self.grants.replace(containers);
+        let completed = response.completed_container_statuses.into_iter().map(|ended| Completed {
+            container: ContainerId::new(ended.container_id.unwrap_or_default().to_string()),
+            status: ended.exit_status(),
+            diagnostics: ended.diagnostics().to_owned(),
+        });
+        let leaving =
+            response.updated_nodes.iter().filter(|node| node.node_state() == NodeState::Decommissioning);
+        let leaving = leaving.filter_map(|node| Some(node.node_id.as_ref()?.host().to_owned()));
+        let machines = u64::try_from(response.num_cluster_nodes.unwrap_or(0)).unwrap_or(0);
+        let allocated = Allocated {
+            machines,
+            granted,
+            completed: completed.collect(),
+            decommissioning: leaving.collect(),
+        };
+        Event::Allocated { allocated, nodes }
+    }
+
+    /// The page of a NodeManager's that has what a container wrote.
+    fn logs(&self, container: &Container, id: &ContainerId) -> String {
+        let at = container.node_http_address();
+        format!("{}://{at}/node/containerlogs/{id}/{}", self.scheme, self.user)
+    }
+}
+
+fn address(node: Option<&records::NodeId>) -> Address {
+    let (host, port) = node.map_or(("", 0), |node| (node.host(), node.port()));
+    Address::new(host, u16::try_from(port).unwrap_or(0))
+}
+
+/// What a ResourceManager orders instead of answering, as older ones do.
+fn command(response: &AllocateResponse) -> Option<AllocateFailure> {
+    response.am_command?;
+    Some(match response.am_command() {
+        AmCommand::Resync => AllocateFailure::NotRegistered,
+        AmCommand::Shutdown => AllocateFailure::Replaced,
+    })
+}
+
+fn failure(error: &CallError) -> AllocateFailure {
+    match error.kind() {
+        Some(Kind::NotRegistered) => AllocateFailure::NotRegistered,
+        // The token of an attempt that is over is known no longer.
+        Some(Kind::ApplicationAttemptNotFound | Kind::ApplicationNotFound | Kind::InvalidToken) => {
+            AllocateFailure::Replaced
+        }
+        Some(
+            Kind::InvalidApplicationMasterRequest
+            | Kind::InvalidResourceRequest
+            | Kind::InvalidBlacklist
+            | Kind::InvalidRelease
+            | Kind::NodeManagerNotYetReady
+            | Kind::Standby
+            | Kind::Retriable
+            | Kind::AccessDenied
+            | Kind::NotSpoken
+            | Kind::Other,
+        )
+        | None => AllocateFailure::Failed(error.to_string()),
+    }
+}
+
+/// What a container is asked for with.
+fn resource(size: &ContainerSize) -> Resource {
+    let cores = i32::try_from(size.cores.0).unwrap_or(i32::MAX);
+    let asked = Resource::new(size.memory.0, cores);
+    size.resources.iter().fold(asked, |asked, (name, amount)| {
+        let value = i64::try_from(amount.value).unwrap_or(i64::MAX);
+        asked.with(name, value, &amount.unit)
+    })
+}
+
+fn size(resource: &Resource) -> ContainerSize {
+    let (cores, memory) = (i64::from(resource.virtual_cores()), resource.memory());
+    ContainerSize { cores: Cores(cores), memory: MiB(memory), ..ContainerSize::default() }
+}

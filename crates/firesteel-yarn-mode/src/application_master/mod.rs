@@ -1,0 +1,166 @@
+//! The ApplicationMaster's daemon: the shell around [`firesteel_core::application_master`].
+//!
+//! ```text
+//!                       owner loop (ApplicationMaster)
+//!   drivers, clients  <-> |     |      |  effects: Register, Allocate, Unregister
+//!                         |     |      `--> manager.rs: one task, one conversation with the ResourceManager --> Event
+//!                         |     `---------> launches.rs: a bounded pool of conversations with NodeManagers --> Event
+//!                         `---------------> program.rs: the child process of cluster mode -----------------> Event
+//! ```
+//!
+//! In a container `firesteel application-master --blueprint FILE` runs it, and what it must know of itself is in its
+//! environment ([`Attempt::of_container`]). Unmanaged it is a task of whoever submitted the application:
+//!
+//! ```text
+//! let attempt = Attempt { id, token, host: "127.0.0.1".into() };     // both of the ApplicationReport
+//! tokio::spawn(application_master::run(blueprint, attempt, EndRequests::nobody()));
+//! ```
+
+mod attempt;
+mod context;
+mod launches;
+mod manager;
+mod program;
+pub(super) mod quoting;
+mod settings;
+mod shell;
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::application_master::{ApplicationMaster, Event, Exit, Inbound, Staging};
+use firesteel_core::ids::PeerId;
+use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_yarn::ipc::Retry;
+use firesteel_yarn::{AmRmClient, NmClient, NodeTokens};
+use tokio::task::spawn_blocking;
+
+use self::context::Launching;
+use self::launches::Launches;
+use self::manager::Manager;
+use self::program::Programs;
+use self::shell::ApplicationMasterShell;
+use super::blueprint::{Blueprint, BlueprintError, Deploy};
+use super::staging;
+use firesteel_host::clock::Clock;
+use firesteel_host::daemon;
+use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::owner::{self, Context};
+use firesteel_host::signals::EndRequests;
+use firesteel_settings::SettingError;
+
+pub use attempt::{Attempt, NoAttempt};
+pub use firesteel_core::application_master::FinalStatus;
+
+/// Why an ApplicationMaster could not start.
+#[derive(Debug, thiserror::Error)]
+pub enum ApplicationMasterError {
+    /// It is not told what to do.
+    #[error(transparent)]
+    Blueprint(#[from] BlueprintError),
+    /// It does not know whose attempt it is.
+    #[error(transparent)]
+    Attempt(#[from] NoAttempt),
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Setting(#[from] SettingError),
+    /// It cannot listen.
+    #[error("cannot wait for drivers: {0}")]
+    Listen(#[from] ListenError),
+    /// It cannot catch signals.
+    #[error("cannot catch signals: {0}")]
+    Signals(io::Error),
+}
+
+/// How an ApplicationMaster has ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// How the application has, or this attempt at it.
+    pub status: FinalStatus,
+    /// The exit code.
+    pub code: i32,
+    /// Why, for people.
+    pub message: String,
+}
+
+/// Runs the ApplicationMaster whose container this process is in.
+///
+/// # Errors
+/// It could not start.
+pub async fn run_in_container(blueprint: &Path) -> Result<Ended, ApplicationMasterError> {
+    let blueprint = Blueprint::read(blueprint)?;
+    let attempt = Attempt::of_container()?;
+    daemon::raise_open_files();
+    let requests = EndRequests::install().map_err(ApplicationMasterError::Signals)?;
+    run(blueprint, attempt, requests).await
+}
+
+/// Runs an ApplicationMaster until its application, or this attempt at it, is over.
+///
+/// It registers with the ResourceManager under the address where drivers find it.
+///
+/// # Errors
+/// It could not start.
+pub async fn run(
+    blueprint: Blueprint,
+    attempt: Attempt,
+    requests: EndRequests,
+) -> Result<Ended, ApplicationMasterError> {
+    let settings = settings::Settings::of(&blueprint)?;
+    let listener = Listener::bind(&Address::new(attempt.host.clone(), 0)).await?;
+    let reached = daemon::reachable(&attempt.host, listener.local().port());
+    let config = settings.config(&blueprint, &attempt, &reached);
+    let launches = settings.launches;
+
+    let mut context = Context::new(Role::Master, &reached.to_string(), Limits::default(), Clock::start());
+    context.peers.serve(
+        listener,
+        vec![
+            Welcome { role: Role::Driver, decode: from_driver },
+            Welcome { role: Role::Client, decode: from_client },
+        ],
+    );
+    tracing::info!("{} listens on {}", attempt.id, reached.url());
+    let tokens = NodeTokens::default();
+    let patience = |millis| Retry { within: Duration::from_millis(millis), ..Retry::default() };
+    let client = AmRmClient::new(
+        blueprint.hadoop.schedulers.clone(),
+        attempt.token.clone(),
+        tokens.clone(),
+        patience(blueprint.hadoop.resource_manager_patience),
+    );
+    let manager = Manager::start(client, &reached, &blueprint, settings.node_label, context.inbox());
+    let nodes = NmClient::new(tokens, patience(blueprint.hadoop.node_manager_patience));
+    let launching = Arc::new(Launching::of(&blueprint, &attempt));
+    let launches = Launches::new(nodes, manager.grants(), launching, launches);
+    let program = match &blueprint.deploy {
+        Deploy::Cluster(program) => Some(program.clone()),
+        Deploy::Client | Deploy::Unmanaged => None,
+    };
+    let programs = Programs::new(program, &reached, &blueprint.user);
+
+    context.raise(Event::Start);
+    let shell = ApplicationMasterShell::new(manager, launches, programs.clone());
+    let exit = owner::run(ApplicationMaster::new(config), shell, context, requests).await;
+    programs.end().await;
+    let Exit { status, code, message, staging } = exit;
+    match (staging, blueprint.staging) {
+        (Staging::Unneeded, Some(directory)) => {
+            let staged = staging::Staging::at(directory);
+            spawn_blocking(move || staged.delete()).await.expect("deleting does not panic");
+        }
+        (Staging::Unneeded, None) | (Staging::Needed, _) => {}
+    }
+    Ok(Ended { status, code, message })
+}
+
+fn from_driver(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Driver(wire::decode(body)?) })
+}
+
+fn from_client(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
+    Ok(Event::Received { peer, message: Inbound::Client(wire::decode(body)?) })
+}

@@ -1,0 +1,124 @@
+//! The program of cluster mode: a child process, whose Master the ApplicationMaster is.
+
+use std::fs::File;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use firesteel_core::address::Address;
+use firesteel_core::application_master::Event;
+use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use tokio::process::{Child, Command};
+use tokio::sync::{Mutex, Notify};
+use tokio::time::timeout;
+
+use crate::blueprint::Program;
+use firesteel_host::inbox::Inbox;
+use firesteel_host::process_group::exit_status;
+use firesteel_host::start_failure::not_started;
+
+/// How long a program may take to end when it is asked to, before it is killed.
+const GRACE: Duration = Duration::from_secs(5);
+
+/// The program, before and while it runs.
+///
+/// It stays in the process group of the ApplicationMaster: that is what a NodeManager kills with it.
+#[derive(Clone, Debug)]
+pub(super) struct Programs {
+    program: Option<Program>,
+    master: String,
+    user: String,
+    /// It is to end.
+    unwanted: Arc<Notify>,
+    /// Held while it runs.
+    running: Arc<Mutex<()>>,
+}
+
+impl Programs {
+    pub(super) fn new(program: Option<Program>, master: &Address, user: &str) -> Self {
+        Self {
+            program,
+            master: master.url(),
+            user: user.to_owned(),
+            unwanted: Arc::default(),
+            running: Arc::default(),
+        }
+    }
+
+    /// Starts it. `ProgramNotStarted` or `ProgramEnded` comes to the inbox.
+    pub(super) fn start(&self, inbox: Inbox<Event>) {
+        let programs = self.clone();
+        let running = Arc::clone(&self.running).try_lock_owned();
+        let running = running.expect("it is started once");
+        tokio::spawn(async move {
+            let event = match programs.spawn() {
+                Ok(child) => Event::ProgramEnded(programs.wait(child).await),
+                Err(failure) => Event::ProgramNotStarted(failure),
+            };
+            drop(running);
+            // Whoever ends it has ended.
+            let _ = inbox.send(event).await;
+        });
+    }
+
+    /// Has it end.
+    pub(super) fn stop(&self) {
+        self.unwanted.notify_one();
+    }
+
+    /// Has it end, and waits for that.
+    pub(super) async fn end(&self) {
+        self.stop();
+        drop(self.running.lock().await);
+    }
+
+    fn spawn(&self) -> Result<Child, StartFailure> {
+        let Program { arguments, environment, input, output } = self.program.clone().unwrap_or_default();
+        let failure = |step, path: &dyn std::fmt::Display, error: &std::io::Error| StartFailure {
+            step,
+            error: format!("{path}: {error}"),
+        };
+        let own =
+            std::env::current_exe().map_err(|error| failure(StartStep::Program, &"this program", &error))?;
+        let stdin = match &input {
+            Some(name) => File::open(name).map_err(|error| failure(StartStep::Files, name, &error))?.into(),
+            None => Stdio::null(),
+        };
+        let stdout = match &output {
+            Some(path) => {
+                let file = File::create(path);
+                file.map_err(|error| failure(StartStep::Output, &path.display(), &error))?.into()
+            }
+            None => Stdio::inherit(),
+        };
+        let spawned = Command::new(&own)
+            .args(arguments)
+            .envs(environment)
+            .env("MASTER", &self.master)
+            .env("SPARK_USER", &self.user)
+            .stdin(stdin)
+            .stdout(stdout)
+            .kill_on_drop(true)
+            .spawn();
+        spawned.map_err(|error| not_started(&own.display().to_string(), &error))
+    }
+
+    async fn wait(&self, mut child: Child) -> ExitStatus {
+        let pid = child.id();
+        tokio::select! {
+            status = child.wait() => return exit_status(status),
+            () = self.unwanted.notified() => {}
+        }
+        if let Some(pid) = pid.and_then(|pid| i32::try_from(pid).ok()) {
+            // It was not waited for, so the id is its own.
+            let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
+        }
+        if let Ok(status) = timeout(GRACE, child.wait()).await {
+            return exit_status(status);
+        }
+        let _ = child.start_kill();
+        exit_status(child.wait().await)
+    }
+}

@@ -1,0 +1,61 @@
+//! Performs an ApplicationMaster's effects.
+
+use std::ops::ControlFlow;
+
+use firesteel_core::application_master::{ApplicationMaster, Effect, Event, Exit, Outbound};
+use firesteel_core::ids::PeerId;
+
+use super::launches::Launches;
+use super::manager::{Manager, Wish};
+use super::program::Programs;
+use firesteel_host::owner::{self, Context, Shell};
+use firesteel_host::signals::EndRequest;
+
+/// The hands of an ApplicationMaster.
+pub(super) struct ApplicationMasterShell {
+    manager: Manager,
+    launches: Launches,
+    programs: Programs,
+}
+
+impl ApplicationMasterShell {
+    pub(super) fn new(manager: Manager, launches: Launches, programs: Programs) -> Self {
+        Self { manager, launches, programs }
+    }
+}
+
+impl Shell for ApplicationMasterShell {
+    type Machine = ApplicationMaster;
+    type End = Exit;
+
+    fn deadline() -> Event {
+        Event::Deadline
+    }
+
+    fn disconnected(peer: PeerId) -> Event {
+        Event::Disconnected { peer }
+    }
+
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Exit> {
+        match effect {
+            Effect::Register => self.manager.wish(Wish::Register),
+            Effect::Allocate(call) => self.manager.wish(Wish::Allocate(call)),
+            Effect::Launch(launch) => self.launches.start(launch, context.inbox()),
+            Effect::StartProgram => self.programs.start(context.inbox()),
+            Effect::EndProgram => self.programs.stop(),
+            Effect::Send { peer, message: Outbound::Driver(message) } => context.peers.send(peer, &message),
+            Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
+            Effect::Close { peer } => context.peers.close(peer),
+            Effect::Unregister { status, message } => {
+                self.manager.wish(Wish::Unregister { status, message });
+            }
+            Effect::Exit(exit) => return ControlFlow::Break(exit),
+            Effect::Note(note) => owner::note(note.level(), &note),
+        }
+        ControlFlow::Continue(())
+    }
+
+    fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<Exit, Event> {
+        ControlFlow::Continue(Event::Shutdown)
+    }
+}

@@ -1,0 +1,131 @@
+//! Cluster mode: an application whose driver runs in a container, beside its ApplicationMaster. Whoever submits it
+//! only watches.
+
+use firesteel_yarn::messages::records::ApplicationId;
+
+use super::client::{YarnError, give_up};
+use super::monitor::{End, Monitor};
+use super::site::Patience;
+use super::staging::is_remote;
+use super::submission::{Draft, Request, SubmitError};
+use firesteel_daemons::files::{OfferError, OfferedFiles};
+use firesteel_host::exit_code;
+use firesteel_host::progress::Progress;
+use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_settings::yarn::UntilWhen;
+
+/// How a command ended that submitted an application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// It is submitted, and nobody waits for it.
+    Submitted(ApplicationId),
+    /// It is over.
+    Over(End),
+    /// Somebody did not want to wait. It goes on, if it was submitted.
+    Asked(EndRequest),
+}
+
+impl Ending {
+    /// The exit code of a command that ended so.
+    #[must_use]
+    pub fn exit_code(&self) -> u8 {
+        match self {
+            Self::Submitted(_) => exit_code::DONE,
+            Self::Over(end) if end.is_success() => exit_code::DONE,
+            Self::Over(end) if end.is_killed() => EndRequest::Terminate.exit_code(),
+            Self::Over(_) => exit_code::FAILURE,
+            Self::Asked(request) => request.exit_code(),
+        }
+    }
+}
+
+/// Why an application was not submitted, or can no longer be watched.
+#[derive(Debug, thiserror::Error)]
+pub enum ClusterModeError {
+    /// A file that it brings cannot be read.
+    #[error(transparent)]
+    Files(#[from] OfferError),
+    /// YARN did not take it, or no longer answers.
+    #[error(transparent)]
+    Yarn(#[from] YarnError),
+}
+
+/// Submits an application, and watches it until it is over, unless that is not wanted.
+///
+/// # Errors
+/// What it brings cannot be read, or it cannot be submitted.
+pub async fn run(
+    request: &Request,
+    (files, archives): (&[String], &[String]),
+    progress: &Progress,
+    mut requests: EndRequests,
+) -> Result<Ending, ClusterModeError> {
+    let here =
+        |words: &[String]| -> Vec<String> { words.iter().filter(|word| !is_remote(word)).cloned().collect() };
+    let (files, archives) = (here(files), here(archives));
+    let files = tokio::select! {
+        files = OfferedFiles::open(&files, &archives) => files?,
+        asked = requests.next() => return Ok(Ending::Asked(asked)),
+    };
+    Ok(submit_and_watch(request, &files, progress, &mut requests).await?)
+}
+
+async fn submit_and_watch(
+    request: &Request,
+    files: &OfferedFiles,
+    progress: &Progress,
+    requests: &mut EndRequests,
+) -> Result<Ending, YarnError> {
+    let draft = tokio::select! {
+        draft = request.draft() => draft?,
+        asked = requests.next() => return Ok(Ending::Asked(asked)),
+    };
+    let submitted = tokio::select! {
+        submitted = request.submit(&draft, files) => submitted,
+        asked = requests.next() => {
+            give_up(&request.site, draft.application, requests).await;
+            return Ok(Ending::Asked(asked));
+        }
+    };
+    let staged = submitted?.staged;
+    // Whoever stops watching leaves it to the ApplicationMaster to take away what was staged.
+    let application = draft.application;
+    progress.remark(format_args!("submitted {application} to YARN at {}", request.site.names()));
+    let watched = tokio::select! {
+        watched = watch(request, &draft, progress) => watched,
+        asked = requests.next() => {
+            progress.remark(format_args!("{application} goes on: firesteel yarn kill {application} ends it"));
+            Ok(Ending::Asked(asked))
+        }
+    };
+    match &watched {
+        Ok(Ending::Over(_)) => drop(staged),
+        Ok(Ending::Submitted(_) | Ending::Asked(_)) | Err(_) => staged.leave(),
+    }
+    watched
+}
+
+async fn watch(request: &Request, draft: &Draft, progress: &Progress) -> Result<Ending, YarnError> {
+    let (application, settings) = (draft.application, &request.settings);
+    let client = request.site.client(Patience::Long).map_err(SubmitError::from)?;
+    let mut monitor = Monitor::new(client, application, settings.reports_between);
+    loop {
+        let report = monitor.next(settings.report).await;
+        let report =
+            report.map_err(|error| YarnError::Ask { application, error: request.site.explained(error) })?;
+        if let Some(end) = End::of(&report) {
+            if end.is_success() {
+                progress.remark(&end);
+            } else {
+                progress.error(&end);
+            }
+            return Ok(Ending::Over(end));
+        }
+        if let Some(news) = monitor.news(&report) {
+            progress.remark(news);
+        }
+        if settings.patience == UntilWhen::Submitted {
+            return Ok(Ending::Submitted(application));
+        }
+    }
+}

@@ -1,0 +1,216 @@
+//! Files on HDFS, through the crate `hdfs-native`.
+//!
+//! Each call has a connection of its own: what was staged is deleted minutes or days later, when no connection of before
+//! would still be any good. It runs on a thread and a runtime of its own, so that whoever waits may be a task, or be
+//! dropping something.
+
+use std::io::{self, Read};
+use std::thread;
+use std::time::Duration;
+
+use bytes::Bytes;
+use hdfs_native::client::FileStatus;
+use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
+use tokio::runtime::{self, Runtime};
+use tokio::time::timeout;
+
+use super::place::{Described, NameService};
+use crate::blueprint::Visibility;
+
+pub(super) const IS_SPOKEN: bool = true;
+
+/// Somebody waits: a NameNode that is silent for so long is given up.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// DataNodes may be slow, and be replaced by others.
+const PATIENCE_WITH_DATA: Duration = Duration::from_secs(120);
+
+/// Bytes that are sent at once.
+const PIECE: usize = 1 << 20;
+
+/// The port of a NameNode that says none. Source: Hadoop 3.4.1.
+const PORT: u16 = 8020;
+
+/// A NameNode that cannot be reached is tried again for some seconds, as a ResourceManager is, where the configuration
+/// does not say otherwise; Hadoop's own clients try for minutes. `hadoop.security.authentication` is not of HDFS alone: who
+/// wants more than this was refused before.
+const DEFAULTS: [(&str, &str); 4] = [
+    ("dfs.client.failover.max.attempts", "6"),
+    ("dfs.client.failover.sleep.base.millis", "100"),
+    ("dfs.client.failover.sleep.max.millis", "1000"),
+    ("hadoop.security.authentication", "simple"),
+];
+
+/// Why HDFS did not do something.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nobody says anything.
+    #[error("HDFS does not answer within {} s; is it running, and is that where it is?", .0.as_secs())]
+    Silent(Duration),
+    /// Nobody can be reached.
+    #[error("{0}; is HDFS running, and is that where it is?")]
+    Unreachable(io::Error),
+    /// It objects.
+    #[error("HDFS objects: {0}")]
+    Objection(String),
+    /// It cannot be asked.
+    #[error("{0}")]
+    Client(String),
+    /// What is to be staged cannot be read.
+    #[error("cannot read it: {0}")]
+    Source(io::Error),
+    /// A directory where there should be a file.
+    #[error("it is not a regular file")]
+    Irregular,
+}
+
+impl From<HdfsError> for Failure {
+    fn from(error: HdfsError) -> Self {
+        match error {
+            HdfsError::IOError(error) => Self::Unreachable(error),
+            // The words have a stack trace behind them, and the name of their class in front.
+            HdfsError::RPCError(exception, words) | HdfsError::FatalRPCError(exception, words) => {
+                let words = words.lines().next().unwrap_or_default();
+                let words = words.strip_prefix(&format!("{exception}: ")).unwrap_or(words);
+                let exception = exception.rsplit(['.', '$']).next().unwrap_or_default();
+                Self::Objection(format!("{exception}: {words}"))
+            }
+            other => Self::Client(other.to_string().lines().next().unwrap_or_default().to_owned()),
+        }
+    }
+}
+
+pub(super) fn make_directory(service: &NameService, path: &str) -> Result<(), Failure> {
+    on(service, async |client| answered(PATIENCE, client.mkdirs(path, 0o700, true)).await)
+}
+
+pub(super) fn write(
+    service: &NameService,
+    path: &str,
+    source: &mut (dyn Read + Send),
+) -> Result<(), Failure> {
+    on(service, async |client| {
+        let options = WriteOptions {
+            replication: service.properties.get("dfs.replication").and_then(|count| count.parse().ok()),
+            permission: 0o644,
+            overwrite: true,
+            ..WriteOptions::default()
+        };
+        let mut file = answered(PATIENCE, client.create(path, options)).await?;
+        loop {
+            let mut piece = Vec::with_capacity(PIECE);
+            let read = (&mut *source).take(PIECE as u64).read_to_end(&mut piece).map_err(Failure::Source)?;
+            if read == 0 {
+                return answered(PATIENCE_WITH_DATA, file.close()).await;
+            }
+            answered(PATIENCE_WITH_DATA, file.write_bytes(Bytes::from(piece))).await?;
+        }
+    })
+}
+
+pub(super) fn described(service: &NameService, path: &str) -> Result<Described, Failure> {
+    on(service, async |client| {
+        let status = answered(PATIENCE, client.get_file_info(path)).await?;
+        if status.isdir {
+            return Err(Failure::Irregular);
+        }
+        let visibility = visibility(&client, path, &status).await?;
+        Ok(Described { size: status.length as u64, timestamp: status.modification_time, visibility })
+    })
+}
+
+pub(super) fn delete(service: &NameService, path: &str) -> Result<(), Failure> {
+    on(service, async |client| answered(PATIENCE, client.delete(path, true)).await.map(drop))
+}
+
+/// As on a file system of this machine.
+async fn visibility(client: &Client, path: &str, status: &FileStatus) -> Result<Visibility, Failure> {
+    if status.permission & 0o004 == 0 {
+        return Ok(Visibility::Private);
+    }
+    let mut directory = path;
+    while let Some((parent, _)) = directory.rsplit_once('/') {
+        let name = if parent.is_empty() { "/" } else { parent };
+        if answered(PATIENCE, client.get_file_info(name)).await?.permission & 0o001 == 0 {
+            return Ok(Visibility::Private);
+        }
+        directory = parent;
+    }
+    Ok(Visibility::Public)
+}
+
+async fn answered<T>(
+    patience: Duration,
+    call: impl Future<Output = Result<T, HdfsError>>,
+) -> Result<T, Failure> {
+    match timeout(patience, call).await {
+        Ok(answer) => Ok(answer?),
+        Err(_) => Err(Failure::Silent(patience)),
+    }
+}
+
+/// Does something with a connection.
+fn on<T: Send>(
+    service: &NameService,
+    what: impl AsyncFnOnce(Client) -> Result<T, Failure> + Send,
+) -> Result<T, Failure> {
+    let work = || {
+        // The connection goes on while its source is read, which may take its time.
+        let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
+        let runtime: Runtime = runtime.map_err(|error| Failure::Client(error.to_string()))?;
+        let done = runtime.block_on(async { what(client(service, &runtime)?).await });
+        // Whoever looks up a name for ever is not waited for.
+        runtime.shutdown_background();
+        done
+    };
+    thread::scope(|scope| scope.spawn(work).join()).expect("it does not panic")
+}
+
+fn client(service: &NameService, runtime: &Runtime) -> Result<Client, Failure> {
+    let NameService { authority, user, properties } = service;
+    let is_one = !properties.contains_key(&format!("dfs.ha.namenodes.{authority}"));
+    let port = match is_one && !authority.contains(':') {
+        true => format!(":{PORT}"),
+        false => String::new(),
+    };
+    let defaults = DEFAULTS.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let own = properties.iter().map(|(name, value)| (name.clone(), value.clone()));
+    let client = ClientBuilder::new()
+        .with_url(format!("hdfs://{authority}{port}"))
+        .with_user(user)
+        .with_config(defaults.into_iter().chain(own))
+        .with_io_runtime(runtime.handle().clone());
+    Ok(client.build()?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_name_node_has_a_port_and_several_have_a_name() {
+        let runtime = runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
+        let spoken_with = |authority: &str, properties: &[(&str, &str)]| {
+            let properties = properties.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+            let (authority, user) = (authority.to_owned(), "ann".to_owned());
+            let service = NameService { authority, user, properties: properties.collect() };
+            client(&service, &runtime).map(drop).map_err(|error| error.to_string())
+        };
+        assert_eq!(spoken_with("nn", &[]), Ok(()));
+        assert_eq!(spoken_with("nn:9000", &[]), Ok(()));
+        let [ids, first] =
+            [("dfs.ha.namenodes.both", "a,b"), ("dfs.namenode.rpc-address.both.a", "nn1:8020")];
+        assert_eq!(spoken_with("both", &[ids, first]), Ok(()));
+        let nowhere = spoken_with("both", &[ids]).expect_err("they are nowhere");
+        assert!(nowhere.contains("No NameNode hosts found"), "{nowhere}");
+    }
+
+    #[test]
+    fn an_objection_is_one_line_without_where_it_was_thrown() {
+        let exception = "org.apache.hadoop.security.AccessControlException".to_owned();
+        let words = format!("{exception}: Permission denied: user=bob\n\tat org.apache.hadoop.X");
+        let failure = Failure::from(HdfsError::RPCError(exception, words));
+        let expected = "HDFS objects: AccessControlException: Permission denied: user=bob";
+        assert_eq!(failure.to_string(), expected);
+    }
+}

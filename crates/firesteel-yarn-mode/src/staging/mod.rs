@@ -1,0 +1,398 @@
+//! Where files are put for an application's containers: a directory that all nodes have, on a file system of this machine
+//! (`local.rs`) or on HDFS (`hdfs.rs`, with the feature `hdfs`).
+//!
+//! ```text
+//! <spark.yarn.stagingDir>/<user>/.firesteelStaging/<application>/firesteel            this program
+//!                                                                __firesteel__.json   the blueprint
+//!                                                                0-NAME, 1-NAME, ..   what the application brings
+//! ```
+//!
+//! What is on HDFS already stays where it is (`remote.rs`). A NodeManager fetches a file only if it is as old, and as long, as it was when it was staged.
+
+#[cfg(feature = "hdfs")]
+mod hdfs;
+#[cfg(not(feature = "hdfs"))]
+#[path = "without_hdfs.rs"]
+mod hdfs;
+mod local;
+mod place;
+mod remote;
+
+use std::fs::File;
+use std::io::{self, Read, Seek as _};
+use std::path::{Path, PathBuf};
+
+use firesteel_core::messages::{ArchiveFormat, FileDescription, FileKind};
+use firesteel_yarn::messages::records::ApplicationId;
+
+pub use self::hdfs::Failure as HdfsFailure;
+pub use self::place::{FileSystem, NameService, Place};
+pub use self::remote::{RemoteFile, is_remote};
+
+use super::blueprint::{BINARY, FILE, LocalFile, LocalKind};
+use super::hadoop_conf::{HadoopConf, HadoopConfError};
+use firesteel_daemons::files::OfferedFiles;
+use firesteel_settings::keys;
+use firesteel_settings::variables::Environment;
+
+/// The directory in which every application has one of its own. Spark's is `.sparkStaging`.
+const PARENT: &str = ".firesteelStaging";
+
+/// Why there is nowhere to put files, or one cannot be put there.
+#[derive(Debug, thiserror::Error)]
+pub enum StagingError {
+    /// The configuration cannot be read.
+    #[error(transparent)]
+    Conf(#[from] HadoopConfError),
+    /// The place is on a file system that is not spoken with.
+    #[error(
+        "cannot use {place} ({origin}), which is neither on this machine nor on HDFS: set {key}=file:///PATH, which all \
+         nodes share, or {key}=hdfs://HOST:PORT/PATH"
+    )]
+    Unspoken {
+        /// The place.
+        place: String,
+        /// Who says so.
+        origin: String,
+        /// The property that it is for.
+        key: &'static str,
+    },
+    /// The place is on HDFS, and this program was built without it.
+    #[error(
+        "cannot use {place} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
+         --features hdfs), or set {key}=file:///PATH, which all nodes share"
+    )]
+    WithoutHdfs {
+        /// The place.
+        place: String,
+        /// Who says so.
+        origin: String,
+        /// The property that it is for.
+        key: &'static str,
+    },
+    /// The place is on HDFS, and nothing says on which.
+    #[error("cannot use {place} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
+    NoNameNode {
+        /// The place.
+        place: String,
+        /// Who says so.
+        origin: String,
+        /// The property that it is for.
+        key: &'static str,
+    },
+    /// HDFS does not do it.
+    #[error("cannot stage {place}: {failure}")]
+    Hdfs {
+        /// What.
+        place: String,
+        /// Why.
+        failure: HdfsFailure,
+    },
+    /// There is no home directory.
+    #[error("there is no home directory to stage files in: set HOME or spark.yarn.stagingDir")]
+    NoHome,
+    /// The system does not let it be done.
+    #[error("cannot stage {}: {error}", path.display())]
+    Io {
+        /// What.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// No name for a file in a container.
+    #[error("{word:?} cannot be called {name:?} in a container: give it another name, as in PATH#NAME")]
+    Name {
+        /// What was given.
+        word: String,
+        /// The name.
+        name: String,
+    },
+    /// Nobody can unpack it.
+    #[error(
+        "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
+    )]
+    Format {
+        /// What was given.
+        word: String,
+    },
+    /// One name twice.
+    #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
+    Twice {
+        /// The name.
+        name: String,
+    },
+    /// A name that is taken already.
+    #[error(
+        "a file cannot be called {name:?} on YARN, where that is Firesteel's own: give it another name, as in PATH#NAME"
+    )]
+    Reserved {
+        /// The name.
+        name: String,
+    },
+}
+
+fn unstaged(path: &Path) -> impl FnOnce(io::Error) -> StagingError {
+    move |error| StagingError::Io { path: path.to_owned(), error }
+}
+
+/// Refuses a name that is Firesteel's own.
+fn taken(name: &str) -> Result<(), StagingError> {
+    match [BINARY, FILE].contains(&name) {
+        true => Err(StagingError::Reserved { name: name.to_owned() }),
+        false => Ok(()),
+    }
+}
+
+/// The directory in which an application's directory is made: of the setting (`spark.yarn.stagingDir`), or the user's
+/// home on the default file system.
+///
+/// Source: Spark on YARN, 4.0.1.
+///
+/// # Errors
+/// It is on a file system that is not spoken with.
+pub fn base(
+    setting: Option<&str>,
+    user: &str,
+    conf: &HadoopConf,
+    environment: &Environment,
+) -> Result<Place, StagingError> {
+    if let Some(place) = setting {
+        return Ok(Place::parse(place, keys::YARN_STAGING, user, conf)?.join(user).join(PARENT));
+    }
+    let system = FileSystem::default_of(keys::YARN_STAGING, user, conf)?;
+    let path = match &system {
+        FileSystem::Hdfs(service) => service.home(),
+        FileSystem::Local => {
+            let home = environment.get("HOME").filter(|home| home.starts_with('/'));
+            home.ok_or(StagingError::NoHome)?.to_owned()
+        }
+    };
+    Ok(Place { system, path }.join(PARENT))
+}
+
+/// The staging directory of one application.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staging {
+    directory: Place,
+}
+
+impl Staging {
+    /// Makes one for nobody but the user.
+    ///
+    /// # Errors
+    /// It cannot be made.
+    pub fn create(base: &Place, application: ApplicationId) -> Result<Self, StagingError> {
+        let directory = base.join(&application.to_string());
+        directory.make_directory()?;
+        Ok(Self { directory })
+    }
+
+    /// The one that is there.
+    #[must_use]
+    pub fn at(directory: Place) -> Self {
+        Self { directory }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn directory(&self) -> &Place {
+        &self.directory
+    }
+
+    /// Puts a copy of this program there, or names the one that the nodes have at that place already.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn add_program(&self, program: &Path, shared: Option<&Place>) -> Result<LocalFile, StagingError> {
+        match shared {
+            Some(place) => place.described(BINARY, LocalKind::File),
+            None => self.add_file(BINARY, program),
+        }
+    }
+
+    /// Puts what the application brings there.
+    ///
+    /// # Errors
+    /// Something cannot be read or written, or has a name of Firesteel's.
+    pub fn add_files(&self, files: &OfferedFiles) -> Result<Vec<LocalFile>, StagingError> {
+        let add = |(number, (description, mut file)): (usize, (&FileDescription, &File))| {
+            let FileDescription { name, kind, .. } = description;
+            // A NodeManager knows an archive by the end of its name.
+            let (end, kind) = match kind {
+                FileKind::Archive(ArchiveFormat::Tar) => (".tar", LocalKind::Archive),
+                FileKind::Archive(ArchiveFormat::TarGz) => (".tar.gz", LocalKind::Archive),
+                FileKind::Archive(ArchiveFormat::Zip) => (".zip", LocalKind::Archive),
+                FileKind::Plain | FileKind::Executable => ("", LocalKind::File),
+            };
+            taken(name)?;
+            file.rewind().map_err(unstaged(Path::new(name)))?;
+            self.add(name, &format!("{number}-{name}{end}"), kind, &mut file)
+        };
+        files.each().enumerate().map(add).collect()
+    }
+
+    /// Puts a file of these bytes there.
+    ///
+    /// # Errors
+    /// It cannot be written.
+    pub fn add_bytes(&self, name: &str, mut bytes: &[u8]) -> Result<LocalFile, StagingError> {
+        self.add_all(name, &mut bytes)
+    }
+
+    /// Puts a copy of a file there.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn add_file(&self, name: &str, source: &Path) -> Result<LocalFile, StagingError> {
+        self.add_all(name, &mut File::open(source).map_err(unstaged(source))?)
+    }
+
+    /// Puts a file there of all that can be read.
+    ///
+    /// # Errors
+    /// It cannot be read or written.
+    pub fn add_all(&self, name: &str, source: &mut (dyn Read + Send)) -> Result<LocalFile, StagingError> {
+        self.add(name, name, LocalKind::File, source)
+    }
+
+    fn add(
+        &self,
+        name: &str,
+        staged: &str,
+        kind: LocalKind,
+        source: &mut (dyn Read + Send),
+    ) -> Result<LocalFile, StagingError> {
+        let place = self.directory.join(staged);
+        place.write(source)?;
+        place.described(name, kind)
+    }
+
+    /// Takes it all away again. What is gone already is no error, and what cannot be taken away is worth a line.
+    pub fn delete(&self) {
+        match self.directory.delete() {
+            Ok(()) => tracing::info!("deleted {}", self.directory),
+            Err(error) => tracing::warn!("cannot take away what was staged: {error}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::PermissionsExt as _;
+    use std::time::UNIX_EPOCH;
+
+    use super::super::blueprint::Visibility;
+    use super::*;
+
+    fn place(setting: Option<&str>, default: Option<&str>, home: Option<&str>) -> Result<String, String> {
+        let conf = HadoopConf::of(default.map(|place| ("fs.defaultFS", place)));
+        let environment = home.map(|home| ("HOME".to_owned(), home.to_owned())).into_iter().collect();
+        let found = base(setting, "ann", &conf, &environment).map_err(|error| error.to_string())?;
+        Ok(found.to_string())
+    }
+
+    #[test]
+    fn files_are_staged_in_the_home_directory_or_where_one_says() {
+        let home = Some("/home/ann");
+        assert_eq!(place(None, None, home).as_deref(), Ok("/home/ann/.firesteelStaging"));
+        assert_eq!(place(None, Some("file:///"), home).as_deref(), Ok("/home/ann/.firesteelStaging"));
+        for setting in ["file:///shared", "file:/shared"] {
+            let found = place(Some(setting), Some("hdfs://nn"), None);
+            assert_eq!(found.as_deref(), Ok("/shared/ann/.firesteelStaging"), "{setting}");
+        }
+        assert_eq!(place(Some("/shared"), None, None).as_deref(), Ok("/shared/ann/.firesteelStaging"));
+        assert!(
+            place(None, None, None).expect_err("there is none").contains("set HOME or spark.yarn.stagingDir")
+        );
+    }
+
+    #[test]
+    fn a_file_system_that_is_not_spoken_with_is_told() {
+        assert_eq!(
+            place(None, Some("viewfs://all"), Some("/home/ann")),
+            Err("cannot use viewfs://all (fs.defaultFS in spark.hadoop.fs.defaultFS), which is neither on this machine \
+                 nor on HDFS: set spark.yarn.stagingDir=file:///PATH, which all nodes share, or \
+                 spark.yarn.stagingDir=hdfs://HOST:PORT/PATH"
+                .to_owned())
+        );
+        assert!(place(Some("/x"), Some("s3a://b"), None).is_err(), "that is a path of the default one");
+        let found = place(Some("s3a://b/x"), None, None).expect_err("nobody speaks that");
+        assert!(found.starts_with("cannot use s3a://b/x (spark.yarn.stagingDir), "), "{found}");
+    }
+
+    #[cfg(feature = "hdfs")]
+    #[test]
+    fn files_are_staged_on_hdfs_where_that_is_the_default_or_where_one_says() {
+        let on_hdfs = |setting| place(setting, Some("hdfs://nn:9000"), None).expect("there is one");
+        assert_eq!(on_hdfs(None), "hdfs://nn:9000/user/ann/.firesteelStaging");
+        assert_eq!(on_hdfs(Some("/tmp")), "hdfs://nn:9000/tmp/ann/.firesteelStaging");
+        assert_eq!(on_hdfs(Some("hdfs://other/tmp")), "hdfs://other/tmp/ann/.firesteelStaging");
+    }
+
+    #[cfg(not(feature = "hdfs"))]
+    #[test]
+    fn a_program_without_hdfs_says_what_to_do() {
+        let advice = "this firesteel was built without HDFS; use one that has it (cargo build --features hdfs), or set \
+                      spark.yarn.stagingDir=file:///PATH, which all nodes share";
+        assert_eq!(
+            place(None, Some("hdfs://nn:8020"), Some("/home/ann")),
+            Err(format!("cannot use hdfs://nn:8020 (fs.defaultFS in spark.hadoop.fs.defaultFS): {advice}"))
+        );
+        assert!(
+            place(Some("/shared"), Some("hdfs://nn"), None).is_err(),
+            "that is a path of the default one"
+        );
+        assert_eq!(
+            place(Some("hdfs://nn/x"), None, None),
+            Err(format!("cannot use hdfs://nn/x (spark.yarn.stagingDir): {advice}"))
+        );
+    }
+
+    #[tokio::test]
+    async fn what_is_staged_is_described_as_it_is_then() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let source = directory.path().join("tool.sh");
+        fs::write(&source, "echo hi\n").expect("written");
+        let words = format!("{}#tool", source.display());
+        let offered = OfferedFiles::open(&[words], &[]).await.expect("it is there");
+        let base = Place::local(&directory.path().join("base"));
+        let staging = Staging::create(&base, ApplicationId::new(1, 2)).expect("a directory");
+        let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
+        let staged = Path::new(&staging.directory().path);
+        assert_eq!(mode(staged), 0o700);
+        assert!(staged.ends_with("base/application_1_0002"));
+
+        let files = staging.add_files(&offered).expect("there is room");
+        let [file] = files.as_slice() else { panic!("{files:?}") };
+        assert_eq!((file.name.as_str(), file.size, file.kind), ("tool", 8, LocalKind::File));
+        assert_eq!(file.visibility, Visibility::Private, "the directory is nobody else's");
+        let path = Path::new(file.url.strip_prefix("file://").expect("it is a file"));
+        assert_eq!((mode(path), fs::read(path).expect("it is there").as_slice()), (0o644, &b"echo hi\n"[..]));
+        let changed = fs::metadata(path).and_then(|metadata| metadata.modified()).expect("it has a time");
+        let since = changed.duration_since(UNIX_EPOCH).expect("that is long ago");
+        assert_eq!(u128::from(file.timestamp), since.as_millis());
+
+        let blueprint = staging.add_bytes(FILE, b"{}").expect("there is room");
+        assert_eq!((blueprint.name.as_str(), blueprint.size), (FILE, 2));
+        let program = staging.add_program(&source, None).expect("there is room");
+        assert_eq!(program.name, BINARY);
+        let shared = staging.add_program(&source, Some(&Place::local(&source))).expect("it is there");
+        assert!(shared.url.ends_with("/tool.sh"), "{}", shared.url);
+        staging.delete();
+        assert!(!staged.exists());
+        staging.delete();
+    }
+
+    #[tokio::test]
+    async fn firesteels_own_names_are_taken() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let source = directory.path().join(BINARY);
+        fs::write(&source, "x").expect("written");
+        let offered = OfferedFiles::open(&[source.display().to_string()], &[]).await.expect("it is there");
+        let staging =
+            Staging::create(&Place::local(directory.path()), ApplicationId::new(1, 2)).expect("a directory");
+        let error = staging.add_files(&offered).expect_err("there is one already").to_string();
+        assert!(error.starts_with("a file cannot be called \"firesteel\" on YARN"), "{error}");
+    }
+}

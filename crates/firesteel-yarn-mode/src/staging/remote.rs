@@ -1,0 +1,104 @@
+//! Files that are on HDFS already, and stay where they are: NodeManagers fetch them from there.
+
+use firesteel_core::messages::is_file_name;
+
+use super::place::Place;
+use super::{StagingError, taken};
+use crate::blueprint::{LocalFile, LocalKind};
+use crate::hadoop_conf::HadoopConf;
+use firesteel_settings::keys;
+
+/// What NodeManagers unpack, by the end of its name. Source: Hadoop 3.4.1.
+const ARCHIVES: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".zip", ".jar"];
+
+/// One that an application brings.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemoteFile {
+    place: Place,
+    /// What it is called in containers.
+    name: String,
+    kind: LocalKind,
+}
+
+/// Whether one of `--files` is of that kind: `hdfs://HOST/PATH`, `hdfs:///PATH#NAME`.
+#[must_use]
+pub fn is_remote(word: &str) -> bool {
+    word.starts_with("hdfs:")
+}
+
+impl RemoteFile {
+    /// Those of that kind among files and archives, for that user.
+    ///
+    /// # Errors
+    /// HDFS is not spoken with, or one has no name that it can have in a container.
+    pub fn among(
+        files: &[String],
+        archives: &[String],
+        user: &str,
+        conf: &HadoopConf,
+    ) -> Result<Vec<Self>, StagingError> {
+        let files = files.iter().map(|word| (word, LocalKind::File, keys::FILES));
+        let archives = archives.iter().map(|word| (word, LocalKind::Archive, keys::ARCHIVES));
+        let remote = files.chain(archives).filter(|(word, ..)| is_remote(word));
+        remote.map(|(word, kind, key)| Self::of(word, kind, key, user, conf)).collect()
+    }
+
+    fn of(
+        word: &str,
+        kind: LocalKind,
+        key: &'static str,
+        user: &str,
+        conf: &HadoopConf,
+    ) -> Result<Self, StagingError> {
+        let (place, name) = match word.rsplit_once('#') {
+            Some((place, name)) => (place, name),
+            None => (word, word.rsplit('/').next().unwrap_or_default()),
+        };
+        if !is_file_name(name) {
+            return Err(StagingError::Name { word: word.to_owned(), name: name.to_owned() });
+        }
+        let is_archive = |end: &&str| place.to_ascii_lowercase().ends_with(*end);
+        if kind == LocalKind::Archive && !ARCHIVES.iter().any(is_archive) {
+            return Err(StagingError::Format { word: word.to_owned() });
+        }
+        taken(name)?;
+        Ok(Self { place: Place::parse(place, key, user, conf)?, name: name.to_owned(), kind })
+    }
+
+    /// What a NodeManager is told of it.
+    ///
+    /// # Errors
+    /// It is not there, or HDFS does not say.
+    pub fn described(&self) -> Result<LocalFile, StagingError> {
+        self.place.described(&self.name, self.kind)
+    }
+}
+
+#[cfg(all(test, feature = "hdfs"))]
+mod tests {
+    use super::*;
+
+    fn found(files: &[&str], archives: &[&str]) -> Result<Vec<(String, String)>, String> {
+        let owned = |words: &[&str]| -> Vec<String> { words.iter().map(|&word| word.to_owned()).collect() };
+        let conf = HadoopConf::of([("fs.defaultFS", "hdfs://nn:9000")]);
+        let found = RemoteFile::among(&owned(files), &owned(archives), "ann", &conf);
+        let found = found.map_err(|error| error.to_string())?;
+        Ok(found.into_iter().map(|file| (file.name, file.place.to_string())).collect())
+    }
+
+    #[test]
+    fn files_on_hdfs_are_found_among_others() {
+        let pair = |name: &str, place: &str| (name.to_owned(), place.to_owned());
+        assert_eq!(
+            found(&["a.txt", "hdfs://other/d/x", "hdfs:///d/y#z"], &["b.zip", "hdfs:///e.tar.gz#e"]),
+            Ok(vec![
+                pair("x", "hdfs://other/d/x"),
+                pair("z", "hdfs://nn:9000/d/y"),
+                pair("e", "hdfs://nn:9000/e.tar.gz"),
+            ])
+        );
+        assert!(found(&["hdfs://nn/d/"], &[]).expect_err("it has no name").contains("PATH#NAME"));
+        assert!(found(&["hdfs://nn/firesteel"], &[]).expect_err("it is taken").contains("\"firesteel\""));
+        assert!(found(&[], &["hdfs://nn/e.rar"]).expect_err("nobody unpacks it").contains(".tar.gz"));
+    }
+}
