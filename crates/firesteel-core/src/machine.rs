@@ -35,6 +35,51 @@ pub trait Machine {
     fn check(&self) -> Result<(), Violation>;
 }
 
+/// The effects of the event at hand, in the order in which they are to be performed. Every machine has this field;
+/// its handlers add to it, and `apply` takes the batch out at its end.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Effects<E>(Vec<E>);
+
+impl<E> Effects<E> {
+    /// Adds an effect.
+    pub(crate) fn push(&mut self, effect: E) {
+        self.0.push(effect);
+    }
+
+    /// Adds a note, which becomes a line of the log.
+    pub(crate) fn note<N>(&mut self, note: N)
+    where
+        E: From<N>,
+    {
+        self.0.push(note.into());
+    }
+
+    /// Adds effects in their order.
+    pub(crate) fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
+        self.0.extend(effects);
+    }
+
+    /// The batch for the shell. Nothing is left.
+    pub(crate) fn take(&mut self) -> Vec<E> {
+        std::mem::take(&mut self.0)
+    }
+
+    /// Between two events nothing is left.
+    pub(crate) fn check(&self, machine: &'static str) -> Result<(), Violation> {
+        if self.0.is_empty() {
+            return Ok(());
+        }
+        let sentence = format!("{} effects were not handed out", self.0.len());
+        Err(Violation { machine, sentence })
+    }
+}
+
+impl<E> Default for Effects<E> {
+    fn default() -> Self {
+        Self(Vec::new())
+    }
+}
+
 /// How loud a remark is. Every machine's `Note` has `level()` and, in words, `Display`; the shell writes one line
 /// of the log for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

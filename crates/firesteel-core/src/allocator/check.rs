@@ -17,7 +17,7 @@ struct Counts {
 
 pub(super) fn check(allocator: &Allocator) -> Result<(), Violation> {
     let violated = |sentence| Err(Violation { machine: "allocator", sentence });
-    ensure!("allocator", allocator.effects.is_empty(), "an effect was kept back");
+    allocator.effects.check("allocator")?;
     if let Some(sentence) = allocator.containers.contradiction() {
         return violated(sentence);
     }

@@ -50,6 +50,12 @@ pub enum Effect {
     Note(Note),
 }
 
+impl From<Note> for Effect {
+    fn from(note: Note) -> Self {
+        Self::Note(note)
+    }
+}
+
 /// What the manager is told in one call. All numbers are absolute.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {

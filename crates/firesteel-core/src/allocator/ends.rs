@@ -18,7 +18,7 @@ impl Allocator {
     pub(super) fn on_completed(&mut self, now: Timestamp, completed: Completed) {
         let Completed { container: id, status, diagnostics } = completed;
         let Some(stage) = self.containers.get(&id).map(|container| container.stage) else {
-            return self.note(Note::UnknownEnd { container: id });
+            return self.effects.note(Note::UnknownEnd { container: id });
         };
         if stage.live().is_some() {
             self.leave(&id, stage);
@@ -51,7 +51,7 @@ impl Allocator {
         let Stage::Launching(executor) = stage else { return };
         self.leave(id, stage);
         self.containers.release(id, Residue::Nothing);
-        self.note(Note::NotStarted { executor, host: Arc::clone(&host), error: error.clone() });
+        self.effects.note(Note::NotStarted { executor, host: Arc::clone(&host), error: error.clone() });
         if !self.driver_is_stopping {
             self.blame(now, &host, Blame::Host);
         }
@@ -64,7 +64,7 @@ impl Allocator {
         let stage = |id: &ContainerId| Some(self.containers.get(id)?.stage);
         let live = found.and_then(|id| Some((stage(&id).filter(|stage| stage.live().is_some())?, id)));
         let Some((stage, id)) = live else {
-            return self.note(Note::UnknownExecutor { executor });
+            return self.effects.note(Note::UnknownExecutor { executor });
         };
         self.leave(&id, stage);
         self.containers.release(&id, Residue::Executor(executor));
@@ -102,7 +102,7 @@ impl Allocator {
         match self.health.failed(now, host, blame) {
             Verdict::Nothing => {}
             Verdict::Excluded { failures } => {
-                self.note(Note::HostExcluded { host: Arc::clone(host), failures });
+                self.effects.note(Note::HostExcluded { host: Arc::clone(host), failures });
             }
         }
     }

@@ -31,7 +31,7 @@ impl Allocator {
         let mut seen = BTreeSet::new();
         for granted in granted {
             if !seen.insert(granted.container.clone()) {
-                self.note(Note::GrantedTwice { container: granted.container });
+                self.effects.note(Note::GrantedTwice { container: granted.container });
             } else if let Some(granted) = self.examine(granted) {
                 let sites = self.config.topology.sites([granted.host.as_str()]);
                 arrivals.push(Arrival { granted, sites });
@@ -63,7 +63,7 @@ impl Allocator {
     /// The container, unless it is known already, or no executor fits into it.
     fn examine(&mut self, granted: Granted) -> Option<Granted> {
         if self.containers.knows(&granted.container) {
-            self.note(Note::GrantedTwice { container: granted.container });
+            self.effects.note(Note::GrantedTwice { container: granted.container });
             return None;
         }
         let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
@@ -74,14 +74,14 @@ impl Allocator {
         let sites = self.config.topology.sites([granted.host.as_str()]);
         profile.requests.remind(&sites);
         let note = Note::TooSmall { container: granted.container.clone(), memory: granted.memory, asked };
-        self.note(note);
+        self.effects.note(note);
         self.keep(granted, Stage::Released(Residue::Nothing));
         None
     }
 
     fn give_back(&mut self, granted: Granted) {
         let (container, host) = (granted.container.clone(), Arc::from(granted.host.as_str()));
-        self.note(Note::Excess { container, host });
+        self.effects.note(Note::Excess { container, host });
         self.keep(granted, Stage::Released(Residue::Nothing));
     }
 
@@ -112,7 +112,7 @@ impl Allocator {
             cores: profile.size.cores,
             memory: profile.size.own_memory,
         };
-        self.note(Note::Matched { container: granted.container.clone(), host, level });
+        self.effects.note(Note::Matched { container: granted.container.clone(), host, level });
         self.keep(granted, Stage::Launching(executor));
         self.effects.push(Effect::Launch(launch));
     }

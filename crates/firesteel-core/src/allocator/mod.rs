@@ -47,7 +47,7 @@ use self::loss::Losses;
 use self::pace::{Pace, Wanted};
 use self::profile::{Asking, Change, Profile};
 use crate::ids::{ExecutorId, ProfileId};
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{MOST_PREFERRED, MOST_PROFILES};
 use crate::time::Timestamp;
 
@@ -83,7 +83,7 @@ pub struct Allocator {
     decommissioning: VecDeque<String>,
     driver_is_stopping: bool,
     unexpected_ends: u64,
-    effects: Vec<Effect>,
+    effects: Effects<Effect>,
 }
 
 /// ```text
@@ -126,7 +126,7 @@ impl Allocator {
             decommissioning: VecDeque::new(),
             driver_is_stopping: false,
             unexpected_ends: 0,
-            effects: Vec::new(),
+            effects: Effects::default(),
             config,
         }
     }
@@ -189,7 +189,7 @@ impl Machine for Allocator {
             Event::Deadline => {}
         }
         self.settle(now);
-        std::mem::take(&mut self.effects)
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -242,7 +242,7 @@ impl Allocator {
             profile.clear_hints();
             if targets.is_empty() && profile.set_target(0) == Change::Some {
                 change = Change::Some;
-                self.note(Note::TargetSet { profile: id, total: 0 });
+                self.effects.note(Note::TargetSet { profile: id, total: 0 });
             }
         }
         for target in targets {
@@ -259,7 +259,7 @@ impl Allocator {
         let id = target.profile;
         let room = self.profiles.len() < MOST_PROFILES || self.profiles.contains_key(&id);
         if !room {
-            self.note(Note::TooManyProfiles { profile: id });
+            self.effects.note(Note::TooManyProfiles { profile: id });
             return Change::None;
         }
         let (sizing, initial) = (&self.config.sizing, self.config.initial_target);
@@ -269,7 +269,7 @@ impl Allocator {
         let change = profile.set_target(target.total);
         let total = profile.target();
         if change == Change::Some {
-            self.note(Note::TargetSet { profile: id, total });
+            self.effects.note(Note::TargetSet { profile: id, total });
         }
         change
     }
@@ -278,7 +278,7 @@ impl Allocator {
     fn on_allocated(&mut self, now: Timestamp, allocated: Allocated) {
         if !self.pace.is_called() {
             // Nobody knows which call this answers; what it says of containers is so all the same.
-            self.note(Note::UnexpectedAnswer);
+            self.effects.note(Note::UnexpectedAnswer);
         } else {
             self.errors = 0;
             self.heard = self.pace.called().unwrap_or(now);
@@ -312,18 +312,18 @@ impl Allocator {
 
     fn on_allocate_failed(&mut self, now: Timestamp, failure: AllocateFailure) {
         if !self.pace.is_called() {
-            return self.note(Note::UnexpectedAnswer);
+            return self.effects.note(Note::UnexpectedAnswer);
         }
         self.errors += 1;
         match failure {
             AllocateFailure::NotRegistered => {
-                self.note(Note::CallFailed { failure, errors: self.errors });
+                self.effects.note(Note::CallFailed { failure, errors: self.errors });
                 self.phase = Phase::Unregistered;
                 self.pace.stop();
                 self.effects.push(Effect::Register);
             }
             AllocateFailure::Failed(_) if self.errors < self.config.most_errors => {
-                self.note(Note::CallFailed { failure, errors: self.errors });
+                self.effects.note(Note::CallFailed { failure, errors: self.errors });
                 self.health.doubt();
                 self.containers.doubt();
                 self.profiles.values_mut().for_each(|profile| profile.requests.doubt());
@@ -373,9 +373,5 @@ impl Allocator {
         self.phase = Phase::Failed;
         self.pace.stop();
         self.effects.push(Effect::Fail(failure));
-    }
-
-    fn note(&mut self, note: Note) {
-        self.effects.push(Effect::Note(note));
     }
 }

@@ -7,7 +7,7 @@ use crate::machine::{Violation, ensure};
 pub(super) fn check(master: &ApplicationMaster) -> Result<(), Violation> {
     const ME: &str = "application master";
     let violated = |sentence| Err(Violation { machine: ME, sentence });
-    ensure!("application master", master.effects.is_empty(), "an effect was kept back");
+    master.effects.check("application master")?;
     master.allocator.check()?;
     if let Some(sentence) = master.executors.contradiction() {
         return violated(sentence);

@@ -106,7 +106,7 @@ impl ApplicationMaster {
             return self.welcome();
         }
         if let Some(reason) = self.objection(&description) {
-            self.note(Note::Refused { reason: reason.clone() });
+            self.effects.note(Note::Refused { reason: reason.clone() });
             let end = ApplicationEnd::Refused { reason };
             return self.tell_peer(peer, MasterToDriver::ApplicationRemoved(end));
         }
@@ -117,7 +117,7 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Waiting { .. } => self.on_new_driver(now, description),
             Phase::Idle | Phase::Serving | Phase::Stopping { .. } | Phase::Finishing(_) | Phase::Done => {
-                self.note(Note::DriverReturned);
+                self.effects.note(Note::DriverReturned);
                 self.welcome();
             }
         }
@@ -125,7 +125,7 @@ impl ApplicationMaster {
 
     fn on_new_driver(&mut self, now: Timestamp, description: ApplicationDescription) {
         self.phase = Phase::Serving;
-        self.note(Note::DriverRegistered { name: description.name.clone() });
+        self.effects.note(Note::DriverRegistered { name: description.name.clone() });
         let first_executor = description.first_executor;
         let needs = needs(&description.profile);
         self.drivers.first_executor = first_executor;
@@ -299,10 +299,10 @@ impl ApplicationMaster {
             }
             (Phase::Serving, Mode::Client) => {
                 self.drivers.away = Some(now + RECONNECT);
-                self.note(Note::DriverLost { patience: Some(RECONNECT) });
+                self.effects.note(Note::DriverLost { patience: Some(RECONNECT) });
             }
             (Phase::Serving, Mode::Unmanaged | Mode::Cluster) => {
-                self.note(Note::DriverLost { patience: None });
+                self.effects.note(Note::DriverLost { patience: None });
             }
             (
                 Phase::Idle
@@ -337,7 +337,7 @@ impl ApplicationMaster {
     fn is_own(&mut self, peer: PeerId, app: &AppId) -> bool {
         let own = self.drivers.peer == Some(peer) && *app == self.config.app;
         if !own {
-            self.note(Note::NotItsOwn { peer });
+            self.effects.note(Note::NotItsOwn { peer });
         }
         own
     }

@@ -48,6 +48,12 @@ pub enum Effect {
     Note(Note),
 }
 
+impl From<Note> for Effect {
+    fn from(note: Note) -> Self {
+        Self::Note(note)
+    }
+}
+
 /// An executor to start in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {

@@ -62,7 +62,7 @@ impl ApplicationMaster {
         }
         cut(&mut verdict.message, self.config.longest_message);
         let Verdict { status, code, message, .. } = verdict.clone();
-        self.note(Note::Finishing { status, code, message });
+        self.effects.note(Note::Finishing { status, code, message });
         if self.program == Program::Running {
             self.effects.push(Effect::EndProgram);
         }
@@ -123,7 +123,7 @@ impl ApplicationMaster {
 
     pub(super) fn on_unregister_failed(&mut self, error: String) {
         if matches!(self.phase, Phase::Finishing(_)) {
-            self.note(Note::UnregisterFailed { error });
+            self.effects.note(Note::UnregisterFailed { error });
             self.exit(Staging::Needed);
         }
     }

@@ -181,11 +181,11 @@ impl ApplicationMaster {
                 allocator::Effect::ExecutorEnded { executor, host, loss } => {
                     self.end_executor(now, executor, host, &loss);
                 }
-                allocator::Effect::Decommission { host } => self.note(Note::Decommissioning { host }),
+                allocator::Effect::Decommission { host } => self.effects.note(Note::Decommissioning { host }),
                 // Drivers do not ask: they are told.
                 allocator::Effect::AnswerLoss { .. } => {}
                 allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
-                allocator::Effect::Note(note) => self.note(Note::Allocator(note)),
+                allocator::Effect::Note(note) => self.effects.note(Note::Allocator(note)),
             }
         }
         self.count_turns(now);
@@ -225,7 +225,12 @@ impl ApplicationMaster {
         self.executors.of_container.insert(container.clone(), executor);
         self.executors.rows.insert(executor, row);
         self.tell_driver(added);
-        self.note(Note::ExecutorLaunched { executor, container: container.clone(), node: address, logs });
+        self.effects.note(Note::ExecutorLaunched {
+            executor,
+            container: container.clone(),
+            node: address,
+            logs,
+        });
         self.effects.push(Effect::Launch(Launch {
             container,
             node,
@@ -253,7 +258,7 @@ impl ApplicationMaster {
         self.executors.of_container.remove(&row.container);
         self.executors.ended += 1;
         let state = state(loss);
-        self.note(Note::ExecutorEnded { executor, host, state: state.clone() });
+        self.effects.note(Note::ExecutorEnded { executor, host, state: state.clone() });
         self.tell_driver(updated(executor, state.clone()));
         let relaunch = self.drivers.description().map(|description| description.relaunch);
         if relaunch.is_some_and(|relaunch| relaunch.is_turn(&state)) {

@@ -37,7 +37,7 @@ use self::driver::Drivers;
 use self::ending::Verdict;
 use self::executors::Executors;
 use crate::allocator::{self, Allocator, ContainerSize};
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
@@ -64,7 +64,7 @@ pub struct ApplicationMaster {
     /// The most that one container may have, once the manager has said so.
     largest: Option<ContainerSize>,
     started: Timestamp,
-    effects: Vec<Effect>,
+    effects: Effects<Effect>,
 }
 
 /// ```text
@@ -140,7 +140,7 @@ impl ApplicationMaster {
             executors: Executors::default(),
             largest: None,
             started: Timestamp::default(),
-            effects: Vec::new(),
+            effects: Effects::default(),
             config,
         }
     }
@@ -196,7 +196,7 @@ impl Machine for ApplicationMaster {
             Event::Shutdown => self.on_shutdown(),
             Event::Deadline => self.on_deadline(now),
         }
-        std::mem::take(&mut self.effects)
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -249,7 +249,7 @@ impl ApplicationMaster {
         }
         self.manager = Manager::Registered;
         self.largest = Some(largest);
-        self.note(Note::Registered);
+        self.effects.note(Note::Registered);
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
@@ -282,9 +282,5 @@ impl ApplicationMaster {
             | Phase::Finishing(_)
             | Phase::Done => {}
         }
-    }
-
-    fn note(&mut self, note: Note) {
-        self.effects.push(Effect::Note(note));
     }
 }

@@ -56,7 +56,12 @@ impl Driver {
         match credit.receive(sent) {
             Ok(()) => self.effects.push(Effect::Output { attempt, stream, bytes }),
             Err(exceeded) => {
-                self.note(Note::CreditExceeded { executor, attempt, sent, granted: exceeded.granted });
+                self.effects.note(Note::CreditExceeded {
+                    executor,
+                    attempt,
+                    sent,
+                    granted: exceeded.granted,
+                });
                 self.lose_executor(executor, ExecutorLoss::Misbehaved);
             }
         }
@@ -101,7 +106,7 @@ impl Driver {
     ) {
         let failures = self.tasks.count_failure(attempt.task, executor, host, &self.config.exclusion);
         let limit = self.tasks.max_failures(attempt.task).unwrap_or(self.config.max_task_failures);
-        self.note(Note::TaskFailed {
+        self.effects.note(Note::TaskFailed {
             attempt,
             executor,
             host: host.to_owned(),

@@ -80,6 +80,6 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         }
         Allocation::Dynamic(_) => {}
     }
-    ensure!("driver", driver.effects.is_empty(), "an effect was kept back");
+    driver.effects.check("driver")?;
     Ok(())
 }

@@ -68,6 +68,12 @@ pub enum Effect {
     Note(Note),
 }
 
+impl From<Note> for Effect {
+    fn from(note: Note) -> Self {
+        Self::Note(note)
+    }
+}
+
 /// A message from the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {

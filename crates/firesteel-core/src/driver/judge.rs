@@ -14,7 +14,7 @@ impl Driver {
         for culprit in self.record.due() {
             if self.can_do_without(&culprit) {
                 self.record.exclude(&culprit, now);
-                self.note(Note::Excluded { culprit, timeout: self.record.timeout() });
+                self.effects.note(Note::Excluded { culprit, timeout: self.record.timeout() });
                 self.apply_record(Readmission::TimeIsUp);
             }
         }
@@ -22,7 +22,7 @@ impl Driver {
             // The Master launches none there, and elsewhere there may be no room.
             let hosts = self.record.pardon_hosts();
             self.apply_record(Readmission::NoOtherLeft);
-            self.note(Note::HostsReadmitted { hosts });
+            self.effects.note(Note::HostsReadmitted { hosts });
         }
         if over || self.record.any_excluded() {
             self.apply_record(Readmission::TimeIsUp);
@@ -43,7 +43,7 @@ impl Driver {
         for (executor, host, excluded) in changed {
             self.executors.set_trust(executor, if excluded { Trust::Excluded } else { Trust::Trusted });
             if !excluded {
-                self.note(Note::Readmitted { executor, host, why });
+                self.effects.note(Note::Readmitted { executor, host, why });
             }
         }
     }

@@ -45,7 +45,7 @@ impl Driver {
             // It may have come while nobody could tell of it.
             self.registration.see(executor);
             self.record.started(&host);
-            self.note(Note::ExecutorRegistered { executor, host, cores });
+            self.effects.note(Note::ExecutorRegistered { executor, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
         } else {
             self.refuse(peer, executor, RefusedExecutor::NumberTaken);
@@ -69,7 +69,7 @@ impl Driver {
         let Some(host) = self.executors.get(executor).map(|row| row.host.clone()) else { return };
         self.executors.kill(executor);
         self.record.start_failed(&host);
-        self.note(Note::ExecutorAbsent { executor, host, waited: self.config.executor_timeout });
+        self.effects.note(Note::ExecutorAbsent { executor, host, waited: self.config.executor_timeout });
         self.send_kills(vec![executor]);
     }
 
@@ -80,7 +80,7 @@ impl Driver {
         if executor.is_to_come() && ended_by_itself(&loss) {
             self.record.start_failed(&host);
         }
-        self.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });
+        self.effects.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });
         if let Some(peer) = executor.peer() {
             self.send_executor(peer, DriverToExecutor::StopExecutor);
             self.close(peer);
@@ -122,7 +122,7 @@ impl Driver {
             Asked::AtOnce => {
                 for (profile, shortfall) in shortfalls {
                     if shortfall.reason.lasts() {
-                        self.note(Note::NeverFits { profile, shortfall });
+                        self.effects.note(Note::NeverFits { profile, shortfall });
                     }
                 }
             }
@@ -133,7 +133,7 @@ impl Driver {
                     let waiting = self.tasks.waiting().profiles();
                     let unwanted = waiting.filter(|profile| self.targets.wants_none(*profile)).collect();
                     let master = MasterStanding::Registered { master: master.clone(), shortfalls, unwanted };
-                    self.note(Note::NoExecutor { waited, master });
+                    self.effects.note(Note::NoExecutor { waited, master });
                 }
             }
         }
@@ -149,12 +149,12 @@ impl Driver {
         if self.registration.master().is_some() {
             self.request_shortfall(Asked::Starving);
         } else {
-            self.note(Note::NoExecutor { waited, master: MasterStanding::Lost });
+            self.effects.note(Note::NoExecutor { waited, master: MasterStanding::Lost });
         }
     }
 
     fn refuse(&mut self, peer: PeerId, executor: ExecutorId, reason: RefusedExecutor) {
-        self.note(Note::ExecutorRefused { executor, reason });
+        self.effects.note(Note::ExecutorRefused { executor, reason });
         self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(reason));
         self.close(peer);
     }

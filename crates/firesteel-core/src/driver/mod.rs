@@ -61,7 +61,7 @@ use self::tasks::Tasks;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{DriverToExecutor, DriverToMaster, RefusedExecutor};
 use crate::time::Timestamp;
 
@@ -104,7 +104,7 @@ pub struct Driver {
     /// Tasks of these profiles and sizes were said to be too large.
     said_too_large: BTreeSet<(ProfileId, Cores)>,
     phase: Phase,
-    effects: Vec<Effect>,
+    effects: Effects<Effect>,
 }
 
 /// ```text
@@ -171,7 +171,7 @@ impl Driver {
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
             phase: Phase::Open,
-            effects: Vec::new(),
+            effects: Effects::default(),
             config,
         }
     }
@@ -250,7 +250,7 @@ impl Machine for Driver {
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
-        std::mem::take(&mut self.effects)
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -282,7 +282,7 @@ impl Driver {
         let unfit = self.unfit(&request);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
         if self.phase != Phase::Open || !self.tasks.submit(task, request, topology, reach) {
-            self.note(Note::UnexpectedTask { task });
+            self.effects.note(Note::UnexpectedTask { task });
         } else if let Some(unfit) = unfit {
             self.tasks.give_up(task);
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Unfit(unfit) });
@@ -367,9 +367,5 @@ impl Driver {
         }
         self.effects.push(Effect::Done(outcome));
         self.phase = Phase::Done;
-    }
-
-    fn note(&mut self, note: Note) {
-        self.effects.push(Effect::Note(note));
     }
 }

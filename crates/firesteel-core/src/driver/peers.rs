@@ -30,7 +30,7 @@ impl Driver {
                 let assigned = Assigned { profile, worker: worker_id, host: at, cores, resources };
                 self.registration.see(executor);
                 self.executors.announce(executor, assigned, &self.config.topology);
-                self.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
+                self.effects.note(Note::ExecutorAdded { executor, worker, host, cores, memory });
             }
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
                 if state.is_finished() {
@@ -40,7 +40,7 @@ impl Driver {
                 }
             }
             MasterToDriver::WorkerRemoved { worker, host, reason } => {
-                self.note(Note::WorkerRemoved { worker, host, reason });
+                self.effects.note(Note::WorkerRemoved { worker, host, reason });
             }
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(now, shortfalls),
             MasterToDriver::ExecutorsRequested { accepted } => self.on_answer(Request::Targets, accepted),
@@ -122,7 +122,7 @@ impl Driver {
                 self.on_task_output(executor, attempt, stream, bytes);
             }
             (ExecutorToDriver::RegisterExecutor { .. }, Some(executor)) => {
-                self.note(Note::UnexpectedMessage { peer });
+                self.effects.note(Note::UnexpectedMessage { peer });
                 self.lose_executor(executor, ExecutorLoss::Misbehaved);
             }
             (
@@ -153,7 +153,7 @@ impl Driver {
                     self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });
                 }
                 Order::Close(peer) => self.close(peer),
-                Order::Remark(remark) => self.note(match remark {
+                Order::Remark(remark) => self.effects.note(match remark {
                     Remark::Unreachable { master, error, patience } => {
                         Note::MasterUnreachable { master, error, patience }
                     }
@@ -167,7 +167,7 @@ impl Driver {
     /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         if !self.closing.contains(&peer) {
-            self.note(Note::UnexpectedMessage { peer });
+            self.effects.note(Note::UnexpectedMessage { peer });
             self.close(peer);
         }
     }

@@ -130,7 +130,8 @@ impl Driver {
                 self.executors.kill(id);
                 self.scaling.idle.remove(id);
             }
-            self.note(Note::IdleExecutorsKilled { executors: over.clone(), idle: config.idle_timeout });
+            self.effects
+                .note(Note::IdleExecutorsKilled { executors: over.clone(), idle: config.idle_timeout });
             self.send_kills(over);
         }
     }

@@ -76,15 +76,15 @@ impl Driver {
                 return self.set_targets(&BTreeMap::from([(profile, total)]));
             }
         };
-        self.note(Note::ProfileRefused { profile, reason });
+        self.effects.note(Note::ProfileRefused { profile, reason });
     }
 
     pub(super) fn on_request_executors(&mut self, profile: ProfileId, total: u64) {
         match (self.config.allocation, self.targets.profiles.contains_key(&profile)) {
             (Allocation::Fixed, true) => self.set_targets(&BTreeMap::from([(profile, total)])),
-            (Allocation::Dynamic(_), true) => self.note(Note::TargetIsDynamic { total }),
+            (Allocation::Dynamic(_), true) => self.effects.note(Note::TargetIsDynamic { total }),
             (Allocation::Fixed | Allocation::Dynamic(_), false) => {
-                self.note(Note::ProfileUnknown { profile });
+                self.effects.note(Note::ProfileUnknown { profile });
             }
         }
     }
@@ -106,7 +106,7 @@ impl Driver {
             }
         }
         if !unknown.is_empty() {
-            self.note(Note::KillUnknown { executors: unknown });
+            self.effects.note(Note::KillUnknown { executors: unknown });
         }
         if killed.is_empty() {
             return;
@@ -118,13 +118,13 @@ impl Driver {
                 self.set_targets(&totals.collect());
             }
         }
-        self.note(Note::ExecutorsKilled { executors: killed.clone(), replacement });
+        self.effects.note(Note::ExecutorsKilled { executors: killed.clone(), replacement });
         self.send_kills(killed);
     }
 
     pub(super) fn on_answer(&mut self, request: Request, accepted: bool) {
         if !accepted {
-            self.note(Note::RequestRefused { request });
+            self.effects.note(Note::RequestRefused { request });
         }
     }
 
@@ -158,7 +158,7 @@ impl Driver {
                 self.registration.set_limit(target);
             }
             wishes.extend(self.targets.wish(id));
-            self.note(Note::TargetSet { profile: id, total });
+            self.effects.note(Note::TargetSet { profile: id, total });
         }
         self.send_targets(wishes);
     }

@@ -122,7 +122,7 @@ impl Driver {
         });
         for (profile, cores, largest, task) in too_large.collect::<Vec<_>>() {
             if self.said_too_large.insert((profile, cores)) {
-                self.note(Note::TaskTooLarge { task, cores, largest });
+                self.effects.note(Note::TaskTooLarge { task, cores, largest });
             }
         }
     }

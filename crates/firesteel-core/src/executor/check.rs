@@ -25,6 +25,6 @@ pub(super) fn check(executor: &Executor) -> Result<(), Violation> {
             ensure!("executor", tasks.is_empty(), "exited with {} tasks", tasks.len());
         }
     }
-    ensure!("executor", executor.effects.is_empty(), "an effect was kept back");
+    executor.effects.check("executor")?;
     Ok(())
 }

@@ -51,6 +51,12 @@ pub enum Effect {
     Note(Note),
 }
 
+impl From<Note> for Effect {
+    fn from(note: Note) -> Self {
+        Self::Note(note)
+    }
+}
+
 /// Why the process ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {

@@ -18,7 +18,7 @@ use firesteel_placement::{Cores, Resources};
 
 use self::task::{Step, Task};
 use crate::ids::AttemptId;
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{DriverToExecutor, ExecutorToDriver, TaskEnd, TaskSpec, TaskState};
 use crate::process::{Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
@@ -36,7 +36,7 @@ pub struct Executor {
     /// Attempts that have not ended.
     tasks: BTreeMap<AttemptId, Task>,
     phase: Phase,
-    effects: Vec<Effect>,
+    effects: Effects<Effect>,
 }
 
 /// The connection to the driver.
@@ -77,7 +77,7 @@ impl Executor {
             link: Link::Unopened,
             tasks: BTreeMap::new(),
             phase: Phase::Serving,
-            effects: Vec::new(),
+            effects: Effects::default(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Machine for Executor {
             Event::Deadline => self.on_deadline(now),
         }
         self.settle();
-        std::mem::take(&mut self.effects)
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -150,7 +150,7 @@ impl Executor {
 
     fn on_message(&mut self, now: Timestamp, message: DriverToExecutor) {
         match message {
-            DriverToExecutor::RegisteredExecutor => self.effects.push(Effect::Note(Note::Registered)),
+            DriverToExecutor::RegisteredExecutor => self.effects.note(Note::Registered),
             DriverToExecutor::RegisterExecutorFailed(reason) => self.end(now, Exit::Refused(reason)),
             DriverToExecutor::LaunchTask { attempt, spec, resources, credit } => {
                 self.on_launch_task(attempt, spec, resources, credit);
@@ -167,7 +167,7 @@ impl Executor {
 
     fn on_launch_task(&mut self, attempt: AttemptId, spec: TaskSpec, resources: Resources, credit: u64) {
         if self.tasks.contains_key(&attempt) {
-            self.effects.push(Effect::Note(Note::RepeatedLaunch { attempt }));
+            self.effects.note(Note::RepeatedLaunch { attempt });
             return;
         }
         if self.phase != Phase::Serving {
@@ -176,7 +176,7 @@ impl Executor {
         }
         let (cores, free) = (spec.cores_taken(), self.cores_free());
         if cores > free {
-            self.effects.push(Effect::Note(Note::TooFewCores { attempt, cores, free }));
+            self.effects.note(Note::TooFewCores { attempt, cores, free });
             let error = format!("the task takes {cores} cores, and the executor has {free} free");
             let failure = StartFailure { step: StartStep::Program, error };
             self.report(attempt, TaskState::Ended(TaskEnd::NotStarted(failure)));
@@ -216,7 +216,7 @@ impl Executor {
         let over: Vec<_> =
             self.tasks.iter().filter(|(_, task)| due(task)).map(|(&attempt, _)| attempt).collect();
         for attempt in over {
-            self.effects.push(Effect::Note(Note::GraceOver { attempt }));
+            self.effects.note(Note::GraceOver { attempt });
             self.end_task(now, attempt, Signal::Kill);
         }
     }

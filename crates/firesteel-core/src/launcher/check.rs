@@ -7,7 +7,7 @@ pub(super) fn check(launcher: &Launcher) -> Result<(), Violation> {
     if let Some(sentence) = launcher.registration.contradiction() {
         return Err(Violation { machine: "launcher", sentence });
     }
-    ensure!("launcher", launcher.effects.is_empty(), "an effect was kept back");
+    launcher.effects.check("launcher")?;
     match launcher.phase {
         Phase::Running => {
             ensure!("launcher", launcher.met().is_none(), "its executors have ended, and it goes on");

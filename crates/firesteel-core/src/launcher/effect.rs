@@ -31,6 +31,12 @@ pub enum Effect {
     Done(Outcome),
 }
 
+impl From<Note> for Effect {
+    fn from(note: Note) -> Self {
+        Self::Note(note)
+    }
+}
+
 /// How a launched application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {

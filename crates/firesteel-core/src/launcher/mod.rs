@@ -23,7 +23,7 @@ use self::turns::Turns;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
 use crate::ids::{ExecutorId, PeerId, ProfileId};
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorState};
 use crate::time::Timestamp;
 
@@ -51,7 +51,7 @@ pub struct Launcher {
     /// Connections that were told to close and have not ended.
     closing: BTreeSet<PeerId>,
     phase: Phase,
-    effects: Vec<Effect>,
+    effects: Effects<Effect>,
 }
 
 #[derive(Clone, Debug)]
@@ -107,7 +107,7 @@ impl Launcher {
             executors: BTreeMap::new(),
             closing: BTreeSet::new(),
             phase: Phase::Running,
-            effects: Vec::new(),
+            effects: Effects::default(),
         }
     }
 
@@ -151,7 +151,7 @@ impl Machine for Launcher {
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
-        std::mem::take(&mut self.effects)
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -183,7 +183,7 @@ impl Launcher {
                 if row.running.is_none() {
                     row.running = Some(now);
                     let (host, after) = (row.host.clone(), now.since(row.launched));
-                    self.note(Note::ExecutorRunning { executor, host, after });
+                    self.effects.note(Note::ExecutorRunning { executor, host, after });
                 }
             }
             ExecutorState::Killed(_)
@@ -204,7 +204,7 @@ impl Launcher {
     fn lose(&mut self, now: Timestamp, executor: ExecutorId, end: ExecutorEnd) {
         let Some(Executor { host, running, .. }) = self.executors.remove(&executor) else { return };
         let ran = running.map(|since| now.since(since));
-        self.note(Note::ExecutorEnded { executor, host, end, ran });
+        self.effects.note(Note::ExecutorEnded { executor, host, end, ran });
     }
 
     fn on_deadline(&mut self, now: Timestamp) {
@@ -245,7 +245,7 @@ impl Launcher {
         };
         if !told.is_empty() && told != self.said {
             self.said.clone_from(&told);
-            self.note(Note::FewerThanAsked { held: self.executors.len(), shortfalls: told });
+            self.effects.note(Note::FewerThanAsked { held: self.executors.len(), shortfalls: told });
         }
     }
 
@@ -294,7 +294,7 @@ impl Launcher {
             return self.finish();
         };
         if !self.executors.is_empty() {
-            self.note(Note::Ending { executors: self.executors.len() });
+            self.effects.note(Note::Ending { executors: self.executors.len() });
         }
         self.effects.push(Effect::Send { peer, message: DriverToMaster::UnregisterApplication { app } });
     }
@@ -304,16 +304,12 @@ impl Launcher {
         match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Ending { outcome, .. } => {
                 if !self.executors.is_empty() {
-                    self.note(Note::LeftBehind { executors: self.executors.len() });
+                    self.effects.note(Note::LeftBehind { executors: self.executors.len() });
                 }
                 self.effects.push(Effect::Done(outcome));
             }
             // A Master that says that all are gone before it is asked to end them is none to believe.
             running @ (Phase::Running | Phase::Done) => self.phase = running,
         }
-    }
-
-    fn note(&mut self, note: Note) {
-        self.effects.push(Effect::Note(note));
     }
 }

@@ -27,14 +27,14 @@ impl Launcher {
                     let row = Executor { host: host.clone(), cores, launched: now, running: None };
                     self.registration.see(executor);
                     self.executors.insert(executor, row);
-                    self.note(Note::ExecutorLaunched { executor, worker, host, cores, memory });
+                    self.effects.note(Note::ExecutorLaunched { executor, worker, host, cores, memory });
                 }
             }
             MasterToDriver::ExecutorUpdated { executor, state, lost_host: _ } => {
                 self.on_executor_updated(now, executor, state);
             }
             MasterToDriver::WorkerRemoved { worker, host, reason } => {
-                self.note(Note::WorkerRemoved { worker, host, reason });
+                self.effects.note(Note::WorkerRemoved { worker, host, reason });
             }
             MasterToDriver::ExecutorsGone { app } => {
                 if self.registration.app() == Some(&app) {
@@ -107,7 +107,7 @@ impl Launcher {
                 Order::Connect(master) => self.effects.push(Effect::Connect { master }),
                 Order::Register(peer, message) => self.effects.push(Effect::Send { peer, message }),
                 Order::Close(peer) => self.close(peer),
-                Order::Remark(remark) => self.note(match remark {
+                Order::Remark(remark) => self.effects.note(match remark {
                     Remark::Unreachable { master, error, patience } => {
                         Note::MasterUnreachable { master, error, patience }
                     }
@@ -121,7 +121,7 @@ impl Launcher {
     /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         if !self.closing.contains(&peer) {
-            self.note(Note::UnexpectedMessage { peer });
+            self.effects.note(Note::UnexpectedMessage { peer });
             self.close(peer);
         }
     }

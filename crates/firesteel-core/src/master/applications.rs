@@ -40,7 +40,7 @@ impl Master {
         };
         let number = self.config.first_application.saturating_add(self.applications.registered());
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
-        self.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
+        self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         let row = Application::new(app.clone(), description, peer, now, &entry);
         // What is said of executors from now on is said of this application's.
         self.leavers.forget_driver(peer);
@@ -61,7 +61,7 @@ impl Master {
 
     fn refuse_application(&mut self, peer: PeerId, description: &ApplicationDescription, reason: String) {
         let name = description.name.chars().take(LONGEST_NOTED).collect();
-        self.note(Note::ApplicationRefused { name, reason: reason.clone() });
+        self.effects.note(Note::ApplicationRefused { name, reason: reason.clone() });
         self.tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
     }
 
@@ -195,7 +195,7 @@ impl Master {
         for peer in workers {
             self.tell_worker(peer, MasterToWorker::ApplicationFinished { app: app.clone() });
         }
-        self.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
+        self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
         let (state, words) = ended(&end);
         let history = self.view_of(&application).executors;
         let row = ApplicationView { state, end: words, ended: Some(now), ..self.row_of(&application) };

@@ -21,7 +21,7 @@ impl Master {
     /// - the indexes name the rows, and the index over the Workers has free what their rows have.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
-        ensure!("master", self.effects.is_empty(), "{} effects were not handed out", self.effects.len());
+        self.effects.check("master")?;
         let workers = self.workers.check();
         ensure!("master", workers.is_ok(), "{}", workers.err().unwrap_or_default());
         ensure!(

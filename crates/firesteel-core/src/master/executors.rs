@@ -57,7 +57,7 @@ impl Master {
         row.executors.insert(executor.clone());
         application.add_executor(now, id, (worker.clone(), slot), profile, grant);
 
-        self.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
+        self.effects.note(Note::ExecutorLaunched { executor, worker: worker.clone(), cores, memory });
         self.tell_worker(worker_peer, MasterToWorker::LaunchExecutor(launch));
         self.tell_driver(
             driver_peer,
@@ -128,7 +128,7 @@ impl Master {
         let Some(row) = self.release_executor(now, executor, end.clone()) else { return };
         let lost_host = matches!(end, ExecutorState::Lost(_)).then(|| row.description.host.clone());
 
-        self.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
+        self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
         if let Some(peer) = self.applications.get(&executor.app).map(|application| application.peer) {
             let (executor, state) = (executor.executor, end);
             self.tell_driver(peer, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
@@ -184,7 +184,7 @@ impl Master {
         if let Some(delay) = relaunch_delay(failures) {
             self.applications.hold(app, Some(now + delay));
             let millis = u64::try_from(delay.as_millis()).unwrap_or(u64::MAX);
-            self.note(Note::RelaunchDelayed { app: app.clone(), failures, millis });
+            self.effects.note(Note::RelaunchDelayed { app: app.clone(), failures, millis });
         }
     }
 

@@ -51,7 +51,7 @@ pub use snapshot::{
 pub use turns::Kept;
 
 use crate::ids::PeerId;
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{DriverToMaster, MasterToDriver, MasterToWorker, WorkerToMaster};
 use crate::time::Timestamp;
 
@@ -70,7 +70,7 @@ pub struct Master {
     /// When the latest event happened.
     now: Timestamp,
     /// What the event at hand has led to so far.
-    effects: Vec<Effect>,
+    effects: Effects<Effect>,
 }
 
 /// Whether the event at hand calls for a scheduling pass.
@@ -105,7 +105,7 @@ impl Master {
             pass: Pass::NotDue,
             misjudges: None,
             now: Timestamp::default(),
-            effects: Vec::new(),
+            effects: Effects::default(),
         }
     }
 
@@ -160,12 +160,8 @@ impl Master {
         self.effects.push(Effect::Send { peer, message: Outbound::Driver(message) });
     }
 
-    fn note(&mut self, note: Note) {
-        self.effects.push(Effect::Note(note));
-    }
-
     fn ignore(&mut self, peer: PeerId, reason: Ignored) {
-        self.note(Note::Ignored { peer, reason });
+        self.effects.note(Note::Ignored { peer, reason });
     }
 }
 
@@ -190,7 +186,7 @@ impl Machine for Master {
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
-        std::mem::take(&mut self.effects)
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {

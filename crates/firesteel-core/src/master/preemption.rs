@@ -127,7 +127,7 @@ impl Master {
         let Some(row) = self.release_executor(now, executor, state.clone()) else { return };
         let peer = row.peer;
         self.preempted.add(by, now);
-        self.note(Note::ExecutorPreempted { executor: executor.clone(), by: by.clone() });
+        self.effects.note(Note::ExecutorPreempted { executor: executor.clone(), by: by.clone() });
         self.tell_worker(peer, MasterToWorker::KillExecutor { executor: executor.clone() });
         if let Some(peer) = self.applications.get(&executor.app).map(|application| application.peer) {
             let (executor, lost_host) = (executor.executor, None);

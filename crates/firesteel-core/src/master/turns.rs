@@ -262,7 +262,7 @@ impl Master {
         let Some(kept) = reserve(demand, executors, &sites) else {
             let room = sites.iter().map(|site| room(demand, &site.whole)).sum();
             if self.turns.hopeless.insert(app.clone()) {
-                self.note(Note::GangNeverFits { app: app.clone(), executors, room });
+                self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
             }
             return;
         };
@@ -279,7 +279,7 @@ impl Master {
         }
         let workers = kept.len();
         if before != Some(app) {
-            self.note(Note::Reserved { app: app.clone(), executors, workers });
+            self.effects.note(Note::Reserved { app: app.clone(), executors, workers });
         }
         self.turns.reservation = Some(Reservation { app: app.clone(), profile, kept });
     }

@@ -34,14 +34,14 @@ impl Master {
             return self.ignore(peer, Ignored::NotItsOwn { named });
         }
         if let Err(reason) = self.admits(&worker) {
-            self.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
+            self.effects.note(Note::WorkerRefused { worker: worker.id, reason: reason.clone() });
             return self.tell_worker(peer, MasterToWorker::RegisterWorkerFailed(reason));
         }
         let id = worker.id.clone();
         let old_peer = self.workers.get(&id).map(|row| row.peer);
         match old_peer {
             None => {
-                self.note(Note::WorkerRegistered {
+                self.effects.note(Note::WorkerRegistered {
                     worker: id.clone(),
                     cores: worker.cores,
                     memory: worker.memory,
@@ -51,7 +51,7 @@ impl Master {
             }
             Some(old) if old == peer => {}
             Some(old) => {
-                self.note(Note::WorkerReconnected { worker: id.clone() });
+                self.effects.note(Note::WorkerReconnected { worker: id.clone() });
                 self.workers.move_to(&id, peer);
                 if self.workers.serve_again(&id) {
                     self.pass = Pass::Due;
@@ -116,7 +116,8 @@ impl Master {
             self.applications.learn_end(now, worker, &report.executor, &report.state);
             self.see_gone(worker, &report.executor, &report.state);
         } else {
-            self.note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });
+            self.effects
+                .note(Note::UnknownExecutor { executor: report.executor.clone(), worker: worker.clone() });
             self.tell_worker(peer, MasterToWorker::KillExecutor { executor: report.executor });
         }
     }
@@ -148,7 +149,7 @@ impl Master {
             }
             Some(own) => {
                 if self.workers.retire(&own) {
-                    self.note(Note::WorkerLeaving { worker: own });
+                    self.effects.note(Note::WorkerLeaving { worker: own });
                 }
             }
         }
@@ -177,7 +178,7 @@ impl Master {
     fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let Some(row) = self.workers.get(id) else { return };
         let (host, executors) = (row.description.host.clone(), row.executors.clone());
-        self.note(Note::WorkerRemoved {
+        self.effects.note(Note::WorkerRemoved {
             worker: id.clone(),
             reason: reason.clone(),
             executors: executors.len(),

@@ -46,7 +46,7 @@ impl Worker {
         };
     }
 
-    pub(super) fn clean_if_due(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn clean_if_due(&mut self, now: Timestamp) {
         let Some(cleanup) = self.config.cleanup else { return };
         if !matches!(self.cleaning, Cleaning::Planned { at } if at <= now) {
             return;
@@ -54,7 +54,7 @@ impl Worker {
         if self.life == Life::Serving {
             let unwritten_since = now - cleanup.keep;
             self.cleaning = Cleaning::Looking;
-            effects.push(Effect::FindStale { keep: self.living_apps(), unwritten_since });
+            self.effects.push(Effect::FindStale { keep: self.living_apps(), unwritten_since });
         } else {
             self.cleaning = Cleaning::Never;
         }
@@ -65,15 +65,15 @@ impl Worker {
         self.executors.apps().chain(self.files.apps()).cloned().collect()
     }
 
-    pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>, effects: &mut Vec<Effect>) {
+    pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>) {
         let (Cleaning::Looking, Some(cleanup)) = (&self.cleaning, self.config.cleanup) else { return };
         self.plan_cleaning(now);
         let living = self.living_apps();
         let over: BTreeSet<AppId> = apps.into_iter().filter(|app| !living.contains(app)).collect();
         if !over.is_empty() {
             let note = Note::DirectoriesRemoved { directories: over.len(), unwritten_for: cleanup.keep };
-            effects.push(Effect::Note(note));
-            effects.extend(over.into_iter().map(|app| Effect::RemoveDirectory { app }));
+            self.effects.note(note);
+            self.effects.extend(over.into_iter().map(|app| Effect::RemoveDirectory { app }));
         }
     }
 }

@@ -87,6 +87,12 @@ pub enum Effect {
     Note(Note),
 }
 
+impl From<Note> for Effect {
+    fn from(note: Note) -> Self {
+        Self::Note(note)
+    }
+}
+
 /// A message from the Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {

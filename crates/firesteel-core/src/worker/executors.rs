@@ -245,155 +245,129 @@ impl Executors {
 }
 
 impl Worker {
-    pub(super) fn on_launch_executor(&mut self, mut launch: ExecutorLaunch, effects: &mut Vec<Effect>) {
+    pub(super) fn on_launch_executor(&mut self, mut launch: ExecutorLaunch) {
         let executor = launch.executor.clone();
         if self.executors.live.contains_key(&executor) || self.executors.ended.known.contains_key(&executor) {
-            effects.push(Effect::Note(Note::LaunchRepeated { executor }));
+            self.effects.note(Note::LaunchRepeated { executor });
             return;
         }
         if !is_sound(executor.app.as_str()) {
             let error = format!("{:?} cannot be the name of a directory", executor.app.as_str());
             let failure = StartFailure { step: StartStep::Directory, error };
-            self.report_end(executor, ExecutorState::Failed(failure), effects);
+            self.report_end(executor, ExecutorState::Failed(failure));
             return;
         }
         if self.life != Life::Serving {
-            self.report_end(executor, ExecutorState::Killed(None), effects);
+            self.report_end(executor, ExecutorState::Killed(None));
             return;
         }
         let files = launch.files.take();
         if let Some(Err(error)) = files.as_ref().map(ApplicationFiles::check) {
             let failure = StartFailure { step: StartStep::Files, error: error.to_string() };
-            self.report_end(executor, ExecutorState::Failed(failure), effects);
+            self.report_end(executor, ExecutorState::Failed(failure));
             return;
         }
         let ExecutorLaunch { cores, memory, .. } = launch;
         let plan = plan(launch, &self.config.description);
         let ready = match files {
             None => Some(plan),
-            Some(files) => self.files.want(files, plan, effects),
+            Some(files) => self.want_files(files, plan),
         };
         let stage = if ready.is_some() { Stage::Starting } else { Stage::Fetching };
         self.executors.live.insert(executor, Executor { cores, memory, stage });
-        effects.extend(ready.map(Effect::StartExecutor));
+        self.effects.extend(ready.map(Effect::StartExecutor));
     }
 
-    pub(super) fn on_kill_executor(
-        &mut self,
-        now: Timestamp,
-        executor: &ExecutorKey,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn on_kill_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         if self.executors.live.contains_key(executor) {
-            effects.push(Effect::Note(Note::KillAsked { executor: executor.clone() }));
-            self.signal(now, executor, Signal::Terminate, effects);
+            self.effects.note(Note::KillAsked { executor: executor.clone() });
+            self.signal(now, executor, Signal::Terminate);
         } else {
-            effects.push(Effect::Note(Note::KillUnknown { executor: executor.clone() }));
+            self.effects.note(Note::KillUnknown { executor: executor.clone() });
         }
     }
 
-    pub(super) fn on_application_finished(&mut self, app: AppId, effects: &mut Vec<Effect>) {
+    pub(super) fn on_application_finished(&mut self, app: AppId) {
         if self.executors.has_live(&app) {
             self.executors.finished_apps.insert(app);
         } else if is_sound(app.as_str()) {
-            self.files.remove(&app, effects);
-            effects.push(Effect::CleanApplication { app });
+            self.remove_files(&app);
+            self.effects.push(Effect::CleanApplication { app });
         }
     }
 
-    pub(super) fn on_runner_started(
-        &mut self,
-        now: Timestamp,
-        executor: ExecutorKey,
-        pid: u32,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn on_runner_started(&mut self, now: Timestamp, executor: ExecutorKey, pid: u32) {
         let Some(row) = self.executors.live.get_mut(&executor) else {
-            effects.push(Effect::Note(Note::UnknownRunner { executor }));
+            self.effects.note(Note::UnknownRunner { executor });
             return;
         };
         let doom = match row.stage {
             Stage::Starting => None,
             Stage::Doomed(signal) => Some(signal),
             Stage::Fetching | Stage::Running { .. } | Stage::Ending { .. } | Stage::Dying { .. } => {
-                effects.push(Effect::Note(Note::UnknownRunner { executor }));
+                self.effects.note(Note::UnknownRunner { executor });
                 return;
             }
         };
         row.stage = Stage::Running { pid };
-        effects.push(Effect::Note(Note::ExecutorStarted { executor: executor.clone(), pid }));
-        self.tell_master(executor.clone(), ExecutorState::Running, effects);
+        self.effects.note(Note::ExecutorStarted { executor: executor.clone(), pid });
+        self.tell_master(executor.clone(), ExecutorState::Running);
         if let Some(signal) = doom {
-            self.signal(now, &executor, signal, effects);
+            self.signal(now, &executor, signal);
         }
     }
 
-    pub(super) fn on_runner_failed(
-        &mut self,
-        executor: ExecutorKey,
-        failure: StartFailure,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn on_runner_failed(&mut self, executor: ExecutorKey, failure: StartFailure) {
         match self.executors.live.get(&executor).map(|row| row.stage) {
-            Some(Stage::Fetching) | None => effects.push(Effect::Note(Note::UnknownRunner { executor })),
+            Some(Stage::Fetching) | None => self.effects.note(Note::UnknownRunner { executor }),
             Some(stage) if stage.is_unwanted() => {
                 self.executors.live.remove(&executor);
-                self.report_end(executor, ExecutorState::Killed(None), effects);
+                self.report_end(executor, ExecutorState::Killed(None));
             }
-            Some(_) => self.fail_executor(executor, failure, effects),
+            Some(_) => self.fail_executor(executor, failure),
         }
     }
 
     /// An executor never became a process.
-    pub(super) fn fail_executor(
-        &mut self,
-        executor: ExecutorKey,
-        failure: StartFailure,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn fail_executor(&mut self, executor: ExecutorKey, failure: StartFailure) {
         self.executors.live.remove(&executor);
-        self.report_end(executor, ExecutorState::Failed(failure), effects);
+        self.report_end(executor, ExecutorState::Failed(failure));
     }
 
-    pub(super) fn on_runner_exited(
-        &mut self,
-        executor: ExecutorKey,
-        status: ExitStatus,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn on_runner_exited(&mut self, executor: ExecutorKey, status: ExitStatus) {
         let state = match self.executors.live.get(&executor).map(|row| row.stage) {
             Some(Stage::Fetching) | None => {
-                effects.push(Effect::Note(Note::UnknownRunner { executor }));
+                self.effects.note(Note::UnknownRunner { executor });
                 return;
             }
             Some(stage) if stage.is_unwanted() => ExecutorState::Killed(Some(status)),
             Some(_) => ExecutorState::Exited(status),
         };
         self.executors.live.remove(&executor);
-        self.report_end(executor, state, effects);
+        self.report_end(executor, state);
     }
 
     /// Ends every live executor, or lets it be ended once it has started.
-    pub(super) fn signal_all(&mut self, now: Timestamp, signal: Signal, effects: &mut Vec<Effect>) {
+    pub(super) fn signal_all(&mut self, now: Timestamp, signal: Signal) {
         let all: Vec<ExecutorKey> = self.executors.live.keys().cloned().collect();
         for executor in &all {
-            self.signal(now, executor, signal, effects);
+            self.signal(now, executor, signal);
         }
     }
 
     /// Kills executors that were asked to end and had their time.
-    pub(super) fn kill_overdue(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn kill_overdue(&mut self, now: Timestamp) {
         let overdue = |row: &Executor| matches!(row.stage, Stage::Ending { kill_at, .. } if kill_at <= now);
         let late = self.executors.live.iter().filter(|(_, row)| overdue(row));
         let late: Vec<ExecutorKey> = late.map(|(executor, _)| executor.clone()).collect();
         for executor in late {
-            effects.push(Effect::Note(Note::GraceOver { executor: executor.clone() }));
-            self.signal(now, &executor, Signal::Kill, effects);
+            self.effects.note(Note::GraceOver { executor: executor.clone() });
+            self.signal(now, &executor, Signal::Kill);
         }
     }
 
     /// Moves an executor towards its end. A signal no harder than the one before does nothing.
-    fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal, effects: &mut Vec<Effect>) {
+    fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal) {
         let Some(row) = self.executors.live.get_mut(executor) else {
             return;
         };
@@ -401,7 +375,7 @@ impl Worker {
             (Stage::Fetching, _) => {
                 self.executors.live.remove(executor);
                 self.files.forgo(executor);
-                self.report_end(executor.clone(), ExecutorState::Killed(None), effects);
+                self.report_end(executor.clone(), ExecutorState::Killed(None));
                 return;
             }
             (Stage::Starting, signal) => Stage::Doomed(signal),
@@ -413,38 +387,38 @@ impl Worker {
             (same @ Stage::Ending { .. }, Signal::Terminate) | (same @ Stage::Dying { .. }, _) => same,
         };
         if stage != row.stage && stage.pid().is_some() {
-            effects.push(Effect::SignalExecutor { executor: executor.clone(), signal });
+            self.effects.push(Effect::SignalExecutor { executor: executor.clone(), signal });
         }
         row.stage = stage;
     }
 
     /// Notes an end, tells the Master, and keeps the end until a Master confirms it.
-    fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState, effects: &mut Vec<Effect>) {
-        effects.push(Effect::Note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() }));
-        self.tell_master(executor.clone(), state.clone(), effects);
+    fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState) {
+        self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() });
+        self.tell_master(executor.clone(), state.clone());
         self.executors.ended.remember(executor.clone(), state.clone());
         self.executors.unconfirmed.insert(executor.clone(), state);
         if self.executors.unconfirmed.len() > MOST_UNCONFIRMED
             && let Some((executor, _)) = self.executors.unconfirmed.pop_first()
         {
-            effects.push(Effect::Note(Note::EndForgotten { executor }));
+            self.effects.note(Note::EndForgotten { executor });
         }
         let app = executor.app;
         if self.executors.has_live(&app) {
             return;
         }
         if self.executors.finished_apps.remove(&app) {
-            self.files.remove(&app, effects);
-            effects.push(Effect::CleanApplication { app });
+            self.remove_files(&app);
+            self.effects.push(Effect::CleanApplication { app });
         } else {
-            self.files.remove_if_doubtful(&app, effects);
+            self.remove_doubtful_files(&app);
         }
     }
 
-    fn tell_master(&self, executor: ExecutorKey, state: ExecutorState, effects: &mut Vec<Effect>) {
+    fn tell_master(&mut self, executor: ExecutorKey, state: ExecutorState) {
         if let Some(master) = self.registration.master() {
             let report = ExecutorReport { executor, state };
-            effects.push(send(master.peer, WorkerToMaster::ExecutorStateChanged(report)));
+            self.effects.push(send(master.peer, WorkerToMaster::ExecutorStateChanged(report)));
         }
     }
 }

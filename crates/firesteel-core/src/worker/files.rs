@@ -49,37 +49,6 @@ enum Until {
 }
 
 impl Files {
-    /// Returns the plan, with the files' names, if they are there. Otherwise it is kept until they are, and if
-    /// nobody fetches them yet, the shell is told to.
-    pub(super) fn want(
-        &mut self,
-        files: ApplicationFiles,
-        mut plan: ExecutorPlan,
-        effects: &mut Vec<Effect>,
-    ) -> Option<ExecutorPlan> {
-        let ExecutorKey { app, executor } = plan.executor.clone();
-        if let Some(kept) = self.apps.get_mut(&app) {
-            kept.until = Until::Finished;
-            plan.files = kept.names.clone();
-            return match &mut kept.stage {
-                Stage::There => Some(plan),
-                Stage::Fetching { waiting, .. } => {
-                    waiting.insert(executor, plan);
-                    None
-                }
-            };
-        }
-        self.last = FetchId(self.last.0 + 1);
-        let (fetch, names) = (self.last, files.names());
-        plan.files = names.clone();
-        let stage = Stage::Fetching { fetch, waiting: BTreeMap::from([(executor, plan)]) };
-        self.apps.insert(app.clone(), Kept { names, stage, until: Until::Finished });
-        let (count, bytes, source) = (files.files.len(), files.bytes(), files.source.clone());
-        effects.push(Effect::Note(Note::FetchingFiles { app: app.clone(), files: count, bytes, source }));
-        effects.push(Effect::FetchFiles { fetch, app, files });
-        None
-    }
-
     /// Applications whose files are kept here, or fetched.
     pub(super) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.apps.keys()
@@ -90,26 +59,6 @@ impl Files {
         if let Some(Kept { stage: Stage::Fetching { waiting, .. }, .. }) = self.apps.get_mut(&executor.app) {
             waiting.remove(&executor.executor);
         }
-    }
-
-    /// Gives up what is kept of an application that has ended.
-    pub(super) fn remove(&mut self, app: &AppId, effects: &mut Vec<Effect>) {
-        if self.apps.remove(app).is_some() {
-            effects.push(Effect::RemoveFiles { app: app.clone() });
-        }
-    }
-
-    /// The last executor of an application has ended here.
-    pub(super) fn remove_if_doubtful(&mut self, app: &AppId, effects: &mut Vec<Effect>) {
-        if self.apps.get(app).is_some_and(|kept| kept.until == Until::Unused) {
-            self.remove(app, effects);
-        }
-    }
-
-    /// Gives up everything.
-    pub(super) fn remove_all(&mut self, effects: &mut Vec<Effect>) {
-        let apps = std::mem::take(&mut self.apps);
-        effects.extend(apps.into_keys().map(|app| Effect::RemoveFiles { app }));
     }
 
     /// The plans that waited for this fetch. `None`: nobody waits for it any more.
@@ -150,47 +99,91 @@ impl Files {
 }
 
 impl Worker {
-    pub(super) fn on_files_fetched(&mut self, app: AppId, fetch: FetchId, effects: &mut Vec<Effect>) {
+    /// Returns the plan with the names of its files if they are on this machine. Otherwise keeps the plan until they
+    /// are, and has the shell fetch them unless it does already.
+    pub(super) fn want_files(
+        &mut self,
+        files: ApplicationFiles,
+        mut plan: ExecutorPlan,
+    ) -> Option<ExecutorPlan> {
+        let ExecutorKey { app, executor } = plan.executor.clone();
+        if let Some(kept) = self.files.apps.get_mut(&app) {
+            kept.until = Until::Finished;
+            plan.files = kept.names.clone();
+            return match &mut kept.stage {
+                Stage::There => Some(plan),
+                Stage::Fetching { waiting, .. } => {
+                    waiting.insert(executor, plan);
+                    None
+                }
+            };
+        }
+        self.files.last = FetchId(self.files.last.0 + 1);
+        let (fetch, names) = (self.files.last, files.names());
+        plan.files = names.clone();
+        let stage = Stage::Fetching { fetch, waiting: BTreeMap::from([(executor, plan)]) };
+        self.files.apps.insert(app.clone(), Kept { names, stage, until: Until::Finished });
+        let (count, bytes, source) = (files.files.len(), files.bytes(), files.source.clone());
+        self.effects.note(Note::FetchingFiles { app: app.clone(), files: count, bytes, source });
+        self.effects.push(Effect::FetchFiles { fetch, app, files });
+        None
+    }
+
+    /// Removes the files of an application that has ended.
+    pub(super) fn remove_files(&mut self, app: &AppId) {
+        if self.files.apps.remove(app).is_some() {
+            self.effects.push(Effect::RemoveFiles { app: app.clone() });
+        }
+    }
+
+    /// The last executor of an application has ended here: its files go if the application may have ended, too.
+    pub(super) fn remove_doubtful_files(&mut self, app: &AppId) {
+        if self.files.apps.get(app).is_some_and(|kept| kept.until == Until::Unused) {
+            self.remove_files(app);
+        }
+    }
+
+    /// Removes the files of all applications.
+    pub(super) fn remove_all_files(&mut self) {
+        let apps = std::mem::take(&mut self.files.apps);
+        self.effects.extend(apps.into_keys().map(|app| Effect::RemoveFiles { app }));
+    }
+
+    pub(super) fn on_files_fetched(&mut self, app: AppId, fetch: FetchId) {
         let Some(plans) = self.files.end_fetch(&app, fetch) else {
-            effects.push(Effect::Note(Note::StrayFetch { app }));
+            self.effects.note(Note::StrayFetch { app });
             return;
         };
-        effects.push(Effect::Note(Note::FilesFetched { app }));
+        self.effects.note(Note::FilesFetched { app });
         for plan in plans {
             self.executors.files_are_there(&plan.executor);
-            effects.push(Effect::StartExecutor(plan));
+            self.effects.push(Effect::StartExecutor(plan));
         }
     }
 
     /// The executors that waited have failed. The next one that is launched has the files fetched again.
-    pub(super) fn on_files_failed(
-        &mut self,
-        app: AppId,
-        fetch: FetchId,
-        error: String,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn on_files_failed(&mut self, app: AppId, fetch: FetchId, error: String) {
         let Some(plans) = self.files.end_fetch(&app, fetch) else {
-            effects.push(Effect::Note(Note::StrayFetch { app }));
+            self.effects.note(Note::StrayFetch { app });
             return;
         };
         self.files.apps.remove(&app);
-        effects.push(Effect::Note(Note::FilesFailed { app, error: error.clone() }));
+        self.effects.note(Note::FilesFailed { app, error: error.clone() });
         for plan in plans {
             let failure = StartFailure { step: StartStep::Files, error: error.clone() };
-            self.fail_executor(plan.executor, failure, effects);
+            self.fail_executor(plan.executor, failure);
         }
     }
 
     /// A Master took the Worker. What ended before that, nobody will tell.
-    pub(super) fn doubt_files(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn doubt_files(&mut self) {
         for kept in self.files.apps.values_mut() {
             kept.until = Until::Unused;
         }
         let apps = self.files.apps.keys();
         let unused: Vec<AppId> = apps.filter(|app| !self.executors.has_live(app)).cloned().collect();
         for app in unused {
-            self.files.remove(&app, effects);
+            self.remove_files(&app);
         }
     }
 }

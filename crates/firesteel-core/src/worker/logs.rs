@@ -34,23 +34,23 @@ impl Logs {
 }
 
 impl Worker {
-    pub(super) fn on_request_log(&mut self, peer: PeerId, request: LogRequest, effects: &mut Vec<Effect>) {
+    pub(super) fn on_request_log(&mut self, peer: PeerId, request: LogRequest) {
         if !is_sound(request.executor.app.as_str()) {
-            return effects.push(refuse(peer, RefusedLog::UnsoundId));
+            return self.effects.push(refuse(peer, RefusedLog::UnsoundId));
         }
         if self.logs.asked.contains_key(&peer) {
-            return effects.push(refuse(peer, RefusedLog::OneAtATime));
+            return self.effects.push(refuse(peer, RefusedLog::OneAtATime));
         }
         let writer = if self.executors.lives(&request.executor) { Writer::Lives } else { Writer::Over };
         self.logs.asked.insert(peer, writer);
-        effects.push(Effect::ReadLog { peer, request });
+        self.effects.push(Effect::ReadLog { peer, request });
     }
 
-    pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead, effects: &mut Vec<Effect>) {
+    pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead) {
         // A client that has gone away needs no answer.
         let Some(writer) = self.logs.asked.remove(&peer) else { return };
         let is_over = writer == Writer::Over;
-        effects.push(match (outcome, writer) {
+        self.effects.push(match (outcome, writer) {
             (LogRead::Piece { start, bytes, length }, _) => {
                 answer(peer, LogPiece { start, bytes, length, is_over })
             }

@@ -12,7 +12,7 @@ use super::registration::Registration;
 use super::shutdown::Life;
 use super::{Config, Effect, Event, Inbound, Note, Outbound};
 use crate::ids::{ExecutorKey, PeerId};
-use crate::machine::{Machine, Violation};
+use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerToMaster, WorkerViewOfItself};
 use crate::time::Timestamp;
 
@@ -28,6 +28,8 @@ pub struct Worker {
     pub(super) cleaning: Cleaning,
     pub(super) logs: Logs,
     pub(super) life: Life,
+    /// What the event at hand has led to so far.
+    pub(super) effects: Effects<Effect>,
 }
 
 /// Why the Worker wants to be woken.
@@ -59,6 +61,7 @@ impl Worker {
             cleaning: Cleaning::default(),
             logs: Logs::default(),
             life: Life::Serving,
+            effects: Effects::default(),
             config,
         }
     }
@@ -88,55 +91,49 @@ impl Worker {
         self.executors.memory_used()
     }
 
-    fn on_deadline(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
-        self.send_due_heartbeat(now, effects);
-        self.turn_due_round(now, effects);
-        self.kill_overdue(now, effects);
-        self.clean_if_due(now, effects);
-        self.give_up_if_overdue(now, effects);
+    fn on_deadline(&mut self, now: Timestamp) {
+        self.send_due_heartbeat(now);
+        self.turn_due_round(now);
+        self.kill_overdue(now);
+        self.clean_if_due(now);
+        self.give_up_if_overdue(now);
     }
 
-    fn on_master_message(
-        &mut self,
-        now: Timestamp,
-        peer: PeerId,
-        message: MasterToWorker,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToWorker) {
         // Only the Master that the Worker is registered with gives orders; one that was asked may answer.
         let orders = self.registration.takes_orders_of(peer);
         match message {
             MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate } => {
-                self.on_registered_worker(now, peer, master_url, heartbeat_millis, duplicate, effects);
+                self.on_registered_worker(now, peer, master_url, heartbeat_millis, duplicate);
             }
             MasterToWorker::RegisterWorkerFailed(refusal) => {
-                self.on_register_worker_failed(now, peer, refusal, effects);
+                self.on_register_worker_failed(now, peer, refusal);
             }
-            MasterToWorker::ReconnectWorker => self.on_reconnect_worker(now, peer, effects),
-            MasterToWorker::LaunchExecutor(launch) if orders => self.on_launch_executor(launch, effects),
+            MasterToWorker::ReconnectWorker => self.on_reconnect_worker(now, peer),
+            MasterToWorker::LaunchExecutor(launch) if orders => self.on_launch_executor(launch),
             MasterToWorker::KillExecutor { executor } if orders => {
-                self.on_kill_executor(now, &executor, effects);
+                self.on_kill_executor(now, &executor);
             }
             MasterToWorker::ApplicationFinished { app } if orders => {
-                self.on_application_finished(app, effects);
+                self.on_application_finished(app);
             }
             MasterToWorker::ExecutorEndNoted { executor } if orders => self.executors.confirm_end(&executor),
             stray @ (MasterToWorker::LaunchExecutor(_)
             | MasterToWorker::KillExecutor { .. }
             | MasterToWorker::ApplicationFinished { .. }
             | MasterToWorker::ExecutorEndNoted { .. }) => {
-                effects.push(Effect::Note(Note::NotMyMaster { peer, message: name_of(&stray) }));
+                self.effects.note(Note::NotMyMaster { peer, message: name_of(&stray) });
             }
         }
     }
 
-    fn on_client_message(&mut self, peer: PeerId, message: ClientToWorker, effects: &mut Vec<Effect>) {
+    fn on_client_message(&mut self, peer: PeerId, message: ClientToWorker) {
         match message {
-            ClientToWorker::RequestWorkerState => effects.push(Effect::Send {
+            ClientToWorker::RequestWorkerState => self.effects.push(Effect::Send {
                 peer,
                 message: Outbound::Client(WorkerToClient::WorkerStateResponse(self.view())),
             }),
-            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request, effects),
+            ClientToWorker::RequestLog(request) => self.on_request_log(peer, request),
         }
     }
 }
@@ -147,49 +144,48 @@ impl Machine for Worker {
     type Reason = Reason;
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        let mut effects = Vec::new();
         if self.life == Life::Over {
-            return effects;
+            return Vec::new();
         }
         match event {
             Event::Start => {
-                self.start_round(now, &mut effects);
+                self.start_round(now);
                 self.plan_cleaning(now);
             }
-            Event::Connected { peer, master } => self.on_connected(peer, master, &mut effects),
+            Event::Connected { peer, master } => self.on_connected(peer, master),
             Event::ConnectFailed { master, error } => {
-                self.on_connect_failed(now, master, error, &mut effects);
+                self.on_connect_failed(now, master, error);
             }
             Event::Received { peer, message: Inbound::Master(message) } => {
-                self.on_master_message(now, peer, message, &mut effects);
+                self.on_master_message(now, peer, message);
             }
             Event::Received { peer, message: Inbound::Client(message) } => {
-                self.on_client_message(peer, message, &mut effects);
+                self.on_client_message(peer, message);
             }
             Event::Disconnected { peer } => {
                 self.logs.forget(peer);
-                self.on_disconnected(now, peer, &mut effects);
+                self.on_disconnected(now, peer);
             }
-            Event::FilesFetched { app, fetch } => self.on_files_fetched(app, fetch, &mut effects),
+            Event::FilesFetched { app, fetch } => self.on_files_fetched(app, fetch),
             Event::FilesFailed { app, fetch, error } => {
-                self.on_files_failed(app, fetch, error, &mut effects);
+                self.on_files_failed(app, fetch, error);
             }
             Event::RunnerStarted { executor, pid } => {
-                self.on_runner_started(now, executor, pid, &mut effects);
+                self.on_runner_started(now, executor, pid);
             }
             Event::RunnerFailed { executor, failure } => {
-                self.on_runner_failed(executor, failure, &mut effects);
+                self.on_runner_failed(executor, failure);
             }
             Event::RunnerExited { executor, status } => {
-                self.on_runner_exited(executor, status, &mut effects);
+                self.on_runner_exited(executor, status);
             }
-            Event::StaleFound { apps } => self.on_stale_found(now, apps, &mut effects),
-            Event::LogRead { peer, outcome } => self.on_log_read(peer, outcome, &mut effects),
-            Event::Shutdown => self.on_shutdown(now, &mut effects),
-            Event::Deadline => self.on_deadline(now, &mut effects),
+            Event::StaleFound { apps } => self.on_stale_found(now, apps),
+            Event::LogRead { peer, outcome } => self.on_log_read(peer, outcome),
+            Event::Shutdown => self.on_shutdown(now),
+            Event::Deadline => self.on_deadline(now),
         }
-        self.exit_if_done(&mut effects);
-        effects
+        self.exit_if_done();
+        self.effects.take()
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
@@ -206,6 +202,7 @@ impl Machine for Worker {
     }
 
     fn check(&self) -> Result<(), Violation> {
+        self.effects.check("worker")?;
         self.registration.check(&self.life)?;
         self.executors.check(&self.life)?;
         self.files.check(&self.executors)

@@ -188,38 +188,34 @@ impl Registration {
 
 impl Worker {
     /// Dials every Master that is not being dialled already.
-    pub(super) fn start_round(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn start_round(&mut self, now: Timestamp) {
         self.registration.phase = Phase::Round { asked: BTreeMap::new(), until: now + ROUND_TIMEOUT };
         for master in &self.config.masters {
             if self.registration.dials.insert(master.clone()) {
-                effects.push(Effect::Connect { master: master.clone() });
+                self.effects.push(Effect::Connect { master: master.clone() });
             }
         }
-        self.end_round_without_masters(now, effects);
+        self.end_round_without_masters(now);
     }
 
-    pub(super) fn on_connected(&mut self, peer: PeerId, master: Address, effects: &mut Vec<Effect>) {
+    pub(super) fn on_connected(&mut self, peer: PeerId, master: Address) {
         self.registration.dials.remove(&master);
         let listed = self.executors.reports();
         match &mut self.registration.phase {
             Phase::Round { asked, .. } => {
                 asked.insert(peer, Asked::new(master, Standing::Stranger, &listed));
-                effects.push(self.register_worker(peer, listed));
+                self.effects.push(self.register_worker(peer, listed));
             }
-            Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => effects.push(Effect::Close { peer }),
+            Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {
+                self.effects.push(Effect::Close { peer })
+            }
         }
     }
 
-    pub(super) fn on_connect_failed(
-        &mut self,
-        now: Timestamp,
-        master: Address,
-        error: String,
-        effects: &mut Vec<Effect>,
-    ) {
+    pub(super) fn on_connect_failed(&mut self, now: Timestamp, master: Address, error: String) {
         self.registration.dials.remove(&master);
-        effects.push(Effect::Note(Note::MasterUnreachable { master, error }));
-        self.end_round_without_masters(now, effects);
+        self.effects.note(Note::MasterUnreachable { master, error });
+        self.end_round_without_masters(now);
     }
 
     pub(super) fn on_registered_worker(
@@ -229,7 +225,6 @@ impl Worker {
         url: String,
         heartbeat_millis: u64,
         duplicate: bool,
-        effects: &mut Vec<Effect>,
     ) {
         let heartbeat = Duration::from_millis(heartbeat_millis).max(SHORTEST_HEARTBEAT);
         let chosen = match &mut self.registration.phase {
@@ -243,25 +238,25 @@ impl Worker {
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
         };
         let Some(Asked { address, listed, .. }) = chosen else {
-            effects.push(Effect::Note(Note::NotMyMaster { peer, message: "RegisteredWorker" }));
+            self.effects.note(Note::NotMyMaster { peer, message: "RegisteredWorker" });
             return;
         };
-        effects.push(Effect::Note(Note::Registered { master_url: url.clone(), duplicate }));
+        self.effects.note(Note::Registered { master_url: url.clone(), duplicate });
         let losers = self.registration.leave();
-        effects.extend(losers.into_iter().map(|peer| Effect::Close { peer }));
+        self.effects.extend(losers.into_iter().map(|peer| Effect::Close { peer }));
 
         let worker = self.config.description.id.clone();
-        effects.push(send(peer, WorkerToMaster::Heartbeat { worker }));
+        self.effects.push(send(peer, WorkerToMaster::Heartbeat { worker }));
         let next_heartbeat = now + heartbeat;
         self.registration.phase = Phase::Registered(Master { peer, url, address, heartbeat, next_heartbeat });
         self.registration.failed_rounds = 0;
         self.registration.history = History::WasRegistered;
-        self.doubt_files(effects);
+        self.doubt_files();
 
         // What was listed is known now; what happened since is told now.
         for report in self.executors.reports() {
             if listed.get(&report.executor) != Some(&report.state) {
-                effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));
+                self.effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));
             }
         }
         for (executor, state) in listed {
@@ -276,58 +271,57 @@ impl Worker {
         now: Timestamp,
         peer: PeerId,
         refusal: RefusedRegistration,
-        effects: &mut Vec<Effect>,
     ) {
         let refused = match &mut self.registration.phase {
             Phase::Round { asked, .. } => asked.remove(&peer),
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => None,
         };
         let Some(Asked { address, .. }) = refused else {
-            effects.push(Effect::Note(Note::NotMyMaster { peer, message: "RegisterWorkerFailed" }));
+            self.effects.note(Note::NotMyMaster { peer, message: "RegisterWorkerFailed" });
             return;
         };
-        effects.push(Effect::Note(Note::Refused { master: address, refusal: refusal.clone() }));
-        effects.push(Effect::Close { peer });
+        self.effects.note(Note::Refused { master: address, refusal: refusal.clone() });
+        self.effects.push(Effect::Close { peer });
         match self.registration.history {
-            History::NeverRegistered => self.exit(Exit::Refused(refusal), effects),
+            History::NeverRegistered => self.exit(Exit::Refused(refusal)),
             // Executors may live here: the Worker keeps them, and asks again later.
-            History::WasRegistered => self.end_round_without_masters(now, effects),
+            History::WasRegistered => self.end_round_without_masters(now),
         }
     }
 
     /// The Master does not know the Worker (any more): it registers again on the same connection.
-    pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId, effects: &mut Vec<Effect>) {
+    pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId) {
         if self.life != Life::Serving {
             return;
         }
         let listed = self.executors.reports();
         match &mut self.registration.phase {
             Phase::Registered(master) if master.peer == peer => {
-                effects.push(Effect::Note(Note::AskedToReconnect { master_url: master.url.clone() }));
+                self.effects.note(Note::AskedToReconnect { master_url: master.url.clone() });
                 let asked = Asked::new(master.address.clone(), Standing::WasMaster, &listed);
                 self.registration.phase =
                     Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
-                effects.push(self.register_worker(peer, listed));
+                self.effects.push(self.register_worker(peer, listed));
             }
             // It was asked already, and that message is on its way.
             Phase::Round { asked, .. } if asked.contains_key(&peer) => {}
             Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } | Phase::Registered(_) => {
-                effects.push(Effect::Note(Note::NotMyMaster { peer, message: "ReconnectWorker" }));
+                self.effects.note(Note::NotMyMaster { peer, message: "ReconnectWorker" });
             }
         }
     }
 
-    pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId, effects: &mut Vec<Effect>) {
+    pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         match &mut self.registration.phase {
             Phase::Registered(master) if master.peer == peer => {
                 let master_url = std::mem::take(&mut master.url);
-                effects.push(Effect::Note(Note::MasterLost { master_url, executors: self.executors.live() }));
-                self.pause(now, effects);
+                self.effects.note(Note::MasterLost { master_url, executors: self.executors.live() });
+                self.pause(now);
             }
             Phase::Round { asked, .. } => {
                 if let Some(Asked { address, .. }) = asked.remove(&peer) {
-                    effects.push(Effect::Note(Note::MasterHungUp { master: address }));
-                    self.end_round_without_masters(now, effects);
+                    self.effects.note(Note::MasterHungUp { master: address });
+                    self.end_round_without_masters(now);
                 }
             }
             // A status client, or a connection that was closed from here.
@@ -335,53 +329,53 @@ impl Worker {
         }
     }
 
-    pub(super) fn send_due_heartbeat(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn send_due_heartbeat(&mut self, now: Timestamp) {
         if let Phase::Registered(master) = &mut self.registration.phase
             && master.next_heartbeat <= now
         {
             master.next_heartbeat = now + master.heartbeat;
             let worker = self.config.description.id.clone();
-            effects.push(send(master.peer, WorkerToMaster::Heartbeat { worker }));
+            self.effects.push(send(master.peer, WorkerToMaster::Heartbeat { worker }));
         }
     }
 
-    pub(super) fn turn_due_round(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn turn_due_round(&mut self, now: Timestamp) {
         match &mut self.registration.phase {
-            Phase::Pause { until } if *until <= now => self.start_round(now, effects),
+            Phase::Pause { until } if *until <= now => self.start_round(now),
             Phase::Round { asked, until } if *until <= now => {
                 for (peer, Asked { address, .. }) in std::mem::take(asked) {
-                    effects.push(Effect::Note(Note::MasterSilent { master: address }));
-                    effects.push(Effect::Close { peer });
+                    self.effects.note(Note::MasterSilent { master: address });
+                    self.effects.push(Effect::Close { peer });
                 }
-                self.fail_round(now, effects);
+                self.fail_round(now);
             }
             Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } | Phase::Registered(_) => {}
         }
     }
 
     /// A round of which nobody is left that could answer has failed.
-    fn end_round_without_masters(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn end_round_without_masters(&mut self, now: Timestamp) {
         if let Phase::Round { asked, .. } = &self.registration.phase
             && asked.is_empty()
             && self.registration.dials.is_empty()
         {
-            self.fail_round(now, effects);
+            self.fail_round(now);
         }
     }
 
-    fn fail_round(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn fail_round(&mut self, now: Timestamp) {
         self.registration.failed_rounds = self.registration.failed_rounds.saturating_add(1);
         let attempts = self.registration.failed_rounds;
         let gives_up = self.registration.history == History::NeverRegistered
             && attempts >= self.config.max_registration_retries;
         if gives_up {
-            self.exit(Exit::NoMaster { attempts }, effects);
+            self.exit(Exit::NoMaster { attempts });
         } else {
-            self.pause(now, effects);
+            self.pause(now);
         }
     }
 
-    fn pause(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    fn pause(&mut self, now: Timestamp) {
         if self.life != Life::Serving {
             self.registration.phase = Phase::Idle;
             return;
@@ -389,7 +383,7 @@ impl Worker {
         let doublings = self.registration.failed_rounds.saturating_sub(1).min(31);
         let pause = FIRST_PAUSE.saturating_mul(1 << doublings).min(LONGEST_PAUSE);
         let pause = pause * self.chance.random_range(JITTER) / 1000;
-        effects.push(Effect::Note(Note::NextRound { failed: self.registration.failed_rounds, pause }));
+        self.effects.note(Note::NextRound { failed: self.registration.failed_rounds, pause });
         self.registration.phase = Phase::Pause { until: now + pause };
     }
 

@@ -34,59 +34,59 @@ pub(super) enum Life {
 }
 
 impl Worker {
-    pub(super) fn on_shutdown(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn on_shutdown(&mut self, now: Timestamp) {
         let executors = self.executors.live();
         match self.life {
             Life::Serving => {
-                effects.push(Effect::Note(Note::ShuttingDown { executors }));
+                self.effects.note(Note::ShuttingDown { executors });
                 self.life = Life::Ending { give_up: now + self.config.kill_grace + GONE_WITHIN };
                 if let Some(master) = self.registration.master() {
                     let worker = self.config.description.id.clone();
-                    effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
+                    self.effects.push(send(master.peer, WorkerToMaster::WorkerDecommissioning { worker }));
                 }
                 let asked = self.registration.stop_looking();
-                effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
-                self.signal_all(now, Signal::Terminate, effects);
+                self.effects.extend(asked.into_iter().map(|peer| Effect::Close { peer }));
+                self.signal_all(now, Signal::Terminate);
             }
             Life::Ending { .. } => {
-                effects.push(Effect::Note(Note::ShutdownForced { executors }));
+                self.effects.note(Note::ShutdownForced { executors });
                 self.life = Life::Killing { give_up: now + GONE_WITHIN };
-                self.signal_all(now, Signal::Kill, effects);
+                self.signal_all(now, Signal::Kill);
             }
             Life::Killing { .. } => {
-                effects.push(Effect::Note(Note::ShutdownForced { executors }));
-                self.exit(Exit::Shutdown, effects);
+                self.effects.note(Note::ShutdownForced { executors });
+                self.exit(Exit::Shutdown);
             }
             Life::Over => {}
         }
     }
 
-    pub(super) fn give_up_if_overdue(&mut self, now: Timestamp, effects: &mut Vec<Effect>) {
+    pub(super) fn give_up_if_overdue(&mut self, now: Timestamp) {
         match self.life {
             Life::Ending { give_up } | Life::Killing { give_up } if give_up <= now => {
-                effects.push(Effect::Note(Note::LeftBehind { executors: self.executors.live() }));
-                self.exit(Exit::Shutdown, effects);
+                self.effects.note(Note::LeftBehind { executors: self.executors.live() });
+                self.exit(Exit::Shutdown);
             }
             Life::Serving | Life::Ending { .. } | Life::Killing { .. } | Life::Over => {}
         }
     }
 
     /// A shutdown is over with the last executor.
-    pub(super) fn exit_if_done(&mut self, effects: &mut Vec<Effect>) {
+    pub(super) fn exit_if_done(&mut self) {
         match self.life {
             Life::Ending { .. } | Life::Killing { .. } if self.executors.live() == 0 => {
-                self.exit(Exit::Shutdown, effects);
+                self.exit(Exit::Shutdown);
             }
             Life::Serving | Life::Ending { .. } | Life::Killing { .. } | Life::Over => {}
         }
     }
 
     /// Closes every connection to a Master, removes the files of applications and ends the daemon.
-    pub(super) fn exit(&mut self, exit: Exit, effects: &mut Vec<Effect>) {
+    pub(super) fn exit(&mut self, exit: Exit) {
         self.life = Life::Over;
         let peers = self.registration.leave();
-        effects.extend(peers.into_iter().map(|peer| Effect::Close { peer }));
-        self.files.remove_all(effects);
-        effects.push(Effect::Exit(exit));
+        self.effects.extend(peers.into_iter().map(|peer| Effect::Close { peer }));
+        self.remove_all_files();
+        self.effects.push(Effect::Exit(exit));
     }
 }
