@@ -38,12 +38,16 @@ pub trait Machine {
 /// The effects of the event at hand, in the order in which they are to be performed. Every machine has this field;
 /// its handlers add to it, and `apply` takes the batch out at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Effects<E>(Vec<E>);
+pub(crate) struct Effects<E> {
+    batch: Vec<E>,
+    /// The first invariant that a handler found broken.
+    broken: Option<Violation>,
+}
 
 impl<E> Effects<E> {
     /// Adds an effect.
     pub(crate) fn push(&mut self, effect: E) {
-        self.0.push(effect);
+        self.batch.push(effect);
     }
 
     /// Adds a note, which becomes a line of the log.
@@ -51,32 +55,45 @@ impl<E> Effects<E> {
     where
         E: From<N>,
     {
-        self.0.push(note.into());
+        self.batch.push(note.into());
     }
 
     /// Adds effects in their order.
     pub(crate) fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
-        self.0.extend(effects);
+        self.batch.extend(effects);
     }
 
     /// The batch for the shell. Nothing is left.
     pub(crate) fn take(&mut self) -> Vec<E> {
-        std::mem::take(&mut self.0)
+        std::mem::take(&mut self.batch)
     }
 
-    /// Between two events nothing is left.
+    /// Says that a handler found an invariant broken and left its work undone. The machine goes on; the log has a
+    /// warning, and `check` fails from now on.
+    pub(crate) fn violated(&mut self, violation: Violation)
+    where
+        E: From<Violation>,
+    {
+        self.broken.get_or_insert_with(|| violation.clone());
+        self.batch.push(violation.into());
+    }
+
+    /// Checks that no handler found an invariant broken, and that nothing is left between two events.
     pub(crate) fn check(&self, machine: &'static str) -> Result<(), Violation> {
-        if self.0.is_empty() {
+        if let Some(violation) = &self.broken {
+            return Err(violation.clone());
+        }
+        if self.batch.is_empty() {
             return Ok(());
         }
-        let sentence = format!("{} effects were not handed out", self.0.len());
+        let sentence = format!("{} effects were not handed out", self.batch.len());
         Err(Violation { machine, sentence })
     }
 }
 
 impl<E> Default for Effects<E> {
     fn default() -> Self {
-        Self(Vec::new())
+        Self { batch: Vec::new(), broken: None }
     }
 }
 

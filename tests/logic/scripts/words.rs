@@ -87,7 +87,8 @@ impl Names {
             | Note::GangNeverFits { .. }
             | Note::ExecutorPreempted { .. }
             | Note::RelaunchDelayed { .. }
-            | Note::UnknownExecutor { .. } => Some(note.to_string()),
+            | Note::UnknownExecutor { .. }
+            | Note::Inconsistent(_) => Some(note.to_string()),
             Note::Ignored { peer, reason } => Some(format!("ignored of {}: {reason}", self.peers[peer])),
         }
     }

@@ -201,6 +201,15 @@ impl Application {
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
     }
 
+    /// A resource profile that a demand or an executor of the application has. Profiles are never removed.
+    pub(super) fn profile(&self, id: ProfileId) -> &Profile {
+        self.profiles.get(&id).expect("the profile is one of the application's")
+    }
+
+    fn profile_mut(&mut self, id: ProfileId) -> &mut Profile {
+        self.profiles.get_mut(&id).expect("the profile is one of the application's")
+    }
+
     /// Whether its own bounds allow it more than it holds.
     pub(super) fn may_have_more(&self) -> bool {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
@@ -245,9 +254,7 @@ impl Application {
         grant: Grant,
     ) {
         self.cores_granted += grant.amounts().cores;
-        if let Some(profile) = self.profiles.get_mut(&profile) {
-            profile.held += 1;
-        }
+        self.profile_mut(profile).held += 1;
         self.workers.insert(worker.clone());
         self.next_executor = self.next_executor.max(id.0.saturating_add(1));
         self.state = ApplicationState::Running;
@@ -256,13 +263,11 @@ impl Application {
             .insert(id, Executor { worker, slot, profile, grant, life: Life::Launching, launched, started });
     }
 
-    /// Takes an executor out.
-    pub(super) fn remove_executor(&mut self, id: ExecutorId) -> Option<Executor> {
-        let executor = self.executors.remove(&id)?;
+    /// Takes a live executor out.
+    pub(super) fn remove_executor(&mut self, id: ExecutorId) -> Executor {
+        let executor = self.executors.remove(&id).expect("the executor is live");
         self.cores_granted -= executor.grant.amounts().cores;
-        if let Some(profile) = self.profiles.get_mut(&executor.profile) {
-            profile.held -= 1;
-        }
+        self.profile_mut(executor.profile).held -= 1;
         match executor.life {
             Life::Launching => {}
             Life::OnProbation { until } => {
@@ -270,7 +275,7 @@ impl Application {
             }
             Life::Proven => self.failures.proven -= 1,
         }
-        Some(executor)
+        executor
     }
 
     /// An executor that was taken out ended so: if it has had its turn, the application wants one less.
@@ -278,9 +283,9 @@ impl Application {
         if !self.description.relaunch.is_turn(end) {
             return;
         }
-        if let Some(profile) = self.profiles.get_mut(&executor.profile) {
-            profile.limit = limit_after_turn(profile.limit, self.max_cores, profile.held);
-        }
+        let max_cores = self.max_cores;
+        let profile = self.profile_mut(executor.profile);
+        profile.limit = limit_after_turn(profile.limit, max_cores, profile.held);
         if self.max_cores < Cores::UNLIMITED {
             self.cores_spent += executor.grant.amounts().cores;
         }
@@ -297,11 +302,10 @@ impl Application {
 
     /// An executor's process runs; at `until` it will be proven.
     pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
-        if let Some(executor) = self.executors.get_mut(&id) {
-            executor.started = Some(now);
-            executor.life = Life::OnProbation { until };
-            self.failures.probation.insert((until, id));
-        }
+        let executor = self.executors.get_mut(&id).expect("the executor is live");
+        executor.started = Some(now);
+        executor.life = Life::OnProbation { until };
+        self.failures.probation.insert((until, id));
     }
 
     /// Ends every probation whose time has come, and tells whether there was one: it starts the count of
@@ -316,9 +320,7 @@ impl Application {
             self.failures.proven += 1;
             self.failures.in_a_row = 0;
             ended = true;
-            if let Some(executor) = self.executors.get_mut(&id) {
-                executor.life = Life::Proven;
-            }
+            self.executors.get_mut(&id).expect("an executor on probation is live").life = Life::Proven;
         }
         ended
     }

@@ -62,9 +62,9 @@ impl ApplicationTable {
     }
 
     /// Takes an application out.
-    pub(super) fn remove(&mut self, id: &AppId) -> Option<Application> {
-        self.get_mut(id)?;
-        let row = self.rows.remove(id)?;
+    pub(super) fn remove(&mut self, id: &AppId) -> Application {
+        self.live_mut(id);
+        let row = self.rows.remove(id).expect("it was found live");
         self.backlog.forget(row.sequence);
         self.queue.remove(&row.sequence);
         self.special.remove(&row.sequence);
@@ -72,7 +72,7 @@ impl ApplicationTable {
         if let Some(until) = row.failures.hold_until {
             self.held.remove(&(until, row.id.clone()));
         }
-        Some(row)
+        row
     }
 
     /// Remembers an application that ended. A full history loses its oldest tenth.
@@ -90,7 +90,7 @@ impl ApplicationTable {
 
     /// Lets an application wait until that time, or, with `None`, no longer.
     pub(super) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
-        let Some(row) = self.get_mut(id) else { return };
+        let row = self.live_mut(id);
         if let Some(old) = std::mem::replace(&mut row.failures.hold_until, until) {
             self.held.remove(&(old, id.clone()));
         }
@@ -121,15 +121,25 @@ impl ApplicationTable {
         self.rows.get(id)
     }
 
-    /// An application to be changed: it has its turn in the next pass.
-    pub(super) fn get_mut(&mut self, id: &AppId) -> Option<&mut Application> {
-        let row = self.rows.get_mut(id)?;
+    /// An application of which another table of the Master says that it is live.
+    pub(super) fn live(&self, id: &AppId) -> &Application {
+        self.rows.get(id).expect("the application is live")
+    }
+
+    /// The same, to be changed: the next pass considers it.
+    pub(super) fn live_mut(&mut self, id: &AppId) -> &mut Application {
+        let row = self.rows.get_mut(id).expect("the application is live");
         if self.backlog.touch(row.sequence) {
             for (profile, shape) in std::mem::take(&mut row.filed) {
                 self.backlog.unfile((row.sequence, profile), &shape);
             }
         }
-        Some(row)
+        row
+    }
+
+    /// The application with that number in the order of registration.
+    fn numbered(&self, sequence: u64) -> &Application {
+        self.live(self.queue.get(&sequence).expect("every live application is in the queue"))
     }
 
     /// Whether the order of turns is another one than that of registration. Gangs that have begun are forgotten.
@@ -143,7 +153,7 @@ impl ApplicationTable {
     pub(super) fn touch_all(&mut self) {
         let ids: Vec<AppId> = self.queue.values().cloned().collect();
         for id in &ids {
-            self.get_mut(id);
+            self.live_mut(id);
         }
     }
 
@@ -161,13 +171,13 @@ impl ApplicationTable {
     ) -> Option<(AppId, Turn)> {
         let touched = self.next_touched(last);
         let turn = self.backlog.next(line, workers, touched).or(touched)?;
-        Some((self.queue.get(&turn.0)?.clone(), turn))
+        Some((self.numbered(turn.0).id.clone(), turn))
     }
 
     fn next_touched(&self, last: Option<Turn>) -> Option<Turn> {
         let from = last.map_or(0, |(sequence, _)| sequence);
         self.backlog.touched_from(from).find_map(|sequence| {
-            let row = self.rows.get(self.queue.get(&sequence)?)?;
+            let row = self.numbered(sequence);
             let after = match last {
                 Some((same, profile)) if same == sequence => Excluded(profile),
                 _ => Unbounded,
@@ -204,7 +214,7 @@ impl ApplicationTable {
 
     /// The live ones, first in first.
     pub(super) fn queue(&self) -> impl Iterator<Item = &Application> {
-        self.queue.values().filter_map(|id| self.rows.get(id))
+        self.queue.values().map(|id| self.live(id))
     }
 
     /// The latest that ended, the last one last.
@@ -231,11 +241,13 @@ impl ApplicationTable {
         executor: &ExecutorKey,
         end: &ExecutorState,
     ) {
+        // Without a status the report says no more than what is known.
         let Some(status) = end.exit_status() else { return };
         let ended = match self.rows.get_mut(&executor.app) {
             Some(app) => app.ended.make_contiguous(),
             None => match self.completed.iter_mut().rev().find(|ended| ended.row.id == executor.app) {
                 Some(ended) => &mut ended.executors[..],
+                // The history is bounded: the application may have left it.
                 None => return,
             },
         };

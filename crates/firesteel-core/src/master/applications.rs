@@ -66,8 +66,7 @@ impl Master {
     }
 
     fn welcome(&mut self, peer: PeerId, app: AppId) {
-        let Some(application) = self.applications.get(&app) else { return };
-        let (master_url, max_cores) = (self.config.url.clone(), application.max_cores);
+        let (master_url, max_cores) = (self.config.url.clone(), self.applications.live(&app).max_cores);
         let first_executor = ExecutorId::default();
         self.tell_driver(
             peer,
@@ -92,7 +91,8 @@ impl Master {
             ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES
         });
         let accepted = self.is_own(peer, app) && sound && fits;
-        if accepted && let Some(application) = self.applications.get_mut(app) {
+        if accepted {
+            let application = self.applications.live_mut(app);
             for ExecutorTarget { id, profile, total } in targets {
                 application.set_target(id, &profile, ExecutorLimit::AtMost(total));
             }
@@ -129,9 +129,8 @@ impl Master {
 
     /// A driver says where executors would be welcome. Those that it has stay where they are.
     pub(super) fn on_prefer_hosts(&mut self, peer: PeerId, app: &AppId, wishes: HostWishes) {
-        if self.is_own(peer, app)
-            && let Some(application) = self.applications.get_mut(app)
-        {
+        if self.is_own(peer, app) {
+            let application = self.applications.live_mut(app);
             application.wishes = Wishes::new(wishes);
             if let Some(flaw) = self.misjudges {
                 application.wishes.misjudge(flaw);
@@ -145,7 +144,7 @@ impl Master {
         if !self.is_own(peer, app) {
             return;
         }
-        let Some(application) = self.applications.get(app) else { return };
+        let application = self.applications.live(app);
         let free: Vec<Offer<'_>> = self.offers(application).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
         let held_back = self.hindrance(application).map(reason);
@@ -183,13 +182,14 @@ impl Master {
     /// Source: Spark Master, 4.0.1, which tells every Worker that the application is over; here only those that
     /// ran executors of it.
     pub(super) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
-        let Some(application) = self.applications.get(app) else { return };
+        let application = self.applications.live(app);
         let executors: BTreeMap<ExecutorId, WorkerId> =
             application.executors.iter().map(|(id, executor)| (*id, executor.worker.clone())).collect();
         for &executor in executors.keys() {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
-        let application = self.applications.remove(app).expect("it was found above");
+        let application = self.applications.remove(app);
+        // Workers that ran executors of it may have gone since.
         let workers: Vec<PeerId> =
             application.workers.iter().filter_map(|id| Some(self.workers.get(id)?.peer)).collect();
         for peer in workers {
@@ -217,9 +217,10 @@ impl Master {
     /// Forgets an executor and has its Worker end it, whose report will come as one of an unknown executor. Tells
     /// whether there was such an executor.
     fn kill_executor(&mut self, now: Timestamp, executor: ExecutorKey) -> bool {
-        let Some(row) = self.release_executor(now, &executor, ExecutorState::Killed(None)) else {
+        if self.life_of(&executor).is_none() {
             return false;
-        };
+        }
+        let (row, _) = self.release_executor(now, &executor, ExecutorState::Killed(None));
         let peer = row.peer;
         self.tell_worker(peer, MasterToWorker::KillExecutor { executor });
         true

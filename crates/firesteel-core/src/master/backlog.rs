@@ -107,11 +107,10 @@ impl Backlog {
     }
 
     pub(super) fn unfile(&mut self, turn: Turn, shape: &Shape) {
-        if let Some(waiting) = self.shapes.get_mut(shape) {
-            waiting.turns.remove(&turn);
-            if waiting.turns.is_empty() {
-                self.shapes.remove(shape);
-            }
+        let waiting = self.shapes.get_mut(shape).expect("a filed demand is filed under its shape");
+        waiting.turns.remove(&turn);
+        if waiting.turns.is_empty() {
+            self.shapes.remove(shape);
         }
     }
 
@@ -144,6 +143,7 @@ impl Backlog {
                 return None;
             }
             let shape = first.remove();
+            // The pass at hand may have served the last demand of the shape.
             let Some(waiting) = self.shapes.get(&shape) else { continue };
             if !workers.gained_room_for(&waiting.one) {
                 continue;

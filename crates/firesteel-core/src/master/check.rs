@@ -98,7 +98,8 @@ impl Master {
         let kept: u64 = reservation.kept.values().map(|(executors, _)| executors).sum();
         ensure!("master", gang == Some(kept), "room for {kept} is kept for {id}, which waits for {gang:?}");
         for (slot, (executors, _)) in &reservation.kept {
-            let whole = self.workers.at(*slot).map(|row| row.whole_offer());
+            let whole =
+                self.workers.slots().find(|(alive, _)| alive == slot).map(|(_, row)| row.whole_offer());
             let large = demand.as_ref().zip(whole).map(|(demand, whole)| room(demand, &whole));
             ensure!(
                 "master",
@@ -112,7 +113,7 @@ impl Master {
     fn check_application(&self, application: &Application) -> Result<(), Violation> {
         let Application { id, cores_granted, .. } = application;
         let mut granted = Cores::ZERO;
-        let mut proven = 0;
+        let (mut proven, mut on_probation) = (0, 0);
         for (number, executor) in &application.executors {
             let key = ExecutorKey { app: id.clone(), executor: *number };
             let listed = self.workers.get(&executor.worker).is_some_and(|row| row.executors.contains(&key));
@@ -122,12 +123,16 @@ impl Master {
                 number.0 < application.next_executor,
                 "the number of {key} will be given again"
             );
+            let profile = executor.profile;
+            let known = application.profiles.contains_key(&profile);
+            ensure!("master", known, "{key} has profile {profile}, which its application does not have");
             granted += executor.grant.amounts().cores;
             match executor.life {
                 Life::Launching => {}
                 Life::OnProbation { until } => {
                     let waits = application.failures.probation.contains(&(until, *number));
                     ensure!("master", waits, "the probation of {key} will never end");
+                    on_probation += 1;
                 }
                 Life::Proven => proven += 1,
             }
@@ -138,6 +143,12 @@ impl Master {
             "{id} was granted {cores_granted} but holds {granted} cores"
         );
         ensure!("master", proven == application.failures.proven, "{id} has {proven} proven executors");
+        let probations = application.failures.probation.len();
+        ensure!(
+            "master",
+            probations == on_probation,
+            "{id} has {on_probation} executors on probation, and {probations} probations will end"
+        );
         for (number, profile) in &application.profiles {
             let holds = application.executors.values().filter(|executor| executor.profile == *number).count();
             ensure!(

@@ -122,9 +122,7 @@ fn over_held(
     let mut on_host: BTreeMap<&str, u64> = BTreeMap::new();
     for executor in application.executors.values() {
         *on_worker.entry(executor.slot).or_default() += 1;
-        if let Some(row) = workers.at(executor.slot) {
-            *on_host.entry(row.description.host.as_str()).or_default() += 1;
-        }
+        *on_host.entry(workers.row(executor.slot).description.host.as_str()).or_default() += 1;
     }
     let held = |slot: Slot| on_worker.get(&slot).copied().unwrap_or(0);
     let held_on_host = |host: &str| on_host.get(host).copied().unwrap_or(0);
@@ -138,7 +136,7 @@ fn over_held(
     let mut hosts: BTreeSet<&str> = BTreeSet::new();
     let mut found: Vec<Candidate<'_, Rank>> = Vec::new();
     workers.walk(demand, |slot| {
-        let Some(row) = workers.at(slot) else { return ControlFlow::Continue(()) };
+        let row = workers.row(slot);
         let host = row.description.host.as_str();
         if !on_host.contains_key(host) {
             hosts.insert(host);

@@ -2,6 +2,7 @@
 
 use super::Note;
 use crate::ids::PeerId;
+use crate::machine::Violation;
 use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
 
 /// What a Master has its shell do.
@@ -21,6 +22,12 @@ pub enum Effect {
     },
     /// Something worth a line in the log.
     Note(Note),
+}
+
+impl From<Violation> for Effect {
+    fn from(violation: Violation) -> Self {
+        Self::Note(Note::Inconsistent(violation))
+    }
 }
 
 impl From<Note> for Effect {

@@ -9,6 +9,7 @@ use super::application::Life;
 use super::worker_row::WorkerRow;
 use super::{Ignored, Master, Note, Pass, Retries};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
+use crate::machine::Violation;
 use crate::messages::{
     ApplicationEnd, ExecutorLaunch, ExecutorReport, ExecutorState, ExecutorView, MasterToDriver,
     MasterToWorker,
@@ -34,9 +35,13 @@ impl Master {
         slot: Slot,
         cores: Cores,
     ) {
-        let Some(application) = self.applications.get_mut(app) else { return };
-        let Some(grant) = self.workers.grant(slot, each, cores) else { return };
-        let Some(row) = self.workers.at_mut(slot) else { return };
+        let application = self.applications.live_mut(app);
+        let Some(grant) = self.workers.grant(slot, each, cores) else {
+            let worker = &self.workers.row(slot).description.id;
+            let sentence = format!("{worker} was chosen for {app} and has too few addresses for {each:?}");
+            return self.effects.violated(Violation { machine: "master", sentence });
+        };
+        let row = self.workers.row_mut(slot);
         let memory = each.memory;
 
         let id = ExecutorId(application.next_executor);
@@ -89,7 +94,7 @@ impl Master {
     /// Takes in an executor's state as its own Worker reports it. A state that it has already is no news.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state } = report;
-        let Some(life) = self.life_of(&executor) else { return };
+        let life = self.life_of(&executor).expect("an executor that a Worker lists is live");
         match (&state, life) {
             (ExecutorState::Running, Life::Launching) => self.start_executor(now, &executor),
             (ExecutorState::Launching, _)
@@ -103,14 +108,15 @@ impl Master {
         }
     }
 
-    fn life_of(&self, executor: &ExecutorKey) -> Option<Life> {
+    /// How far a live executor has come.
+    pub(super) fn life_of(&self, executor: &ExecutorKey) -> Option<Life> {
         Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.life)
     }
 
     /// An executor's process runs.
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let until = now + self.config.proven_after;
-        let Some(application) = self.applications.get_mut(&executor.app) else { return };
+        let application = self.applications.live_mut(&executor.app);
         application.start_probation(now, executor.executor, until);
         let peer = application.peer;
         let (executor_id, state) = (executor.executor, ExecutorState::Running);
@@ -125,34 +131,33 @@ impl Master {
     /// An executor is over: its Worker gets back what it held, and its driver is told.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_probations(now, &executor.app);
-        let Some(row) = self.release_executor(now, executor, end.clone()) else { return };
+        let (row, driver) = self.release_executor(now, executor, end.clone());
         let lost_host = matches!(end, ExecutorState::Lost(_)).then(|| row.description.host.clone());
 
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: end.clone() });
-        if let Some(peer) = self.applications.get(&executor.app).map(|application| application.peer) {
-            let (executor, state) = (executor.executor, end);
-            self.tell_driver(peer, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
-        }
+        let (executor, state) = (executor.executor, end);
+        self.tell_driver(driver, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
         self.pass = Pass::Due;
     }
 
-    /// Takes an executor out of its application, which remembers how it ended, and gives its Worker back what
-    /// it held. The Worker, if there was such an executor.
+    /// Takes a live executor out of its application, which remembers how it ended, and gives its Worker back what
+    /// it held. Returns the Worker and the connection of the application's driver.
     pub(super) fn release_executor(
         &mut self,
         now: Timestamp,
         executor: &ExecutorKey,
         end: ExecutorState,
-    ) -> Option<&WorkerRow> {
-        let application = self.applications.get_mut(&executor.app)?;
-        let ended = application.remove_executor(executor.executor)?;
+    ) -> (&WorkerRow, PeerId) {
+        let application = self.applications.live_mut(&executor.app);
+        let driver = application.peer;
+        let ended = application.remove_executor(executor.executor);
         application.take_turn(&ended, &end);
-        let row = self.workers.at_mut(ended.slot).expect("a live executor's Worker is alive");
+        let row = self.workers.row_mut(ended.slot);
         let view = ended.view(executor, &row.description);
         application.remember(ExecutorView { state: end, ended: Some(now), ..view });
         row.executors.remove(executor);
         self.workers.give_back(ended.slot, ended.grant);
-        self.workers.at(ended.slot)
+        (self.workers.row(ended.slot), driver)
     }
 
     /// Counts an end that the Worker reported by itself. An exit code other than 0, a signal, and a process that
@@ -163,7 +168,8 @@ impl Master {
     /// that an executor which its own Worker ended did not fail. Where executors have one turn each, a failure
     /// leads to no other, and is the application's own business.
     fn count_end(&mut self, now: Timestamp, app: &AppId, end: ExecutorState) {
-        if self.applications.get(app).is_some_and(|row| row.description.relaunch.is_turn(&end)) {
+        let application = self.applications.live_mut(app);
+        if application.description.relaunch.is_turn(&end) {
             return;
         }
         match &end {
@@ -171,7 +177,6 @@ impl Master {
             ExecutorState::Exited(_) | ExecutorState::Failed(_) => {}
             ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => return,
         }
-        let Some(application) = self.applications.get_mut(app) else { return };
         application.failures.in_a_row += 1;
         let failures = application.failures.in_a_row;
         if application.failures.proven == 0 && self.config.retries.are_used_up(failures) {
@@ -190,7 +195,7 @@ impl Master {
 
     /// An application with a newly proven executor need not wait any longer.
     fn end_probations(&mut self, now: Timestamp, app: &AppId) {
-        if self.applications.get_mut(app).is_some_and(|application| application.end_probations(now)) {
+        if self.applications.live_mut(app).end_probations(now) {
             self.applications.hold(app, None);
         }
     }

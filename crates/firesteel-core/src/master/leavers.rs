@@ -81,6 +81,7 @@ impl Master {
 
     /// That Worker says that an executor which the Master does not count any more has ended.
     pub(super) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
+        // Its driver may have gone, or the end was told already.
         let Some((peer, left)) = self.leavers.remove(worker, executor) else { return };
         let (state, lost_host) = (end.clone(), None);
         self.tell_driver(

@@ -6,7 +6,7 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB};
 
 use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
-use crate::machine::NoteLevel;
+use crate::machine::{NoteLevel, Violation};
 use crate::messages::{ApplicationEnd, ExecutorState, LossReason, RefusedRegistration};
 
 /// A remark for the log.
@@ -127,6 +127,8 @@ pub enum Note {
         /// Where.
         worker: WorkerId,
     },
+    /// The Master found its own tables inconsistent, and did not do what they were read for. This is a bug.
+    Inconsistent(Violation),
     /// A message makes no sense from this sender at this time, and was ignored.
     Ignored {
         /// The sender.
@@ -182,6 +184,7 @@ impl Note {
             | Self::ExecutorPreempted { .. }
             | Self::RelaunchDelayed { .. }
             | Self::UnknownExecutor { .. }
+            | Self::Inconsistent(_)
             | Self::Ignored { .. } => NoteLevel::Warn,
         }
     }
@@ -229,6 +232,7 @@ impl fmt::Display for Note {
             Self::UnknownExecutor { executor, worker } => {
                 write!(f, "{worker} runs {executor}, which is nobody's (any more): it is told to end it")
             }
+            Self::Inconsistent(violation) => write!(f, "a bug in Firesteel, please report it: {violation}"),
             Self::Ignored { peer, reason } => write!(f, "ignored a message of connection {peer}: {reason}"),
         }
     }

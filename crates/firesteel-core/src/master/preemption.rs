@@ -77,7 +77,7 @@ impl Master {
 
     /// Whose end makes room for what an application needs next; nobody's, if that takes more than so many.
     fn victims_for(&self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
-        let Some(application) = self.applications.get(app) else { return Vec::new() };
+        let application = self.applications.live(app);
         let lower = self.applications.queue().filter(|other| {
             other.queue == application.queue && other.description.priority < application.description.priority
         });
@@ -99,7 +99,7 @@ impl Master {
         let mut keys: Vec<Vec<ExecutorKey>> = Vec::new();
         let mut stands: Vec<Stand> = Vec::new();
         for (slot, _) in self.sites(application) {
-            let Some(row) = self.workers.at(slot) else { continue };
+            let row = self.workers.row(slot);
             let mut here = by_worker.remove(&slot).unwrap_or_default();
             here.sort_by_key(|(age, ..)| *age);
             let mut stand = Stand::new(&self.workers.open_offer(slot, row));
@@ -124,14 +124,12 @@ impl Master {
 
     fn preempt(&mut self, now: Timestamp, executor: &ExecutorKey, by: &AppId) {
         let state = ExecutorState::Lost(LossReason::Preempted { by: by.clone() });
-        let Some(row) = self.release_executor(now, executor, state.clone()) else { return };
-        let peer = row.peer;
+        let (row, driver) = self.release_executor(now, executor, state.clone());
+        let worker = row.peer;
         self.preempted.add(by, now);
         self.effects.note(Note::ExecutorPreempted { executor: executor.clone(), by: by.clone() });
-        self.tell_worker(peer, MasterToWorker::KillExecutor { executor: executor.clone() });
-        if let Some(peer) = self.applications.get(&executor.app).map(|application| application.peer) {
-            let (executor, lost_host) = (executor.executor, None);
-            self.tell_driver(peer, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
-        }
+        self.tell_worker(worker, MasterToWorker::KillExecutor { executor: executor.clone() });
+        let (executor, lost_host) = (executor.executor, None);
+        self.tell_driver(driver, MasterToDriver::ExecutorUpdated { executor, state, lost_host });
     }
 }

@@ -62,9 +62,8 @@ impl Master {
 
     /// Launches the executors of one profile of one application that there is room for.
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
-        let Some(application) = self.applications.get(app) else { return };
-        let Some(wanted) = application.profiles.get(&profile) else { return };
-        let demand = application.demand(wanted);
+        let application = self.applications.live(app);
+        let demand = application.demand(application.profile(profile));
         let shares = choose(&self.config, &mut self.workers, application, &demand);
         self.launch(now, app, profile, &demand, shares);
     }

@@ -173,8 +173,7 @@ impl Master {
         }
         let slot = self.workers.slot(&worker).ok_or_else(wrong)?;
         let grant = self.workers.grant_at_once(slot, cores, memory, &resources).ok_or_else(wrong)?;
-        let on = self.workers.at_mut(slot).ok_or_else(wrong)?;
-        on.executors.insert(key.clone());
+        self.workers.row_mut(slot).executors.insert(key.clone());
         row.add_executor(now, id, (worker, slot), profile, grant);
         Ok(())
     }

@@ -640,7 +640,7 @@ fn the_invariants_bite() {
     let rows: [(&str, Spoil); 10] = [
         ("a pass that was forgotten", |m| m.pass = Pass::Due),
         ("an executor that its Worker forgot", |m| {
-            m.workers.get_mut(&WorkerId::new("w1")).expect("w1").executors.clear();
+            m.workers.living_mut(&WorkerId::new("w1")).executors.clear();
         }),
         ("cores that were not given back", |m| {
             let _lost = m.workers.grant_at_once(w1(m), Cores(1), MiB(0), &ResourceAmounts::new());
@@ -656,13 +656,11 @@ fn the_invariants_bite() {
             m.workers.reserve(&Demand::default(), &[share]);
         }),
         ("a demand that is filed as waiting while a Worker has room", |m| {
-            m.applications.get_mut(&app()).expect("app").max_cores = Cores(8);
+            m.applications.live_mut(&app()).max_cores = Cores(8);
             m.applications.file();
         }),
-        ("a number that will be given twice", |m| {
-            m.applications.get_mut(&app()).expect("app").next_executor = 0
-        }),
-        ("cores counted twice", |m| m.applications.get_mut(&app()).expect("app").cores_granted += Cores(4)),
+        ("a number that will be given twice", |m| m.applications.live_mut(&app()).next_executor = 0),
+        ("cores counted twice", |m| m.applications.live_mut(&app()).cores_granted += Cores(4)),
         ("a Worker forgotten by its executors", |m| {
             m.workers.remove(&WorkerId::new("w1"));
         }),

@@ -137,8 +137,8 @@ impl Master {
     #[must_use]
     pub fn reservation(&self) -> Option<Kept> {
         let Reservation { app, kept, .. } = self.turns.reservation.as_ref()?;
-        let on = kept.iter().filter_map(|(slot, (executors, amounts))| {
-            Some((self.workers.at(*slot)?.description.id.clone(), *executors, amounts.clone()))
+        let on = kept.iter().map(|(slot, (executors, amounts))| {
+            (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
         });
         let mut on: Vec<_> = on.collect();
         on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
@@ -208,13 +208,11 @@ impl Master {
 
     /// Gives an application executors, profile by profile.
     fn serve(&mut self, now: Timestamp, app: &AppId, turn: Turn) -> Served {
-        let Some(application) = self.applications.get(app) else { return Served::Nothing };
-        let profiles: Vec<ProfileId> = application.profiles.keys().copied().collect();
+        let profiles: Vec<ProfileId> = self.applications.live(app).profiles.keys().copied().collect();
         let mut given = None::<Amounts>;
         for profile in profiles {
-            let Some(application) = self.applications.get(app) else { break };
-            let Some(wanted) = application.profiles.get(&profile) else { continue };
-            let mut demand = application.demand(wanted);
+            let application = self.applications.live(app);
+            let mut demand = application.demand(application.profile(profile));
             if !demand.allows_one_more() {
                 continue;
             }
@@ -257,7 +255,7 @@ impl Master {
         if self.turns.reservation.is_some() {
             return;
         }
-        let Some(application) = self.applications.get(app) else { return };
+        let application = self.applications.live(app);
         let (slots, sites): (Vec<Slot>, Vec<Site<'_>>) = self.sites(application).unzip();
         let Some(kept) = reserve(demand, executors, &sites) else {
             let room = sites.iter().map(|site| room(demand, &site.whole)).sum();
@@ -315,14 +313,13 @@ impl Master {
             (Some(executors), reservation) => {
                 let own = reservation.filter(|it| it.app == application.id);
                 let kept = own.into_iter().flat_map(|it| &it.kept).take(MOST_KEPT);
-                let named = kept.filter_map(|(slot, (count, _))| {
-                    Some((self.workers.at(*slot)?.description.id.clone(), *count))
-                });
+                let named =
+                    kept.map(|(slot, (count, _))| (self.workers.row(*slot).description.id.clone(), *count));
                 Some(Hindrance::Gang { executors, room: room_for, kept: named.collect() })
             }
             (None, Some(reservation)) => {
                 let free = self.sites(application).any(|(_, site)| room(&demand, &site.free) > 0);
-                let name = self.applications.get(&reservation.app)?.description.name.clone();
+                let name = self.applications.live(&reservation.app).description.name.clone();
                 let (app, backfill) = (reservation.app.clone(), self.config.backfill == Backfill::On);
                 (free && room_for == 0).then_some(Hindrance::Reserved { app, name, backfill })
             }
@@ -332,8 +329,8 @@ impl Master {
 
     /// Whether an application is served before the one that has a reservation, or is that one.
     fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
-        let holder = self.applications.get(&reservation.app);
-        holder.is_some_and(|holder| holder.queue == application.queue && application.turn() <= holder.turn())
+        let holder = self.applications.live(&reservation.app);
+        holder.queue == application.queue && application.turn() <= holder.turn()
     }
 
     /// The Workers that an application does not avoid, as they are and as they would be with nothing on them.

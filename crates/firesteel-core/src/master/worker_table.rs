@@ -91,15 +91,15 @@ impl WorkerTable {
     }
 
     /// Takes a Worker out.
-    pub(super) fn remove(&mut self, id: &WorkerId) -> Option<WorkerRow> {
-        let slot = self.index.remove(id)?;
+    pub(super) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
+        let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
         self.favourites.forget();
         self.whole.remove(&row.whole_offer());
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
         self.looks.remove(&(row.look, id.clone()));
-        Some(row)
+        row
     }
 
     /// Where executors of a demand go, if all Workers are alike to it.
@@ -115,13 +115,14 @@ impl WorkerTable {
         nearest: &[Vec<Slot>],
         wishes: &Wishes,
     ) -> Vec<Share> {
-        let avoids = |slot| self.at(slot).is_some_and(|row| wishes.avoids(&row.description.host));
+        let avoids = |slot| wishes.avoids(&self.row(slot).description.host);
         self.index.place_ranked(demand, strategy, nearest, avoids)
     }
 
     /// The same where a policy goes by that measure.
     pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
         let Self { index, rows, whole, favourites, withheld, .. } = self;
+        // A favourite may have gone: then it has no offer.
         let row = |slot: Slot| rows.get(slot.index())?.as_ref();
         let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
         let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
@@ -144,7 +145,7 @@ impl WorkerTable {
 
     /// Takes an executor's share, for which room was reserved, off a Worker.
     pub(super) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
-        let grant = self.at_mut(slot)?.capacity.take(cores, each.memory, &each.resources);
+        let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
         self.withhold_anew(slot);
         grant
     }
@@ -157,22 +158,21 @@ impl WorkerTable {
         memory: MiB,
         resources: &ResourceAmounts,
     ) -> Option<Grant> {
-        let grant = self.at_mut(slot)?.capacity.take(cores, memory, resources);
+        let grant = self.row_mut(slot).capacity.take(cores, memory, resources);
         self.index_anew(slot);
         grant
     }
 
     /// Gives a Worker an executor's share back.
     pub(super) fn give_back(&mut self, slot: Slot, grant: Grant) {
-        if let Some(row) = self.at_mut(slot) {
-            row.capacity.give_back(grant);
-            self.index_anew(slot);
-            self.gained.insert(slot);
-        }
+        self.row_mut(slot).capacity.give_back(grant);
+        self.index_anew(slot);
+        self.gained.insert(slot);
     }
 
     /// The most cores that a Worker has free which has more than at the last pass, if one has.
     pub(super) fn most_gained(&self) -> Option<Cores> {
+        // A Worker may have gone since it gained something.
         let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
         rows.map(|row| row.offer().cores).max()
     }
@@ -206,8 +206,8 @@ impl WorkerTable {
 
     /// The addresses that are left of a Worker of which some are withheld.
     fn withhold_anew(&mut self, slot: Slot) {
-        let row = self.rows.get(slot.index()).and_then(Option::as_ref);
-        if let (Some(row), Some(withheld)) = (row, self.withheld.get_mut(&slot)) {
+        if let Some(withheld) = self.withheld.get_mut(&slot) {
+            let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
             withheld.resources = row.capacity.free().resources.less(&withheld.amounts.resources);
         }
     }
@@ -224,14 +224,13 @@ impl WorkerTable {
 
     fn index_anew(&mut self, slot: Slot) {
         self.withhold_anew(slot);
-        if let Some(row) = self.rows.get(slot.index()).and_then(Option::as_ref) {
-            let Offer { cores, memory, resources, .. } = match self.withheld.is_empty() {
-                true => row.offer(),
-                false => row.open_offer(self.withheld.get(&slot)),
-            };
-            self.index.set(slot, cores, memory, resources);
-            self.favourites.changed(slot);
-        }
+        let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
+        let Offer { cores, memory, resources, .. } = match self.withheld.is_empty() {
+            true => row.offer(),
+            false => row.open_offer(self.withheld.get(&slot)),
+        };
+        self.index.set(slot, cores, memory, resources);
+        self.favourites.changed(slot);
     }
 
     /// Remembers a Worker that was taken out, and forgets those whose time has come.
@@ -261,7 +260,7 @@ impl WorkerTable {
     }
 
     fn stand(&mut self, id: &WorkerId, standing: Standing) -> bool {
-        let Some(slot) = self.slot(id) else { return false };
+        let slot = self.slot(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
         if row.standing == standing {
             return false;
@@ -275,13 +274,12 @@ impl WorkerTable {
         true
     }
 
-    /// Moves a Worker to another connection and returns the old one.
-    pub(super) fn move_to(&mut self, id: &WorkerId, peer: PeerId) -> Option<PeerId> {
-        let slot = self.slot(id)?;
-        let old = std::mem::replace(&mut self.at_mut(slot)?.peer, peer);
+    /// Moves a living Worker to another connection.
+    pub(super) fn move_to(&mut self, id: &WorkerId, peer: PeerId) {
+        let slot = self.slot(id).expect("the Worker is alive");
+        let old = std::mem::replace(&mut self.row_mut(slot).peer, peer);
         self.by_peer.remove(&old);
         self.by_peer.insert(peer, slot);
-        Some(old)
     }
 
     /// The number of a living Worker. It is another one's after this one's end.
@@ -290,23 +288,37 @@ impl WorkerTable {
     }
 
     pub(super) fn get(&self, id: &WorkerId) -> Option<&WorkerRow> {
-        self.at(self.slot(id)?)
+        self.slot(id).map(|slot| self.row(slot))
     }
 
-    pub(super) fn get_mut(&mut self, id: &WorkerId) -> Option<&mut WorkerRow> {
-        self.at_mut(self.slot(id)?)
+    /// A Worker of which another table of the Master says that it is alive.
+    pub(super) fn living(&self, id: &WorkerId) -> &WorkerRow {
+        self.get(id).expect("the Worker is alive")
     }
 
-    pub(super) fn at(&self, slot: Slot) -> Option<&WorkerRow> {
+    /// The same, to be changed.
+    pub(super) fn living_mut(&mut self, id: &WorkerId) -> &mut WorkerRow {
+        let slot = self.slot(id).expect("the Worker is alive");
+        self.row_mut(slot)
+    }
+
+    /// The Worker of a number that the index gave, or that an executor has: it is alive.
+    pub(super) fn row(&self, slot: Slot) -> &WorkerRow {
+        self.at(slot).expect("every slot of the index has its row")
+    }
+
+    /// The same, to be changed.
+    pub(super) fn row_mut(&mut self, slot: Slot) -> &mut WorkerRow {
+        self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
+    }
+
+    /// The Worker of a number that may be out of date.
+    fn at(&self, slot: Slot) -> Option<&WorkerRow> {
         self.rows.get(slot.index())?.as_ref()
     }
 
-    pub(super) fn at_mut(&mut self, slot: Slot) -> Option<&mut WorkerRow> {
-        self.rows.get_mut(slot.index())?.as_mut()
-    }
-
     pub(super) fn of_peer(&self, peer: PeerId) -> Option<&WorkerRow> {
-        self.at(*self.by_peer.get(&peer)?)
+        self.by_peer.get(&peer).map(|slot| self.row(*slot))
     }
 
     pub(super) fn at_address(&self, address: &Address) -> Option<&WorkerId> {
@@ -316,7 +328,7 @@ impl WorkerTable {
     /// The living Workers on a host.
     pub(super) fn on_host(&self, host: &str) -> impl Iterator<Item = Slot> {
         let [first, last] = [u16::MIN, u16::MAX].map(|port| Address { host: host.to_owned(), port });
-        self.by_address.range(first..=last).filter_map(|(_, id)| self.slot(id))
+        self.by_address.range(first..=last).map(|(_, id)| self.slot(id).expect("the Worker is alive"))
     }
 
     /// The living Workers by id.
@@ -326,7 +338,7 @@ impl WorkerTable {
 
     /// The living Workers by id, with their numbers.
     pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &WorkerRow)> {
-        self.index.iter().filter_map(|(_, slot)| Some((slot, self.at(slot)?)))
+        self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
     }
 
     /// What they have together, free or not.
@@ -353,7 +365,7 @@ impl WorkerTable {
     pub(super) fn next_silent(&mut self, now: Timestamp, timeout: Duration) -> Option<WorkerId> {
         while self.next_look()? <= now {
             let (_, id) = self.looks.pop_first()?;
-            let row = self.get_mut(&id).expect("a look is taken out with its Worker");
+            let row = self.living_mut(&id);
             row.look = row.last_heartbeat + timeout;
             let due = row.look;
             self.looks.insert((due, id.clone()));

@@ -59,9 +59,7 @@ impl Master {
                 self.effects.push(Effect::Close { peer: old });
             }
         }
-        if let Some(row) = self.workers.get_mut(&id) {
-            row.last_heartbeat = now;
-        }
+        self.workers.living_mut(&id).last_heartbeat = now;
         let heartbeat_millis = u64::try_from(self.config.worker_timeout.as_millis() / 4).unwrap_or(u64::MAX);
         let (master_url, duplicate) = (self.config.url.clone(), old_peer.is_some());
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
@@ -99,7 +97,7 @@ impl Master {
 
     /// The executors that a Worker on a new connection does not name were never launched.
     fn lose_unnamed_executors(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
-        let Some(row) = self.workers.get(worker) else { return };
+        let row = self.workers.living(worker);
         let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
         let unnamed: Vec<_> = row.executors.iter().filter(|key| !named.contains(key)).cloned().collect();
         for executor in unnamed {
@@ -109,8 +107,7 @@ impl Master {
 
     /// Takes in what a Worker says at its registration about one executor.
     fn reconcile(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId, report: ExecutorReport) {
-        let known = self.workers.get(worker).is_some_and(|row| row.executors.contains(&report.executor));
-        if known {
+        if self.workers.living(worker).executors.contains(&report.executor) {
             self.update_executor(now, peer, report);
         } else if report.state.is_finished() {
             self.applications.learn_end(now, worker, &report.executor, &report.state);
@@ -132,11 +129,7 @@ impl Master {
             Some(own) if own != *worker => {
                 self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
             }
-            Some(own) => {
-                if let Some(row) = self.workers.get_mut(&own) {
-                    row.last_heartbeat = now;
-                }
-            }
+            Some(own) => self.workers.living_mut(&own).last_heartbeat = now,
         }
     }
 
@@ -166,9 +159,9 @@ impl Master {
     pub(super) fn remove_silent_workers(&mut self, now: Timestamp) {
         let timeout = self.config.worker_timeout;
         while let Some(id) = self.workers.next_silent(now, timeout) {
-            let peer = self.workers.get(&id).map(|row| row.peer);
+            let peer = self.workers.living(&id).peer;
             self.remove_worker(now, &id, LossReason::HeartbeatTimeout { seconds: timeout.as_secs() });
-            self.effects.extend(peer.map(|peer| Effect::Close { peer }));
+            self.effects.push(Effect::Close { peer });
         }
     }
 
@@ -176,7 +169,7 @@ impl Master {
     ///
     /// Source: Spark Master, 4.0.1. Executors lost in this way do not count as failed.
     fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
-        let Some(row) = self.workers.get(id) else { return };
+        let row = self.workers.living(id);
         let (host, executors) = (row.description.host.clone(), row.executors.clone());
         self.effects.note(Note::WorkerRemoved {
             worker: id.clone(),
@@ -187,7 +180,7 @@ impl Master {
             self.end_executor(now, executor, ExecutorState::Lost(reason.clone()));
         }
         self.see_gone_from(id, &BTreeSet::new(), &reason);
-        let row = self.workers.remove(id).expect("it was found above");
+        let row = self.workers.remove(id);
         let times = self.config.dead_worker_persistence.saturating_add(1);
         let remember = self.config.worker_timeout.saturating_mul(times);
         self.workers.bury(&row, now, remember);

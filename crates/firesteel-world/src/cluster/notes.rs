@@ -6,7 +6,7 @@ use super::kind::kinds;
 
 kinds!("master note", master::Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused WorkerRemoved
     ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed
-    UnknownExecutor Ignored);
+    UnknownExecutor Inconsistent Ignored);
 kinds!("worker note", worker::Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
     NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch ExecutorStarted ExecutorEnded KillAsked KillUnknown
     GraceOver UnknownRunner EndForgotten DirectoriesRemoved ShuttingDown ShutdownForced LeftBehind);
