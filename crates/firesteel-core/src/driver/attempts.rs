@@ -22,13 +22,14 @@ impl Driver {
         if self.tasks.executor_of(attempt) != Some(executor) {
             return;
         }
+        // That it runs is no news.
         let TaskState::Ended(end) = state else { return };
         self.executors.vacate(executor, attempt.task);
         if matches!(self.tasks.place(attempt.task), Some(Place::Cancelling { .. })) {
             self.end_cancelled(attempt.task);
             return;
         }
-        let host = self.executors.get(executor).map_or_else(String::new, |row| row.host.clone());
+        let host = self.executors.live(executor).host.clone();
         match end {
             end if end.is_success() => self.finish_task(now, attempt, executor, &host),
             TaskEnd::Killed => {
@@ -48,6 +49,7 @@ impl Driver {
         stream: Stream,
         bytes: Bytes,
     ) {
+        // Output may come late: the task was given up, or the attempt is not this executor's.
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         if bytes.is_empty() {
             return;
@@ -68,10 +70,12 @@ impl Driver {
     }
 
     pub(super) fn on_output_consumed(&mut self, attempt: AttemptId, bytes: u64) {
+        // The attempt may have ended, or been given up, before the shell put its output away.
         let Some(executor) = self.tasks.executor_of(attempt) else { return };
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         let Some(bytes) = credit.consume(bytes) else { return };
-        if let Some(peer) = self.executors.get(executor).and_then(|row| row.peer()) {
+        // One without a connection is silent, and sends nothing more.
+        if let Some(peer) = self.executors.live(executor).peer() {
             self.send_executor(peer, DriverToExecutor::OutputCredit { attempt, bytes });
         }
     }
@@ -83,9 +87,10 @@ impl Driver {
             self.end_cancelled(task);
             return;
         }
+        // It may have ended, or be given up already.
         let Some((executor, attempt)) = self.tasks.cancel_running(task) else { return };
         // One without a connection is silent, and ends its tasks by itself.
-        if let Some(peer) = self.executors.get(executor).and_then(|row| row.peer()) {
+        if let Some(peer) = self.executors.live(executor).peer() {
             self.send_executor(peer, DriverToExecutor::KillTask { attempt });
         }
     }
@@ -105,7 +110,7 @@ impl Driver {
         cause: FailureCause,
     ) {
         let failures = self.tasks.count_failure(attempt.task, executor, host, &self.config.exclusion);
-        let limit = self.tasks.max_failures(attempt.task).unwrap_or(self.config.max_task_failures);
+        let limit = self.tasks.live(attempt.task).max_failures.unwrap_or(self.config.max_task_failures);
         self.effects.note(Note::TaskFailed {
             attempt,
             executor,
@@ -160,7 +165,7 @@ impl Driver {
 
     /// How near to its preferred hosts a task is there; nothing if it has none.
     fn locality(&self, task: TaskId, host: &str) -> Option<Locality> {
-        let wanted = self.tasks.sites(task).filter(|sites| !sites.is_empty())?;
-        Some(nearness(wanted, &self.config.topology.sites([host])))
+        let wanted = self.tasks.sites(task);
+        (!wanted.is_empty()).then(|| nearness(wanted, &self.config.topology.sites([host])))
     }
 }

@@ -128,13 +128,12 @@ impl Executor {
         Some(addresses)
     }
 
-    /// Takes back what a task had. Whether it ran here.
-    pub(super) fn unload(&mut self, task: TaskId) -> bool {
-        let Some(Load { cores, taken }) = self.running.remove(&task) else { return false };
+    /// Takes back what a task that runs here had.
+    pub(super) fn unload(&mut self, task: TaskId) {
+        let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
         self.shares.give_back(&taken);
         let cores = self.spare.cores + cores;
         self.spare = Spare { cores, room: self.shares.room() };
-        true
     }
 
     /// Whether it takes tasks, or would if it were trusted, and has none.

@@ -52,6 +52,15 @@ impl Executors {
         self.rows.get(&id)
     }
 
+    /// An executor of which another table of the driver says that it has not ended.
+    pub(super) fn live(&self, id: ExecutorId) -> &Executor {
+        self.get(id).expect("the executor has not ended")
+    }
+
+    fn live_mut(&mut self, id: ExecutorId) -> &mut Executor {
+        self.rows.get_mut(&id).expect("the executor has not ended")
+    }
+
     pub(super) fn of_peer(&self, peer: PeerId) -> Option<ExecutorId> {
         self.peers.get(&peer).copied()
     }
@@ -92,7 +101,7 @@ impl Executors {
         if let Some(before) = before {
             self.awaited.remove(&(before, id));
         }
-        if let Some(until) = self.rows.get(&id).and_then(Executor::until) {
+        if let Some(until) = self.live(id).until() {
             self.awaited.insert((until, id));
         }
     }
@@ -118,8 +127,10 @@ impl Executors {
             return false;
         }
         let (fate, before) = known.map_or((Fate::Wanted, None), |row| (row.fate, row.until()));
+        if known.is_some() {
+            self.leave_reach(id);
+        }
         let row = Executor::new(assigned, topology, State::Offering(peer), fate);
-        self.leave_reach(id);
         self.rows.insert(id, row);
         self.await_again(id, before);
         self.enter_reach(id);
@@ -136,7 +147,7 @@ impl Executors {
         let (profile, before) = (row.profile, row.until());
         self.stop_offering(id);
         self.leave_reach(id);
-        self.rows.get_mut(&id)?.fate = Fate::Killed;
+        self.live_mut(id).fate = Fate::Killed;
         self.await_again(id, before);
         Some(profile)
     }
@@ -158,14 +169,12 @@ impl Executors {
 
     /// Gives an executor tasks from now on, or no more.
     pub(super) fn set_trust(&mut self, id: ExecutorId, trust: Trust) {
-        if self.rows.get(&id).is_none_or(|row| row.trust == trust) {
+        if self.live(id).trust == trust {
             return;
         }
         self.withdraw(id);
         self.leave_reach(id);
-        if let Some(row) = self.rows.get_mut(&id) {
-            row.trust = trust;
-        }
+        self.live_mut(id).trust = trust;
         self.put_up(id);
         self.enter_reach(id);
     }
@@ -182,14 +191,14 @@ impl Executors {
 
     /// An executor takes no more tasks.
     pub(super) fn leave(&mut self, id: ExecutorId) {
-        if let Some(State::Offering(peer)) = self.rows.get(&id).map(|row| row.state) {
+        if let State::Offering(peer) = self.live(id).state {
             self.set_state(id, State::Leaving(peer));
         }
     }
 
     /// An executor's connection ended; its end is waited for until then.
     pub(super) fn fall_silent(&mut self, id: ExecutorId, until: Timestamp) {
-        let Some(peer) = self.rows.get(&id).and_then(Executor::peer) else { return };
+        let peer = self.live(id).peer().expect("the executor had a connection");
         self.peers.remove(&peer);
         self.set_state(id, State::Silent(until));
         self.await_again(id, None);
@@ -203,7 +212,7 @@ impl Executors {
         }
         self.stop_offering(id);
         self.leave_reach(id);
-        let row = self.rows.remove(&id)?;
+        let row = self.rows.remove(&id).expect("it was found above");
         if let Some(peer) = row.peer() {
             self.peers.remove(&peer);
         }
@@ -218,7 +227,7 @@ impl Executors {
 
     /// Gives a task some of what an executor has free: the way to it, and the task's addresses.
     pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> (PeerId, Resources) {
-        let row = self.rows.get_mut(&id).expect("tasks are launched on executors in the table");
+        let row = self.rows.get_mut(&id).expect("tasks are launched on live executors");
         let before = row.spare.clone();
         let addresses = row.load(task, needs).expect("tasks are launched where there is room");
         let peer = row.peer().expect("tasks are launched on executors that are connected");
@@ -231,13 +240,12 @@ impl Executors {
 
     /// Takes back what a task had.
     pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId) {
-        let Some(row) = self.rows.get_mut(&id) else { return };
+        let row = self.rows.get_mut(&id).expect("a task runs on a live executor");
         let before = row.spare.clone();
-        if row.unload(task) {
-            self.touched.insert(id);
-            if row.is_offering() {
-                self.profiles.entry(row.profile).or_default().openings.change(id, &before, row);
-            }
+        row.unload(task);
+        self.touched.insert(id);
+        if row.is_offering() {
+            self.profiles.entry(row.profile).or_default().openings.change(id, &before, row);
         }
     }
 
@@ -288,27 +296,26 @@ impl Executors {
     fn set_state(&mut self, id: ExecutorId, state: State) {
         self.stop_offering(id);
         self.leave_reach(id);
-        if let Some(row) = self.rows.get_mut(&id) {
-            row.state = state;
-        }
+        self.live_mut(id).state = state;
         self.enter_reach(id);
     }
 
     fn enter_reach(&mut self, id: ExecutorId) {
-        if let Some(row) = self.rows.get(&id).filter(|row| row.is_in_reach()) {
+        let row = self.rows.get(&id).expect("the executor has not ended");
+        if row.is_in_reach() {
             self.reach.enter(id, row.profile, &row.sites);
         }
     }
 
     fn leave_reach(&mut self, id: ExecutorId) {
-        if let Some(row) = self.rows.get(&id) {
-            self.reach.leave(id, row.profile, &row.sites);
-        }
+        let row = self.rows.get(&id).expect("the executor has not ended");
+        self.reach.leave(id, row.profile, &row.sites);
     }
 
     /// An executor begins to take tasks, or would if it were trusted.
     fn start_offering(&mut self, id: ExecutorId) {
-        if let Some(row) = self.rows.get(&id).filter(|row| row.could_offer()) {
+        let row = self.rows.get(&id).expect("the executor has not ended");
+        if row.could_offer() {
             self.touched.insert(id);
             let profile = self.profiles.entry(row.profile).or_default();
             profile.count += 1;
@@ -318,24 +325,26 @@ impl Executors {
     }
 
     fn stop_offering(&mut self, id: ExecutorId) {
-        if let Some(row) = self.rows.get(&id).filter(|row| row.could_offer()) {
+        let row = self.rows.get(&id).expect("the executor has not ended");
+        if row.could_offer() {
             self.touched.insert(id);
-            if let Some(profile) = self.profiles.get_mut(&row.profile) {
-                profile.count -= 1;
-            }
+            let profile = self.profiles.get_mut(&row.profile);
+            profile.expect("an executor that takes tasks counts in its profile").count -= 1;
         }
         self.withdraw(id);
     }
 
     /// Enters an executor that takes tasks into the openings.
     fn put_up(&mut self, id: ExecutorId) {
-        if let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) {
+        let row = self.rows.get(&id).expect("the executor has not ended");
+        if row.is_offering() {
             self.profiles.entry(row.profile).or_default().openings.put_up(id, row);
         }
     }
 
     fn withdraw(&mut self, id: ExecutorId) {
-        if let Some(row) = self.rows.get(&id).filter(|row| row.is_offering()) {
+        let row = self.rows.get(&id).expect("the executor has not ended");
+        if row.is_offering() {
             self.profiles.entry(row.profile).or_default().openings.withdraw(id, row);
         }
     }

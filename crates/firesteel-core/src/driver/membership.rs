@@ -66,7 +66,7 @@ impl Driver {
     /// An executor's process runs, and it has not come: another one is asked for in its place, and what keeps it
     /// from coming may keep others on its host, too.
     pub(super) fn replace_absent(&mut self, executor: ExecutorId) {
-        let Some(host) = self.executors.get(executor).map(|row| row.host.clone()) else { return };
+        let host = self.executors.live(executor).host.clone();
         self.executors.kill(executor);
         self.record.start_failed(&host);
         self.effects.note(Note::ExecutorAbsent { executor, host, waited: self.config.executor_timeout });
@@ -75,6 +75,7 @@ impl Driver {
 
     /// Gives an executor up. What ran there runs again.
     pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
+        // The end of an executor may be told twice: by the Master and by its connection.
         let Some(executor) = self.executors.remove(id) else { return };
         let (host, tasks) = (executor.host.clone(), executor.running().len());
         if executor.is_to_come() && ended_by_itself(&loss) {
@@ -168,13 +169,13 @@ impl Driver {
             ExecutorLoss::Disconnected | ExecutorLoss::ApplicationReplaced | ExecutorLoss::Misbehaved => None,
         };
         for task in executor.running() {
-            match (self.tasks.place(task), &cause) {
-                (Some(&Place::Running { attempt, .. }), Some(cause)) => {
+            match (&self.tasks.live(task).place, &cause) {
+                (&Place::Running { attempt, .. }, Some(cause)) => {
                     self.fail_attempt(attempt, id, &executor.host, cause.clone());
                 }
-                (Some(&Place::Running { attempt, .. }), None) => self.repeat_attempt(attempt),
-                (Some(Place::Cancelling { .. }), _) => self.end_cancelled(task),
-                (Some(Place::Waiting) | None, _) => {}
+                (&Place::Running { attempt, .. }, None) => self.repeat_attempt(attempt),
+                (Place::Cancelling { .. }, _) => self.end_cancelled(task),
+                (Place::Waiting, _) => unreachable!("a task that an executor runs does not wait"),
             }
         }
     }

@@ -53,7 +53,7 @@ impl Driver {
         let mut nearest = None;
         for level in Locality::ALL {
             while let Some((task, executor)) = self.next_fresh(profile, level, farthest) {
-                if self.tasks.sites(task).is_some_and(|sites| !sites.is_empty()) {
+                if !self.tasks.sites(task).is_empty() {
                     nearest.get_or_insert(level);
                 }
                 self.launch_task(task, executor);
@@ -79,7 +79,7 @@ impl Driver {
 
     fn next_retry(&self) -> Option<(TaskId, ExecutorId)> {
         let retries = self.tasks.waiting().failed().filter_map(|(needs, shuns, task)| {
-            Some((task, self.executors.for_retry(needs, shuns, self.tasks.sites(task)?)?))
+            Some((task, self.executors.for_retry(needs, shuns, self.tasks.sites(task))?))
         });
         retries.min()
     }

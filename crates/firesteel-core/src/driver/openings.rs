@@ -116,11 +116,10 @@ impl Openings {
     pub(super) fn withdraw(&mut self, id: ExecutorId, row: &Executor) {
         self.leave(id, &row.spare, &row.sites);
         let size = row.size();
-        if let Some(count) = self.sizes.get_mut(&size) {
-            *count -= 1;
-            if *count == 0 {
-                self.sizes.remove(&size);
-            }
+        let count = self.sizes.get_mut(&size).expect("an executor that takes tasks is counted by its size");
+        *count -= 1;
+        if *count == 0 {
+            self.sizes.remove(&size);
         }
     }
 
@@ -139,11 +138,13 @@ impl Openings {
     }
 
     fn leave(&mut self, id: ExecutorId, spare: &Spare, sites: &Sites) {
-        let Some(places) = self.rooms.get_mut(&spare.room) else { return };
-        let Some(ids) = places.free.get_mut(&spare.cores) else { return };
-        if ids.remove(&id) {
-            places.located.remove(id, sites);
+        if spare.cores <= Cores::ZERO {
+            return;
         }
+        let places = self.rooms.get_mut(&spare.room).expect("an executor with free cores is in its room");
+        let ids = places.free.get_mut(&spare.cores).expect("an executor is listed by its free cores");
+        ids.remove(&id);
+        places.located.remove(id, sites);
         if ids.is_empty() {
             places.free.remove(&spare.cores);
         }

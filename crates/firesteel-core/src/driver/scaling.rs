@@ -109,7 +109,7 @@ impl Driver {
         let mut spare = BTreeMap::new();
         let mut over = Vec::new();
         for (since, id) in self.scaling.idle.iter() {
-            let Some(profile) = self.executors.get(id).map(|row| row.profile) else { continue };
+            let profile = self.executors.live(id).profile;
             let left = spare.entry(profile).or_insert_with(|| self.spare(profile));
             let due = since + config.idle_timeout;
             // While the initial target stands, an idle time-out is what ends it.

@@ -152,6 +152,7 @@ impl Driver {
         let mut wishes = Vec::new();
         for (&id, &total) in totals {
             let target = ExecutorLimit::AtMost(total);
+            // The Master may have launched an executor of a profile that was never added.
             let Some(profile) = self.targets.profiles.get_mut(&id) else { continue };
             profile.target = target;
             if id == ProfileId::DEFAULT {

@@ -158,6 +158,11 @@ impl Tasks {
         true
     }
 
+    /// A task of which another table of the driver says that it has not ended.
+    pub(super) fn live(&self, id: TaskId) -> &Task {
+        self.rows.get(&id).expect("the task has not ended")
+    }
+
     /// The attempt, if it is the one that runs, and runs there.
     pub(super) fn running_mut(
         &mut self,
@@ -192,8 +197,8 @@ impl Tasks {
     }
 
     /// Where a task would like to run.
-    pub(super) fn sites(&self, id: TaskId) -> Option<&Sites> {
-        self.rows.get(&id).map(|task| &task.sites)
+    pub(super) fn sites(&self, id: TaskId) -> &Sites {
+        &self.live(id).sites
     }
 
     /// Sorts those anew that prefer a host or rack that executors came to or left.
@@ -235,11 +240,6 @@ impl Tasks {
         self.tally.failed += 1;
     }
 
-    /// How often a task may fail, if not as often as the settings say.
-    pub(super) fn max_failures(&self, id: TaskId) -> Option<u32> {
-        self.rows.get(&id)?.max_failures
-    }
-
     /// An attempt failed there. How often the task has failed now.
     pub(super) fn count_failure(
         &mut self,
@@ -275,7 +275,7 @@ impl Tasks {
 
     /// Where a task failed: the executors with their hosts.
     pub(super) fn failed_on(&self, id: TaskId) -> Vec<(ExecutorId, String)> {
-        let failed_on = self.rows.get(&id).into_iter().flat_map(|task| &task.failed_on);
+        let failed_on = self.live(id).failed_on.iter();
         failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
     }
 
@@ -317,10 +317,9 @@ impl Tasks {
 
     /// Takes out a task that was given up.
     pub(super) fn drop_cancelled(&mut self, id: TaskId) {
-        match self.place(id) {
-            Some(Place::Waiting) => self.stop_waiting(id),
-            Some(Place::Running { .. } | Place::Cancelling { .. }) => self.tally.running -= 1,
-            None => return,
+        match self.live(id).place {
+            Place::Waiting => self.stop_waiting(id),
+            Place::Running { .. } | Place::Cancelling { .. } => self.tally.running -= 1,
         }
         self.remove(id);
         self.tally.cancelled += 1;
@@ -333,12 +332,11 @@ impl Tasks {
     }
 
     fn remove(&mut self, id: TaskId) {
-        let Some(task) = self.rows.remove(&id) else { return };
-        if let Some(count) = self.sizes.get_mut(&task.needs) {
-            *count -= 1;
-            if *count == 0 {
-                self.sizes.remove(&task.needs);
-            }
+        let task = self.rows.remove(&id).expect("the task has not ended");
+        let count = self.sizes.get_mut(&task.needs).expect("a task is counted by its size");
+        *count -= 1;
+        if *count == 0 {
+            self.sizes.remove(&task.needs);
         }
     }
 

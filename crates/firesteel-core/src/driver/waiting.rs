@@ -196,22 +196,20 @@ impl Waiting {
 
     /// Takes one out, by the place that it had.
     pub(super) fn remove(&mut self, id: TaskId, ticket: Ticket<'_>) {
-        if let Some(count) = self.counts.get_mut(&ticket.needs.profile) {
-            *count -= 1;
-            if *count == 0 {
-                self.counts.remove(&ticket.needs.profile);
-            }
+        let count = self.counts.get_mut(&ticket.needs.profile).expect("a waiting task is counted");
+        *count -= 1;
+        if *count == 0 {
+            self.counts.remove(&ticket.needs.profile);
         }
         self.changes += u64::from(!ticket.sites.is_empty());
         if let Some(on) = ticket.on {
             remove_from(&mut self.bound, (on, ticket.needs.clone()), id);
         } else if ticket.shuns.is_empty() {
             self.picky -= u64::from(!ticket.sites.is_empty());
-            if let Some(fresh) = self.fresh.get_mut(ticket.needs) {
-                fresh.at_mut(ticket.best).remove(id, ticket.sites);
-                if fresh.first().is_none() {
-                    self.fresh.remove(ticket.needs);
-                }
+            let fresh = self.fresh.get_mut(ticket.needs).expect("a waiting task is listed by its needs");
+            fresh.at_mut(ticket.best).remove(id, ticket.sites);
+            if fresh.first().is_none() {
+                self.fresh.remove(ticket.needs);
             }
         } else {
             remove_from(&mut self.failed, (ticket.needs.clone(), ticket.shuns.clone()), id);
