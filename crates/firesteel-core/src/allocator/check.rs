@@ -18,6 +18,8 @@ struct Counts {
 pub(super) fn check(allocator: &Allocator) -> Result<(), Violation> {
     let violated = |sentence| Err(Violation { machine: "allocator", sentence });
     allocator.effects.check("allocator")?;
+    let default = allocator.profiles.contains_key(&ProfileId::DEFAULT);
+    ensure!("allocator", default, "there is no default profile");
     if let Some(sentence) = allocator.containers.contradiction() {
         return violated(sentence);
     }

@@ -96,6 +96,11 @@ impl Containers {
         self.of_executor.get(&executor)
     }
 
+    /// The executors whose end has not been told, by number.
+    pub(super) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
+        self.of_executor.keys().copied()
+    }
+
     /// A granted container is used, or given back at once.
     pub(super) fn insert(&mut self, id: ContainerId, container: Container) {
         match container.stage {
@@ -107,16 +112,21 @@ impl Containers {
         self.rows.insert(id, container);
     }
 
-    /// A container's process runs.
-    pub(super) fn run(&mut self, id: &ContainerId, executor: ExecutorId) {
-        if let Some(container) = self.rows.get_mut(id) {
-            container.stage = Stage::Running(executor);
+    /// A container's process runs. Returns its executor's profile, unless it was not about to be started.
+    pub(super) fn run(&mut self, id: &ContainerId) -> Option<ProfileId> {
+        let container = self.rows.get_mut(id)?;
+        match container.stage {
+            Stage::Launching(executor) => {
+                container.stage = Stage::Running(executor);
+                Some(container.profile)
+            }
+            Stage::Running(_) | Stage::Released(_) => None,
         }
     }
 
     /// A container is given back.
     pub(super) fn release(&mut self, id: &ContainerId, residue: Residue) {
-        let Some(container) = self.rows.get_mut(id) else { return };
+        let container = self.rows.get_mut(id).expect("only a container that is here is given back");
         if let (Some(executor), Residue::Nothing) = (container.stage.executor(), residue) {
             self.of_executor.remove(&executor);
         }

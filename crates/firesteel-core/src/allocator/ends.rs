@@ -23,7 +23,7 @@ impl Allocator {
         if stage.live().is_some() {
             self.leave(&id, stage);
         }
-        let Some(container) = self.containers.remove(&id) else { return };
+        let container = self.containers.remove(&id).expect("it was found above");
         match stage {
             Stage::Launching(executor) | Stage::Running(executor) => {
                 let cause = match self.driver_is_stopping {
@@ -46,6 +46,7 @@ impl Allocator {
     /// Source: Spark on YARN, 4.0.1, where it counts for nothing, so that an application that cannot be started anywhere
     /// is tried for ever.
     pub(super) fn on_start_failed(&mut self, now: Timestamp, id: &ContainerId, error: String) {
+        // It may have been given back, or have ended, meanwhile.
         let Some(container) = self.containers.get(id) else { return };
         let (stage, host) = (container.stage, Arc::clone(&container.host));
         let Stage::Launching(executor) = stage else { return };
@@ -83,18 +84,17 @@ impl Allocator {
 
     /// An executor does not count among those of its profile any more.
     fn leave(&mut self, id: &ContainerId, stage: Stage) {
-        let Some(container) = self.containers.get(id) else { return };
-        let Some(profile) = self.profiles.get_mut(&container.profile) else { return };
+        let container = self.containers.get(id).expect("the container was found");
+        let profile = self.profiles.get_mut(&container.profile).expect("an executor's profile is known");
         match stage {
             Stage::Launching(_) => profile.starting -= 1,
             Stage::Running(_) => profile.running -= 1,
             Stage::Released(_) => return,
         }
-        if let Some(count) = profile.on_host.get_mut(&container.host) {
-            *count -= 1;
-            if *count == 0 {
-                profile.on_host.remove(&container.host);
-            }
+        let count = profile.on_host.get_mut(&container.host).expect("an executor is counted on its host");
+        *count -= 1;
+        if *count == 0 {
+            profile.on_host.remove(&container.host);
         }
     }
 

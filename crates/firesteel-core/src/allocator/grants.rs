@@ -66,6 +66,7 @@ impl Allocator {
             self.effects.note(Note::GrantedTwice { container: granted.container });
             return None;
         }
+        // Of a profile that nobody asked for: it serves no request, and is given back.
         let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
         let asked = profile.size.memory;
         if granted.memory >= asked {
@@ -92,7 +93,7 @@ impl Allocator {
 
     /// Launches an executor in a container that has met a request, if one is still missing.
     fn use_container(&mut self, granted: Granted, level: Locality) {
-        let Some(profile) = self.profiles.get_mut(&granted.profile) else { return };
+        let profile = self.profiles.get_mut(&granted.profile).expect("it has met a request of the profile");
         if profile.launched() >= profile.target() {
             return self.give_back(granted);
         }
@@ -119,12 +120,9 @@ impl Allocator {
 
     /// A container's process runs. One that was given back meanwhile, or has ended, is none of ours any more.
     pub(super) fn on_started(&mut self, id: &ContainerId) {
-        let Some(container) = self.containers.get(id) else { return };
-        let Stage::Launching(executor) = container.stage else { return };
-        if let Some(profile) = self.profiles.get_mut(&container.profile) {
-            profile.starting -= 1;
-            profile.running += 1;
-        }
-        self.containers.run(id, executor);
+        let Some(profile) = self.containers.run(id) else { return };
+        let profile = self.profiles.get_mut(&profile).expect("an executor's profile is known");
+        profile.starting -= 1;
+        profile.running += 1;
     }
 }

@@ -143,6 +143,11 @@ impl Allocator {
         self.profiles.values_mut().for_each(|profile| profile.requests.misjudge(flaw));
     }
 
+    /// The executors that were launched and whose end was not told, by number.
+    pub(crate) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
+        self.containers.executors()
+    }
+
     /// What it knows at that time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> AllocatorView {
@@ -215,7 +220,8 @@ impl Allocator {
     /// What the driver says of the default profile goes before what is set, where it says something.
     fn on_driver(&mut self, first_executor: ExecutorId, needs: ExecutorNeeds) {
         self.next_executor = self.next_executor.max(first_executor);
-        let Some(profile) = self.profiles.get_mut(&ProfileId::DEFAULT) else { return };
+        let profile =
+            self.profiles.get_mut(&ProfileId::DEFAULT).expect("the default profile is always there");
         if profile.target() > 0 || profile.launched() > 0 || profile.requests.pending() > 0 {
             return;
         }
@@ -236,9 +242,7 @@ impl Allocator {
     fn on_request(&mut self, now: Timestamp, targets: Vec<Target>, excluded: BTreeSet<String>) {
         self.health.exclude(excluded.into_iter().take(MOST_PREFERRED).collect());
         let mut change = Change::None;
-        let ids: Vec<ProfileId> = self.profiles.keys().copied().collect();
-        for id in ids {
-            let Some(profile) = self.profiles.get_mut(&id) else { continue };
+        for (&id, profile) in &mut self.profiles {
             profile.clear_hints();
             if targets.is_empty() && profile.set_target(0) == Change::Some {
                 change = Change::Some;

@@ -96,6 +96,7 @@ impl Pace {
 
     /// The call is over, well or badly.
     pub(super) fn answered(&mut self, now: Timestamp, wanted: Wanted) {
+        // An answer that nobody waits for changes no pause.
         let State::Called(woken) = self.state else { return };
         let pause = match wanted {
             Wanted::Something => {

@@ -65,16 +65,15 @@ impl Requests {
         self.next += 1;
         self.located.insert(id, &sites);
         self.pending += executors;
-        self.moved.insert(id, (Arc::clone(&sites), 0));
+        self.moved.insert(id, (Arc::clone(&sites), i64::try_from(executors).unwrap_or(i64::MAX)));
         self.groups.insert(id, Group { sites, executors, since: now });
-        self.move_by(id, i64::try_from(executors).unwrap_or(i64::MAX));
     }
 
     /// Takes back up to so many of those groups, in that order.
     pub(super) fn cancel(&mut self, ids: &[u64], most: u64) -> u64 {
         let mut left = most;
         for id in ids {
-            let count = self.groups.get(id).map_or(0, |group| group.executors.min(left));
+            let count = self.groups[id].executors.min(left);
             self.take_from(*id, count);
             left -= count;
         }
@@ -102,10 +101,10 @@ impl Requests {
     }
 
     fn take_from(&mut self, id: u64, count: u64) {
-        let Some(group) = self.groups.get_mut(&id) else { return };
         if count == 0 {
             return;
         }
+        let group = self.groups.get_mut(&id).expect("a group with requests is in the table");
         group.executors -= count;
         self.pending -= count;
         let sites = Arc::clone(&group.sites);
@@ -113,14 +112,8 @@ impl Requests {
             self.groups.remove(&id);
             self.located.remove(id, &sites);
         }
-        self.moved.entry(id).or_insert((sites, 0));
-        self.move_by(id, -i64::try_from(count).unwrap_or(i64::MAX));
-    }
-
-    fn move_by(&mut self, id: u64, count: i64) {
-        if let Some((_, moved)) = self.moved.get_mut(&id) {
-            *moved += count;
-        }
+        let (_, moved) = self.moved.entry(id).or_insert((sites, 0));
+        *moved -= i64::try_from(count).unwrap_or(i64::MAX);
     }
 
     /// All groups, by what their hosts are to those where tasks would like to run.

@@ -12,6 +12,11 @@ pub(super) fn check(master: &ApplicationMaster) -> Result<(), Violation> {
     if let Some(sentence) = master.executors.contradiction() {
         return violated(sentence);
     }
+    ensure!(
+        "application master",
+        master.allocator.executors().eq(master.executors.ids()),
+        "its executors are not those of its allocator"
+    );
     let (phase, manager) = (&master.phase, master.manager);
     let described = master.drivers.description().is_some();
     match phase {

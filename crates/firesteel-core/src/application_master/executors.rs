@@ -194,7 +194,7 @@ impl ApplicationMaster {
 
     fn launch(&mut self, now: Timestamp, launch: allocator::Launch) {
         let allocator::Launch { container, host, executor, profile, cores, memory } = launch;
-        let Some(description) = self.drivers.description() else { return };
+        let description = self.drivers.description().expect("only a driver has executors launched");
         let node = self.executors.nodes.remove(&container);
         let address = node.as_ref().map_or_else(|| Address::new(&*host, 0), |node| node.address.clone());
         let worker = WorkerId::new(format!("{}:{}", address.host, address.port));
@@ -254,7 +254,7 @@ impl ApplicationMaster {
     }
 
     fn end_executor(&mut self, now: Timestamp, executor: ExecutorId, host: Arc<str>, loss: &Loss) {
-        let Some(row) = self.executors.rows.remove(&executor) else { return };
+        let row = self.executors.rows.remove(&executor).expect("the end of an executor is told once");
         self.executors.of_container.remove(&row.container);
         self.executors.ended += 1;
         let state = state(loss);
