@@ -286,6 +286,7 @@ impl Registration {
 
     /// The first Master to answer wins; the other connections end.
     pub(crate) fn on_registered(&mut self, peer: PeerId, app: AppId) -> (Registered, Vec<Order>) {
+        // The Master that has the application may say so twice.
         let Some(master) = self.candidates.remove(&peer) else { return (Registered::Ignored, Vec::new()) };
         let others = std::mem::take(&mut self.candidates).into_keys();
         let mut orders: Vec<_> = others.map(Order::Close).collect();

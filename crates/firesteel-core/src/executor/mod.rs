@@ -187,6 +187,7 @@ impl Executor {
     }
 
     fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {
+        // The shell speaks of each attempt in order; one that has ended is not started any more.
         let Some(task) = self.tasks.get_mut(&attempt) else { return };
         let kill_at = now + self.config.kill_grace;
         let step = task.started(kill_at);
@@ -196,6 +197,7 @@ impl Executor {
 
     /// A task that was asked to end has been killed, however it ended: nobody waits for its result.
     fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
+        // An attempt ends once, whatever the shell says after it.
         let Some(task) = self.tasks.remove(&attempt) else { return };
         let end = if task.is_wanted() { end } else { TaskEnd::Killed };
         self.report(attempt, TaskState::Ended(end));

@@ -176,6 +176,7 @@ impl Machine for Launcher {
 
 impl Launcher {
     fn on_executor_updated(&mut self, now: Timestamp, executor: ExecutorId, state: ExecutorState) {
+        // The Master may speak of one that has ended.
         let Some(row) = self.executors.get_mut(&executor) else { return };
         match state {
             ExecutorState::Launching => {}
@@ -202,7 +203,8 @@ impl Launcher {
 
     /// An executor is over.
     fn lose(&mut self, now: Timestamp, executor: ExecutorId, end: ExecutorEnd) {
-        let Some(Executor { host, running, .. }) = self.executors.remove(&executor) else { return };
+        let row = self.executors.remove(&executor).expect("it was found live");
+        let Executor { host, running, .. } = row;
         let ran = running.map(|since| now.since(since));
         self.effects.note(Note::ExecutorEnded { executor, host, end, ran });
     }
@@ -225,8 +227,8 @@ impl Launcher {
     }
 
     fn request_shortfall(&mut self, why: Asked) {
-        let Some(app) = self.registration.app().cloned() else { return };
-        if let Some((peer, _)) = self.registration.master() {
+        // There may be no Master at the moment: then there is nobody to ask.
+        if let (Some((peer, _)), Some(app)) = (self.registration.master(), self.registration.app().cloned()) {
             self.starvation.asked(why);
             let message = DriverToMaster::RequestShortfall { app };
             self.effects.push(Effect::Send { peer, message });

@@ -92,6 +92,7 @@ impl Launcher {
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.remove(&peer);
         let had_master = self.registration.master().is_some();
+        // It may be a connection that was closed from here.
         let Some(orders) = self.registration.on_disconnected(now, peer) else { return };
         self.follow(orders);
         // Whoever could have said that the executors are gone is gone itself.

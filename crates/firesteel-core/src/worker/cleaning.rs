@@ -66,6 +66,7 @@ impl Worker {
     }
 
     pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>) {
+        // Nobody looked, or the daemon is ending.
         let (Cleaning::Looking, Some(cleanup)) = (&self.cleaning, self.config.cleanup) else { return };
         self.plan_cleaning(now);
         let living = self.living_apps();

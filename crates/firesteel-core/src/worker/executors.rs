@@ -121,10 +121,10 @@ impl Executors {
     /// The latest that ended, the last of them last.
     pub(super) fn ended(&self) -> Vec<ExecutorReport> {
         let report = |executor: &ExecutorKey| {
-            let state = self.ended.known.get(executor)?.clone();
-            Some(ExecutorReport { executor: executor.clone(), state })
+            let state = self.ended.known[executor].clone();
+            ExecutorReport { executor: executor.clone(), state }
         };
-        self.ended.oldest_first.iter().filter_map(report).collect()
+        self.ended.oldest_first.iter().map(report).collect()
     }
 
     /// Applications with an executor here that has not ended.
@@ -210,6 +210,10 @@ impl Executors {
         for app in &self.finished_apps {
             ensure!("worker", self.has_live(app), "{app} has no executor here and was not cleaned");
         }
+        let Ended { known, oldest_first, .. } = &self.ended;
+        let agree =
+            known.len() == oldest_first.len() && oldest_first.iter().all(|key| known.contains_key(key));
+        ensure!("worker", agree, "the ends that are remembered are not those in order: {:?}", self.ended);
         ensure!(
             "worker",
             self.unconfirmed.len() <= MOST_UNCONFIRMED && self.ended.known.len() <= self.ended.most,
@@ -232,9 +236,7 @@ impl Executors {
 
     /// The shell is told to start one that waited.
     pub(super) fn files_are_there(&mut self, executor: &ExecutorKey) {
-        if let Some(row) = self.live.get_mut(executor) {
-            row.stage = Stage::Starting;
-        }
+        self.live.get_mut(executor).expect("an executor that waits for files lives").stage = Stage::Starting;
     }
 
     /// Whether executors of an application have not ended here.
@@ -368,9 +370,7 @@ impl Worker {
 
     /// Moves an executor towards its end. A signal no harder than the one before does nothing.
     fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal) {
-        let Some(row) = self.executors.live.get_mut(executor) else {
-            return;
-        };
+        let row = self.executors.live.get_mut(executor).expect("only a live executor is signalled");
         let stage = match (row.stage, signal) {
             (Stage::Fetching, _) => {
                 self.executors.live.remove(executor);

@@ -54,11 +54,13 @@ impl Files {
         self.apps.keys()
     }
 
-    /// An executor does not wait any more.
+    /// An executor that waited for files does not wait any more.
     pub(super) fn forgo(&mut self, executor: &ExecutorKey) {
-        if let Some(Kept { stage: Stage::Fetching { waiting, .. }, .. }) = self.apps.get_mut(&executor.app) {
-            waiting.remove(&executor.executor);
-        }
+        let waiting = match self.apps.get_mut(&executor.app).map(|kept| &mut kept.stage) {
+            Some(Stage::Fetching { waiting, .. }) => waiting,
+            Some(Stage::There) | None => unreachable!("files that an executor waits for are being fetched"),
+        };
+        waiting.remove(&executor.executor);
     }
 
     /// The plans that waited for this fetch. `None`: nobody waits for it any more.
