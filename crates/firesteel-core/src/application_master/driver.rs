@@ -30,7 +30,7 @@ pub(super) struct Drivers {
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
     wishes: HostWishes,
     /// Executors have had their turn, and the allocator has not heard of it.
-    has_turns: bool,
+    has_final_ends: bool,
     /// Until then its wishes are waited for, so that its first executors are asked for where it wants them.
     listening: Option<Timestamp>,
     /// The first executor of this attempt.
@@ -207,13 +207,13 @@ impl ApplicationMaster {
     pub(super) fn want_one_less(&mut self, profile: ProfileId) {
         if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
             *total = total.saturating_sub(1);
-            self.drivers.has_turns = true;
+            self.drivers.has_final_ends = true;
         }
     }
 
     /// The allocator hears of executors that have had their turn.
-    pub(super) fn count_turns(&mut self, now: Timestamp) {
-        if std::mem::take(&mut self.drivers.has_turns) {
+    pub(super) fn count_final_ends(&mut self, now: Timestamp) {
+        if std::mem::take(&mut self.drivers.has_final_ends) {
             self.request(now);
         }
     }

@@ -188,7 +188,7 @@ impl ApplicationMaster {
                 allocator::Effect::Note(note) => self.effects.note(Note::Allocator(note)),
             }
         }
-        self.count_turns(now);
+        self.count_final_ends(now);
         self.stop_if_all_are_gone();
     }
 
@@ -261,7 +261,7 @@ impl ApplicationMaster {
         self.effects.note(Note::ExecutorEnded { executor, host, state: state.clone() });
         self.tell_driver(updated(executor, state.clone()));
         let relaunch = self.drivers.description().map(|description| description.relaunch);
-        if relaunch.is_some_and(|relaunch| relaunch.is_turn(&state)) {
+        if relaunch.is_some_and(|relaunch| relaunch.is_final(&state)) {
             self.want_one_less(row.profile);
         }
         self.executors.remember(End { executor, row, state, at: now });

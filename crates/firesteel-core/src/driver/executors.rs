@@ -270,7 +270,7 @@ impl Executors {
     }
 
     /// Whose turn it is of a profile.
-    pub(super) fn turn(&self, profile: ProfileId) -> ExecutorId {
+    pub(super) fn next_in_rotation(&self, profile: ProfileId) -> ExecutorId {
         self.profiles.get(&profile).map_or(ExecutorId::default(), |profile| profile.next)
     }
 

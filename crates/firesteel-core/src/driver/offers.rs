@@ -91,7 +91,7 @@ impl Driver {
         level: Locality,
         farthest: Locality,
     ) -> Option<(TaskId, ExecutorId)> {
-        let (turn, openings) = (self.executors.turn(profile), self.executors.openings(profile));
+        let (next, openings) = (self.executors.next_in_rotation(profile), self.executors.openings(profile));
         let kinds = self.tasks.waiting().fresh(profile).filter(|(needs, _)| openings.any_free(needs));
         let pairs = kinds.flat_map(|(needs, fresh)| {
             let may = Locality::ALL
@@ -100,11 +100,11 @@ impl Driver {
             let meet = move |best| {
                 let fits = |executor| self.executors.has_room(executor, needs);
                 let places = openings.places(needs);
-                places.filter_map(move |places| next_match(fresh.at(best), places, level, turn, fits))
+                places.filter_map(move |places| next_match(fresh.at(best), places, level, next, fits))
             };
             may.flat_map(meet)
         });
-        pairs.min_by_key(|(task, executor)| (*executor < turn, *executor, *task))
+        pairs.min_by_key(|(task, executor)| (*executor < next, *executor, *task))
     }
 
     fn launch_task(&mut self, task: TaskId, executor: ExecutorId) {

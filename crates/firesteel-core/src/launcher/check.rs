@@ -11,11 +11,11 @@ pub(super) fn check(launcher: &Launcher) -> Result<(), Violation> {
     match launcher.phase {
         Phase::Running => {
             ensure!("launcher", launcher.met().is_none(), "its executors have ended, and it goes on");
-            let turns = launcher.turns.first().is_some();
+            let any = launcher.final_ends.first().is_some();
             ensure!(
                 "launcher",
-                launcher.until != Until::Never || !turns,
-                "an executor had its turn where all are replaced"
+                launcher.until != Until::Never || !any,
+                "an executor is not replaced where all are to be"
             );
         }
         Phase::Ending { .. } => {

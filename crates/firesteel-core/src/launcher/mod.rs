@@ -8,18 +8,18 @@ mod check;
 mod config;
 mod effect;
 mod event;
+mod final_ends;
 mod note;
 mod peers;
 #[cfg(test)]
 mod tests;
-mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_placement::{Cores, Shortfall};
 
-use self::turns::Turns;
+use self::final_ends::FinalEnds;
 use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
 use crate::ids::{ExecutorId, PeerId, ProfileId};
@@ -45,7 +45,7 @@ pub struct Launcher {
     /// The reason that the user was told last.
     said: Vec<(ProfileId, Shortfall)>,
     until: Until,
-    turns: Turns,
+    final_ends: FinalEnds,
     /// Executors that have not ended.
     executors: BTreeMap<ExecutorId, Executor>,
     /// Connections that were told to close and have not ended.
@@ -103,7 +103,7 @@ impl Launcher {
             starvation: Starvation::new(starvation_timeout),
             said: Vec::new(),
             until,
-            turns: Turns::default(),
+            final_ends: FinalEnds::default(),
             executors: BTreeMap::new(),
             closing: BTreeSet::new(),
             phase: Phase::Running,
@@ -194,8 +194,8 @@ impl Launcher {
                 let cores = row.cores;
                 self.lose(now, executor, ExecutorEnd::Told(state.clone()));
                 let held = self.executors.len() as u64;
-                if self.phase == Phase::Running && self.until.relaunch().is_turn(&state) {
-                    self.turns.take(self.registration.description_mut(), &state, cores, held);
+                if self.phase == Phase::Running && self.until.relaunch().is_final(&state) {
+                    self.final_ends.add(self.registration.description_mut(), &state, cores, held);
                 }
             }
         }
@@ -259,7 +259,7 @@ impl Launcher {
         if let Some(code) = self.met() {
             return self.end(now, Outcome::Met { code });
         }
-        let (wants, asked) = (self.wants_more(), self.turns.is_bounded(self.registration.description()));
+        let (wants, asked) = (self.wants_more(), self.final_ends.is_bounded(self.registration.description()));
         match self.registration.app() {
             Some(_) if wants && (asked || self.executors.is_empty()) => self.starvation.hungry(now),
             Some(_) => {
@@ -273,8 +273,8 @@ impl Launcher {
     /// The code to end with, if the executors have ended as is waited for.
     fn met(&self) -> Option<i32> {
         match self.until {
-            Until::Any => self.turns.first(),
-            Until::All if self.executors.is_empty() && !self.wants_more() => self.turns.greatest(),
+            Until::Any => self.final_ends.first(),
+            Until::All if self.executors.is_empty() && !self.wants_more() => self.final_ends.greatest(),
             Until::All | Until::Never => None,
         }
     }
@@ -282,7 +282,7 @@ impl Launcher {
     /// Whether more executors are to come than there are.
     fn wants_more(&self) -> bool {
         let cores = self.executors.values().map(|executor| executor.cores).sum();
-        self.turns.want_more(self.registration.description(), cores, self.executors.len() as u64)
+        self.final_ends.want_more(self.registration.description(), cores, self.executors.len() as u64)
     }
 
     /// The application is to end. Its executors are waited for as long as somebody can speak of them.

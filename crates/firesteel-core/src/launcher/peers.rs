@@ -67,7 +67,7 @@ impl Launcher {
         for executor in gone {
             self.lose(now, executor, ExecutorEnd::ApplicationReplaced);
         }
-        self.turns.set_maximum(max_cores);
+        self.final_ends.set_maximum(max_cores);
         self.request_shortfall(Asked::AtOnce);
     }
 

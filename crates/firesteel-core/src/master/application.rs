@@ -14,7 +14,7 @@ use super::wishes::Wishes;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationState, ExecutorState, ExecutorView, ResourceProfile,
-    WorkerDescription, limit_after_turn,
+    WorkerDescription, limit_after_final_end,
 };
 use crate::time::Timestamp;
 
@@ -279,13 +279,13 @@ impl Application {
     }
 
     /// An executor that was taken out ended so: if it has had its turn, the application wants one less.
-    pub(super) fn take_turn(&mut self, executor: &Executor, end: &ExecutorState) {
-        if !self.description.relaunch.is_turn(end) {
+    pub(super) fn count_final_end(&mut self, executor: &Executor, end: &ExecutorState) {
+        if !self.description.relaunch.is_final(end) {
             return;
         }
         let max_cores = self.max_cores;
         let profile = self.profile_mut(executor.profile);
-        profile.limit = limit_after_turn(profile.limit, max_cores, profile.held);
+        profile.limit = limit_after_final_end(profile.limit, max_cores, profile.held);
         if self.max_cores < Cores::UNLIMITED {
             self.cores_spent += executor.grant.amounts().cores;
         }

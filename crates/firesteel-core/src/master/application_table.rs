@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
 
 use super::application::Application;
-use super::backlog::{Backlog, Line, Shape, Turn};
+use super::backlog::{Backlog, DemandKey, ReadyDemands, Shape};
 use super::worker_table::WorkerTable;
 use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
@@ -149,7 +149,7 @@ impl ApplicationTable {
         !self.special.is_empty()
     }
 
-    /// Has every application its turn in the next pass.
+    /// Makes the next pass consider every application.
     pub(super) fn touch_all(&mut self) {
         let ids: Vec<AppId> = self.queue.values().cloned().collect();
         for id in &ids {
@@ -158,23 +158,23 @@ impl ApplicationTable {
     }
 
     /// The demands for which room was gained.
-    pub(super) fn line_up(&self, workers: &WorkerTable) -> Line {
-        self.backlog.line_up(workers)
+    pub(super) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
+        self.backlog.ready_demands(workers)
     }
 
-    /// Whose turn it is after that one: a demand of an application that may have changed, or the next in line.
-    pub(super) fn next_turn(
+    /// The demand that is served after that one: of an application that may have changed, or the next that is ready.
+    pub(super) fn next_demand(
         &self,
-        line: &mut Line,
+        ready: &mut ReadyDemands,
         workers: &WorkerTable,
-        last: Option<Turn>,
-    ) -> Option<(AppId, Turn)> {
+        last: Option<DemandKey>,
+    ) -> Option<(AppId, DemandKey)> {
         let touched = self.next_touched(last);
-        let turn = self.backlog.next(line, workers, touched).or(touched)?;
-        Some((self.numbered(turn.0).id.clone(), turn))
+        let key = self.backlog.next(ready, workers, touched).or(touched)?;
+        Some((self.numbered(key.0).id.clone(), key))
     }
 
-    fn next_touched(&self, last: Option<Turn>) -> Option<Turn> {
+    fn next_touched(&self, last: Option<DemandKey>) -> Option<DemandKey> {
         let from = last.map_or(0, |(sequence, _)| sequence);
         self.backlog.touched_from(from).find_map(|sequence| {
             let row = self.numbered(sequence);
@@ -277,8 +277,8 @@ impl ApplicationTable {
     /// Whether exactly what waits is filed.
     fn is_filed(&self) -> bool {
         let filed = |row: &Application| {
-            let turn = |profile: &ProfileId| (row.sequence, *profile);
-            let known = row.filed.iter().all(|(profile, shape)| self.backlog.is_filed(turn(profile), shape));
+            let key = |profile: &ProfileId| (row.sequence, *profile);
+            let known = row.filed.iter().all(|(profile, shape)| self.backlog.is_filed(key(profile), shape));
             let filed = row.filed.iter().map(|(profile, shape)| (*profile, (**shape).clone()));
             match self.backlog.is_touched(row.sequence) {
                 true => row.filed.is_empty(),

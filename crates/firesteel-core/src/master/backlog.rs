@@ -18,8 +18,8 @@ use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, ResourceAmounts};
 use super::worker_table::WorkerTable;
 use crate::ids::ProfileId;
 
-/// When it is a demand's turn: its application's place in the queue, and its profile.
-pub(super) type Turn = (u64, ProfileId);
+/// A demand: its application's place in the queue, and its profile.
+pub(super) type DemandKey = (u64, ProfileId);
 
 /// What one executor takes, of each amount.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -45,12 +45,12 @@ struct Waiting {
     /// One executor of that shape, and no bounds.
     one: Demand,
     /// Never empty.
-    turns: BTreeSet<Turn>,
+    demands: BTreeSet<DemandKey>,
 }
 
 /// The demands that have room in the pass at hand, the next of each shape.
 #[derive(Debug, Default)]
-pub(super) struct Line(BTreeMap<Turn, Arc<Shape>>);
+pub(super) struct ReadyDemands(BTreeMap<DemandKey, Arc<Shape>>);
 
 impl Shape {
     pub(super) fn of(demand: &Demand) -> Self {
@@ -96,50 +96,55 @@ impl Backlog {
         std::mem::take(&mut self.touched)
     }
 
-    pub(super) fn file(&mut self, turn: Turn, shape: Shape) -> Arc<Shape> {
+    pub(super) fn file(&mut self, key: DemandKey, shape: Shape) -> Arc<Shape> {
         let shape = match self.shapes.get_key_value(&shape) {
             Some((known, _)) => known.clone(),
             None => Arc::new(shape),
         };
-        let waiting = || Waiting { one: shape.one(), turns: BTreeSet::new() };
-        self.shapes.entry(shape.clone()).or_insert_with(waiting).turns.insert(turn);
+        let waiting = || Waiting { one: shape.one(), demands: BTreeSet::new() };
+        self.shapes.entry(shape.clone()).or_insert_with(waiting).demands.insert(key);
         shape
     }
 
-    pub(super) fn unfile(&mut self, turn: Turn, shape: &Shape) {
+    pub(super) fn unfile(&mut self, key: DemandKey, shape: &Shape) {
         let waiting = self.shapes.get_mut(shape).expect("a filed demand is filed under its shape");
-        waiting.turns.remove(&turn);
-        if waiting.turns.is_empty() {
+        waiting.demands.remove(&key);
+        if waiting.demands.is_empty() {
             self.shapes.remove(shape);
         }
     }
 
-    pub(super) fn is_filed(&self, turn: Turn, shape: &Shape) -> bool {
-        self.shapes.get(shape).is_some_and(|waiting| waiting.turns.contains(&turn))
+    pub(super) fn is_filed(&self, key: DemandKey, shape: &Shape) -> bool {
+        self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
     }
 
     /// How many demands are filed.
     pub(super) fn len(&self) -> usize {
-        self.shapes.values().map(|waiting| waiting.turns.len()).sum()
+        self.shapes.values().map(|waiting| waiting.demands.len()).sum()
     }
 
     /// The first demand of each shape for which there is room where room was gained.
-    pub(super) fn line_up(&self, workers: &WorkerTable) -> Line {
-        let Some(most) = workers.most_gained() else { return Line::default() };
+    pub(super) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
+        let Some(most) = workers.most_gained() else { return ReadyDemands::default() };
         let small = self.shapes.iter().take_while(|(shape, _)| shape.cores <= most);
         let with_room = small.filter(|(_, waiting)| workers.gained_room_for(&waiting.one));
         let first =
-            |(shape, waiting): (&Arc<Shape>, &Waiting)| Some((*waiting.turns.first()?, shape.clone()));
-        Line(with_room.filter_map(first).collect())
+            |(shape, waiting): (&Arc<Shape>, &Waiting)| Some((*waiting.demands.first()?, shape.clone()));
+        ReadyDemands(with_room.filter_map(first).collect())
     }
 
-    /// The next turn in line, if it comes before that one: taken, with the next of its shape coming up. A shape for
-    /// which there is no room any more leaves the line.
-    pub(super) fn next(&self, line: &mut Line, workers: &WorkerTable, before: Option<Turn>) -> Option<Turn> {
+    /// Takes the next demand that is ready, if it comes before that one; the next of its shape comes up. A shape for
+    /// which there is no room any more is dropped.
+    pub(super) fn next(
+        &self,
+        ready: &mut ReadyDemands,
+        workers: &WorkerTable,
+        before: Option<DemandKey>,
+    ) -> Option<DemandKey> {
         loop {
-            let first = line.0.first_entry()?;
-            let turn = *first.key();
-            if before.is_some_and(|before| before < turn) {
+            let first = ready.0.first_entry()?;
+            let key = *first.key();
+            if before.is_some_and(|before| before < key) {
                 return None;
             }
             let shape = first.remove();
@@ -148,11 +153,11 @@ impl Backlog {
             if !workers.gained_room_for(&waiting.one) {
                 continue;
             }
-            if let Some(next) = waiting.turns.range((Excluded(turn), Unbounded)).next() {
-                line.0.insert(*next, shape.clone());
+            if let Some(next) = waiting.demands.range((Excluded(key), Unbounded)).next() {
+                ready.0.insert(*next, shape.clone());
             }
-            if waiting.turns.contains(&turn) {
-                return Some(turn);
+            if waiting.demands.contains(&key) {
+                return Some(key);
             }
         }
     }

@@ -17,7 +17,7 @@ impl Master {
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
     /// - what a Worker has free and what its executors hold is what it has;
     /// - what an application was granted is what its executors hold;
-    /// - after a scheduling pass nothing that waits has room on a Worker, or what has is kept for others (see `turns`);
+    /// - after a scheduling pass nothing that waits has room on a Worker, or what has is kept for others (see `queue_scheduling`);
     /// - the indexes name the rows, and the index over the Workers has free what their rows have.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
@@ -51,8 +51,8 @@ impl Master {
         if !self.applications.is_settled() || !self.workers.is_settled() {
             return Ok(());
         }
-        if self.turns.in_order {
-            return self.check_turns();
+        if self.queue_scheduling.active {
+            return self.check_queue_scheduling();
         }
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, profile) in &application.profiles {
@@ -71,7 +71,7 @@ impl Master {
     }
 
     /// After a pass in order, what waits and has room is a gang that does not fit, or that room is reserved.
-    fn check_turns(&self) -> Result<(), Violation> {
+    fn check_queue_scheduling(&self) -> Result<(), Violation> {
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, demand) in application.asks() {
                 let (room, needed) = (self.open_room(application, &demand), application.gang(&demand));
@@ -88,7 +88,7 @@ impl Master {
 
     /// What is reserved is room for a gang that waits, on Workers that are large enough for it.
     fn check_reservation(&self) -> Result<(), Violation> {
-        let Some(reservation) = &self.turns.reservation else { return Ok(()) };
+        let Some(reservation) = &self.queue_scheduling.reservation else { return Ok(()) };
         let id = &reservation.app;
         let application = self.applications.get(id);
         let profile = application.and_then(|application| application.profiles.get(&reservation.profile));

@@ -102,8 +102,10 @@ impl Master {
             }
             profiles.push(view);
         }
-        let earlier =
-            self.applications.queue().filter(|other| other.queue == app.queue && other.turn() < app.turn());
+        let earlier = self
+            .applications
+            .queue()
+            .filter(|other| other.queue == app.queue && other.queue_rank() < app.queue_rank());
         let ahead = earlier.filter(|other| other.may_have_more()).count() as u64;
         let mut holders: Vec<Holder> = self
             .applications

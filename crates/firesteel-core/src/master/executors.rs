@@ -151,7 +151,7 @@ impl Master {
         let application = self.applications.live_mut(&executor.app);
         let driver = application.peer;
         let ended = application.remove_executor(executor.executor);
-        application.take_turn(&ended, &end);
+        application.count_final_end(&ended, &end);
         let row = self.workers.row_mut(ended.slot);
         let view = ended.view(executor, &row.description);
         application.remember(ExecutorView { state: end, ended: Some(now), ..view });
@@ -169,7 +169,7 @@ impl Master {
     /// leads to no other, and is the application's own business.
     fn count_end(&mut self, now: Timestamp, app: &AppId, end: ExecutorState) {
         let application = self.applications.live_mut(app);
-        if application.description.relaunch.is_turn(&end) {
+        if application.description.relaunch.is_final(&end) {
             return;
         }
         match &end {

@@ -21,12 +21,12 @@ mod executors;
 mod leavers;
 mod note;
 mod preemption;
+mod queue_scheduling;
 mod queues;
 mod settle;
 mod snapshot;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod view;
 mod wishes;
 mod worker_row;
@@ -37,18 +37,18 @@ use application_table::ApplicationTable;
 use firesteel_placement::locality::Flaw;
 use leavers::Leavers;
 use preemption::Preempted;
-use turns::Turns;
+use queue_scheduling::QueueScheduling;
 use worker_table::WorkerTable;
 
 pub use config::{Backfill, Config, Preemption, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use note::{Ignored, Note};
+pub use queue_scheduling::ReservationView;
 pub use queues::{Queue, QueueError, Queues};
 pub use snapshot::{
     ApplicationSnapshot, ExecutorSnapshot, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };
-pub use turns::Kept;
 
 use crate::ids::PeerId;
 use crate::machine::{Effects, Machine, Violation};
@@ -62,7 +62,7 @@ pub struct Master {
     workers: WorkerTable,
     applications: ApplicationTable,
     leavers: Leavers,
-    turns: Turns,
+    queue_scheduling: QueueScheduling,
     preempted: Preempted,
     pass: Pass,
     /// How the rule errs by which Workers are near to what is wished for; see `misjudge`.
@@ -100,7 +100,7 @@ impl Master {
             config,
             applications: ApplicationTable::default(),
             leavers: Leavers::default(),
-            turns: Turns::default(),
+            queue_scheduling: QueueScheduling::default(),
             preempted: Preempted::default(),
             pass: Pass::NotDue,
             misjudges: None,

@@ -16,15 +16,15 @@ impl Master {
     /// Applications are served first in, first out, each with its profiles in the order of their numbers. An
     /// application that cannot use what is free does not keep the next one from it. Those for which nothing can have
     /// changed since the last pass are passed over (see `backlog`). Where there are queues, priorities or gangs the order
-    /// is another one, and everybody is looked at (see `turns`).
+    /// is another one, and everybody is looked at (see `queue_scheduling`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(super) fn settle(&mut self, now: Timestamp) {
         if std::mem::replace(&mut self.pass, Pass::NotDue) == Pass::NotDue {
             return;
         }
-        if self.turns_are_ordered() {
-            self.serve_in_order(now);
+        if self.schedules_by_queue() {
+            self.serve_queues(now);
         } else {
             self.serve_first_come(now);
         }
@@ -33,12 +33,12 @@ impl Master {
     }
 
     fn serve_first_come(&mut self, now: Timestamp) {
-        let mut line = self.applications.line_up(&self.workers);
+        let mut ready = self.applications.ready_demands(&self.workers);
         let mut last = None;
-        while let Some((app, turn)) = self.applications.next_turn(&mut line, &self.workers, last) {
-            let (_, profile) = turn;
+        while let Some((app, key)) = self.applications.next_demand(&mut ready, &self.workers, last) {
+            let (_, profile) = key;
             self.place(now, &app, profile);
-            last = Some(turn);
+            last = Some(key);
         }
     }
 

@@ -127,7 +127,7 @@ pub enum Relaunch {
 impl Relaunch {
     /// Whether an executor that ended so has had its turn, and the application wants one less.
     #[must_use]
-    pub fn is_turn(self, end: &ExecutorState) -> bool {
+    pub fn is_final(self, end: &ExecutorState) -> bool {
         match (self, end) {
             (
                 Self::WhenLost,
@@ -151,7 +151,7 @@ impl Relaunch {
 /// The limit after one executor has had its turn and `held` are left. The application's maximum of cores falls by
 /// that one's cores; where there is neither limit nor maximum, those that are left are the last.
 #[must_use]
-pub fn limit_after_turn(limit: ExecutorLimit, max_cores: Cores, held: u64) -> ExecutorLimit {
+pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) -> ExecutorLimit {
     match limit {
         ExecutorLimit::AtMost(limit) => ExecutorLimit::AtMost(limit.saturating_sub(1)),
         ExecutorLimit::Unlimited if max_cores >= Cores::UNLIMITED => ExecutorLimit::AtMost(held),

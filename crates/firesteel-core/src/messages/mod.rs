@@ -25,7 +25,8 @@ pub use driver_executor::{
 };
 pub use driver_master::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED,
-    MOST_PROFILES, MOST_ROWS, MasterToDriver, Relaunch, ResourceProfile, UnsoundProfile, limit_after_turn,
+    MOST_PROFILES, MOST_ROWS, MasterToDriver, Relaunch, ResourceProfile, UnsoundProfile,
+    limit_after_final_end,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use files::{

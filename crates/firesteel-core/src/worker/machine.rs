@@ -93,7 +93,7 @@ impl Worker {
 
     fn on_deadline(&mut self, now: Timestamp) {
         self.send_due_heartbeat(now);
-        self.turn_due_round(now);
+        self.on_round_due(now);
         self.kill_overdue(now);
         self.clean_if_due(now);
         self.give_up_if_overdue(now);

@@ -339,7 +339,7 @@ impl Worker {
         }
     }
 
-    pub(super) fn turn_due_round(&mut self, now: Timestamp) {
+    pub(super) fn on_round_due(&mut self, now: Timestamp) {
         match &mut self.registration.phase {
             Phase::Pause { until } if *until <= now => self.start_round(now),
             Phase::Round { asked, until } if *until <= now => {

@@ -85,7 +85,7 @@ impl Driver {
             MasterToDriver::ExecutorUpdated { executor, state, .. } if state.is_finished() => {
                 self.live.remove(executor);
                 if self.ended.insert(*executor) {
-                    self.take_turn(*executor, state, relaunch);
+                    self.count_final_end(*executor, state, relaunch);
                 }
             }
             MasterToDriver::ExecutorsGone { .. } => self.gone = true,
@@ -99,10 +99,10 @@ impl Driver {
         Reaction::None
     }
 
-    fn take_turn(&mut self, executor: ExecutorId, state: &ExecutorState, relaunch: Relaunch) {
+    fn count_final_end(&mut self, executor: ExecutorId, state: &ExecutorState, relaunch: Relaunch) {
         let profile = self.profiles.get(&executor).copied();
         if let Some(wanted) = profile.and_then(|profile| self.wanted.get_mut(&profile))
-            && relaunch.is_turn(state)
+            && relaunch.is_final(state)
         {
             *wanted = wanted.saturating_sub(1);
         }

@@ -252,7 +252,7 @@ impl Books {
             return Err(format!("executor {executor} has ended, and its driver is told {times} times"));
         }
         let relaunch = self.relaunch;
-        if let Some(wanted) = self.wanted.get_mut(&profile).filter(|_| relaunch.is_turn(state)) {
+        if let Some(wanted) = self.wanted.get_mut(&profile).filter(|_| relaunch.is_final(state)) {
             *wanted = wanted.saturating_sub(1);
         }
         Ok(())

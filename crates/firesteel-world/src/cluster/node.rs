@@ -196,7 +196,7 @@ impl Body {
     }
 
     /// What a Master keeps for a gang that waits.
-    pub(crate) fn reservation(&self) -> Option<master::Kept> {
+    pub(crate) fn reservation(&self) -> Option<master::ReservationView> {
         match self {
             Self::Master(machine) => machine.reservation(),
             Self::Worker(_)

@@ -234,12 +234,12 @@ impl Ledger {
         let launch = self.workers.get(worker).and_then(|book| book.grants.get(&report.executor)).cloned();
         if let (true, Some(launch)) = (counts, launch) {
             self.release(&report.executor.clone(), released);
-            self.take_turn(&report.executor, &report.state, &launch);
+            self.count_final_end(&report.executor, &report.state, &launch);
         }
     }
 
     /// An executor that ended by itself is not replaced where only lost ones are.
-    fn take_turn(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
+    fn count_final_end(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
         let by_itself = matches!(end, ExecutorState::Exited(_) | ExecutorState::Failed(_));
         let Some(book) = self.apps.get_mut(&key.app) else { return };
         if !by_itself || book.relaunch == Relaunch::WhenEnded {

@@ -4,7 +4,7 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
-use firesteel_core::master::{Backfill, Kept, Preemption, Queues};
+use firesteel_core::master::{Backfill, Preemption, Queues, ReservationView};
 use firesteel_core::messages::ExecutorLaunch;
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::shortfall::Amounts;
@@ -21,8 +21,8 @@ pub(crate) struct Order<'a> {
     pub(crate) preemption: Preemption,
     /// Milliseconds.
     pub(crate) now: u64,
-    pub(crate) before: Option<Kept>,
-    pub(crate) after: Option<Kept>,
+    pub(crate) before: Option<ReservationView>,
+    pub(crate) after: Option<ReservationView>,
 }
 
 /// An executor that was ended for an application of higher priority in the event at hand, and where it was.

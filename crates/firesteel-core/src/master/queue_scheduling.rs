@@ -37,13 +37,13 @@ use crate::time::Timestamp;
 
 /// What is remembered of turns from pass to pass.
 #[derive(Debug, Default)]
-pub(super) struct Turns {
+pub(super) struct QueueScheduling {
     /// Whether the last pass was one in this order.
-    pub(super) in_order: bool,
+    pub(super) active: bool,
     /// The gang that the last pass left waiting with a reservation.
     pub(super) reservation: Option<Reservation>,
     /// Gangs that were found never to fit, and are said to be so.
-    hopeless: BTreeSet<AppId>,
+    never_fit: BTreeSet<AppId>,
 }
 
 /// Room that is kept for a gang.
@@ -57,8 +57,8 @@ pub(super) struct Reservation {
 
 /// Those who wait, by queues.
 #[derive(Debug)]
-struct Line {
-    queues: Vec<QueueLine>,
+struct WaitingQueues {
+    queues: Vec<WaitingQueue>,
     /// What the cluster has in all.
     whole: Amounts,
     /// Whose reservation is served before all other queues.
@@ -66,7 +66,7 @@ struct Line {
 }
 
 #[derive(Debug, Default)]
-struct QueueLine {
+struct WaitingQueue {
     weight: u32,
     /// What its applications hold.
     held: Amounts,
@@ -76,9 +76,9 @@ struct QueueLine {
 
 /// How much one turn may give.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Turn {
+enum GrantSize {
     Everything,
-    OneStep,
+    One,
 }
 
 /// What came of a turn.
@@ -94,76 +94,81 @@ enum Served {
 
 /// What is kept of the cluster for a gang that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct ReservationView {
     /// For which application.
     pub app: AppId,
     /// On each Worker, by id: for how many executors, and what they take together.
     pub on: Vec<(WorkerId, u64, Amounts)>,
 }
 
-impl Line {
+impl WaitingQueues {
     /// The queue whose turn it is, and its first application.
     fn next(&self) -> Option<(usize, &AppId)> {
         let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
-        let holds = |queue: &QueueLine| self.first.as_ref().is_some_and(|app| queue.waiting.contains(app));
-        let share = |queue: &QueueLine| DominantShare::of(&queue.held, &self.whole);
+        let holds = |queue: &WaitingQueue| self.first.as_ref().is_some_and(|app| queue.waiting.contains(app));
+        let share = |queue: &WaitingQueue| DominantShare::of(&queue.held, &self.whole);
         let (number, queue) = waiting().find(|(_, queue)| holds(queue)).or_else(|| {
             waiting().min_by(|(_, a), (_, b)| share(a).cmp_weighted(a.weight, share(b), b.weight))
         })?;
         Some((number, queue.waiting.front()?))
     }
 
-    fn turn(&self) -> Turn {
+    fn grant_size(&self) -> GrantSize {
         match self.queues.iter().filter(|queue| !queue.waiting.is_empty()).count() {
-            0 | 1 => Turn::Everything,
-            _ => Turn::OneStep,
+            0 | 1 => GrantSize::Everything,
+            _ => GrantSize::One,
         }
     }
 }
 
 impl Master {
     /// Whether the next pass is one in this order. After the last of them everybody is looked at once.
-    pub(super) fn turns_are_ordered(&mut self) -> bool {
+    pub(super) fn schedules_by_queue(&mut self) -> bool {
         let ordered = !self.config.queues.is_empty() || self.applications.has_special();
-        if !ordered && std::mem::take(&mut self.turns.in_order) {
-            self.turns = Turns::default();
+        if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
+            self.queue_scheduling = QueueScheduling::default();
             self.applications.touch_all();
         }
-        self.turns.in_order = ordered;
+        self.queue_scheduling.active = ordered;
         ordered
     }
 
     /// What the last pass left reserved, if it did.
     #[must_use]
-    pub fn reservation(&self) -> Option<Kept> {
-        let Reservation { app, kept, .. } = self.turns.reservation.as_ref()?;
+    pub fn reservation(&self) -> Option<ReservationView> {
+        let Reservation { app, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
         let on = kept.iter().map(|(slot, (executors, amounts))| {
             (self.workers.row(*slot).description.id.clone(), *executors, amounts.clone())
         });
         let mut on: Vec<_> = on.collect();
         on.sort_by(|(one, ..), (other, ..)| one.cmp(other));
-        Some(Kept { app: app.clone(), on })
+        Some(ReservationView { app: app.clone(), on })
     }
 
     /// Serves everybody who waits, in order.
-    pub(super) fn serve_in_order(&mut self, now: Timestamp) {
-        let mut before = self.turns.reservation.take().map(|reservation| reservation.app);
-        let mut line = self.line_up(before.clone());
-        while let Some((number, app)) = line.next() {
+    pub(super) fn serve_queues(&mut self, now: Timestamp) {
+        let mut before = self.queue_scheduling.reservation.take().map(|reservation| reservation.app);
+        let mut waiting = self.waiting_queues(before.clone());
+        while let Some((number, app)) = waiting.next() {
             let app = app.clone();
-            let turn = line.turn();
-            match self.serve(now, &app, turn) {
+            let size = waiting.grant_size();
+            match self.serve(now, &app, size) {
                 Served::With(amounts) => {
-                    line.queues[number].held.add(&amounts);
-                    line.first = line.first.filter(|first| *first != app);
+                    waiting.queues[number].held.add(&amounts);
+                    waiting.first = waiting.first.filter(|first| *first != app);
                     continue;
                 }
                 Served::Nothing | Served::GangWaits { .. } if self.preempt_for(now, &app) => {
                     // Whoever was ended may come free for others, too, and whose they were may want more.
-                    self.serve(now, &app, turn);
+                    self.serve(now, &app, size);
                     self.workers.release_withheld();
-                    before = self.turns.reservation.take().map(|reservation| reservation.app).or(before);
-                    line = self.line_up(before.clone().filter(|before| *before != app));
+                    before = self
+                        .queue_scheduling
+                        .reservation
+                        .take()
+                        .map(|reservation| reservation.app)
+                        .or(before);
+                    waiting = self.waiting_queues(before.clone().filter(|before| *before != app));
                     continue;
                 }
                 Served::Nothing => {}
@@ -171,23 +176,23 @@ impl Master {
                     self.reserve_for(before.as_ref(), &app, profile, &demand, executors);
                 }
             }
-            line.queues[number].waiting.pop_front();
-            if self.config.backfill == Backfill::Off && self.turns.reservation.is_some() {
+            waiting.queues[number].waiting.pop_front();
+            if self.config.backfill == Backfill::Off && self.queue_scheduling.reservation.is_some() {
                 break;
             }
         }
         self.workers.release_withheld();
         let applications = &self.applications;
         let waits = |app: &AppId| applications.get(app).is_some_and(Application::gang_waits);
-        self.turns.hopeless.retain(waits);
+        self.queue_scheduling.never_fit.retain(waits);
     }
 
-    fn line_up(&self, first: Option<AppId>) -> Line {
+    fn waiting_queues(&self, first: Option<AppId>) -> WaitingQueues {
         let weights = self.config.queues.iter().map(|queue| queue.weight);
-        let line = |weight| QueueLine { weight, ..QueueLine::default() };
-        let mut queues: Vec<QueueLine> = weights.map(line).collect();
+        let empty = |weight| WaitingQueue { weight, ..WaitingQueue::default() };
+        let mut queues: Vec<WaitingQueue> = weights.map(empty).collect();
         if queues.is_empty() {
-            queues.push(line(1));
+            queues.push(empty(1));
         }
         let several = queues.len() > 1;
         let mut waiting: Vec<&Application> = Vec::new();
@@ -199,15 +204,15 @@ impl Master {
                 waiting.push(application);
             }
         }
-        waiting.sort_by_key(|application| application.turn());
+        waiting.sort_by_key(|application| application.queue_rank());
         for application in waiting {
             queues[application.queue].waiting.push_back(application.id.clone());
         }
-        Line { queues, whole: self.workers.whole().amounts(), first }
+        WaitingQueues { queues, whole: self.workers.whole().amounts(), first }
     }
 
     /// Gives an application executors, profile by profile.
-    fn serve(&mut self, now: Timestamp, app: &AppId, turn: Turn) -> Served {
+    fn serve(&mut self, now: Timestamp, app: &AppId, size: GrantSize) -> Served {
         let profiles: Vec<ProfileId> = self.applications.live(app).profiles.keys().copied().collect();
         let mut given = None::<Amounts>;
         for profile in profiles {
@@ -217,12 +222,12 @@ impl Master {
                 continue;
             }
             let gang = application.gang(&demand);
-            match (turn, demand.size) {
-                (Turn::OneStep, ExecutorSize::Fixed(_)) => {
+            match (size, demand.size) {
+                (GrantSize::One, ExecutorSize::Fixed(_)) => {
                     let most = demand.most_executors().min(gang.unwrap_or(1));
                     demand.limit = ExecutorLimit::AtMost(demand.held.saturating_add(most));
                 }
-                (Turn::OneStep, ExecutorSize::OnePerWorker) | (Turn::Everything, _) => {}
+                (GrantSize::One, ExecutorSize::OnePerWorker) | (GrantSize::Everything, _) => {}
             }
             let shares = choose(&self.config, &mut self.workers, application, &demand);
             let executors = shares.iter().map(|share| share.executors).sum::<u64>();
@@ -235,7 +240,7 @@ impl Master {
             let cores = shares.iter().map(|share| share.total()).sum();
             given.get_or_insert_default().add(&Amounts::of_executors(&demand, executors, cores));
             self.launch(now, app, profile, &demand, shares);
-            if turn == Turn::OneStep {
+            if size == GrantSize::One {
                 break;
             }
         }
@@ -252,19 +257,19 @@ impl Master {
         demand: &Demand,
         executors: u64,
     ) {
-        if self.turns.reservation.is_some() {
+        if self.queue_scheduling.reservation.is_some() {
             return;
         }
         let application = self.applications.live(app);
         let (slots, sites): (Vec<Slot>, Vec<Site<'_>>) = self.sites(application).unzip();
         let Some(kept) = reserve(demand, executors, &sites) else {
             let room = sites.iter().map(|site| room(demand, &site.whole)).sum();
-            if self.turns.hopeless.insert(app.clone()) {
+            if self.queue_scheduling.never_fit.insert(app.clone()) {
                 self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
             }
             return;
         };
-        self.turns.hopeless.remove(app);
+        self.queue_scheduling.never_fit.remove(app);
         let step = demand.size.step().0;
         let amounts = |count: u64| {
             let cores = step.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX));
@@ -279,13 +284,14 @@ impl Master {
         if before != Some(app) {
             self.effects.note(Note::Reserved { app: app.clone(), executors, workers });
         }
-        self.turns.reservation = Some(Reservation { app: app.clone(), profile, kept });
+        self.queue_scheduling.reservation = Some(Reservation { app: app.clone(), profile, kept });
     }
 
     /// For how many executors of a demand there is room that an application may have now: all that it needs to know,
     /// or that there is less. Where nobody is served behind a reservation there is none.
     pub(super) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
-        let reserved = self.turns.reservation.as_ref().filter(|it| !self.precedes(application, it));
+        let reserved =
+            self.queue_scheduling.reservation.as_ref().filter(|it| !self.precedes(application, it));
         if reserved.is_some() && self.config.backfill == Backfill::Off {
             return 0;
         }
@@ -299,13 +305,13 @@ impl Master {
 
     /// What an application waits for beside room for one more executor. Only looked for when somebody asks.
     pub(super) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
-        let served = self.turns.in_order && application.may_be_served();
+        let served = self.queue_scheduling.active && application.may_be_served();
         let (_, demand) = application.asks().next().filter(|_| served)?;
         let whole = || {
             self.sites(application).map(|(_, site)| room(&demand, &site.whole)).fold(0, u64::saturating_add)
         };
         let room_for = self.open_room(application, &demand);
-        let reservation = self.turns.reservation.as_ref();
+        let reservation = self.queue_scheduling.reservation.as_ref();
         match (application.gang(&demand), reservation) {
             (Some(executors), _) if whole() < executors => {
                 Some(Hindrance::NeverFits { executors, room: whole() })
@@ -330,7 +336,7 @@ impl Master {
     /// Whether an application is served before the one that has a reservation, or is that one.
     fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
         let holder = self.applications.live(&reservation.app);
-        holder.queue == application.queue && application.turn() <= holder.turn()
+        holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
     /// The Workers that an application does not avoid, as they are and as they would be with nothing on them.
@@ -353,7 +359,7 @@ fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts) -> u64 {
 
 impl Application {
     /// Where it stands in its queue: the highest priority first, then who registered first.
-    pub(super) fn turn(&self) -> (Reverse<i32>, u64) {
+    pub(super) fn queue_rank(&self) -> (Reverse<i32>, u64) {
         (Reverse(self.description.priority), self.sequence)
     }
 }

@@ -3,14 +3,14 @@
 
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize};
 
-use crate::messages::{ApplicationDescription, ExecutorState, limit_after_turn};
+use crate::messages::{ApplicationDescription, ExecutorState, limit_after_final_end};
 
 /// The code of an executor that could not be started, as a shell has it for a command that is not found.
 const NOT_STARTED: i32 = 127;
 
 /// The executors that have had their turn.
 #[derive(Clone, Debug)]
-pub(super) struct Turns {
+pub(super) struct FinalEnds {
     /// The code of the first, and the greatest of all.
     codes: Option<(i32, i32)>,
     /// Cores that are left for others: the application's maximum at its Master less those of the executors that have
@@ -18,13 +18,13 @@ pub(super) struct Turns {
     max_cores: Cores,
 }
 
-impl Default for Turns {
+impl Default for FinalEnds {
     fn default() -> Self {
         Self { codes: None, max_cores: Cores::UNLIMITED }
     }
 }
 
-impl Turns {
+impl FinalEnds {
     /// A Master took the application and lets it hold so many cores.
     pub(super) fn set_maximum(&mut self, max_cores: Cores) {
         self.max_cores = max_cores;
@@ -32,7 +32,7 @@ impl Turns {
 
     /// An executor of so many cores has had its turn and ended so; `held` are left. A Master that does not know the
     /// application will be asked for one less.
-    pub(super) fn take(
+    pub(super) fn add(
         &mut self,
         description: &mut ApplicationDescription,
         end: &ExecutorState,
@@ -42,7 +42,7 @@ impl Turns {
         let code = end.exit_status().map_or(NOT_STARTED, |status| status.shell_code());
         let (first, greatest) = self.codes.unwrap_or((code, code));
         self.codes = Some((first, greatest.max(code)));
-        description.initial_limit = limit_after_turn(description.initial_limit, self.max_cores, held);
+        description.initial_limit = limit_after_final_end(description.initial_limit, self.max_cores, held);
         if self.max_cores < Cores::UNLIMITED {
             self.max_cores -= cores;
             description.max_cores = Some(self.max_cores);
