@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
 use firesteel_core::Machine;
-use firesteel_core::allocator::{Allocated, Allocator, Config, Effect, Event, Granted, Note, Place};
+use firesteel_core::allocator::{Allocated, Allocator, Config, Effect, Event, Granted, Location, Note};
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{
@@ -110,7 +110,7 @@ fn told(mut allocator: Allocator, granted: Vec<Granted>) -> (Duration, BTreeMap<
 /// Requests in a list, oldest first, and how many are wanted where.
 struct List {
     requests: Vec<Sites>,
-    wanted: BTreeMap<Place, u64>,
+    wanted: BTreeMap<Location, u64>,
 }
 
 impl List {
@@ -124,29 +124,29 @@ impl List {
         });
         let mut list = Self { requests: requests.collect(), wanted: BTreeMap::new() };
         for sites in &list.requests {
-            for place in places(sites) {
-                *list.wanted.entry(place).or_default() += 1;
+            for location in locations(sites) {
+                *list.wanted.entry(location).or_default() += 1;
             }
         }
         list
     }
 
     /// Has the first request that a container meets at that level be served by it.
-    fn serve(&mut self, container: &Sites, level: Locality, changed: &mut BTreeSet<Place>) -> bool {
+    fn serve(&mut self, container: &Sites, level: Locality, changed: &mut BTreeSet<Location>) -> bool {
         let meets = |request: &Sites| nearness(request, container) <= level;
         let Some(at) = self.requests.iter().position(meets) else { return false };
         let request = self.requests.remove(at);
-        for place in places(&request) {
-            *self.wanted.get_mut(&place).expect("it is wanted there") -= 1;
-            changed.insert(place);
+        for location in locations(&request) {
+            *self.wanted.get_mut(&location).expect("it is wanted there") -= 1;
+            changed.insert(location);
         }
         true
     }
 }
 
-fn places(sites: &Sites) -> impl Iterator<Item = Place> {
-    let hosts = sites.hosts().map(|host| Place::Host(host.into()));
-    hosts.chain(sites.racks().map(|rack| Place::Rack(rack.into()))).chain([Place::Any])
+fn locations(sites: &Sites) -> impl Iterator<Item = Location> {
+    let hosts = sites.hosts().map(|host| Location::Host(host.into()));
+    hosts.chain(sites.racks().map(|rack| Location::Rack(rack.into()))).chain([Location::Any])
 }
 
 /// The same with a list, but for what an allocator does beside: it remembers containers, and tells of executors.
@@ -169,8 +169,8 @@ fn scanned(
             !served
         });
     }
-    let asks: Vec<(Place, u64)> =
-        changed.into_iter().map(|place| (place.clone(), list.wanted[&place])).collect();
+    let asks: Vec<(Location, u64)> =
+        changed.into_iter().map(|location| (location.clone(), list.wanted[&location])).collect();
     let time = begun.elapsed();
     assert!(arrivals.is_empty() && !asks.is_empty(), "every container is used");
     (time, matched.into_iter().collect())

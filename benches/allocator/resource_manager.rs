@@ -9,7 +9,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_core::allocator::{Allocated, Call, Completed, Granted, Place};
+use firesteel_core::allocator::{Allocated, Call, Completed, Granted, Location};
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::MiB;
 
@@ -25,9 +25,9 @@ const RACK_DELAY: u64 = HOSTS as u64;
 
 pub struct ResourceManager {
     room: Vec<u64>,
-    hosts: Vec<Place>,
-    racks: Vec<Place>,
-    wanted: BTreeMap<Place, u64>,
+    hosts: Vec<Location>,
+    racks: Vec<Location>,
+    wanted: BTreeMap<Location, u64>,
     /// Machines that were given nothing since the last grant.
     missed: u64,
     granted: Vec<Granted>,
@@ -40,8 +40,8 @@ impl ResourceManager {
     pub fn new(trace: &Trace, room: Vec<u64>) -> Self {
         Self {
             room,
-            hosts: trace.hosts.iter().map(|host| Place::Host(host.as_str().into())).collect(),
-            racks: (0..trace.hosts.len()).map(|host| Place::Rack(Trace::rack(host).into())).collect(),
+            hosts: trace.hosts.iter().map(|host| Location::Host(host.as_str().into())).collect(),
+            racks: (0..trace.hosts.len()).map(|host| Location::Rack(Trace::rack(host).into())).collect(),
             wanted: BTreeMap::new(),
             missed: 0,
             granted: Vec::new(),
@@ -52,7 +52,7 @@ impl ResourceManager {
 
     pub fn hear(&mut self, call: &Call) {
         for ask in &call.asks {
-            self.wanted.insert(ask.place.clone(), ask.containers);
+            self.wanted.insert(ask.location.clone(), ask.containers);
         }
         for container in &call.release {
             let number =
@@ -79,7 +79,7 @@ impl ResourceManager {
 
     /// A machine reports.
     pub fn report(&mut self, host: usize) {
-        while self.room[host] > 0 && self.wants(&Place::Any) {
+        while self.room[host] > 0 && self.wants(&Location::Any) {
             let near =
                 self.wants(&self.hosts[host]) || self.wants(&self.racks[host]) && self.missed > NODE_DELAY;
             if !near && self.missed <= NODE_DELAY + RACK_DELAY {
@@ -94,14 +94,14 @@ impl ResourceManager {
         }
     }
 
-    fn wants(&self, place: &Place) -> bool {
-        self.wanted.get(place).is_some_and(|count| *count > 0)
+    fn wants(&self, location: &Location) -> bool {
+        self.wanted.get(location).is_some_and(|count| *count > 0)
     }
 
     fn grant(&mut self, host: usize) {
         self.room[host] -= 1;
-        for place in [&self.hosts[host], &self.racks[host], &Place::Any] {
-            if let Some(count) = self.wanted.get_mut(place) {
+        for location in [&self.hosts[host], &self.racks[host], &Location::Any] {
+            if let Some(count) = self.wanted.get_mut(location) {
                 *count = count.saturating_sub(1);
             }
         }

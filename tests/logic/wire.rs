@@ -475,7 +475,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         memory: MiB(4096),
         memory_free: MiB(512),
     };
-    let standing = Standing {
+    let standing = SchedulingStatus {
         policy: Some(Policy::SpreadHeld),
         profiles: vec![profile],
         cores_spent: Cores(4),

@@ -301,7 +301,7 @@ impl Stage {
 
 /// What is asked for in a call, and given back.
 fn words(call: &Call) -> String {
-    let asks = call.asks.iter().map(|ask| format!("{} at {}", ask.containers, ask.place));
+    let asks = call.asks.iter().map(|ask| format!("{} at {}", ask.containers, ask.location));
     let release = call.release.iter().map(|container| format!("give back {container}"));
     let exclude = call.exclude.iter().map(|host| format!("avoid {host}"));
     let include = call.include.iter().map(|host| format!("avoid {host} no more"));

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::allocator::{
-    Allocated, Allocator, Config, Decommissioning, Effect, Event, ExecutorNeeds, HostExclusion, Note, Place,
-    Sizing, Target,
+    Allocated, Allocator, Config, Decommissioning, Effect, Event, ExecutorNeeds, HostExclusion, Location,
+    Note, Sizing, Target,
 };
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{DriverToMaster, HostWishes};
@@ -147,7 +147,7 @@ impl Case {
     /// Where executors come to run if the manager decides as a Master does, and knows only what it is asked for.
     fn managed(&self) -> Result<(Counts, Counts), String> {
         let (mut allocator, mut manager) = self.asked();
-        let on_host = |host: &str| manager.wanted(ProfileId::DEFAULT, &Place::Host(host.into()));
+        let on_host = |host: &str| manager.wanted(ProfileId::DEFAULT, &Location::Host(host.into()));
         let asked: BTreeMap<String, u64> =
             self.room.keys().map(|host| (host.clone(), on_host(host))).collect();
         let topology = self.topology();
@@ -158,7 +158,7 @@ impl Case {
         let rank = |offer: &Offer<'_>| {
             (located.nearest(&topology.sites([offer.worker])), Reverse(asked[offer.worker]))
         };
-        let demand = self.demand(manager.wanted(ProfileId::DEFAULT, &Place::Any));
+        let demand = self.demand(manager.wanted(ProfileId::DEFAULT, &Location::Any));
         let placement =
             place_ranked(&demand, self.offers(), WorkerOrder::WorkerId, Strategy::SpreadOut, rank);
         for executor in placement.executors() {

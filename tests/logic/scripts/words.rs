@@ -7,7 +7,7 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId};
 use firesteel_core::master::{Effect, Note, Outbound};
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationView, KillAnswer, MasterToClient, MasterToDriver, MasterToWorker,
-    MasterView, ProfileView, Standing, WorkerView,
+    MasterView, ProfileView, SchedulingStatus, WorkerView,
 };
 use firesteel_placement::Resources;
 
@@ -111,7 +111,7 @@ impl Names {
         let mut lines = vec![self.application(&detail.application)];
         let Some(standing) = &detail.standing else { return lines };
         lines.extend(standing.profiles.iter().map(profile));
-        let Standing { ahead, cluster, holders, failures, relaunch_at, hindrance, .. } = standing;
+        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, hindrance, .. } = standing;
         let holders: Vec<String> =
             holders.iter().map(|holder| format!("{} {} cores", holder.app, holder.cores.0)).collect();
         lines.push(format!(

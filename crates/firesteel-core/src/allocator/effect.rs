@@ -76,7 +76,7 @@ pub struct Ask {
     /// Of which profile.
     pub profile: ProfileId,
     /// Where.
-    pub place: Place,
+    pub location: Location,
     /// How many; 0 takes an earlier number back.
     pub containers: u64,
     /// What each must have.
@@ -85,7 +85,7 @@ pub struct Ask {
 
 /// Where containers are wanted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
+pub enum Location {
     /// On this host.
     Host(Arc<str>),
     /// In this rack.
@@ -95,7 +95,7 @@ pub enum Place {
 }
 
 /// Hadoop's name for it: the host, the rack, or `*`.
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Host(name) | Self::Rack(name) => name,

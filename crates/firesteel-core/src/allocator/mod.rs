@@ -53,7 +53,7 @@ use crate::time::Timestamp;
 
 pub use cause::{Blame, Cause, MemoryKind};
 pub use config::{Config, Decommissioning, HostExclusion, default_most_failures};
-pub use effect::{Ask, Call, Effect, Failure, Launch, Place};
+pub use effect::{Ask, Call, Effect, Failure, Launch, Location};
 pub use event::{AllocateFailure, Allocated, Completed, Event, Granted, Target};
 pub use loss::Loss;
 pub use note::Note;
@@ -361,9 +361,9 @@ impl Allocator {
         let how = Asking { topology: &self.config.topology, naming: self.config.naming, heard: self.heard };
         for (id, profile) in &mut self.profiles {
             profile.renew(now, &how);
-            let ask = |(place, containers)| {
+            let ask = |(location, containers)| {
                 let size = profile.size.clone();
-                Ask { profile: *id, place, containers, size }
+                Ask { profile: *id, location, containers, size }
             };
             call.asks.extend(profile.requests.asks().into_iter().map(ask));
         }

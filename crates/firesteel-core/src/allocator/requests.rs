@@ -5,14 +5,14 @@ use std::sync::Arc;
 
 use firesteel_placement::locality::{Flaw, Locality, Located, Pending, Sites};
 
-use super::effect::Place;
+use super::effect::Location;
 use crate::time::Timestamp;
 
 /// Pending requests. Those that were made at once for the same hosts are one group with a number, and all lie in an
 /// index by host and rack, so that what a granted container costs does not grow with what is pending: Spark looks at
 /// every request.
 ///
-/// What the manager must hear is counted by place, and only once for each call, since a request for many hosts counts
+/// What the manager must hear is counted by location, and only once for each call, since a request for many hosts counts
 /// at each of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
@@ -21,14 +21,14 @@ pub(super) struct Requests {
     next: u64,
     located: Located<u64>,
     pending: u64,
-    /// How many are wanted at each place, without what has moved since.
-    wanted: BTreeMap<Place, u64>,
+    /// How many are wanted at each location, without what has moved since.
+    wanted: BTreeMap<Location, u64>,
     /// Groups that have grown or shrunk since the last call, by how much.
     moved: BTreeMap<u64, (Arc<Sites>, i64)>,
-    /// Places that the next call must name, whatever moves.
-    touched: BTreeSet<Place>,
-    /// Places that the call under way names.
-    named: BTreeSet<Place>,
+    /// Locations that the next call must name, whatever moves.
+    touched: BTreeSet<Location>,
+    /// Locations that the call under way names.
+    named: BTreeSet<Location>,
 }
 
 #[derive(Clone, Debug)]
@@ -148,24 +148,24 @@ impl Requests {
     /// A container came there that serves no request: the manager may count one less than is asked for, and hears the
     /// numbers again.
     pub(super) fn remind(&mut self, container: &Sites) {
-        self.touched.extend(places(container));
+        self.touched.extend(locations(container));
     }
 
     /// The numbers that the next call must name: those that have changed, those that the manager may have counted
     /// down, and those of which nobody knows whether it heard them.
-    pub(super) fn asks(&mut self) -> Vec<(Place, u64)> {
+    pub(super) fn asks(&mut self) -> Vec<(Location, u64)> {
         for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
-            for place in places(&sites) {
-                let count = self.wanted.get(&place).copied().unwrap_or(0).saturating_add_signed(moved);
+            for location in locations(&sites) {
+                let count = self.wanted.get(&location).copied().unwrap_or(0).saturating_add_signed(moved);
                 match count {
-                    0 => _ = self.wanted.remove(&place),
-                    _ => _ = self.wanted.insert(place.clone(), count),
+                    0 => _ = self.wanted.remove(&location),
+                    _ => _ = self.wanted.insert(location.clone(), count),
                 }
-                self.touched.insert(place);
+                self.touched.insert(location);
             }
         }
         self.named = std::mem::take(&mut self.touched);
-        let ask = |place: &Place| (place.clone(), self.wanted.get(place).copied().unwrap_or(0));
+        let ask = |location: &Location| (location.clone(), self.wanted.get(location).copied().unwrap_or(0));
         self.named.iter().map(ask).collect()
     }
 
@@ -191,33 +191,33 @@ impl Requests {
         if pending != self.pending {
             return Some(format!("{} requests are counted, {pending} are pending", self.pending));
         }
-        let (mut located, mut wanted) = (self.located.emptied(), BTreeMap::<Place, i64>::new());
+        let (mut located, mut wanted) = (self.located.emptied(), BTreeMap::<Location, i64>::new());
         for (id, group) in &self.groups {
             if group.executors == 0 {
                 return Some(format!("group {id} of requests has none"));
             }
             located.insert(*id, &group.sites);
-            for place in places(&group.sites) {
-                *wanted.entry(place).or_default() += group.executors as i64;
+            for location in locations(&group.sites) {
+                *wanted.entry(location).or_default() += group.executors as i64;
             }
         }
         if located != self.located {
             return Some(format!("the index of requests is {:?}, it should be {located:?}", self.located));
         }
         for (sites, moved) in self.moved.values() {
-            for place in places(sites) {
-                *wanted.entry(place).or_default() -= moved;
+            for location in locations(sites) {
+                *wanted.entry(location).or_default() -= moved;
             }
         }
         wanted.retain(|_, count| *count != 0);
-        let told: BTreeMap<Place, i64> =
-            self.wanted.iter().map(|(place, count)| (place.clone(), *count as i64)).collect();
+        let told: BTreeMap<Location, i64> =
+            self.wanted.iter().map(|(location, count)| (location.clone(), *count as i64)).collect();
         (wanted != told).then(|| format!("the manager is told {told:?}, it should be {wanted:?}"))
     }
 }
 
 /// Where a request for those hosts counts.
-fn places(sites: &Sites) -> impl Iterator<Item = Place> {
-    let hosts = sites.hosts().map(|host| Place::Host(host.into()));
-    hosts.chain(sites.racks().map(|rack| Place::Rack(rack.into()))).chain([Place::Any])
+fn locations(sites: &Sites) -> impl Iterator<Item = Location> {
+    let hosts = sites.hosts().map(|host| Location::Host(host.into()));
+    hosts.chain(sites.racks().map(|rack| Location::Rack(rack.into()))).chain([Location::Any])
 }

@@ -14,7 +14,7 @@ use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::master::{Backfill, Preemption, Queues};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
-    Deciding, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView, Standing,
+    Deciding, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView, SchedulingStatus,
 };
 use crate::time::Timestamp;
 
@@ -96,7 +96,7 @@ impl ApplicationMaster {
     }
 
     /// What is known of the cluster is how many machines it has, and what it has granted.
-    fn standing(&self, now: Timestamp) -> Standing {
+    fn standing(&self, now: Timestamp) -> SchedulingStatus {
         let view = self.allocator.view(now);
         let shortfalls: BTreeMap<ProfileId, Shortfall> = self.shortfalls(now).into_iter().collect();
         let profile = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
@@ -117,7 +117,7 @@ impl ApplicationMaster {
                 advice: Vec::new(),
             })
         };
-        Standing {
+        SchedulingStatus {
             policy: None,
             profiles: view.profiles.iter().filter_map(profile).collect(),
             cores_spent: Cores::ZERO,

@@ -10,7 +10,7 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use super::*;
 use crate::address::Address;
 use crate::allocator::{
-    AllocateFailure, Allocated, Call, Completed, Decommissioning, Granted, HostExclusion, Place, Sizing,
+    AllocateFailure, Allocated, Call, Completed, Decommissioning, Granted, HostExclusion, Location, Sizing,
 };
 use crate::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
@@ -226,7 +226,8 @@ fn updated(executor: u32, state: ExecutorState) -> Effect {
 }
 
 fn asked(call: &Call) -> Vec<(u32, String, u64, MiB)> {
-    let row = |ask: &allocator::Ask| (ask.profile.0, ask.place.to_string(), ask.containers, ask.size.memory);
+    let row =
+        |ask: &allocator::Ask| (ask.profile.0, ask.location.to_string(), ask.containers, ask.size.memory);
     call.asks.iter().map(row).collect()
 }
 

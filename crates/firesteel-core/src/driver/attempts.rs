@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use firesteel_placement::locality::{Locality, nearness};
 
-use super::tasks::Place;
+use super::tasks::TaskPhase;
 use super::{Driver, Effect, ExecutorLoss, FailureCause, Note, TaskOutcome};
 use crate::ids::{AttemptId, ExecutorId, TaskId};
 use crate::messages::{DriverToExecutor, Stream, TaskEnd, TaskState};
@@ -25,7 +25,7 @@ impl Driver {
         // That it runs is no news.
         let TaskState::Ended(end) = state else { return };
         self.executors.vacate(executor, attempt.task);
-        if matches!(self.tasks.place(attempt.task), Some(Place::Cancelling { .. })) {
+        if matches!(self.tasks.phase(attempt.task), Some(TaskPhase::Cancelling { .. })) {
             self.end_cancelled(attempt.task);
             return;
         }
@@ -83,7 +83,7 @@ impl Driver {
     /// A task that waits has ended with this; one that runs, when its executor says so or is lost: until then
     /// its cores are not free.
     pub(super) fn on_cancel_task(&mut self, task: TaskId) {
-        if self.tasks.place(task) == Some(&Place::Waiting) {
+        if self.tasks.phase(task) == Some(&TaskPhase::Waiting) {
             self.end_cancelled(task);
             return;
         }

@@ -16,7 +16,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         return wrong(sentence);
     }
     let takes = |task, executor| {
-        let (at, _) = tasks.place(task)?.at()?;
+        let (at, _) = tasks.phase(task)?.at()?;
         (at == executor).then(|| tasks.needs(task)).flatten()
     };
     if let Some(sentence) = executors.contradiction(takes) {
@@ -25,7 +25,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     for (id, task) in tasks.iter() {
         let limit = task.max_failures.unwrap_or(driver.config.max_task_failures).max(1);
         ensure!("driver", task.failures < limit, "task {id} goes on after {} failures", task.failures);
-        if let Some((executor, attempt)) = task.place.at() {
+        if let Some((executor, attempt)) = task.phase.at() {
             let there = executors.get(executor).is_some_and(|row| row.runs(id));
             ensure!("driver", there, "task {attempt} runs on executor {executor}, which does not run it");
         }

@@ -3,7 +3,7 @@
 use firesteel_placement::{Resources, Shortfall};
 
 use super::executor::{Assigned, Executor};
-use super::tasks::Place;
+use super::tasks::TaskPhase;
 use super::unfit::MAX_ADDRESSES;
 use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
 use crate::applicant::starvation::Asked;
@@ -169,13 +169,13 @@ impl Driver {
             ExecutorLoss::Disconnected | ExecutorLoss::ApplicationReplaced | ExecutorLoss::Misbehaved => None,
         };
         for task in executor.running() {
-            match (&self.tasks.live(task).place, &cause) {
-                (&Place::Running { attempt, .. }, Some(cause)) => {
+            match (&self.tasks.live(task).phase, &cause) {
+                (&TaskPhase::Running { attempt, .. }, Some(cause)) => {
                     self.fail_attempt(attempt, id, &executor.host, cause.clone());
                 }
-                (&Place::Running { attempt, .. }, None) => self.repeat_attempt(attempt),
-                (Place::Cancelling { .. }, _) => self.end_cancelled(task),
-                (Place::Waiting, _) => unreachable!("a task that an executor runs does not wait"),
+                (&TaskPhase::Running { attempt, .. }, None) => self.repeat_attempt(attempt),
+                (TaskPhase::Cancelling { .. }, _) => self.end_cancelled(task),
+                (TaskPhase::Waiting, _) => unreachable!("a task that an executor runs does not wait"),
             }
         }
     }

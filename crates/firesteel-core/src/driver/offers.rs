@@ -99,8 +99,8 @@ impl Driver {
                 .filter(move |best| *best == level || (*best < level && level <= farthest));
             let meet = move |best| {
                 let fits = |executor| self.executors.has_room(executor, needs);
-                let places = openings.places(needs);
-                places.filter_map(move |places| next_match(fresh.at(best), places, level, next, fits))
+                let located = openings.located(needs);
+                located.filter_map(move |located| next_match(fresh.at(best), located, level, next, fits))
             };
             may.flat_map(meet)
         });

@@ -15,7 +15,7 @@ pub(super) struct Openings {
     /// How many have how much in all.
     sizes: BTreeMap<Size, usize>,
     /// Those that have free cores, by what is free of their addresses.
-    rooms: BTreeMap<Room, Places>,
+    rooms: BTreeMap<Room, FreeExecutors>,
 }
 
 /// What an executor has in all.
@@ -50,9 +50,9 @@ impl Spare {
 
 /// Executors with free cores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-struct Places {
+struct FreeExecutors {
     /// By how many.
-    free: BTreeMap<Cores, BTreeSet<ExecutorId>>,
+    by_cores: BTreeMap<Cores, BTreeSet<ExecutorId>>,
     /// By where they are.
     located: Located<ExecutorId>,
 }
@@ -87,23 +87,24 @@ impl Openings {
     /// Whether some executor has room for such a task.
     pub(super) fn any_free(&self, needs: &Needs) -> bool {
         self.fitting(needs)
-            .any(|places| places.free.last_key_value().is_some_and(|(most, _)| *most >= needs.cores))
+            .any(|free| free.by_cores.last_key_value().is_some_and(|(most, _)| *most >= needs.cores))
     }
 
     /// Executors with room for such a task, of each kind those with most cores first.
     pub(super) fn with_free<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = ExecutorId> {
         let cores = needs.cores;
-        let enough = move |places: &'a Places| places.free.range(cores..).rev().flat_map(|(_, ids)| ids);
+        let enough =
+            move |free: &'a FreeExecutors| free.by_cores.range(cores..).rev().flat_map(|(_, ids)| ids);
         self.fitting(needs).flat_map(enough).copied()
     }
 
     /// Executors whose addresses leave enough for such a task, by where they are. Their free cores may be too few.
-    pub(super) fn places<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Located<ExecutorId>> {
-        self.fitting(needs).map(|places| &places.located)
+    pub(super) fn located<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Located<ExecutorId>> {
+        self.fitting(needs).map(|free| &free.located)
     }
 
-    fn fitting<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Places> {
-        self.rooms.iter().filter(|(room, _)| room.covers(&needs.resources)).map(|(_, places)| places)
+    fn fitting<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a FreeExecutors> {
+        self.rooms.iter().filter(|(room, _)| room.covers(&needs.resources)).map(|(_, free)| free)
     }
 
     /// An executor takes tasks from now on.
@@ -131,9 +132,9 @@ impl Openings {
 
     fn enter(&mut self, id: ExecutorId, spare: &Spare, sites: &Sites) {
         if spare.cores > Cores::ZERO {
-            let places = self.rooms.entry(spare.room.clone()).or_default();
-            places.free.entry(spare.cores).or_default().insert(id);
-            places.located.insert(id, sites);
+            let free = self.rooms.entry(spare.room.clone()).or_default();
+            free.by_cores.entry(spare.cores).or_default().insert(id);
+            free.located.insert(id, sites);
         }
     }
 
@@ -141,14 +142,14 @@ impl Openings {
         if spare.cores <= Cores::ZERO {
             return;
         }
-        let places = self.rooms.get_mut(&spare.room).expect("an executor with free cores is in its room");
-        let ids = places.free.get_mut(&spare.cores).expect("an executor is listed by its free cores");
+        let free = self.rooms.get_mut(&spare.room).expect("an executor with free cores is in its room");
+        let ids = free.by_cores.get_mut(&spare.cores).expect("an executor is listed by its free cores");
         ids.remove(&id);
-        places.located.remove(id, sites);
+        free.located.remove(id, sites);
         if ids.is_empty() {
-            places.free.remove(&spare.cores);
+            free.by_cores.remove(&spare.cores);
         }
-        if places.free.is_empty() {
+        if free.by_cores.is_empty() {
             self.rooms.remove(&spare.room);
         }
     }

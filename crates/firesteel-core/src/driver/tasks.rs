@@ -48,7 +48,7 @@ pub(super) struct Task {
     sites: Sites,
     /// The nearest level that it can have, while it waits.
     best: Locality,
-    pub(super) place: Place,
+    pub(super) phase: TaskPhase,
 }
 
 impl Task {
@@ -63,7 +63,7 @@ impl Task {
 ///     `--failed, or lost--'   `--given up--> CANCELLING --ended, or lost
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TaskPhase {
     Waiting,
     Running {
         executor: ExecutorId,
@@ -77,7 +77,7 @@ pub(super) enum Place {
     },
 }
 
-impl Place {
+impl TaskPhase {
     /// Where the task runs, whether or not that is still wanted, and which attempt.
     pub(super) fn at(&self) -> Option<(ExecutorId, AttemptId)> {
         match self {
@@ -135,7 +135,7 @@ impl Tasks {
         let needs = Needs { profile, cores: spec.cores_taken(), resources };
         *self.sizes.entry(needs.clone()).or_default() += 1;
         let sites = topology.sites(preferred_hosts.iter().map(String::as_str));
-        let (shuns, best, place) = (Shuns::default(), Locality::Any, Place::Waiting);
+        let (shuns, best, phase) = (Shuns::default(), Locality::Any, TaskPhase::Waiting);
         let largest = self.largest.entry(profile).or_default();
         *largest = needs.cores.max(*largest);
         let failed_on = BTreeMap::new();
@@ -151,7 +151,7 @@ impl Tasks {
             on,
             sites,
             best,
-            place,
+            phase,
         };
         self.rows.insert(id, task);
         self.wait(id, reach);
@@ -170,25 +170,25 @@ impl Tasks {
         on: ExecutorId,
     ) -> Option<(&TaskSpec, &mut Credit)> {
         let task = self.rows.get_mut(&attempt.task)?;
-        match &mut task.place {
-            Place::Running { executor, attempt: current, credit }
+        match &mut task.phase {
+            TaskPhase::Running { executor, attempt: current, credit }
                 if *current == attempt && *executor == on =>
             {
                 Some((&task.spec, credit))
             }
-            Place::Running { .. } | Place::Cancelling { .. } | Place::Waiting => None,
+            TaskPhase::Running { .. } | TaskPhase::Cancelling { .. } | TaskPhase::Waiting => None,
         }
     }
 
     /// The executor on which the attempt runs, if it is the one that runs.
     pub(super) fn executor_of(&self, attempt: AttemptId) -> Option<ExecutorId> {
-        let (executor, current) = self.rows.get(&attempt.task)?.place.at()?;
+        let (executor, current) = self.rows.get(&attempt.task)?.phase.at()?;
         (current == attempt).then_some(executor)
     }
 
     /// Where a task is, if it has not ended.
-    pub(super) fn place(&self, id: TaskId) -> Option<&Place> {
-        self.rows.get(&id).map(|task| &task.place)
+    pub(super) fn phase(&self, id: TaskId) -> Option<&TaskPhase> {
+        self.rows.get(&id).map(|task| &task.phase)
     }
 
     /// Those that wait.
@@ -226,7 +226,7 @@ impl Tasks {
         let task = self.rows.get_mut(&id).expect("a task is launched from those that wait");
         let attempt = AttemptId { task: id, attempt: task.next_attempt };
         task.next_attempt = task.next_attempt.saturating_add(1);
-        task.place = Place::Running { executor, attempt, credit: Credit::new(window) };
+        task.phase = TaskPhase::Running { executor, attempt, credit: Credit::new(window) };
         let spec = task.spec.clone();
         self.stop_waiting(id);
         self.tally.running += 1;
@@ -292,7 +292,7 @@ impl Tasks {
     /// A task that ran waits again, before all later ones.
     pub(super) fn requeue(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
-        task.place = Place::Waiting;
+        task.phase = TaskPhase::Waiting;
         self.tally.running -= 1;
         self.wait(id, reach);
     }
@@ -306,20 +306,20 @@ impl Tasks {
     /// A task that runs is given up: it stays until its executor says that it has ended. Where it runs.
     pub(super) fn cancel_running(&mut self, id: TaskId) -> Option<(ExecutorId, AttemptId)> {
         let task = self.rows.get_mut(&id)?;
-        match task.place {
-            Place::Running { executor, attempt, .. } => {
-                task.place = Place::Cancelling { executor, attempt };
+        match task.phase {
+            TaskPhase::Running { executor, attempt, .. } => {
+                task.phase = TaskPhase::Cancelling { executor, attempt };
                 Some((executor, attempt))
             }
-            Place::Cancelling { .. } | Place::Waiting => None,
+            TaskPhase::Cancelling { .. } | TaskPhase::Waiting => None,
         }
     }
 
     /// Takes out a task that was given up.
     pub(super) fn drop_cancelled(&mut self, id: TaskId) {
-        match self.live(id).place {
-            Place::Waiting => self.stop_waiting(id),
-            Place::Running { .. } | Place::Cancelling { .. } => self.tally.running -= 1,
+        match self.live(id).phase {
+            TaskPhase::Waiting => self.stop_waiting(id),
+            TaskPhase::Running { .. } | TaskPhase::Cancelling { .. } => self.tally.running -= 1,
         }
         self.remove(id);
         self.tally.cancelled += 1;
@@ -365,8 +365,8 @@ impl Tasks {
     pub(super) fn contradiction(&self, reach: &Reach) -> Option<String> {
         let mut waiting = Waiting::default();
         for (id, task) in self.iter() {
-            match &task.place {
-                Place::Waiting => {
+            match &task.phase {
+                TaskPhase::Waiting => {
                     let best = reach.nearest(task.needs.profile, &task.sites);
                     if task.shuns.is_empty() && task.on.is_none() && best != task.best {
                         return Some(format!(
@@ -376,12 +376,12 @@ impl Tasks {
                     }
                     waiting.insert(id, task.ticket());
                 }
-                Place::Running { credit, attempt, .. } => {
+                TaskPhase::Running { credit, attempt, .. } => {
                     if let Some(wrong) = credit.contradiction() {
                         return Some(format!("task {attempt}: {wrong}"));
                     }
                 }
-                Place::Cancelling { .. } => {}
+                TaskPhase::Cancelling { .. } => {}
             }
         }
         let running = self.rows.len() - waiting.count();

@@ -137,17 +137,17 @@ impl Application {
         description: ApplicationDescription,
         peer: PeerId,
         submitted: Timestamp,
-        standing: &Entry,
+        entry: &Entry,
     ) -> Self {
         let default = Profile::new(&description.profile, &description.profile, description.initial_limit);
         Self {
             id,
             peer,
             sequence: 0,
-            queue: standing.queue,
+            queue: entry.queue,
             submitted,
             state: ApplicationState::Waiting,
-            max_cores: description.max_cores.unwrap_or(standing.default_cores),
+            max_cores: description.max_cores.unwrap_or(entry.default_cores),
             cores_granted: Cores::ZERO,
             wishes: Wishes::default(),
             cores_spent: Cores::ZERO,

@@ -10,7 +10,7 @@ use super::{Effect, Master, Outbound};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationEnd, ClientToMaster, ClusterView, Holder, KillAnswer,
-    MOST_HOLDERS, MasterToClient, ProfileView, Standing,
+    MOST_HOLDERS, MasterToClient, ProfileView, SchedulingStatus,
 };
 use crate::time::Timestamp;
 
@@ -88,7 +88,7 @@ impl Master {
         }))
     }
 
-    fn standing(&self, app: &Application) -> Standing {
+    fn standing(&self, app: &Application) -> SchedulingStatus {
         let free: Vec<Offer<'_>> = self.offers(app).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
         let mut profiles = Vec::new();
@@ -116,7 +116,7 @@ impl Master {
         holders.sort_by_key(|holder| std::cmp::Reverse(holder.cores));
         let more_holders = holders.len().saturating_sub(MOST_HOLDERS) as u64;
         holders.truncate(MOST_HOLDERS);
-        Standing {
+        SchedulingStatus {
             policy: app.description.policy,
             profiles,
             cores_spent: app.cores_spent,

@@ -23,7 +23,7 @@ const FIRST_DELAY: Duration = Duration::from_millis(100);
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
-    /// Assigns an executor to a Worker where room for it was reserved.
+    /// Assigns an executor to a Worker that has room for it.
     ///
     /// Source: Spark Master, 4.0.1: the order goes to the Worker before the news goes to the driver.
     pub(super) fn launch_executor(

@@ -77,7 +77,7 @@ impl Master {
         demand: &Demand,
         shares: Vec<Share>,
     ) {
-        self.workers.reserve(demand, &shares);
+        self.workers.claim(demand, &shares);
         for Share { slot, executors, cores } in shares {
             for _ in 0..executors {
                 self.launch_executor(now, app, profile, demand, slot, cores);

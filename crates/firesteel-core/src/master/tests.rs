@@ -653,7 +653,7 @@ fn the_invariants_bite() {
         }),
         ("cores that the Worker has free and the index has not", |m| {
             let share = Share { slot: w1(m), executors: 1, cores: Cores(1) };
-            m.workers.reserve(&Demand::default(), &[share]);
+            m.workers.claim(&Demand::default(), &[share]);
         }),
         ("a demand that is filed as waiting while a Worker has room", |m| {
             m.applications.live_mut(&app()).max_cores = Cores(8);

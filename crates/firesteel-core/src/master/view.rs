@@ -13,7 +13,7 @@ use crate::wire;
 const ANSWER: usize = wire::MAX_FRAME / 2;
 
 /// What is left for the rows of an answer.
-struct Room(usize);
+struct AnswerBudget(usize);
 
 impl Master {
     /// A copy of all tables, however large.
@@ -33,7 +33,7 @@ impl Master {
     /// What fits one answer: applications first, then Workers, then the executors of live applications that have
     /// not ended, then ended applications, without their executors, the latest first.
     pub(super) fn status(&self) -> MasterView {
-        let mut room = Room(ANSWER);
+        let mut room = AnswerBudget(ANSWER);
         let mut left_out = LeftOut::default();
         let rows = self.applications.queue().map(|app| self.row_of(app));
         let mut applications = room.fill(rows, &mut left_out.applications);
@@ -100,14 +100,14 @@ impl Master {
 /// ask on, if there are more.
 pub(super) fn page(app: &mut ApplicationView, from: ExecutorId) -> Option<ExecutorId> {
     app.executors.retain(|executor| executor.id >= from);
-    let mut room = Room(ANSWER);
+    let mut room = AnswerBudget(ANSWER);
     let fit = app.executors.iter().take_while(|executor| room.takes(executor)).count().max(1);
     let next = app.executors.get(fit).map(|executor| executor.id);
     app.executors.truncate(fit);
     next
 }
 
-impl Room {
+impl AnswerBudget {
     fn takes<T: Serialize>(&mut self, row: &T) -> bool {
         match self.0.checked_sub(wire::length(row)) {
             Some(left) => {

@@ -20,15 +20,15 @@ pub(super) struct WorkerRow {
     pub(super) last_heartbeat: Timestamp,
     /// Its entry among the looks.
     pub(super) look: Timestamp,
-    pub(super) standing: Standing,
+    pub(super) availability: Availability,
 }
 
 /// Whether a living Worker is given executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Availability {
     Serving,
     /// It said that it is about to end: it has no core for anybody.
-    Leaving,
+    Decommissioning,
 }
 
 /// What is withheld of a Worker.
@@ -53,7 +53,7 @@ impl WorkerRow {
             executors: BTreeSet::new(),
             last_heartbeat: now,
             look: now,
-            standing: Standing::Serving,
+            availability: Availability::Serving,
         }
     }
 
@@ -68,7 +68,7 @@ impl WorkerRow {
 
     /// What it has free.
     pub(super) fn offer(&self) -> Offer<'_> {
-        self.as_it_stands(self.capacity.offer(self.description.id.as_str()))
+        self.as_available(self.capacity.offer(self.description.id.as_str()))
     }
 
     /// What it has free that is not withheld.
@@ -81,26 +81,26 @@ impl WorkerRow {
 
     /// What it has in all.
     pub(super) fn whole_offer(&self) -> Offer<'_> {
-        self.as_it_stands(self.capacity.whole_offer(self.description.id.as_str()))
+        self.as_available(self.capacity.whole_offer(self.description.id.as_str()))
     }
 
     /// Whether it may be given executors.
     pub(super) fn serves(&self) -> bool {
-        self.standing == Standing::Serving
+        self.availability == Availability::Serving
     }
 
-    fn as_it_stands<'a>(&self, offer: Offer<'a>) -> Offer<'a> {
-        match self.standing {
-            Standing::Serving => offer,
-            Standing::Leaving => Offer { cores: Cores::ZERO, ..offer },
+    fn as_available<'a>(&self, offer: Offer<'a>) -> Offer<'a> {
+        match self.availability {
+            Availability::Serving => offer,
+            Availability::Decommissioning => Offer { cores: Cores::ZERO, ..offer },
         }
     }
 
     /// How a living one looks.
     pub(super) fn living_view(&self) -> WorkerView {
-        self.view(match self.standing {
-            Standing::Serving => WorkerState::Alive,
-            Standing::Leaving => WorkerState::Decommissioned,
+        self.view(match self.availability {
+            Availability::Serving => WorkerState::Alive,
+            Availability::Decommissioning => WorkerState::Decommissioned,
         })
     }
 

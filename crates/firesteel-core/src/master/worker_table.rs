@@ -11,7 +11,7 @@ use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources,
 
 use super::capacity::Grant;
 use super::wishes::Wishes;
-use super::worker_row::{Standing, Withheld, WorkerRow};
+use super::worker_row::{Availability, Withheld, WorkerRow};
 use crate::address::Address;
 use crate::ids::{PeerId, WorkerId};
 use crate::messages::{WorkerState, WorkerView};
@@ -136,21 +136,21 @@ impl WorkerTable {
 
     /// Takes what was placed off what the index has free. What executors take of the rows is theirs to take, each by
     /// itself, by [`grant`](Self::grant).
-    pub(super) fn reserve(&mut self, demand: &Demand, shares: &[Share]) {
+    pub(super) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
             self.favourites.changed(share.slot);
         }
     }
 
-    /// Takes an executor's share, for which room was reserved, off a Worker.
+    /// Takes an executor's share that the index has given out off a Worker.
     pub(super) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
         self.withhold_anew(slot);
         grant
     }
 
-    /// Takes an executor's share off a Worker, for which no room was reserved.
+    /// Takes an executor's share off a Worker and off the index.
     pub(super) fn grant_at_once(
         &mut self,
         slot: Slot,
@@ -250,23 +250,23 @@ impl WorkerTable {
     }
 
     /// A Worker is given no more executors. Whether it was given some until now.
-    pub(super) fn retire(&mut self, id: &WorkerId) -> bool {
-        self.stand(id, Standing::Leaving)
+    pub(super) fn decommission(&mut self, id: &WorkerId) -> bool {
+        self.set_availability(id, Availability::Decommissioning)
     }
 
     /// A Worker serves. Whether it was about to end until now.
     pub(super) fn serve_again(&mut self, id: &WorkerId) -> bool {
-        self.stand(id, Standing::Serving)
+        self.set_availability(id, Availability::Serving)
     }
 
-    fn stand(&mut self, id: &WorkerId, standing: Standing) -> bool {
+    fn set_availability(&mut self, id: &WorkerId, availability: Availability) -> bool {
         let slot = self.slot(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].as_mut().expect("every slot of the index has its row");
-        if row.standing == standing {
+        if row.availability == availability {
             return false;
         }
         self.whole.remove(&row.whole_offer());
-        row.standing = standing;
+        row.availability = availability;
         self.whole.add(&row.whole_offer());
         self.favourites.forget();
         self.index_anew(slot);

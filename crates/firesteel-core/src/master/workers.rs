@@ -141,7 +141,7 @@ impl Master {
                 self.ignore(peer, Ignored::NotItsOwn { named: worker.to_string() });
             }
             Some(own) => {
-                if self.workers.retire(&own) {
+                if self.workers.decommission(&own) {
                     self.effects.note(Note::WorkerLeaving { worker: own });
                 }
             }

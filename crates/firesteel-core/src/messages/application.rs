@@ -68,12 +68,12 @@ pub struct ApplicationDetail {
     /// Where to ask on, if there are more executors than fit one answer.
     pub next_executor: Option<ExecutorId>,
     /// How it stands in the cluster, if it is live.
-    pub standing: Option<Standing>,
+    pub standing: Option<SchedulingStatus>,
 }
 
 /// How a live application stands in the cluster.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Standing {
+pub struct SchedulingStatus {
     /// Its own policy. `None`: the Master's.
     pub policy: Option<Policy>,
     /// Its resource profiles, by number.

@@ -14,7 +14,7 @@ mod worker_master;
 
 pub use application::{
     ApplicationAnswer, ApplicationDetail, ClusterView, Hindrance, Holder, KillAnswer, MOST_HOLDERS,
-    MOST_KEPT, ProfileView, Standing,
+    MOST_KEPT, ProfileView, SchedulingStatus,
 };
 pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, LeftOut,

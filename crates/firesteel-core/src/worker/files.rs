@@ -13,12 +13,12 @@ use crate::process::{StartFailure, StartStep};
 /// The table of files, by application.
 #[derive(Debug, Default)]
 pub(super) struct Files {
-    apps: BTreeMap<AppId, Kept>,
+    apps: BTreeMap<AppId, AppFiles>,
     last: FetchId,
 }
 
 #[derive(Debug)]
-struct Kept {
+struct AppFiles {
     names: Vec<String>,
     stage: Stage,
     until: Until,
@@ -65,7 +65,7 @@ impl Files {
 
     /// The plans that waited for this fetch. `None`: nobody waits for it any more.
     fn end_fetch(&mut self, app: &AppId, fetch: FetchId) -> Option<Vec<ExecutorPlan>> {
-        let Kept { stage, .. } = self.apps.get_mut(app)?;
+        let AppFiles { stage, .. } = self.apps.get_mut(app)?;
         match stage {
             Stage::Fetching { fetch: awaited, .. } if *awaited != fetch => None,
             Stage::There => None,
@@ -124,7 +124,7 @@ impl Worker {
         let (fetch, names) = (self.files.last, files.names());
         plan.files = names.clone();
         let stage = Stage::Fetching { fetch, waiting: BTreeMap::from([(executor, plan)]) };
-        self.files.apps.insert(app.clone(), Kept { names, stage, until: Until::Finished });
+        self.files.apps.insert(app.clone(), AppFiles { names, stage, until: Until::Finished });
         let (count, bytes, source) = (files.files.len(), files.bytes(), files.source.clone());
         self.effects.note(Note::FetchingFiles { app: app.clone(), files: count, bytes, source });
         self.effects.push(Effect::FetchFiles { fetch, app, files });

@@ -68,23 +68,23 @@ enum Phase {
 #[derive(Debug)]
 struct Asked {
     address: Address,
-    standing: Standing,
+    previous_role: PreviousRole,
     /// The executors as they were listed to it.
     listed: BTreeMap<ExecutorKey, ExecutorState>,
 }
 
 /// What a Master that was asked was to the Worker before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    Stranger,
+enum PreviousRole {
+    None,
     /// The Worker was registered with it on this very connection: orders of its may still be on their way.
-    WasMaster,
+    Master,
 }
 
 impl Asked {
-    fn new(address: Address, standing: Standing, listed: &[ExecutorReport]) -> Self {
+    fn new(address: Address, previous_role: PreviousRole, listed: &[ExecutorReport]) -> Self {
         let listed = listed.iter().map(|report| (report.executor.clone(), report.state.clone())).collect();
-        Self { address, standing, listed }
+        Self { address, previous_role, listed }
     }
 }
 
@@ -121,7 +121,7 @@ impl Registration {
         match &self.phase {
             Phase::Registered(master) => master.peer == peer,
             Phase::Round { asked, .. } => {
-                asked.get(&peer).is_some_and(|asked| asked.standing == Standing::WasMaster)
+                asked.get(&peer).is_some_and(|asked| asked.previous_role == PreviousRole::Master)
             }
             Phase::Idle | Phase::Pause { .. } => false,
         }
@@ -203,7 +203,7 @@ impl Worker {
         let listed = self.executors.reports();
         match &mut self.registration.phase {
             Phase::Round { asked, .. } => {
-                asked.insert(peer, Asked::new(master, Standing::Stranger, &listed));
+                asked.insert(peer, Asked::new(master, PreviousRole::None, &listed));
                 self.effects.push(self.register_worker(peer, listed));
             }
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {
@@ -298,7 +298,7 @@ impl Worker {
         match &mut self.registration.phase {
             Phase::Registered(master) if master.peer == peer => {
                 self.effects.note(Note::AskedToReconnect { master_url: master.url.clone() });
-                let asked = Asked::new(master.address.clone(), Standing::WasMaster, &listed);
+                let asked = Asked::new(master.address.clone(), PreviousRole::Master, &listed);
                 self.registration.phase =
                     Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
                 self.effects.push(self.register_worker(peer, listed));

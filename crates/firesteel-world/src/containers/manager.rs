@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_core::allocator::{Allocated, Call, Completed, Granted, Place};
+use firesteel_core::allocator::{Allocated, Call, Completed, Granted, Location};
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{Locality, Topology};
@@ -16,7 +16,7 @@ pub struct Manager {
     topology: Topology,
     /// Containers that there is room for, by host.
     machines: BTreeMap<String, u64>,
-    wanted: BTreeMap<(ProfileId, Place), u64>,
+    wanted: BTreeMap<(ProfileId, Location), u64>,
     memory: BTreeMap<ProfileId, MiB>,
     excluded: BTreeSet<String>,
     /// Containers that are not gone.
@@ -64,13 +64,13 @@ impl Manager {
 
     /// How many containers of a profile it counts as wanted there.
     #[must_use]
-    pub fn wanted(&self, profile: ProfileId, place: &Place) -> u64 {
+    pub fn wanted(&self, profile: ProfileId, place: &Location) -> u64 {
         self.wanted.get(&(profile, place.clone())).copied().unwrap_or(0)
     }
 
     /// Everything that it counts as wanted.
     #[must_use]
-    pub fn wants(&self) -> Vec<(ProfileId, Place, u64)> {
+    pub fn wants(&self) -> Vec<(ProfileId, Location, u64)> {
         self.wanted.iter().map(|((profile, place), count)| (*profile, place.clone(), *count)).collect()
     }
 
@@ -110,8 +110,8 @@ impl Manager {
         for ask in &call.asks {
             self.memory.insert(ask.profile, ask.size.memory);
             match ask.containers {
-                0 => _ = self.wanted.remove(&(ask.profile, ask.place.clone())),
-                count => _ = self.wanted.insert((ask.profile, ask.place.clone()), count),
+                0 => _ = self.wanted.remove(&(ask.profile, ask.location.clone())),
+                count => _ = self.wanted.insert((ask.profile, ask.location.clone()), count),
             }
         }
         self.excluded.extend(call.exclude.iter().cloned());
@@ -151,10 +151,10 @@ impl Manager {
             return None;
         }
         let profiles: Vec<ProfileId> = self.memory.keys().copied().collect();
-        let here = Place::Host(host.into());
-        let rack = self.topology.rack(host).map(|rack| Place::Rack(rack.into()));
+        let here = Location::Host(host.into());
+        let rack = self.topology.rack(host).map(|rack| Location::Rack(rack.into()));
         let wanted: Vec<ProfileId> =
-            profiles.into_iter().filter(|profile| self.wanted(*profile, &Place::Any) > 0).collect();
+            profiles.into_iter().filter(|profile| self.wanted(*profile, &Location::Any) > 0).collect();
         let first =
             |served: &dyn Fn(ProfileId) -> bool| wanted.iter().copied().find(|profile| served(*profile));
         let careless = |_| care == Care::Anywhere;
@@ -169,7 +169,7 @@ impl Manager {
             .or_else(|| first(&on_host))
             .or_else(|| first(&in_rack))
             .or_else(|| first(&anywhere))?;
-        for place in [Some(&here), rack.as_ref(), Some(&Place::Any)].into_iter().flatten() {
+        for place in [Some(&here), rack.as_ref(), Some(&Location::Any)].into_iter().flatten() {
             if let Some(count) = self.wanted.get_mut(&(profile, place.clone())) {
                 *count -= 1;
                 if *count == 0 {
@@ -183,9 +183,9 @@ impl Manager {
     /// Whether a machine with room is so near to where that profile is wanted.
     fn has_room(&self, profile: ProfileId, level: Locality) -> bool {
         let place = |host: &str| match level {
-            Locality::Host => Some(Place::Host(host.into())),
-            Locality::Rack => self.topology.rack(host).map(|rack| Place::Rack(rack.into())),
-            Locality::Any => Some(Place::Any),
+            Locality::Host => Some(Location::Host(host.into())),
+            Locality::Rack => self.topology.rack(host).map(|rack| Location::Rack(rack.into())),
+            Locality::Any => Some(Location::Any),
         };
         let mut free =
             self.machines.keys().filter(|host| self.room(host) > 0 && !self.excluded.contains(*host));

@@ -1,6 +1,6 @@
 //! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred, or its matching function errs.
 
-use firesteel_core::allocator::{Allocator, Effect, Event, Place};
+use firesteel_core::allocator::{Allocator, Effect, Event, Location};
 use firesteel_placement::locality::Flaw;
 
 /// A way in which an allocator can be made to err.
@@ -87,7 +87,7 @@ impl Saboteur {
                     call.asks.retain(|ask| ask.containers > 0);
                 }
                 (ContainerSabotage::AskForMore, Effect::Allocate(call)) => {
-                    let any = call.asks.iter_mut().filter(|ask| ask.place == Place::Any);
+                    let any = call.asks.iter_mut().filter(|ask| ask.location == Location::Any);
                     any.for_each(|ask| ask.containers += 1);
                 }
                 (ContainerSabotage::DropInclude, Effect::Allocate(call)) => call.include.clear(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::Timestamp;
-use firesteel_core::allocator::{Allocated, AllocatorView, Call, Effect, Launch, Note, Place};
+use firesteel_core::allocator::{Allocated, AllocatorView, Call, Effect, Launch, Location, Note};
 use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
 use firesteel_placement::locality::{Locality, Topology};
 
@@ -27,7 +27,7 @@ pub(super) struct Truth {
     /// Executors that were launched, and whether their end was told.
     executors: BTreeMap<ExecutorId, (ContainerId, bool)>,
     /// What the allocator said last of each place.
-    told: BTreeMap<(ProfileId, Place), u64>,
+    told: BTreeMap<(ProfileId, Location), u64>,
     /// Executors that the driver wanted ended.
     killed: BTreeSet<ExecutorId>,
     /// Questions that are open, and about whom.
@@ -131,11 +131,11 @@ impl Truth {
         }
         (self.call_is_open, self.called, self.fresh) = (true, Some(now), false);
         for ask in &call.asks {
-            self.told.insert((ask.profile, ask.place.clone()), ask.containers);
+            self.told.insert((ask.profile, ask.location.clone()), ask.containers);
         }
         for (id, profile) in &view.profiles {
             let told = |place| self.told.get(&(*id, place)).copied().unwrap_or(0);
-            let (any, pending) = (told(Place::Any), profile.pending);
+            let (any, pending) = (told(Location::Any), profile.pending);
             if any != pending {
                 return Err(format!(
                     "the manager is told to want {any} of profile {id}, {pending} are pending"
@@ -176,7 +176,7 @@ impl Truth {
     }
 
     fn any(&self, profile: ProfileId) -> u64 {
-        self.told.get(&(profile, Place::Any)).copied().unwrap_or(0)
+        self.told.get(&(profile, Location::Any)).copied().unwrap_or(0)
     }
 
     fn judge_launch(&mut self, launch: &Launch) -> Verdict {
@@ -202,9 +202,9 @@ impl Truth {
     fn judge_match(&mut self, container: &ContainerId, level: Locality, topology: &Topology) -> Verdict {
         let Some((host, profile)) = self.hosts.get(container) else { return Ok(()) };
         let places = [
-            (Locality::Host, Some(Place::Host(host.as_str().into()))),
-            (Locality::Rack, topology.rack(host).map(|rack| Place::Rack(rack.into()))),
-            (Locality::Any, Some(Place::Any)),
+            (Locality::Host, Some(Location::Host(host.as_str().into()))),
+            (Locality::Rack, topology.rack(host).map(|rack| Location::Rack(rack.into()))),
+            (Locality::Any, Some(Location::Any)),
         ];
         // Of several at once some serve what the others would.
         if self.arrived.len() > 1 {

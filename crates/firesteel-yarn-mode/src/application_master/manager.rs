@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::allocator::{
-    AllocateFailure, Allocated, Ask, Call, Completed, ContainerSize, Granted, Place,
+    AllocateFailure, Allocated, Ask, Call, Completed, ContainerSize, Granted, Location,
 };
 use firesteel_core::application_master::{Event, FinalStatus, Node};
 use firesteel_core::ids::{ContainerId, ProfileId};
@@ -201,10 +201,11 @@ impl Conversation {
     fn request(&self, ask: &Ask) -> ResourceRequest {
         let priority = i32::try_from(ask.profile.0).unwrap_or(i32::MAX);
         let containers = i32::try_from(ask.containers).unwrap_or(i32::MAX);
-        let request = ResourceRequest::new(priority, &ask.place.to_string(), resource(&ask.size), containers);
-        let node_label_expression = match ask.place {
-            Place::Any => self.node_label.clone(),
-            Place::Host(_) | Place::Rack(_) => None,
+        let request =
+            ResourceRequest::new(priority, &ask.location.to_string(), resource(&ask.size), containers);
+        let node_label_expression = match ask.location {
+            Location::Any => self.node_label.clone(),
+            Location::Host(_) | Location::Rack(_) => None,
         };
         ResourceRequest { node_label_expression, ..request }
     }

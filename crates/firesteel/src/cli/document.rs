@@ -7,7 +7,7 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ClusterView, ExecutorState, ExecutorView, Holder,
-    LeftOut, MasterView, ProfileView, Standing, WorkerState, WorkerView,
+    LeftOut, MasterView, ProfileView, SchedulingStatus, WorkerState, WorkerView,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
@@ -189,8 +189,8 @@ impl<'a> Detail<'a> {
 }
 
 impl<'a> Stand<'a> {
-    pub(super) fn of(standing: &'a Standing) -> Self {
-        let Standing {
+    pub(super) fn of(standing: &'a SchedulingStatus) -> Self {
+        let SchedulingStatus {
             policy: _,
             profiles,
             cores_spent,

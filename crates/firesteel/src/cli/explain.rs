@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ProfileView, Standing,
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ProfileView, SchedulingStatus,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
@@ -144,7 +144,7 @@ fn holds(detail: &ApplicationDetail) -> String {
     }
 }
 
-fn waits(detail: &ApplicationDetail, standing: &Standing) -> Option<String> {
+fn waits(detail: &ApplicationDetail, standing: &SchedulingStatus) -> Option<String> {
     let until = standing.relaunch_at.filter(|until| *until > detail.now)?;
     let why = last_failed(detail).map(|executor| format!("; {}", logs_of(detail, executor)));
     Some(format!(
@@ -172,7 +172,7 @@ fn logs_of(detail: &ApplicationDetail, executor: &ExecutorView) -> String {
     format!("firesteel logs {} {} --stderr shows what the last one wrote", detail.application.id, executor.id)
 }
 
-fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &ProfileView) -> Vec<String> {
+fn of_profile(detail: &ApplicationDetail, standing: &SchedulingStatus, profile: &ProfileView) -> Vec<String> {
     let subject = match standing.profiles.len() {
         0 | 1 => "It".to_owned(),
         _ => format!("Profile {}", profile.id),
@@ -183,7 +183,11 @@ fn of_profile(detail: &ApplicationDetail, standing: &Standing, profile: &Profile
 }
 
 /// Why a profile has no more executors than it has, and what would bring more.
-pub(super) fn reasons(detail: &ApplicationDetail, standing: &Standing, profile: &ProfileView) -> Vec<String> {
+pub(super) fn reasons(
+    detail: &ApplicationDetail,
+    standing: &SchedulingStatus,
+    profile: &ProfileView,
+) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
         Some(shortfall) => all.push(format!("Of what it asked for, {shortfall}.")),
@@ -291,7 +295,7 @@ fn target(limit: u64) -> String {
 }
 
 /// Who else is there.
-fn others(standing: &Standing) -> Vec<String> {
+fn others(standing: &SchedulingStatus) -> Vec<String> {
     let cluster = &standing.cluster;
     let mut all = vec![format!(
         "The cluster has {} with {} and {} of memory, of which {} and {} are free.",

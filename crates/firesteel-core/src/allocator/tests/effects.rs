@@ -67,7 +67,7 @@ fn the_oldest_request_is_served_first() {
     );
     // What is still wanted is the younger one, on host1.
     let call = bench.open_call();
-    let asks: Vec<_> = call.asks.iter().map(|ask| (ask.place.to_string(), ask.containers)).collect();
+    let asks: Vec<_> = call.asks.iter().map(|ask| (ask.location.to_string(), ask.containers)).collect();
     assert_eq!(asks, [("*".to_owned(), 1)]);
     assert_eq!(
         bench.apply(answer(vec![granted(2, "host1")])),
@@ -102,7 +102,8 @@ fn a_container_that_is_too_small_is_given_back_and_the_numbers_are_told_again() 
     assert_eq!(bench.apply(answer(vec![small])), [Effect::Note(note)]);
     let call = bench.open_call();
     assert_eq!(call.release, [container(1)]);
-    let any = call.asks.iter().find(|ask| ask.place == Place::Any).expect("it may have been counted down");
+    let any =
+        call.asks.iter().find(|ask| ask.location == Location::Any).expect("it may have been counted down");
     assert_eq!(any.containers, 1);
 }
 
@@ -287,7 +288,7 @@ fn a_manager_that_forgot_everything_is_told_everything_again() {
     let effects = bench.apply(Event::Registered);
     let [Effect::Allocate(call)] = &effects[..] else { panic!("{effects:?}") };
     assert_eq!((&call.exclude[..], &call.release[..]), (&["bad".to_owned()][..], &[container(1)][..]));
-    let any = call.asks.iter().find(|ask| ask.place == Place::Any).expect("something is wanted");
+    let any = call.asks.iter().find(|ask| ask.location == Location::Any).expect("something is wanted");
     assert_eq!(any.containers, bench.counts().0);
 }
 

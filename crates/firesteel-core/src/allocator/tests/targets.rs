@@ -8,7 +8,7 @@ fn row_1_a_single_container_is_asked_for_and_used() {
     bench.request(1);
     let call = bench.open_call();
     assert_eq!(call.asks.len(), 1);
-    assert_eq!((&call.asks[0].place, call.asks[0].containers), (&Place::Any, 1));
+    assert_eq!((&call.asks[0].location, call.asks[0].containers), (&Location::Any, 1));
     assert_eq!(bench.counts(), (1, 0));
     let effects = bench.answer(&[("host1", 0)], &[]);
     bench.start(&effects);
@@ -16,8 +16,8 @@ fn row_1_a_single_container_is_asked_for_and_used() {
     assert_eq!(bench.on_hosts(0), on(&[("host1", 1)]));
     let call = bench.call();
     assert_eq!(
-        (&call.asks[0].place, call.asks[0].containers),
-        (&Place::Any, 0),
+        (&call.asks[0].location, call.asks[0].containers),
+        (&Location::Any, 0),
         "nothing is asked for any more"
     );
     assert_eq!(bench.call(), Call::default());
@@ -191,7 +191,7 @@ fn row_22_a_host_that_is_decommissioned_is_told_to_the_driver_once() {
 
 /// The asks of one profile, as Hadoop writes them.
 fn asks(call: &Call) -> Vec<(String, u64)> {
-    call.asks.iter().map(|ask| (ask.place.to_string(), ask.containers)).collect()
+    call.asks.iter().map(|ask| (ask.location.to_string(), ask.containers)).collect()
 }
 
 #[test]

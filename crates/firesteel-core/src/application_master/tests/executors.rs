@@ -105,7 +105,7 @@ fn targets_of_other_profiles_have_their_own_containers() {
     let target = ExecutorTarget { id: ProfileId(3), profile, total: 2 };
     let request = DriverToMaster::RequestExecutors { app: app(), targets: vec![target] };
     assert_eq!(bench.driver(request), [tell(MasterToDriver::ExecutorsRequested { accepted: true })]);
-    assert_eq!(asked(&bench.call()), [(3, Place::Any.to_string(), 2, MiB(4505))]);
+    assert_eq!(asked(&bench.call()), [(3, Location::Any.to_string(), 2, MiB(4505))]);
 }
 
 #[test]

@@ -119,7 +119,7 @@ fn a_live_application_is_told_with_what_it_lacks_and_who_holds_it() {
     bench.other_application(101, 10, 5);
     bench.application(Some(16), 6);
     let id = "app-20261120212235-0001";
-    let Standing { profiles, ahead, cluster, holders, more_holders, .. } =
+    let SchedulingStatus { profiles, ahead, cluster, holders, more_holders, .. } =
         bench.detail(id).standing.expect("it is live");
     let [profile] = &profiles[..] else { panic!("{profiles:?}") };
     assert_eq!((profile.held, profile.large_enough, profile.with_room), (0, 2, 0));
