@@ -486,7 +486,7 @@ impl Run {
                 self.tally.add_executor(*executor, host.clone(), *cores);
             }
             Note::ExecutorLost { executor, loss, .. } => self.tally.lose_executor(*executor, loss),
-            Note::Excluded { culprit, .. } => self.tally.exclude(culprit),
+            Note::Excluded { cause, .. } => self.tally.exclude(cause),
             // Once for each Master and error is enough.
             Note::MasterUnreachable { .. } if !self.unreachable.insert(note.to_string()) => return,
             // Repeated attempts are counted; what failed for good is in the summary.

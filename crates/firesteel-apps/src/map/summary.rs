@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
-use firesteel_core::driver::{Culprit, FailureCause, TaskOutcome};
+use firesteel_core::driver::{ExclusionCause, FailureCause, TaskOutcome};
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::TaskEnd;
 use firesteel_placement::Cores;
@@ -168,9 +168,9 @@ impl Tally {
     }
 
     /// An executor or a host gets no more items for a while.
-    pub fn exclude(&mut self, culprit: &Culprit) {
+    pub fn exclude(&mut self, cause: &ExclusionCause) {
         if self.summary.excluded.len() < NAMED {
-            self.summary.excluded.push(culprit.to_string());
+            self.summary.excluded.push(cause.to_string());
         }
     }
 

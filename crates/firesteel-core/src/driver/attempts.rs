@@ -155,7 +155,7 @@ impl Driver {
     }
 
     fn finish_task(&mut self, now: Timestamp, attempt: AttemptId, executor: ExecutorId, host: &str) {
-        self.record.succeeded(attempt.task, self.tasks.failed_on(attempt.task), executor, now);
+        self.health.succeeded(attempt.task, self.tasks.failed_on(attempt.task), executor, now);
         let locality = self.locality(attempt.task, host);
         self.tasks.finish(attempt.task);
         self.tasks.tally_mut().succeeded += 1;

@@ -52,7 +52,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         "every executor is excluded"
     );
     for (id, row) in executors.iter() {
-        let excluded = driver.record.is_excluded(id, &row.host);
+        let excluded = driver.health.is_excluded(id, &row.host);
         ensure!("driver", excluded == (row.trust == Trust::Excluded), "executor {id}: {:?}", row.trust);
     }
     if driver.phase == Phase::Draining {

@@ -69,7 +69,7 @@ impl Driver {
 
     /// Rises whenever the wishes may have changed.
     fn hint_changes(&self) -> u64 {
-        self.tasks.waiting().changes() + self.record.changes()
+        self.tasks.waiting().changes() + self.health.changes()
     }
 
     fn wishes(&self) -> HostWishes {
@@ -87,7 +87,7 @@ impl Driver {
             tasks: self.tasks.waiting().picky(),
             preferred: most.into_iter().map(|(host, count)| (host.to_owned(), count)).collect(),
             racks: rows.map(|(host, rack)| (host.to_owned(), rack.to_owned())).collect(),
-            avoided: self.record.hosts().map(str::to_owned).collect(),
+            avoided: self.health.hosts().map(str::to_owned).collect(),
         }
     }
 }

@@ -44,7 +44,7 @@ impl Driver {
         } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
             // It may have come while nobody could tell of it.
             self.registration.see(executor);
-            self.record.started(&host);
+            self.health.started(&host);
             self.effects.note(Note::ExecutorRegistered { executor, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
         } else {
@@ -68,7 +68,7 @@ impl Driver {
     pub(super) fn replace_absent(&mut self, executor: ExecutorId) {
         let host = self.executors.live(executor).host.clone();
         self.executors.kill(executor);
-        self.record.start_failed(&host);
+        self.health.start_failed(&host);
         self.effects.note(Note::ExecutorAbsent { executor, host, waited: self.config.executor_timeout });
         self.send_kills(vec![executor]);
     }
@@ -79,7 +79,7 @@ impl Driver {
         let Some(executor) = self.executors.remove(id) else { return };
         let (host, tasks) = (executor.host.clone(), executor.running().len());
         if executor.is_to_come() && ended_by_itself(&loss) {
-            self.record.start_failed(&host);
+            self.health.start_failed(&host);
         }
         self.effects.note(Note::ExecutorLost { executor: id, host, loss: loss.clone(), tasks });
         if let Some(peer) = executor.peer() {
@@ -106,7 +106,7 @@ impl Driver {
         }
         self.executors.forget_numbers();
         self.tasks.forget_executors();
-        self.record.forget_executors();
+        self.health.forget_executors();
     }
 
     pub(super) fn request_shortfall(&mut self, why: Asked) {

@@ -7,8 +7,8 @@
 //! Each concern has its file: what peers say and are told (`peers`), the executors' table and their coming and going (`executors`, `membership`), where there
 //! is room for tasks (`openings`) and where there may be (`reach`), what never finds any (`unfit`), how many
 //! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
-//! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`exclusion`,
-//! `judge`), what the Master hears of all that (`hints`), the output's window (`credit`), and what the shell asks
+//! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`health_tracker`,
+//! `exclusion`), what the Master hears of all that (`hints`), the output's window (`credit`), and what the shell asks
 //! (`question`). Finding a Master, and asking why no executor comes, are no concern of a driver alone: they are in
 //! `applicant`.
 
@@ -24,8 +24,8 @@ mod event;
 mod exclusion;
 mod executor;
 mod executors;
+mod health_tracker;
 mod hints;
-mod judge;
 mod membership;
 mod note;
 mod offers;
@@ -49,9 +49,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use firesteel_placement::{Cores, ExecutorLimit};
 
 use self::delay::Delays;
-use self::exclusion::Record;
 use self::executor::Executor;
 use self::executors::Executors;
+use self::health_tracker::HealthTracker;
 use self::hints::Hints;
 use self::membership::Newcomer;
 use self::question::Questions;
@@ -69,7 +69,7 @@ pub use crate::applicant::Patience;
 pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
 pub use event::{Event, Inbound, Replacement};
-pub use exclusion::Culprit;
+pub use health_tracker::ExclusionCause;
 pub use note::{ExecutorLoss, MasterStanding, Note, Readmission, RefusedProfile, Request};
 pub use question::{Answer, Question, QuestionId};
 pub use request::TaskRequest;
@@ -97,7 +97,7 @@ pub struct Driver {
     targets: Targets,
     delays: Delays,
     scaling: Scaling,
-    record: Record,
+    health: HealthTracker,
     hints: Hints,
     starvation: Starvation,
     questions: Questions,
@@ -165,7 +165,7 @@ impl Driver {
             targets: Targets::new(&config.description),
             delays: Delays::new(config.locality_wait),
             scaling: Scaling::new(),
-            record: Record::new(config.exclusion),
+            health: HealthTracker::new(config.exclusion),
             hints: Hints::default(),
             starvation: Starvation::new(config.starvation_timeout),
             questions: Questions::default(),
@@ -264,7 +264,7 @@ impl Machine for Driver {
             self.starvation.deadline().map(|at| (at, Reason::Starvation)),
             self.delays.deadline().map(|at| (at, Reason::Locality)),
             self.scaling.next_deadline(),
-            self.record.deadline().map(|at| (at, Reason::ExclusionOver)),
+            self.health.deadline().map(|at| (at, Reason::ExclusionOver)),
             self.hints_due().map(|at| (at, Reason::Hints)),
         ];
         deadlines.into_iter().flatten().min()
@@ -318,7 +318,7 @@ impl Driver {
             Phase::Open | Phase::Draining => {}
         }
         loop {
-            self.judge(now);
+            self.update_exclusions(now);
             self.offer(now);
             self.scale(now);
             // Of those that scaling left, all may be excluded. Each round takes one back.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB, Shortfall};
 
-use super::{Culprit, FailureCause, Replacement};
+use super::{ExclusionCause, FailureCause, Replacement};
 use crate::address::Address;
 use crate::applicant::Patience;
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
@@ -160,7 +160,7 @@ pub enum Note {
     /// An executor or a host gets no more tasks for a while.
     Excluded {
         /// Which, and why.
-        culprit: Culprit,
+        cause: ExclusionCause,
         /// For how long.
         timeout: Duration,
     },

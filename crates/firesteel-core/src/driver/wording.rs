@@ -70,8 +70,8 @@ impl fmt::Display for Note {
                     "task {attempt} failed on executor {executor} on {host}: {cause} ({failures} of {limit} failures)"
                 )
             }
-            Self::Excluded { culprit, timeout } => {
-                write!(f, "{culprit}; no more tasks run there for {} s", timeout.as_secs())
+            Self::Excluded { cause, timeout } => {
+                write!(f, "{cause}; no more tasks run there for {} s", timeout.as_secs())
             }
             Self::Readmitted { executor, host, why: Readmission::TimeIsUp } => {
                 write!(f, "executor {executor} on {host} gets tasks again: its exclusion is over")

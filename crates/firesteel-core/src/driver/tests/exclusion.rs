@@ -5,7 +5,7 @@ use std::time::Duration;
 use firesteel_placement::{Cores, MiB};
 
 use super::bench::*;
-use crate::driver::{Culprit, Effect, Note, Readmission, Reason};
+use crate::driver::{Effect, ExclusionCause, Note, Readmission, Reason};
 use crate::ids::{ExecutorId, ProfileId, WorkerId};
 use crate::machine::Machine;
 use crate::messages::{ExecutorState, MasterToDriver};
@@ -14,8 +14,9 @@ use crate::process::ExitStatus;
 const HOUR: Duration = Duration::from_secs(3600);
 
 fn excluded(number: u32) -> Effect {
-    let culprit = Culprit::Executor { executor: ExecutorId(number), host: format!("h{number}"), tasks: 2 };
-    Effect::Note(Note::Excluded { culprit, timeout: HOUR })
+    let cause =
+        ExclusionCause::Executor { executor: ExecutorId(number), host: format!("h{number}"), tasks: 2 };
+    Effect::Note(Note::Excluded { cause, timeout: HOUR })
 }
 
 fn readmitted(number: u32, why: Readmission) -> Effect {
@@ -88,9 +89,9 @@ fn a_host_where_executors_do_not_start_is_excluded() {
         bench.updated(number, ExecutorState::Exited(ExitStatus::Code(1)))
     };
     assert_eq!(fail_to_start(&mut bench, 7).len(), 1);
-    let culprit = Culprit::HostOfFailedStarts { host: "bad".to_owned(), starts: 2 };
+    let cause = ExclusionCause::HostOfFailedStarts { host: "bad".to_owned(), starts: 2 };
     let second = fail_to_start(&mut bench, 8);
-    assert!(second.contains(&Effect::Note(Note::Excluded { culprit, timeout: HOUR })), "{second:?}");
+    assert!(second.contains(&Effect::Note(Note::Excluded { cause, timeout: HOUR })), "{second:?}");
     let avoided = |bench: &Bench| bench.hints.last().map(|hints| hints.avoided.len());
     assert_eq!(avoided(&bench), Some(1), "the Master launches none there");
     bench.pass(Duration::from_secs(1));
