@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Address {
     /// A name or an IP address, without brackets.
     pub host: String,
-    /// The port.
+    /// The port's number.
     pub port: u16,
 }
 
@@ -44,19 +44,19 @@ pub enum AddressError {
     /// The scheme is missing or another one.
     #[error("{url:?} does not begin with spark://: write spark://HOST:PORT[,HOST:PORT..]")]
     Scheme {
-        /// What was given.
+        /// The text that was given.
         url: String,
     },
     /// No host, or characters that a host cannot have.
     #[error("{address:?} has no usable host: write host:port")]
     Host {
-        /// What was given.
+        /// The text that was given.
         address: String,
     },
     /// No port, or none from 1 to 65535.
     #[error("{address:?} has no usable port: write host:port, with a port from 1 to 65535")]
     Port {
-        /// What was given.
+        /// The text that was given.
         address: String,
     },
 }

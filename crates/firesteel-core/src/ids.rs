@@ -103,9 +103,9 @@ impl ProfileId {
 /// One executor of one application.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ExecutorKey {
-    /// Its application.
+    /// The application's id.
     pub app: AppId,
-    /// Its number there.
+    /// The executor's number.
     pub executor: ExecutorId,
 }
 
@@ -125,7 +125,7 @@ impl fmt::Debug for ExecutorKey {
 /// One attempt at a task. Attempts of a task are counted from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
-    /// The task.
+    /// The task's number.
     pub task: TaskId,
     /// Which attempt at it.
     pub attempt: u32,

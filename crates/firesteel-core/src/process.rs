@@ -116,13 +116,13 @@ impl Placeholder {
 /// What an executor's placeholders stand for.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
-    /// Which executor.
+    /// The executor's id.
     pub executor: &'a ExecutorKey,
-    /// Its resource profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The amount of memory.
     pub memory: MiB,
     /// The addresses that are its own.
     pub resources: &'a Resources,

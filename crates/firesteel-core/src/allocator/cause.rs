@@ -19,7 +19,7 @@ pub enum Cause {
     Preempted,
     /// It used more memory than the container has.
     OverMemory {
-        /// Which kind.
+        /// Physical or virtual memory.
         kind: MemoryKind,
         /// `2.1 GB of 2 GB`, where the manager said so.
         used: Option<String>,

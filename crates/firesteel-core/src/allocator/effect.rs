@@ -23,23 +23,23 @@ pub enum Effect {
     Launch(Launch),
     /// Tell the driver that an executor is gone. Comes once for each that was launched.
     ExecutorEnded {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Where it was.
+        /// The host's name.
         host: Arc<str>,
-        /// Why.
+        /// Why the executor is lost.
         loss: Loss,
     },
     /// Tell the driver that a host is being decommissioned.
     Decommission {
-        /// Which.
+        /// The host's name.
         host: String,
     },
     /// Answer a question of the driver's.
     AnswerLoss {
-        /// Which question.
+        /// The number of the question.
         question: u64,
-        /// About which executor.
+        /// The executor's number.
         executor: ExecutorId,
         /// Why it is gone; nothing if nobody knows.
         loss: Option<Loss>,
@@ -73,9 +73,9 @@ pub struct Call {
 /// each of their racks, and anywhere.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
-    /// Of which profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Where.
+    /// Where containers are asked for.
     pub location: Location,
     /// How many; 0 takes an earlier number back.
     pub containers: u64,
@@ -107,15 +107,15 @@ impl fmt::Display for Location {
 /// A container that an executor is to be started in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Which container.
+    /// The container's id.
     pub container: ContainerId,
-    /// Its host.
+    /// The host's name.
     pub host: Arc<str>,
     /// The executor's number.
     pub executor: ExecutorId,
-    /// Its profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
     /// Its own memory, without what the container has beyond it.
     pub memory: MiB,
@@ -126,7 +126,7 @@ pub struct Launch {
 pub enum Failure {
     /// Too many executors failed.
     ExecutorsFailed {
-        /// How many.
+        /// The number of failures.
         failures: u64,
     },
     /// There is no machine left that is not excluded.

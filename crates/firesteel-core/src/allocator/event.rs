@@ -32,7 +32,7 @@ pub enum Event {
     AskLoss {
         /// The question, for the answer.
         question: u64,
-        /// About which.
+        /// The executor's number.
         executor: ExecutorId,
     },
     /// The driver ends; what becomes of executors from now on is nobody's fault.
@@ -43,14 +43,14 @@ pub enum Event {
     AllocateFailed(AllocateFailure),
     /// A container's process was started.
     ContainerStarted {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
     },
     /// A container's process could not be started.
     ContainerStartFailed {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
-        /// Why, for people.
+        /// The error, in words for people.
         error: String,
     },
     /// The time of the next deadline has come.
@@ -60,7 +60,7 @@ pub enum Event {
 /// How many executors of one profile there are to be, and what is known of the tasks that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// Which profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
     /// What its executors need; fixed when the profile is first seen.
     pub needs: ExecutorNeeds,
@@ -90,7 +90,7 @@ pub struct Allocated {
 /// A container that may be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
-    /// Its id.
+    /// The container's id.
     pub container: ContainerId,
     /// The host that it is on.
     pub host: String,
@@ -103,7 +103,7 @@ pub struct Granted {
 /// A container that is gone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
-    /// Its id.
+    /// The container's id.
     pub container: ContainerId,
     /// How its process ended, or why there is none: see [`Cause`](super::Cause).
     pub status: i32,

@@ -11,7 +11,7 @@ use crate::ids::ExecutorId;
 pub enum Loss {
     /// Its container ended.
     Ended {
-        /// Why.
+        /// Why the container ended.
         cause: Cause,
         /// What the manager says about it.
         diagnostics: String,
@@ -20,7 +20,7 @@ pub enum Loss {
     Killed,
     /// Its process could not be started.
     NotStarted {
-        /// Why, for people.
+        /// The error, in words for people.
         error: String,
     },
 }

@@ -16,77 +16,77 @@ use crate::machine::NoteLevel;
 pub enum Note {
     /// A profile is to have another number of executors.
     TargetSet {
-        /// Which profile.
+        /// The number of its resource profile.
         profile: ProfileId,
-        /// How many.
+        /// The number of executors wanted.
         total: u64,
     },
     /// A target names a profile that there is no room for.
     TooManyProfiles {
-        /// Which.
+        /// The number of its resource profile.
         profile: ProfileId,
     },
     /// A container serves a request.
     Matched {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
-        /// Its host.
+        /// The host's name.
         host: Arc<str>,
         /// How near it is to what the request named.
         level: Locality,
     },
     /// A container serves no request, or none any more, and is given back.
     Excess {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
-        /// Its host.
+        /// The host's name.
         host: Arc<str>,
     },
     /// A container has less memory than was asked for, and is given back.
     TooSmall {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
-        /// Its memory.
+        /// The amount of memory.
         memory: MiB,
         /// What was asked for.
         asked: MiB,
     },
     /// A container was granted a second time; nothing is done.
     GrantedTwice {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
     },
     /// A container ended that nobody knows here, or that has ended before; nothing is done.
     UnknownEnd {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
     },
     /// An answer came to no call; nothing is done.
     UnexpectedAnswer,
     /// An executor is to be ended that nobody knows, or that is being ended; nothing is done.
     UnknownExecutor {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
     },
     /// A container's process could not be started.
     NotStarted {
-        /// Which executor's.
+        /// The executor's number.
         executor: ExecutorId,
-        /// On which host.
+        /// The host's name.
         host: Arc<str>,
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// Too many executors failed on a host; it is avoided.
     HostExcluded {
-        /// Which.
+        /// The host's name.
         host: Arc<str>,
         /// How many failed there.
         failures: u64,
     },
     /// A call to the manager failed; it is repeated.
     CallFailed {
-        /// How.
+        /// How the call failed.
         failure: AllocateFailure,
         /// So many failed in a row.
         errors: u32,

@@ -10,7 +10,7 @@ use firesteel_placement::{Cores, MiB};
 /// follows from the profile's own heap, and for the resources, which are never inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutorNeeds {
-    /// Cores.
+    /// The number of cores.
     pub cores: Option<Cores>,
     /// The executor's own memory (Spark: heap).
     pub memory: Option<MiB>,
@@ -65,7 +65,7 @@ impl Default for Sizing {
 pub struct ContainerSize {
     /// Its virtual cores: the executor's cores.
     pub cores: Cores,
-    /// All its memory.
+    /// The amount of memory.
     pub memory: MiB,
     /// The part of it that is the executor's own.
     pub own_memory: MiB,
@@ -123,7 +123,7 @@ impl Sizing {
 /// An amount of a resource: a number, and perhaps a unit of the manager's.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// The number.
+    /// The number that was given.
     pub value: u64,
     /// Letters after it; those for powers of ten are in upper case. Empty: none.
     pub unit: String,

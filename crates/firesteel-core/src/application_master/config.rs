@@ -10,7 +10,7 @@ use crate::ids::AppId;
 /// The settings of an ApplicationMaster.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// The application.
+    /// The application's id.
     pub app: AppId,
     /// Where drivers find it, `spark://host:port`.
     pub url: String,

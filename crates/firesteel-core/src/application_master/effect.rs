@@ -25,19 +25,19 @@ pub enum Effect {
     EndProgram,
     /// Send a message. Silently nothing if the connection has ended.
     Send {
-        /// On this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Outbound,
     },
     /// End a connection, after what was sent before. `Disconnected` comes back.
     Close {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// Tell the manager how the application has ended; `Unregistered` or `UnregisterFailed` must follow.
     Unregister {
-        /// How.
+        /// The application's final status.
         status: FinalStatus,
         /// The same for people.
         message: String,
@@ -57,19 +57,19 @@ impl From<Note> for Effect {
 /// An executor to start in a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
-    /// Which container.
+    /// The container's id.
     pub container: ContainerId,
     /// Where it is, if the manager has said so.
     pub node: Option<Node>,
-    /// Which executor.
+    /// The executor's id.
     pub executor: ExecutorKey,
     /// What to run; placeholders are filled in, but for the binary, whose place only the shell knows.
     pub command: Command,
-    /// Where it runs.
+    /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its own memory.
+    /// The amount of memory.
     pub memory: MiB,
 }
 
@@ -114,7 +114,7 @@ pub struct Exit {
     pub status: FinalStatus,
     /// The exit code.
     pub code: i32,
-    /// Why, for people.
+    /// The reason, in words for people.
     pub message: String,
     /// Whether what was staged for it is of use to somebody.
     pub staging: Staging,

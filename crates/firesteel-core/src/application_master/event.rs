@@ -20,24 +20,24 @@ pub enum Event {
     },
     /// The manager does not.
     RegisterFailed {
-        /// Why, for people.
+        /// The error, in words for people.
         error: String,
     },
     /// A message came.
     Received {
-        /// From this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, however.
     Disconnected {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// The manager answers a call.
     Allocated {
-        /// What it says.
+        /// What the manager has decided.
         allocated: Allocated,
         /// Where the containers are that it has granted.
         nodes: BTreeMap<ContainerId, Node>,
@@ -46,14 +46,14 @@ pub enum Event {
     AllocateFailed(AllocateFailure),
     /// A container's process was started.
     ContainerStarted {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
     },
     /// A container's process could not be started.
     ContainerStartFailed {
-        /// Which.
+        /// The container's id.
         container: ContainerId,
-        /// Why, for people.
+        /// The error, in words for people.
         error: String,
     },
     /// The program could not be started.
@@ -64,7 +64,7 @@ pub enum Event {
     Unregistered,
     /// The manager could not be told.
     UnregisterFailed {
-        /// Why, for people.
+        /// The error, in words for people.
         error: String,
     },
     /// Somebody wants it to end.

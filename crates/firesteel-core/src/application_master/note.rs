@@ -31,51 +31,51 @@ pub enum Note {
     },
     /// An application is not taken.
     Refused {
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
     },
     /// A connection asks for what is not its own; nothing is done.
     NotItsOwn {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// An executor is started.
     ExecutorLaunched {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
-        /// In which container.
+        /// The container's id.
         container: ContainerId,
-        /// On which machine.
+        /// The node that the container is on.
         node: Address,
         /// Where people find what it writes.
         logs: String,
     },
     /// An executor is over.
     ExecutorEnded {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Where it was.
+        /// The host's name.
         host: Arc<str>,
-        /// How.
+        /// The executor's state.
         state: ExecutorState,
     },
     /// A host is being decommissioned. Executors there go on until it is gone.
     Decommissioning {
-        /// Which.
+        /// The host's name.
         host: String,
     },
     /// The application, or this attempt at it, ends.
     Finishing {
-        /// How.
+        /// The application's final status.
         status: FinalStatus,
         /// The exit code.
         code: i32,
-        /// Why, for people.
+        /// The reason, in words for people.
         message: String,
     },
     /// The manager could not be told of the end.
     UnregisterFailed {
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// The allocator's.

@@ -12,7 +12,7 @@ use crate::messages::ApplicationDescription;
 pub struct Config {
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// The application.
+    /// The application's description.
     pub description: ApplicationDescription,
     /// `spark.task.maxFailures`: a task that failed so often is given up. Spark's default is 4.
     pub max_task_failures: u32,

@@ -16,45 +16,45 @@ use crate::process::StartFailure;
 pub enum Effect {
     /// Dial a Master: `Connected` or `ConnectFailed` comes back.
     Connect {
-        /// Whom.
+        /// The Master's address.
         master: Address,
     },
     /// Send a message. Silently nothing if the connection has ended.
     Send {
-        /// On this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Outbound,
     },
     /// End a connection, after what was sent before. `Disconnected` comes back.
     Close {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// Put away a piece of an attempt's output; `OutputConsumed` comes back.
     Output {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// From which stream.
+        /// Standard output or standard error.
         stream: Stream,
-        /// The bytes.
+        /// The bytes, in order.
         bytes: Bytes,
     },
     /// An attempt is over and another one will be made: its output is worth nothing.
     DiscardOutput {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
     },
     /// A task is over for good. Comes once for each task that was submitted.
     TaskEnded {
-        /// Which.
+        /// The task's number.
         task: TaskId,
-        /// How.
+        /// How the task ended.
         outcome: TaskOutcome,
     },
     /// The answer to a question. Comes once for each, unless the application ends first.
     Answer {
-        /// The question's number.
+        /// The question's own number.
         number: QuestionId,
         /// What there is to say.
         answer: Answer,
@@ -88,18 +88,18 @@ pub enum Outbound {
 pub enum TaskOutcome {
     /// It succeeded in this attempt, whose output counts.
     Succeeded {
-        /// The attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// Where it ran.
+        /// The executor's number.
         executor: ExecutorId,
         /// How near that is to the hosts that it prefers, if it prefers any.
         locality: Option<Locality>,
     },
     /// It failed as often as it may. The last attempt's output counts.
     Failed {
-        /// The last attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// Where it ran.
+        /// The executor's number.
         executor: ExecutorId,
         /// How near that is to the hosts that it prefers, if it prefers any.
         locality: Option<Locality>,

@@ -21,24 +21,24 @@ pub enum Event {
     ConnectFailed {
         /// The Master that was dialled.
         master: Address,
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// A message came.
     Received {
-        /// From this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, however.
     Disconnected {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// One more task to run. Tasks come in the order of their numbers.
     Submit {
-        /// Its number.
+        /// The task's number.
         task: TaskId,
         /// What to run, and where.
         request: TaskRequest,
@@ -47,15 +47,15 @@ pub enum Event {
     InputEnded,
     /// The shell has put away so many bytes of output.
     OutputConsumed {
-        /// Of which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// How many.
+        /// The number of bytes.
         bytes: u64,
     },
     /// A resource profile besides the default one, for tasks that need other executors. What it needs is fixed
     /// once it is known; its target can change.
     AddProfile {
-        /// Its number.
+        /// The number of its resource profile.
         profile: ProfileId,
         /// What its executors need.
         needs: ResourceProfile,
@@ -64,39 +64,39 @@ pub enum Event {
     },
     /// Sets how many executors of a profile there are to be in all. A lower number ends none.
     RequestExecutors {
-        /// Which profile.
+        /// The number of its resource profile.
         profile: ProfileId,
-        /// How many.
+        /// The number of executors wanted.
         total: u64,
     },
     /// Ends executors, busy ones too: their tasks run again elsewhere, and it is not their failure.
     KillExecutors {
-        /// Which.
+        /// The numbers of the executors.
         executors: Vec<ExecutorId>,
         /// Whether others are to come in their place.
         replacement: Replacement,
     },
     /// The user gives up one task. Nothing if it has ended, or was given up before.
     CancelTask {
-        /// Which.
+        /// The task's number.
         task: TaskId,
     },
     /// The shell wants to know something; `Answer` comes back.
     Ask {
         /// The question's number, which comes with the answer.
         number: QuestionId,
-        /// What.
+        /// The question that is asked.
         question: Question,
     },
     /// The Masters are others from now on: whoever manages the cluster has started the one anew, elsewhere. What it said
     /// before counts for nothing.
     MastersMoved {
-        /// Where they are.
+        /// The addresses of the Masters.
         masters: Vec<Address>,
     },
     /// Whoever manages the cluster has ended the application, and no Master is left to say so.
     Removed {
-        /// Why.
+        /// How the application ended.
         end: ApplicationEnd,
     },
     /// The user gives up: end all tasks and the application.

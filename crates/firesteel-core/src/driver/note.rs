@@ -17,9 +17,9 @@ use crate::messages::{ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor,
 pub enum Note {
     /// A Master could not be reached; it will be tried again.
     MasterUnreachable {
-        /// Which.
+        /// The Master's address.
         master: Address,
-        /// Why.
+        /// The error, in words for people.
         error: String,
         /// How long it is tried.
         patience: Patience,
@@ -28,68 +28,68 @@ pub enum Note {
     Registered {
         /// The application's id there.
         app: AppId,
-        /// Which Master.
+        /// The Master's address.
         master: Address,
     },
     /// The Master's connection ended. Tasks go on; it is dialled again.
     MasterLost {
-        /// Which.
+        /// The Master's address.
         master: Address,
     },
     /// The Master assigned an executor.
     ExecutorAdded {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
         /// The Worker that will run it.
         worker: WorkerId,
-        /// That Worker's host.
+        /// The host's name.
         host: String,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
-        /// Its memory.
+        /// The amount of memory.
         memory: MiB,
     },
     /// An executor is ready for tasks.
     ExecutorRegistered {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
     },
     /// An executor was turned away.
     ExecutorRefused {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Why.
+        /// Why it is refused.
         reason: RefusedExecutor,
     },
     /// An executor's process runs, and it has not come to register. It is ended, and another one asked for.
     ExecutorAbsent {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its host.
+        /// The host's name.
         host: String,
         /// How long it was waited for.
         waited: Duration,
     },
     /// An executor is given up.
     ExecutorLost {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// Why.
+        /// Why the executor is lost.
         loss: ExecutorLoss,
         /// How many tasks ran on it.
         tasks: usize,
     },
     /// So many executors of a profile are wanted in all from now on.
     TargetSet {
-        /// Which profile.
+        /// The number of its resource profile.
         profile: ProfileId,
-        /// How many.
+        /// The number of executors wanted.
         total: u64,
     },
     /// Dynamic allocation decides how many executors there are; the wish for so many is ignored.
@@ -99,33 +99,33 @@ pub enum Note {
     },
     /// These executors had nothing to do for so long, and are to end.
     IdleExecutorsKilled {
-        /// Which.
+        /// The numbers of the executors.
         executors: Vec<ExecutorId>,
         /// How long, at least.
         idle: Duration,
     },
     /// These executors are to end, as was asked.
     ExecutorsKilled {
-        /// Which.
+        /// The numbers of the executors.
         executors: Vec<ExecutorId>,
         /// Whether others come in their place.
         replacement: Replacement,
     },
     /// There are no such executors, or they are to end already.
     KillUnknown {
-        /// Which.
+        /// The numbers of the executors.
         executors: Vec<ExecutorId>,
     },
     /// There is no such profile.
     ProfileUnknown {
-        /// Which.
+        /// The number of its resource profile.
         profile: ProfileId,
     },
     /// No executor can be as that profile says, or the profile is another one already. It is ignored.
     ProfileRefused {
-        /// Which profile.
+        /// The number of its resource profile.
         profile: ProfileId,
-        /// Why.
+        /// Why it is refused.
         reason: RefusedProfile,
     },
     /// The Master did not do what it was asked: it knows the application not, or not as this driver's.
@@ -135,22 +135,22 @@ pub enum Note {
     },
     /// A Worker is gone.
     WorkerRemoved {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// Why.
+        /// Why it is lost.
         reason: LossReason,
     },
     /// An attempt at a task failed.
     TaskFailed {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// On which executor.
+        /// The executor's number.
         executor: ExecutorId,
-        /// That executor's host.
+        /// The host's name.
         host: String,
-        /// Why.
+        /// Why the attempt failed.
         cause: FailureCause,
         /// How often the task has failed now.
         failures: u32,
@@ -159,23 +159,23 @@ pub enum Note {
     },
     /// An executor or a host gets no more tasks for a while.
     Excluded {
-        /// Which, and why.
+        /// What is excluded, and why.
         cause: ExclusionCause,
-        /// For how long.
+        /// How long the exclusion lasts.
         timeout: Duration,
     },
     /// An excluded executor gets tasks again.
     Readmitted {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// Why.
+        /// Why it is readmitted.
         why: Readmission,
     },
     /// Excluded hosts may have executors again, because there is no executor at all.
     HostsReadmitted {
-        /// Which.
+        /// The names of the hosts.
         hosts: Vec<String>,
     },
     /// A task takes more cores than any executor has. It waits for a larger one.
@@ -197,16 +197,16 @@ pub enum Note {
     },
     /// There are tasks, and no executor has come for so long.
     NoExecutor {
-        /// How long.
+        /// How long it was waited for.
         waited: Duration,
         /// Whether a Master has the application.
         master: MasterStanding,
     },
     /// An executor sent more output than it had credit for. It is given up.
     CreditExceeded {
-        /// Which executor.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Of which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
         /// How many bytes it sent.
         sent: u64,
@@ -216,12 +216,12 @@ pub enum Note {
     /// A connection brought a message that it may not bring now. The message is ignored and the connection
     /// closed.
     UnexpectedMessage {
-        /// Which connection.
+        /// The connection's number.
         peer: PeerId,
     },
     /// The shell submitted a task out of order, or after the last one. It is ignored.
     UnexpectedTask {
-        /// Which.
+        /// The task's number.
         task: TaskId,
     },
 }
@@ -304,7 +304,7 @@ impl fmt::Display for ExecutorLoss {
 pub enum MasterStanding {
     /// One has.
     Registered {
-        /// Which.
+        /// The Master's address.
         master: Address,
         /// What it says is missing, by profile; nothing if every executor that was asked for is assigned.
         shortfalls: Vec<(ProfileId, Shortfall)>,

@@ -26,28 +26,28 @@ pub enum Unfit {
     },
     /// It asks for executors of a resource profile that was never added.
     NoSuchProfile {
-        /// Which.
+        /// The number of its resource profile.
         profile: ProfileId,
     },
     /// It takes more of a custom resource than an executor of its profile has.
     TooFewAddresses {
-        /// Which resource.
+        /// The name, as given.
         name: String,
-        /// What it takes.
+        /// The amount that it asks for.
         asked: TaskAmount,
         /// How many addresses each executor has.
         each: u64,
     },
     /// The only executor that it may run on is not there, or is of another profile.
     NoSuchExecutor {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
     },
     /// It takes more cores than the only executor that it may run on has.
     TooFewCores {
-        /// Which.
+        /// The executor's number.
         executor: ExecutorId,
-        /// What it takes.
+        /// The cores that it asks for.
         asked: Cores,
         /// What the executor has.
         has: Cores,

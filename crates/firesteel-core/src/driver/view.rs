@@ -37,19 +37,19 @@ pub struct View {
 /// An executor, as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorView {
-    /// Its number.
+    /// The executor's number.
     pub id: ExecutorId,
-    /// Its resource profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Its Worker.
+    /// The Worker's id.
     pub worker: WorkerId,
-    /// Its host.
+    /// The host's name.
     pub host: String,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
     /// The addresses of its custom resources; none before it has registered.
     pub resources: Resources,
-    /// Where it stands.
+    /// The executor's state.
     pub state: ExecutorViewState,
     /// The tasks that run on it, in order.
     pub running: Vec<TaskId>,

@@ -9,9 +9,9 @@ use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 /// An executor's settings, all of them from its command line.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Its application.
+    /// The application's id.
     pub app: AppId,
-    /// Its number there.
+    /// The executor's number.
     pub executor: ExecutorId,
     /// Its resource profile there.
     pub profile: ProfileId,
@@ -19,7 +19,7 @@ pub struct Config {
     pub worker: WorkerId,
     /// The Worker's host.
     pub host: String,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
     /// The addresses of its custom resources.
     pub resources: Resources,

@@ -17,9 +17,9 @@ pub enum Effect {
     /// Start a task's process: `TaskStarted` or `TaskNotStarted` comes back, in between output, and in the end
     /// `TaskExited`.
     StartTask {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// What to run.
+        /// The command and its settings.
         spec: TaskSpec,
         /// The addresses that it may use.
         resources: Resources,
@@ -28,21 +28,21 @@ pub enum Effect {
     },
     /// So many more bytes of a task's output may be read.
     AllowOutput {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// Additional bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// Read a task's output to its end and throw it away: nobody wants it any more.
     DrainOutput {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
     },
     /// Signal a task's process group. Silently nothing if it has ended.
     SignalTask {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// How hard.
+        /// The signal to send.
         signal: Signal,
     },
     /// End the process.
@@ -66,7 +66,7 @@ pub enum Exit {
     DriverLost,
     /// The driver could not be reached.
     DriverUnreachable {
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// The driver did not take it.

@@ -13,49 +13,49 @@ pub enum Event {
     Start,
     /// The connection to the driver is open.
     Connected {
-        /// Its number.
+        /// The connection's number.
         peer: PeerId,
     },
     /// The driver could not be reached.
     ConnectFailed {
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// A message came from the driver.
     Received {
-        /// The message.
+        /// The message itself.
         message: DriverToExecutor,
     },
     /// The connection to the driver ended.
     Disconnected,
     /// A task's process runs.
     TaskStarted {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
         /// The process, which leads a process group of its own.
         pid: u32,
     },
     /// A task's process could not be started.
     TaskNotStarted {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// Why.
+        /// Why the start failed.
         failure: StartFailure,
     },
     /// A piece of a task's output was read, within what was allowed.
     TaskOutput {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// From which stream.
+        /// Standard output or standard error.
         stream: Stream,
-        /// The bytes.
+        /// The bytes, in order.
         bytes: Bytes,
     },
     /// A task's process ended, all of its output was read, and what it left in its process group was killed.
     TaskExited {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// How.
+        /// How the process ended.
         status: ExitStatus,
     },
     /// The process is asked to end (SIGTERM), or its Worker is gone.

@@ -14,12 +14,12 @@ pub enum Note {
     Registered,
     /// A task came that runs here already; it was ignored.
     RepeatedLaunch {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
     },
     /// A task came for which there is no room; it was refused.
     TooFewCores {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
         /// The cores that it takes.
         cores: Cores,
@@ -28,7 +28,7 @@ pub enum Note {
     },
     /// A task did not end in time when asked; it is killed.
     GraceOver {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
     },
 }

@@ -10,19 +10,19 @@ use crate::messages::{ApplicationEnd, DriverToMaster};
 pub enum Effect {
     /// Dial a Master: `Connected` or `ConnectFailed` comes back.
     Connect {
-        /// Whom.
+        /// The Master's address.
         master: Address,
     },
     /// Send a message to a Master. Silently nothing if the connection has ended.
     Send {
-        /// On this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: DriverToMaster,
     },
     /// End a connection, after what was sent before. `Disconnected` comes back.
     Close {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// Something that the user is told.

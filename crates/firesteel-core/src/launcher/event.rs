@@ -20,30 +20,30 @@ pub enum Event {
     ConnectFailed {
         /// The Master that was dialled.
         master: Address,
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// A Master says something.
     Received {
-        /// On this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: MasterToDriver,
     },
     /// A connection ended, however.
     Disconnected {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// The Masters are others from now on: whoever manages the cluster has started the one anew, elsewhere. What it said
     /// before counts for nothing.
     MastersMoved {
-        /// Where they are.
+        /// The addresses of the Masters.
         masters: Vec<Address>,
     },
     /// Whoever manages the cluster has ended the application, and no Master is left to say so.
     Removed {
-        /// Why.
+        /// How the application ended.
         end: ApplicationEnd,
     },
     /// The user wants it to end.

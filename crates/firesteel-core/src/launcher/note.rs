@@ -17,9 +17,9 @@ use crate::messages::{ExecutorState, LossReason};
 pub enum Note {
     /// A Master could not be reached; it will be tried again.
     MasterUnreachable {
-        /// Which.
+        /// The Master's address.
         master: Address,
-        /// Why.
+        /// The error, in words for people.
         error: String,
         /// How long it is tried.
         patience: Patience,
@@ -28,54 +28,54 @@ pub enum Note {
     Registered {
         /// The application's id there.
         app: AppId,
-        /// Which Master.
+        /// The Master's address.
         master: Address,
     },
     /// The Master's connection ended. Executors go on; it is dialled again.
     MasterLost {
-        /// Which.
+        /// The Master's address.
         master: Address,
     },
     /// An executor was assigned to a Worker.
     ExecutorLaunched {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
         /// The Worker that will run it.
         worker: WorkerId,
-        /// That Worker's host.
+        /// The host's name.
         host: String,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
-        /// Its memory.
+        /// The amount of memory.
         memory: MiB,
     },
     /// An executor's process runs.
     ExecutorRunning {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its host.
+        /// The host's name.
         host: String,
         /// Since it was assigned.
         after: Duration,
     },
     /// An executor is over.
     ExecutorEnded {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// How.
+        /// How the executor ended.
         end: ExecutorEnd,
         /// How long its process ran, if it was seen to.
         ran: Option<Duration>,
     },
     /// A Worker is gone.
     WorkerRemoved {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// Why.
+        /// Why it is lost.
         reason: LossReason,
     },
     /// There are fewer executors than were asked for. Said once, and again when the reason changes.
@@ -87,17 +87,17 @@ pub enum Note {
     },
     /// The application ends, and so many executors are waited for.
     Ending {
-        /// How many.
+        /// The number of executors.
         executors: usize,
     },
     /// Executors of which nobody said that they are gone.
     LeftBehind {
-        /// How many.
+        /// The number of executors.
         executors: usize,
     },
     /// A connection brought a message that it may not bring now. The message is ignored and the connection closed.
     UnexpectedMessage {
-        /// Which connection.
+        /// The connection's number.
         peer: PeerId,
     },
 }

@@ -29,7 +29,7 @@ const ENDED_LIMIT: usize = 1000;
 pub(super) struct Application {
     pub(super) id: AppId,
     pub(super) description: ApplicationDescription,
-    /// Its driver's connection.
+    /// The connection's number.
     pub(super) peer: PeerId,
     /// Its place among all, in the order of registration.
     pub(super) sequence: u64,
@@ -58,7 +58,7 @@ pub(super) struct Application {
 /// What a new application is given beside what it describes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
-    /// Its queue's number.
+    /// The number of its queue.
     pub(super) queue: usize,
     /// Its maximum of cores if it names none.
     pub(super) default_cores: Cores,

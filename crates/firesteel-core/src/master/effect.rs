@@ -10,14 +10,14 @@ use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
 pub enum Effect {
     /// Send a message. Silently nothing if the connection has ended.
     Send {
-        /// On this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Outbound,
     },
     /// End a connection, after what was sent before. `Disconnected` comes back.
     Close {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// Something worth a line in the log.

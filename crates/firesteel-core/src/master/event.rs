@@ -8,14 +8,14 @@ use crate::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 pub enum Event {
     /// A message came.
     Received {
-        /// From this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, however.
     Disconnected {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// The time of the next deadline has come.

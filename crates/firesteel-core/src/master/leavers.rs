@@ -19,7 +19,7 @@ pub(super) struct Leavers {
 
 #[derive(Debug)]
 struct Leaver {
-    /// Its driver's connection.
+    /// The connection's number.
     peer: PeerId,
     /// Executors whose Workers have not reported their end. Never empty.
     executors: BTreeMap<ExecutorId, WorkerId>,

@@ -14,63 +14,63 @@ use crate::messages::{ApplicationEnd, ExecutorState, LossReason, RefusedRegistra
 pub enum Note {
     /// A Worker is new.
     WorkerRegistered {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
-        /// Its memory.
+        /// The amount of memory.
         memory: MiB,
     },
     /// A Worker came back on another connection before the old one was seen to end.
     WorkerReconnected {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
     },
     /// A Worker is about to end, and is given no more executors.
     WorkerLeaving {
-        /// Its id.
+        /// The Worker's id.
         worker: WorkerId,
     },
     /// A Worker is not taken.
     WorkerRefused {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Why.
+        /// Why it is refused.
         reason: RefusedRegistration,
     },
     /// A Worker is gone, and with it so many executors.
     WorkerRemoved {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Why.
+        /// Why it is lost.
         reason: LossReason,
         /// Executors lost with it.
         executors: usize,
     },
     /// An application is new.
     ApplicationRegistered {
-        /// Which.
+        /// The application's id.
         app: AppId,
-        /// Its name.
+        /// The name, as given.
         name: String,
     },
     /// An application is not taken.
     ApplicationRefused {
-        /// Its name.
+        /// The name, as given.
         name: String,
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
     },
     /// An application ended.
     ApplicationRemoved {
-        /// Which.
+        /// The application's id.
         app: AppId,
-        /// Why.
+        /// How the application ended.
         end: ApplicationEnd,
     },
     /// A gang that does not fit yet has room kept for it on so many Workers, until it begins.
     Reserved {
-        /// Which.
+        /// The application's id.
         app: AppId,
         /// How many executors it needs at once.
         executors: u64,
@@ -79,7 +79,7 @@ pub enum Note {
     },
     /// A gang would not fit even if every Worker were free. It is looked at again when Workers come.
     GangNeverFits {
-        /// Which.
+        /// The application's id.
         app: AppId,
         /// How many executors it needs at once.
         executors: u64,
@@ -88,32 +88,32 @@ pub enum Note {
     },
     /// An executor was assigned.
     ExecutorLaunched {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// Where.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
-        /// Its memory.
+        /// The amount of memory.
         memory: MiB,
     },
     /// An executor is ended so that an application of higher priority has room.
     ExecutorPreempted {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// For which application.
+        /// The application that gets the room.
         by: AppId,
     },
     /// An executor ended.
     ExecutorEnded {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// How.
+        /// The executor's state.
         state: ExecutorState,
     },
     /// An application waits because its executors fail.
     RelaunchDelayed {
-        /// Which.
+        /// The application's id.
         app: AppId,
         /// Failures in a row.
         failures: u32,
@@ -122,18 +122,18 @@ pub enum Note {
     },
     /// A Worker runs an executor that the Master does not know, and is told to end it.
     UnknownExecutor {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// Where.
+        /// The Worker's id.
         worker: WorkerId,
     },
     /// The Master found its own tables inconsistent, and did not do what they were read for. This is a bug.
     Inconsistent(Violation),
     /// A message makes no sense from this sender at this time, and was ignored.
     Ignored {
-        /// The sender.
+        /// The connection's number.
         peer: PeerId,
-        /// What was wrong.
+        /// Why it is ignored.
         reason: Ignored,
     },
 }
@@ -145,19 +145,19 @@ pub enum Ignored {
     NotRegistered,
     /// It names another Worker, or another application, than its connection belongs to.
     NotItsOwn {
-        /// What it names.
+        /// The id that it names.
         named: String,
     },
     /// It reports a state that a Worker cannot know or that an executor cannot go back to.
     OddState {
-        /// Of which executor.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// The state.
+        /// The executor's state.
         state: ExecutorState,
     },
     /// It reports on an executor that the Master does not know (any more).
     UnknownExecutor {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
 }

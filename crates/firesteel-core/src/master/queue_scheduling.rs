@@ -95,7 +95,7 @@ enum Served {
 /// What is kept of the cluster for a gang that waits.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservationView {
-    /// For which application.
+    /// The application's id.
     pub app: AppId,
     /// On each Worker, by id: for how many executors, and what they take together.
     pub on: Vec<(WorkerId, u64, Amounts)>,

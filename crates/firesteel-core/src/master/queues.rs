@@ -26,19 +26,19 @@ pub enum QueueError {
     /// Not `NAME=WEIGHT` with a name of letters, digits, `-`, `_` and `.`, and a weight that is none too large.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
     Unsound {
-        /// What stands there.
+        /// The text that was found.
         text: String,
     },
     /// Two queues of one name.
     #[error("there are two queues called {name}")]
     Twice {
-        /// The name.
+        /// The name, as given.
         name: String,
     },
     /// More queues than [`Queues::MOST`].
     #[error("there are {count} queues: at most {most}", most = Queues::MOST)]
     TooMany {
-        /// How many.
+        /// The number found.
         count: usize,
     },
     /// There is no queue of that name.

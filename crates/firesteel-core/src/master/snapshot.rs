@@ -23,18 +23,18 @@ pub struct Snapshot {
 pub struct WorkerSnapshot {
     /// Who it is and what it has in all. Unlike a Worker that registers, it may have less than nothing.
     pub description: WorkerDescription,
-    /// Its connection.
+    /// The connection's number.
     pub peer: PeerId,
 }
 
 /// A live application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSnapshot {
-    /// Its id.
+    /// The application's id.
     pub id: AppId,
     /// As its driver described it.
     pub description: ApplicationDescription,
-    /// Its driver's connection.
+    /// The connection's number.
     pub peer: PeerId,
     /// Its profiles beside the default one, which the description has.
     pub profiles: Vec<ProfileSnapshot>,
@@ -47,9 +47,9 @@ pub struct ApplicationSnapshot {
 /// A resource profile and its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSnapshot {
-    /// Its number.
+    /// The profile's number.
     pub id: ProfileId,
-    /// What it needs.
+    /// What an executor of the profile needs.
     pub profile: ResourceProfile,
     /// How many executors are wanted in all.
     pub limit: ExecutorLimit,
@@ -58,15 +58,15 @@ pub struct ProfileSnapshot {
 /// An executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorSnapshot {
-    /// Its number.
+    /// The executor's number.
     pub id: ExecutorId,
-    /// Its profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Its Worker.
+    /// The Worker's id.
     pub worker: WorkerId,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The amount of memory.
     pub memory: MiB,
     /// How many addresses it has of each resource: the first ones that are free.
     pub resources: ResourceAmounts,
@@ -78,19 +78,19 @@ pub enum SnapshotError {
     /// A Worker's id, address or connection stands there twice.
     #[error("worker {worker} has the id, address or connection of another one")]
     WorkerTwice {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
     },
     /// An application's id or connection stands there twice.
     #[error("application {app} has the id or connection of another one")]
     ApplicationTwice {
-        /// Which.
+        /// The application's id.
         app: AppId,
     },
     /// An application names a queue that the Master does not have.
     #[error("application {app}: {error}")]
     Queue {
-        /// Which.
+        /// The application's id.
         app: AppId,
         /// What is wrong with its queue.
         error: QueueError,
@@ -100,7 +100,7 @@ pub enum SnapshotError {
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
     )]
     Executor {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
 }

@@ -31,7 +31,7 @@ pub enum ApplicationAnswer {
 pub enum KillAnswer {
     /// It is ended.
     Killed {
-        /// Which it was.
+        /// The application's id.
         app: AppId,
         /// How many executors it had.
         executors: u64,
@@ -40,7 +40,7 @@ pub enum KillAnswer {
     },
     /// It was over already.
     Over {
-        /// Which it was.
+        /// The application's id.
         app: AppId,
         /// How it ended.
         state: ApplicationState,
@@ -102,7 +102,7 @@ pub struct SchedulingStatus {
 pub enum Hindrance {
     /// It begins with several executors at once.
     Gang {
-        /// How many.
+        /// The number of executors.
         executors: u64,
         /// For how many there is room that it may have.
         room: u64,
@@ -112,16 +112,16 @@ pub enum Hindrance {
     },
     /// It begins with several executors at once, and even with nothing on them the Workers have room for fewer.
     NeverFits {
-        /// How many.
+        /// The number of executors.
         executors: u64,
         /// For how many the Workers have room in all.
         room: u64,
     },
     /// What is free is kept for an application that begins with several executors at once and comes first.
     Reserved {
-        /// Which.
+        /// The application's id.
         app: AppId,
-        /// Its name.
+        /// The name, as given.
         name: String,
         /// Whether it could have what is not kept.
         backfill: bool,
@@ -168,13 +168,13 @@ pub const MOST_HOLDERS: usize = 10;
 /// All living Workers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
-    /// How many.
+    /// The number of Workers.
     pub workers: u64,
-    /// Their cores.
+    /// The number of cores.
     pub cores: Cores,
     /// The cores that no executor has.
     pub cores_free: Cores,
-    /// Their memory.
+    /// The amount of memory.
     pub memory: MiB,
     /// The memory that no executor has.
     pub memory_free: MiB,
@@ -183,20 +183,20 @@ pub struct ClusterView {
 /// An application that holds cores.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Holder {
-    /// Which.
+    /// The application's id.
     pub app: AppId,
-    /// Its name.
+    /// The name, as given.
     pub name: String,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its executors.
+    /// The number of executors.
     pub executors: u64,
 }
 
 /// What the executors of one profile need, how many there are, and why there are no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileView {
-    /// Its number.
+    /// The profile's number.
     pub id: ProfileId,
     /// Cores of an executor.
     pub size: ExecutorSize,

@@ -102,7 +102,7 @@ pub struct Deciding {
 /// How many rows did not fit an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
-    /// Workers.
+    /// The number of Workers.
     pub workers: u64,
     /// Live applications.
     pub applications: u64,
@@ -115,23 +115,23 @@ pub struct LeftOut {
 /// A Worker, as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerView {
-    /// Its id.
+    /// The Worker's id.
     pub id: WorkerId,
-    /// Its host.
+    /// The host's name.
     pub host: String,
-    /// Its port.
+    /// The port's number.
     pub port: u16,
-    /// Where it stands.
+    /// The Worker's state.
     pub state: WorkerState,
-    /// Cores in all.
+    /// The number of cores.
     pub cores: Cores,
     /// Cores of its executors.
     pub cores_used: Cores,
-    /// Memory in all.
+    /// The amount of memory.
     pub memory: MiB,
     /// Memory of its executors.
     pub memory_used: MiB,
-    /// Addresses in all.
+    /// The addresses of its custom resources.
     pub resources: Resources,
     /// Addresses of its executors.
     pub resources_used: Resources,
@@ -154,19 +154,19 @@ pub enum WorkerState {
 /// An application, as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationView {
-    /// Its id.
+    /// The application's id.
     pub id: AppId,
-    /// Its name.
+    /// The name, as given.
     pub name: String,
-    /// Who submitted it.
+    /// The user who submitted it.
     pub user: String,
-    /// Where it stands.
+    /// The application's state.
     pub state: ApplicationState,
     /// Why it ended, in words, if it ended otherwise than well.
     pub end: Option<String>,
-    /// When it registered.
+    /// When it was registered.
     pub submitted: Timestamp,
-    /// When it ended.
+    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
     /// Its queue, if the Master has queues.
     pub queue: Option<String>,
@@ -210,19 +210,19 @@ pub enum ApplicationState {
 /// An executor, as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorView {
-    /// Its number.
+    /// The executor's number.
     pub id: ExecutorId,
-    /// Its Worker.
+    /// The Worker's id.
     pub worker: WorkerId,
-    /// Its profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The amount of memory.
     pub memory: MiB,
-    /// Its addresses.
+    /// The addresses of its custom resources.
     pub resources: Resources,
-    /// Where it stands.
+    /// The executor's state.
     pub state: ExecutorState,
     /// Its Worker's host.
     pub host: String,
@@ -234,20 +234,20 @@ pub struct ExecutorView {
     pub launched: Timestamp,
     /// When its process was reported to run, if it ever was.
     pub started: Option<Timestamp>,
-    /// When it ended.
+    /// When it ended, if it has.
     pub ended: Option<Timestamp>,
 }
 
 /// A Worker's own tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerViewOfItself {
-    /// Its id.
+    /// The Worker's id.
     pub id: WorkerId,
     /// The Master it is registered with.
     pub master_url: Option<String>,
-    /// Cores in all.
+    /// The number of cores.
     pub cores: Cores,
-    /// Memory in all.
+    /// The amount of memory.
     pub memory: MiB,
     /// Executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
@@ -258,13 +258,13 @@ pub struct WorkerViewOfItself {
 /// An executor, as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningExecutor {
-    /// Which executor.
+    /// The executor's id.
     pub executor: ExecutorKey,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The amount of memory.
     pub memory: MiB,
-    /// Where it stands.
+    /// The executor's state.
     pub state: ExecutorState,
     /// Its process, once it is one.
     pub pid: Option<u32>,

@@ -16,7 +16,7 @@ pub enum ExecutorToDriver {
     RegisterExecutor {
         /// The application that it was started for.
         app: AppId,
-        /// Its number there.
+        /// The executor's number.
         executor: ExecutorId,
         /// Its resource profile there.
         profile: ProfileId,
@@ -24,23 +24,23 @@ pub enum ExecutorToDriver {
         worker: WorkerId,
         /// The Worker's host.
         host: String,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
         /// The addresses of its custom resources.
         resources: Resources,
     },
     /// A task changed its state. `Ended` comes after the last `TaskOutput`.
     StatusUpdate {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// Its state.
+        /// The attempt's state.
         state: TaskState,
     },
     /// A piece of a task's output. No more bytes come than the driver gave credit for, over both streams.
     TaskOutput {
-        /// Which attempt's.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// From which stream.
+        /// Standard output or standard error.
         stream: Stream,
         /// The bytes, at least one.
         bytes: Bytes,
@@ -56,9 +56,9 @@ pub enum DriverToExecutor {
     RegisterExecutorFailed(RefusedExecutor),
     /// Run a task.
     LaunchTask {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// What to run.
+        /// The command and its settings.
         spec: TaskSpec,
         /// Those of the executor's addresses that the task may use, for itself or with others.
         resources: Resources,
@@ -67,14 +67,14 @@ pub enum DriverToExecutor {
     },
     /// End a task.
     KillTask {
-        /// Which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
     },
     /// So many more bytes of output may be sent.
     OutputCredit {
-        /// Of which attempt.
+        /// The attempt's id.
         attempt: AttemptId,
-        /// Additional bytes.
+        /// The number of bytes.
         bytes: u64,
     },
     /// End, with all tasks.
@@ -84,9 +84,9 @@ pub enum DriverToExecutor {
 /// What a task runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
-    /// The command.
+    /// The command to run.
     pub command: Command,
-    /// Where it runs.
+    /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// What it reads on standard input; nothing if empty.
     pub stdin: Bytes,

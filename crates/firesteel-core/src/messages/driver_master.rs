@@ -18,20 +18,20 @@ pub enum DriverToMaster {
     RegisterApplication(ApplicationDescription),
     /// The application is done. Without it, the end of the connection ends the application as failed.
     UnregisterApplication {
-        /// Which.
+        /// The application's id.
         app: AppId,
     },
     /// Sets how many executors the application wants in all, by resource profile. Profiles not named keep
     /// their target; a lower target kills nothing.
     RequestExecutors {
-        /// Which application.
+        /// The application's id.
         app: AppId,
-        /// The new targets.
+        /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
     /// Ends executors. The target stays, so that they are replaced unless it was lowered before.
     KillExecutors {
-        /// Which application.
+        /// The application's id.
         app: AppId,
         /// Which of its executors.
         executors: Vec<ExecutorId>,
@@ -39,14 +39,14 @@ pub enum DriverToMaster {
     /// Says on which hosts executors would be welcome, and on which none. Replaces what was said before; repeated
     /// at most once a second.
     PreferHosts {
-        /// Which application.
+        /// The application's id.
         app: AppId,
-        /// Where.
+        /// The hosts that it prefers and avoids.
         wishes: HostWishes,
     },
     /// Asks why the application has fewer executors than it asked for.
     RequestShortfall {
-        /// Which application.
+        /// The application's id.
         app: AppId,
     },
 }
@@ -56,13 +56,13 @@ pub enum DriverToMaster {
 pub struct ApplicationDescription {
     /// A name for people; it need not be unique.
     pub name: String,
-    /// Who submitted it.
+    /// The user who submitted it.
     pub user: String,
     /// `spark.cores.max`: cores in all. `None`: the Master's default.
     pub max_cores: Option<Cores>,
     /// What every executor runs.
     pub command: Command,
-    /// Where it runs.
+    /// The directory that it runs in.
     pub directory: TaskDirectory,
     /// The default resource profile.
     pub profile: ResourceProfile,
@@ -247,7 +247,7 @@ pub const MOST_PROFILES: usize = 64;
 pub struct ExecutorTarget {
     /// The profile's number. What it needs is fixed when the number is first seen.
     pub id: ProfileId,
-    /// What it needs.
+    /// What an executor of the profile needs.
     pub profile: ResourceProfile,
     /// How many, absolute.
     pub total: u64,
@@ -258,7 +258,7 @@ pub struct ExecutorTarget {
 pub enum MasterToDriver {
     /// The application is known from now on.
     RegisteredApplication {
-        /// Its id.
+        /// The application's id.
         app: AppId,
         /// The Master, `spark://host:port`.
         master_url: String,
@@ -270,35 +270,35 @@ pub enum MasterToDriver {
     },
     /// An executor was assigned to the application.
     ExecutorAdded {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// Its resource profile.
+        /// The number of its resource profile.
         profile: ProfileId,
         /// The Worker that will run it.
         worker: WorkerId,
-        /// That Worker's host.
+        /// The host's name.
         host: String,
-        /// Its cores.
+        /// The number of cores.
         cores: Cores,
-        /// Its memory.
+        /// The amount of memory.
         memory: MiB,
     },
     /// An executor changed its state.
     ExecutorUpdated {
-        /// Its number.
+        /// The executor's number.
         executor: ExecutorId,
-        /// The state.
+        /// The executor's state.
         state: ExecutorState,
         /// The host that was lost with it, if it was lost with its Worker.
         lost_host: Option<String>,
     },
     /// A Worker is gone, whether or not it ran executors of this application.
     WorkerRemoved {
-        /// Which.
+        /// The Worker's id.
         worker: WorkerId,
-        /// Its host.
+        /// The host's name.
         host: String,
-        /// Why.
+        /// Why it is lost.
         reason: LossReason,
     },
     /// The Master ended the application.
@@ -306,7 +306,7 @@ pub enum MasterToDriver {
     /// The application has ended, by `UnregisterApplication` or by the Master, and every executor that it still had
     /// is gone too: its Worker said so (`ExecutorUpdated` came for it), or is lost itself.
     ExecutorsGone {
-        /// Which application.
+        /// The application's id.
         app: AppId,
     },
     /// The answer to `RequestExecutors`: whether the application is known.
@@ -332,7 +332,7 @@ pub enum ApplicationEnd {
     DriverLost,
     /// Too many executors failed in a row.
     ExecutorsFailed {
-        /// How many.
+        /// The number of failures.
         failures: u32,
         /// How the last one ended.
         last: ExecutorState,
@@ -344,7 +344,7 @@ pub enum ApplicationEnd {
     },
     /// It was given up: why, for people.
     GivenUp {
-        /// Why.
+        /// The reason, in words for people.
         reason: String,
     },
     /// The description cannot be used.

@@ -100,12 +100,12 @@ pub enum LossReason {
     /// The Master took it back for an application of higher priority. It did not fail, and is replaced when there is
     /// room.
     Preempted {
-        /// For which.
+        /// The application that gets the room.
         by: AppId,
     },
     /// Whoever manages the cluster took its container, for reasons that are not the executor's.
     Container {
-        /// Why, for people.
+        /// The reason, in words for people.
         why: String,
     },
     /// It was ended because it used more memory than its container has.

@@ -81,19 +81,19 @@ pub enum UnsoundFiles {
     /// A name that cannot stand in an executor's directory.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
     Name {
-        /// The name.
+        /// The name, as given.
         name: String,
     },
     /// One name twice.
     #[error("two files are called {name:?}")]
     Twice {
-        /// The name.
+        /// The name, as given.
         name: String,
     },
     /// Too many.
     #[error("{found} files are more than the {MOST_FILES} that an application may bring")]
     TooMany {
-        /// How many.
+        /// The number found.
         found: usize,
     },
 }
@@ -146,7 +146,7 @@ impl ApplicationFiles {
 pub enum WorkerToDriver {
     /// The bytes of a file from `offset` on: they come as chunks, in order, up to the file's end.
     RequestFile {
-        /// Which.
+        /// The digest of the file.
         sha256: Sha256,
         /// Where to begin, at most its length.
         offset: u64,
@@ -160,7 +160,7 @@ pub enum DriverToWorker {
     FileChunk(Bytes),
     /// There will be no more of this file; asking again would not help.
     RequestFileFailed {
-        /// Why, in words.
+        /// The reason, in words for people.
         reason: String,
     },
     /// Others have their turn first, and the Worker has its own later. It comes as often as somebody who waits needs to

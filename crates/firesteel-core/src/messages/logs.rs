@@ -15,7 +15,7 @@ use crate::ids::ExecutorKey;
 /// Which part of which log a client wants.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
-    /// Whose log.
+    /// The executor's id.
     pub executor: ExecutorKey,
     /// Which of its outputs.
     pub stream: Stream,

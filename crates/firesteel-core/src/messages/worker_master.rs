@@ -20,21 +20,21 @@ pub enum WorkerToMaster {
     /// First on every connection: who the Worker is, what it has, and what it runs. Spark sends the last part
     /// afterwards (`WorkerLatestState`); in one message there is no moment in between to go wrong.
     RegisterWorker {
-        /// Who and what.
+        /// The Worker's id, address and size.
         worker: WorkerDescription,
         /// Every executor that runs here, and every one that ended without the Master having confirmed it.
         executors: Vec<ExecutorReport>,
     },
     /// Still here.
     Heartbeat {
-        /// Who.
+        /// The Worker's id.
         worker: WorkerId,
     },
     /// The Worker is about to end, and its executors with it: it is to be given no more. Nothing follows for a Worker
     /// that is not known. Source: the message's name is Spark's, where executors go on for a while to hand over their
     /// data.
     WorkerDecommissioning {
-        /// Who.
+        /// The Worker's id.
         worker: WorkerId,
     },
     /// An executor changed its state. An end is repeated on the next connection until it is confirmed by
@@ -73,9 +73,9 @@ impl WorkerDescription {
 /// One executor's state.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorReport {
-    /// Which executor.
+    /// The executor's id.
     pub executor: ExecutorKey,
-    /// Its state now.
+    /// The executor's state.
     pub state: ExecutorState,
 }
 
@@ -99,17 +99,17 @@ pub enum MasterToWorker {
     LaunchExecutor(ExecutorLaunch),
     /// End an executor.
     KillExecutor {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// An application ended: nothing of it needs to be kept.
     ApplicationFinished {
-        /// Which.
+        /// The application's id.
         app: AppId,
     },
     /// The end of an executor was noted and need not be repeated.
     ExecutorEndNoted {
-        /// Which executor's.
+        /// The executor's id.
         executor: ExecutorKey,
     },
 }
@@ -117,19 +117,19 @@ pub enum MasterToWorker {
 /// An executor to start.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorLaunch {
-    /// Which executor.
+    /// The executor's id.
     pub executor: ExecutorKey,
-    /// Its resource profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
     /// The application's name, for people.
     pub app_name: String,
     /// What to run, placeholders and all.
     pub command: Command,
-    /// Where it runs.
+    /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The amount of memory.
     pub memory: MiB,
     /// The addresses that are its own, by resource.
     pub resources: Resources,

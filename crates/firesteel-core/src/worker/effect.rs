@@ -16,19 +16,19 @@ use crate::time::Timestamp;
 pub enum Effect {
     /// Dial a Master: `Connected` or `ConnectFailed` comes back.
     Connect {
-        /// Whom.
+        /// The Master's address.
         master: Address,
     },
     /// Send a message. Silently nothing if the connection has ended.
     Send {
-        /// On this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Outbound,
     },
     /// End a connection. `Disconnected` comes back.
     Close {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// Fetch what an application brings: `FilesFetched` or `FilesFailed` comes back, and after the latter nothing
@@ -36,29 +36,29 @@ pub enum Effect {
     FetchFiles {
         /// The fetch's own number.
         fetch: FetchId,
-        /// Whose files.
+        /// The application's id.
         app: AppId,
         /// Which, and where from.
         files: ApplicationFiles,
     },
     /// Remove what was fetched for an application, or stop fetching it. Nothing needs to come back.
     RemoveFiles {
-        /// Whose files.
+        /// The application's id.
         app: AppId,
     },
     /// Start an executor: `RunnerStarted` or `RunnerFailed` comes back, and in the end `RunnerExited`.
     StartExecutor(ExecutorPlan),
     /// Signal an executor's process group. Silently nothing if it has ended.
     SignalExecutor {
-        /// Which executor's.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// How hard.
+        /// The signal to send.
         signal: Signal,
     },
     /// An application ended and none of its executors is left here. Their directories stay, for people to read:
     /// see [`Effect::RemoveDirectory`].
     CleanApplication {
-        /// Which.
+        /// The application's id.
         app: AppId,
     },
     /// Look for directories of applications that are not written any more: `StaleFound` comes back.
@@ -71,12 +71,12 @@ pub enum Effect {
     /// Remove an application's directory with all that is in it. An executor of the application that is started
     /// later has a new one.
     RemoveDirectory {
-        /// Whose.
+        /// The application's id.
         app: AppId,
     },
     /// Read a piece of an executor's log: `LogRead` comes back.
     ReadLog {
-        /// Who wants it.
+        /// The connection's number.
         peer: PeerId,
         /// What. The application's id is sound.
         request: LogRequest,
@@ -106,19 +106,19 @@ pub enum Outbound {
 /// its own.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorPlan {
-    /// Which executor.
+    /// The executor's id.
     pub executor: ExecutorKey,
-    /// Its resource profile.
+    /// The number of its resource profile.
     pub profile: ProfileId,
-    /// Its application's name.
+    /// The application's name.
     pub app_name: String,
     /// What to run; placeholders are filled in, but for the Worker's own binary, which only the shell knows.
     pub command: Command,
-    /// Where it runs.
+    /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The amount of memory.
     pub memory: MiB,
     /// The addresses that are its own.
     pub resources: Resources,
@@ -133,7 +133,7 @@ pub enum Exit {
     Shutdown,
     /// No Master took it in as many attempts as its settings allow.
     NoMaster {
-        /// How many.
+        /// The number of attempts.
         attempts: u32,
     },
     /// A Master refused it.

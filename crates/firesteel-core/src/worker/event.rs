@@ -23,56 +23,56 @@ pub enum Event {
     ConnectFailed {
         /// The Master that was dialled.
         master: Address,
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// A message came.
     Received {
-        /// From this connection.
+        /// The connection's number.
         peer: PeerId,
-        /// The message.
+        /// The message itself.
         message: Inbound,
     },
     /// A connection ended, however.
     Disconnected {
-        /// Which.
+        /// The connection's number.
         peer: PeerId,
     },
     /// An application's files are there.
     FilesFetched {
-        /// Whose.
+        /// The application's id.
         app: AppId,
-        /// By which fetch.
+        /// The number of the fetch.
         fetch: FetchId,
     },
     /// An application's files cannot be had, and what had come of them is removed.
     FilesFailed {
-        /// Whose.
+        /// The application's id.
         app: AppId,
-        /// By which fetch.
+        /// The number of the fetch.
         fetch: FetchId,
         /// Which file, from where, and why.
         error: String,
     },
     /// An executor's process runs.
     RunnerStarted {
-        /// Which executor's.
+        /// The executor's id.
         executor: ExecutorKey,
         /// The process, which leads a process group of its own.
         pid: u32,
     },
     /// An executor's process could not be started.
     RunnerFailed {
-        /// Which executor's.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// Why.
+        /// Why the start failed.
         failure: StartFailure,
     },
     /// An executor's process ended, and nothing that it started is left.
     RunnerExited {
-        /// Which executor's.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// How.
+        /// How the process ended.
         status: ExitStatus,
     },
     /// Directories of applications were looked for.
@@ -82,7 +82,7 @@ pub enum Event {
     },
     /// A piece of a log that was asked for was read, or was not.
     LogRead {
-        /// Who wanted it.
+        /// The connection's number.
         peer: PeerId,
         /// What came of it.
         outcome: LogRead,

@@ -13,71 +13,71 @@ use crate::messages::{ExecutorState, RefusedRegistration};
 pub enum Note {
     /// A Master took the Worker.
     Registered {
-        /// The Master.
+        /// The Master's URL.
         master_url: String,
         /// The Master had it already, on another connection.
         duplicate: bool,
     },
     /// The Master's connection ended; executors go on.
     MasterLost {
-        /// The Master.
+        /// The Master's URL.
         master_url: String,
         /// How many executors live here.
         executors: usize,
     },
     /// A dial failed.
     MasterUnreachable {
-        /// The Master.
+        /// The Master's address.
         master: Address,
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// A Master took the connection and did not answer in time.
     MasterSilent {
-        /// The Master.
+        /// The Master's address.
         master: Address,
     },
     /// A Master took the connection and ended it without an answer.
     MasterHungUp {
-        /// The Master.
+        /// The Master's address.
         master: Address,
     },
     /// A Master does not take the Worker.
     Refused {
-        /// The Master.
+        /// The Master's address.
         master: Address,
-        /// Why.
+        /// Why the Master refuses it.
         refusal: RefusedRegistration,
     },
     /// The Masters will be tried again.
     NextRound {
         /// Rounds that failed since the last registration.
         failed: u32,
-        /// When.
+        /// How long the pause is.
         pause: Duration,
     },
     /// The Master forgot the Worker, which registers again.
     AskedToReconnect {
-        /// The Master.
+        /// The Master's URL.
         master_url: String,
     },
     /// A Master's message came from a peer that the Worker is not registered with. It was dropped.
     NotMyMaster {
-        /// Who sent it.
+        /// The connection's number.
         peer: PeerId,
         /// The message's name.
         message: &'static str,
     },
     /// An order to launch an executor that was launched already. It was dropped.
     LaunchRepeated {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// What an application brings is being fetched.
     FetchingFiles {
-        /// Whose.
+        /// The application's id.
         app: AppId,
-        /// How many.
+        /// The number of files.
         files: usize,
         /// How long in all.
         bytes: u64,
@@ -86,63 +86,63 @@ pub enum Note {
     },
     /// It is there.
     FilesFetched {
-        /// Whose.
+        /// The application's id.
         app: AppId,
     },
     /// It cannot be had.
     FilesFailed {
-        /// Whose.
+        /// The application's id.
         app: AppId,
-        /// Why.
+        /// The error, in words for people.
         error: String,
     },
     /// A fetch ended that nobody waits for any more.
     StrayFetch {
-        /// Whose files.
+        /// The application's id.
         app: AppId,
     },
     /// An executor became a process.
     ExecutorStarted {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// Its process.
+        /// The process's id.
         pid: u32,
     },
     /// An executor ended, or could not be started.
     ExecutorEnded {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
-        /// How.
+        /// The executor's state.
         state: ExecutorState,
     },
     /// The Master wants an executor to end.
     KillAsked {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// An order to end an executor that does not live here. It was dropped.
     KillUnknown {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// An executor did not end when asked, and is killed.
     GraceOver {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// A runner spoke of an executor that does not live here, or started it twice.
     UnknownRunner {
-        /// Which.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// Too many ends wait to be confirmed: this one is not told any more.
     EndForgotten {
-        /// Whose.
+        /// The executor's id.
         executor: ExecutorKey,
     },
     /// Directories of applications that ended are removed.
     DirectoriesRemoved {
-        /// How many.
+        /// The number of directories.
         directories: usize,
         /// Nothing in them was written for so long.
         unwritten_for: Duration,
@@ -159,7 +159,7 @@ pub enum Note {
     },
     /// The daemon ends though executors that were killed are not gone.
     LeftBehind {
-        /// How many.
+        /// The number of executors.
         executors: usize,
     },
 }
