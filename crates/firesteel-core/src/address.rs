@@ -1,4 +1,4 @@
-//! Where daemons listen.
+//! Addresses that daemons listen on.
 
 use std::fmt;
 use std::str::FromStr;
@@ -15,13 +15,13 @@ pub struct Address {
 }
 
 impl Address {
-    /// An address.
+    /// Makes an address of a host and a port.
     #[must_use]
     pub fn new(host: impl Into<String>, port: u16) -> Self {
         Self { host: host.into(), port }
     }
 
-    /// `spark://host:port`, as Masters and Workers are named.
+    /// The URL `spark://host:port`, by which Masters and Workers are known.
     #[must_use]
     pub fn url(&self) -> String {
         format!("{SCHEME}{self}")
@@ -38,22 +38,22 @@ impl fmt::Display for Address {
     }
 }
 
-/// What is wrong with an address or a list of Masters.
+/// Why an address or a list of Masters is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AddressError {
-    /// The scheme is missing or another one.
+    /// The scheme is missing or is not `spark`.
     #[error("{url:?} does not begin with spark://: write spark://HOST:PORT[,HOST:PORT..]")]
     Scheme {
         /// The text that was given.
         url: String,
     },
-    /// No host, or characters that a host cannot have.
+    /// The host is missing or has characters that a host cannot have.
     #[error("{address:?} has no usable host: write host:port")]
     Host {
         /// The text that was given.
         address: String,
     },
-    /// No port, or none from 1 to 65535.
+    /// The port is missing or is not between 1 and 65535.
     #[error("{address:?} has no usable port: write host:port, with a port from 1 to 65535")]
     Port {
         /// The text that was given.
@@ -87,11 +87,10 @@ impl FromStr for Address {
 
 const SCHEME: &str = "spark://";
 
-/// The Masters of `spark://host:port[,host:port...]`: at least one, in the order given. The scheme stands once. A slash
-/// at the end, as it comes with a copied URL, means nothing. (Spark refuses it.)
+/// Parses a list of Masters, `spark://host:port[,host:port...]`: at least one, in the order given. The scheme
+/// stands once. A trailing slash, as copied URLs have it, is ignored. (Spark refuses it.)
 ///
-/// # Errors
-/// The first thing that is wrong with the list.
+/// # Errors The first thing that is wrong with the list.
 pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
     let list = url.strip_prefix(SCHEME).ok_or_else(|| AddressError::Scheme { url: url.to_owned() })?;
     list.strip_suffix('/').unwrap_or(list).split(',').map(str::parse).collect()

@@ -1,4 +1,4 @@
-//! Who is who. Ids are never reused.
+//! The ids of applications, executors, Workers, tasks and connections. Ids are never reused.
 
 use std::fmt;
 use std::sync::Arc;
@@ -13,13 +13,13 @@ macro_rules! text_id {
         pub struct $name(Arc<str>);
 
         impl $name {
-            /// An id of that text.
+            /// Makes an id of a text.
             #[must_use]
             pub fn new(text: impl Into<Arc<str>>) -> Self {
                 Self(text.into())
             }
 
-            /// The text.
+            /// The id as text.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 &self.0
@@ -68,39 +68,39 @@ text_id! {
     ContainerId
 }
 number_id! {
-    /// An executor's number within its application, counted from 0.
+    /// An executor's number within its application, starting at 0.
     ExecutorId(u32)
 }
 number_id! {
-    /// A resource profile's number within its application; 0 is the default profile.
+    /// A resource profile's number within its application. 0 is the default profile.
     ProfileId(u32)
 }
 number_id! {
-    /// A task's number within its application, higher than those of the tasks submitted before it. Firesteel's own
-    /// commands count from 1, as lines and items are counted.
+    /// A task's number within its application, higher than those of all tasks submitted before. Firesteel's
+    /// own commands start at 1, so that numbers match those of lines and items.
     TaskId(u64)
 }
 number_id! {
-    /// One fetch of an application's files, as a Worker counts them.
+    /// The number of one fetch of an application's files, given by the Worker.
     FetchId(u64)
 }
 number_id! {
-    /// One connection, as its owner's shell counts them. It is all that a core knows of a connection; a peer
-    /// that reconnects comes back under another number.
+    /// The number of a connection, given by the shell that owns it. A machine knows nothing else of a
+    /// connection. A peer that reconnects has another number.
     PeerId(u64)
 }
 
 impl TaskId {
-    /// The first task of Firesteel's own commands.
+    /// The first task's number in Firesteel's own commands.
     pub const FIRST: Self = Self(1);
 }
 
 impl ProfileId {
-    /// The default profile.
+    /// The number of the default profile.
     pub const DEFAULT: Self = Self(0);
 }
 
-/// One executor of one application.
+/// The id of an executor: its application's id and its number.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ExecutorKey {
     /// The application's id.
@@ -109,7 +109,7 @@ pub struct ExecutorKey {
     pub executor: ExecutorId,
 }
 
-/// `app-20261120212235-0000/3`.
+/// Written as `app-20261120212235-0000/3`.
 impl fmt::Display for ExecutorKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.app, self.executor)
@@ -122,24 +122,24 @@ impl fmt::Debug for ExecutorKey {
     }
 }
 
-/// One attempt at a task. Attempts of a task are counted from 0.
+/// The id of one attempt at a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct AttemptId {
     /// The task's number.
     pub task: TaskId,
-    /// Which attempt at it.
+    /// The attempt's number within the task, starting at 0.
     pub attempt: u32,
 }
 
-/// `17.0`: the first attempt at task 17.
+/// Written as `17.0` for the first attempt at task 17.
 impl fmt::Display for AttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}.{}", self.task, self.attempt)
     }
 }
 
-/// Whether the text may stand in an id: 1 to 200 letters, digits, `-`, `_` or `.` (not first), all ASCII. Ids
-/// become names of directories, so anything else from a peer is refused.
+/// Whether a text can be an id: 1 to 200 ASCII letters, digits, `-`, `_` or `.` (not first). Ids become names
+/// of directories, so every other id from a peer is refused.
 #[must_use]
 pub fn is_sound(text: &str) -> bool {
     (1..=200).contains(&text.len())

@@ -1,12 +1,13 @@
 //! The state machines of Firesteel, and the messages between them.
 //!
-//! Seven machines decide everything that is decided over time: [`master`], [`worker`], [`driver`], [`executor`],
-//! [`launcher`], and, for clusters that are somebody else's, [`application_master`] with its [`allocator`]. Each is a plain value with one entrance, [`Machine::apply`], which takes the time and an event
-//! and answers with effects. They never import each other: they meet in [`messages`], and [`wire`] turns
-//! messages into bytes and back.
+//! Seven machines make every decision that depends on time: [`master`], [`worker`], [`driver`], [`executor`],
+//! [`launcher`] and, for clusters that another resource manager runs, [`application_master`] with its
+//! [`allocator`]. Each is a plain value with one entry point, [`Machine::apply`], which takes the time and an
+//! event and returns effects. The machines never import each other: they share only the [`messages`], and
+//! [`wire`] turns messages into bytes and back.
 //!
 //! There is no clock, randomness, file, socket, thread or lock here. The shell (crate `firesteel`) and the
-//! simulator (crate `firesteel-sim`) own those, feed events in, and perform the effects.
+//! simulator (crate `firesteel-sim`) own those. They pass events in and perform the effects.
 
 pub mod address;
 pub mod allocator;

@@ -4,39 +4,38 @@ use std::fmt;
 
 use crate::time::Timestamp;
 
-/// A state machine: a value that is told what happened and answers what to do.
+/// A state machine: a value that is told events and returns effects.
 ///
-/// - [`apply`](Machine::apply) is total: whatever a peer sends, it neither panics nor fails. A bad request
+/// - [`apply`](Machine::apply) is total: it neither panics nor fails, whatever a peer sends. A bad request
 ///   becomes a refusal among the effects.
-/// - Effects are performed one by one, in order, by the one task that owns the machine.
+/// - The one task that owns the machine performs the effects one by one, in order.
 /// - Time is only ever the argument `now`, which never goes back. Chance comes from a generator that the
 ///   machine was seeded with.
-/// - Nobody waits inside `apply`: an answer is a later event.
+/// - Nothing waits inside `apply`: an answer is a later event.
 pub trait Machine {
     /// What can happen to the machine.
     type Event: fmt::Debug + Send + 'static;
-    /// What it can ask its shell to do.
+    /// What the machine asks its shell to do.
     type Effect;
-    /// Why it wants to be woken.
+    /// Why the machine wants to be woken.
     type Reason: fmt::Debug;
 
-    /// Takes one event at the time `now`, changes the tables, and returns what is to be done, in order.
+    /// Takes one event at the time `now`, changes the tables, and returns the effects in order.
     fn apply(&mut self, now: Timestamp, event: Self::Event) -> Vec<Self::Effect>;
 
-    /// When to call `apply` with the machine's deadline event if nothing else comes before, and why.
-    /// A deadline may come early or late; the machine looks at `now` again.
+    /// When to call `apply` with the machine's deadline event if no other event comes before, and why. The
+    /// deadline may come early or late: the machine compares `now` itself.
     fn next_deadline(&self) -> Option<(Timestamp, Self::Reason)>;
 
-    /// Holds the invariants against the tables. The simulator calls it after every event, and so do debug
-    /// builds of the daemons.
+    /// Checks the invariants of the tables. The simulator calls it after every event, and so do debug builds
+    /// of the daemons.
     ///
-    /// # Errors
-    /// The first invariant that does not hold, as a sentence with its numbers.
+    /// # Errors The first invariant that does not hold, as a sentence with its numbers.
     fn check(&self) -> Result<(), Violation>;
 }
 
-/// The effects of the event at hand, in the order in which they are to be performed. Every machine has this field;
-/// its handlers add to it, and `apply` takes the batch out at its end.
+/// The effects of the event at hand, in the order in which the shell performs them. Every machine has this
+/// field: its handlers add to it, and `apply` takes the batch out at its end.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Effects<E> {
     batch: Vec<E>,
@@ -58,18 +57,18 @@ impl<E> Effects<E> {
         self.batch.push(note.into());
     }
 
-    /// Adds effects in their order.
+    /// Adds several effects in their order.
     pub(crate) fn extend(&mut self, effects: impl IntoIterator<Item = E>) {
         self.batch.extend(effects);
     }
 
-    /// The batch for the shell. Nothing is left.
+    /// Takes the batch out for the shell, and leaves none behind.
     pub(crate) fn take(&mut self) -> Vec<E> {
         std::mem::take(&mut self.batch)
     }
 
-    /// Says that a handler found an invariant broken and left its work undone. The machine goes on; the log has a
-    /// warning, and `check` fails from now on.
+    /// Records that a handler found an invariant broken and left its work undone. The machine goes on: the
+    /// log gets a warning, and `check` fails from now on.
     pub(crate) fn violated(&mut self, violation: Violation)
     where
         E: From<Violation>,
@@ -78,7 +77,7 @@ impl<E> Effects<E> {
         self.batch.push(violation.into());
     }
 
-    /// Checks that no handler found an invariant broken, and that nothing is left between two events.
+    /// Checks that no handler found an invariant broken, and that no effect is left between two events.
     pub(crate) fn check(&self, machine: &'static str) -> Result<(), Violation> {
         if let Some(violation) = &self.broken {
             return Err(violation.clone());
@@ -97,23 +96,23 @@ impl<E> Default for Effects<E> {
     }
 }
 
-/// How loud a remark is. Every machine's `Note` has `level()` and, in words, `Display`; the shell writes one line
-/// of the log for each.
+/// The level of a note. Every machine's `Note` has `level()` and `Display`; the shell writes one line of the
+/// log for each note.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum NoteLevel {
-    /// The ordinary course of things.
+    /// Part of the ordinary course of events.
     Info,
-    /// Somebody should look at it.
+    /// An operator should look at it.
     Warn,
 }
 
-/// An invariant that does not hold: a bug in a state machine.
+/// An invariant that does not hold, which means a bug in a state machine.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{machine}: {sentence}")]
 pub struct Violation {
-    /// Which machine's invariant.
+    /// The name of the machine.
     pub machine: &'static str,
-    /// What should hold and what was found.
+    /// What should hold, and what was found instead.
     pub sentence: String,
 }
 

@@ -1,4 +1,4 @@
-//! What a process is told to run, and how it ends.
+//! Commands, placeholders in them, and how processes start and end.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -9,13 +9,13 @@ use serde::{Deserialize, Serialize};
 use crate::address::Address;
 use crate::ids::{ExecutorKey, ProfileId, WorkerId};
 
-/// A program to start, its arguments and what is added to its environment.
+/// A program to start, with its arguments and the variables added to its environment.
 ///
-/// In an application's executor command a Worker replaces each argument that is exactly one of the
-/// placeholders of [`Placeholder`].
+/// In the executor command of an application, the Worker replaces each argument that is exactly one
+/// [`Placeholder`].
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Command {
-    /// A path, or a name that is looked up in `PATH`.
+    /// The path of the program, or a name that is looked up in `PATH`.
     pub program: String,
     /// The arguments, without the program's own name.
     pub arguments: Vec<String>,
@@ -23,7 +23,7 @@ pub struct Command {
     pub environment: BTreeMap<String, String>,
 }
 
-/// `sh -c 'echo hi'`, quoted where a shell would need it.
+/// Written as a shell command, quoted where a shell needs it: `sh -c 'echo hi'`.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", Quoted(&self.program))?;
@@ -31,7 +31,7 @@ impl fmt::Display for Command {
     }
 }
 
-/// A word, quoted where a shell would need it.
+/// A word that is quoted where a shell needs it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quoted<'a>(pub &'a str);
 
@@ -46,23 +46,24 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A word of an executor's command that its Worker fills in.
+/// A placeholder in the executor command, which the Worker replaces.
 ///
 /// Source: Spark Worker, 4.0.1, for all but [`Firesteel`](Placeholder::Firesteel),
-/// [`Memory`](Placeholder::Memory), [`Resources`](Placeholder::Resources) and [`WorkerId`](Placeholder::WorkerId). Spark replaces whole arguments only, and so does Firesteel.
+/// [`Memory`](Placeholder::Memory), [`Resources`](Placeholder::Resources) and
+/// [`WorkerId`](Placeholder::WorkerId). Like Spark, Firesteel replaces only whole arguments.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Placeholder {
     /// The executor's number.
     ExecutorId,
-    /// Its cores.
+    /// The number of the executor's cores.
     Cores,
-    /// Its memory in MiB.
+    /// The executor's memory in MiB.
     Memory,
-    /// The Worker's host.
+    /// The host name of the Worker.
     Hostname,
     /// The application's id.
     AppId,
-    /// Where the Worker listens, `spark://host:port`.
+    /// The URL that the Worker listens on, `spark://host:port`.
     WorkerUrl,
     /// The Worker's id.
     WorkerId,
@@ -70,12 +71,12 @@ pub enum Placeholder {
     ResourceProfileId,
     /// The addresses of the executor's custom resources: `gpu=0,1;nic=a`.
     Resources,
-    /// The Worker's own `firesteel` binary. Also replaced where it is the program.
+    /// The path of the Worker's own `firesteel` binary. It is also replaced where it is the program.
     Firesteel,
 }
 
 impl Placeholder {
-    /// Every placeholder.
+    /// All placeholders, in the order of their declaration.
     pub const ALL: [Self; 10] = [
         Self::ExecutorId,
         Self::Cores,
@@ -89,7 +90,7 @@ impl Placeholder {
         Self::Firesteel,
     ];
 
-    /// The word as it stands in a command, braces included.
+    /// The placeholder as written in a command, with its braces.
     #[must_use]
     pub fn word(self) -> &'static str {
         match self {
@@ -106,14 +107,14 @@ impl Placeholder {
         }
     }
 
-    /// The placeholder that this whole word is.
+    /// The placeholder that a word is, if the whole word is one.
     #[must_use]
     pub fn of(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|placeholder| placeholder.word() == word)
     }
 }
 
-/// What an executor's placeholders stand for.
+/// The values of an executor's placeholders.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<'a> {
     /// The executor's id.
@@ -124,16 +125,17 @@ pub struct Filling<'a> {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The addresses that are its own.
+    /// The addresses of custom resources that the executor was given.
     pub resources: &'a Resources,
-    /// Whoever starts it.
+    /// The id of the Worker that starts the executor.
     pub worker: &'a WorkerId,
-    /// Where that one listens.
+    /// The address that this Worker listens on.
     pub address: &'a Address,
 }
 
 impl Command {
-    /// Replaces each argument that is a placeholder, but for [`Placeholder::Firesteel`], which is the shell's to know.
+    /// Replaces each argument that is a placeholder, except [`Placeholder::Firesteel`], which only the shell
+    /// can replace.
     pub fn fill(&mut self, filling: &Filling<'_>) {
         let Filling { executor, profile, cores, memory, resources, worker, address } = filling;
         for argument in &mut self.arguments {
@@ -156,17 +158,17 @@ impl Command {
 /// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExitStatus {
-    /// It returned this code.
+    /// The process exited with this code.
     Code(i32),
-    /// This signal ended it.
+    /// The process was ended by this signal.
     Signal(i32),
 }
 
 impl ExitStatus {
-    /// The process succeeded.
+    /// The exit status of success, code 0.
     pub const SUCCESS: Self = Self::Code(0);
 
-    /// The code as a shell shows it: 128 + n for signal n.
+    /// The exit status as a shell reports it: 128 + n for signal n.
     #[must_use]
     pub fn shell_code(self) -> i32 {
         match self {
@@ -176,7 +178,7 @@ impl ExitStatus {
     }
 }
 
-/// `exit code 3` or `signal 9 (SIGKILL)`.
+/// Written as `exit code 3` or `signal 9 (SIGKILL)`.
 impl fmt::Display for ExitStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -189,7 +191,7 @@ impl fmt::Display for ExitStatus {
     }
 }
 
-/// The names of the signals that end processes, the same on every Linux.
+/// The names of signals that end processes. They are the same on every Linux.
 fn signal_name(signal: i32) -> Option<&'static str> {
     Some(match signal {
         1 => "SIGHUP",
@@ -214,14 +216,14 @@ fn signal_name(signal: i32) -> Option<&'static str> {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 #[error("{step}: {error}")]
 pub struct StartFailure {
-    /// What was being done.
+    /// The step that failed.
     pub step: StartStep,
-    /// The operating system's words, with the path.
+    /// The operating system's error message, with the path.
     pub error: String,
 }
 
 impl StartFailure {
-    /// Whether it is the machine's: the same process cannot be started there a moment later either.
+    /// Whether the failure lies with the machine: starting the same process there again would fail, too.
     #[must_use]
     pub fn is_of_the_machine(&self) -> bool {
         match self.step {
@@ -231,18 +233,18 @@ impl StartFailure {
     }
 }
 
-/// What is done to start a process, in order.
+/// A step of starting a process. The steps are taken in this order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum StartStep {
-    /// Fetching what the application brings, or putting it in place.
+    /// Fetching the application's files, or putting them in place.
     Files,
-    /// Making or entering its working directory.
+    /// Making the working directory or entering it.
     Directory,
-    /// Opening its output files.
+    /// Opening the output files.
     Output,
-    /// Finding the program: there is none of that name, or it may not be run.
+    /// Finding the program. It does not exist, or may not be run.
     Lookup,
-    /// Starting the program.
+    /// Starting the program itself.
     Program,
 }
 
@@ -257,12 +259,12 @@ impl fmt::Display for StartStep {
     }
 }
 
-/// How hard a process is told to end. Both go to its whole process group.
+/// A signal that ends a process. It goes to the whole process group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Signal {
-    /// SIGTERM: please end.
+    /// SIGTERM, which asks the process to end.
     Terminate,
-    /// SIGKILL: end now.
+    /// SIGKILL, which ends the process at once.
     Kill,
 }
 

@@ -1,4 +1,4 @@
-//! Points in time and the calendar form that ids carry.
+//! Points in time, and the form of a date that ids contain.
 
 use std::fmt;
 use std::ops::{Add, Sub};
@@ -6,33 +6,33 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-/// A point in time: milliseconds since 1970-01-01 00:00 UTC. The shell makes it from the wall clock at its
-/// start plus a monotonic clock, so that it never goes back; the simulator counts it itself.
+/// A point in time, in milliseconds since 1970-01-01 00:00 UTC. The shell adds a monotonic clock to the wall
+/// clock that it read at its start, so time never goes back. The simulator counts its own time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 
 impl Timestamp {
-    /// A timestamp of that many milliseconds since the epoch.
+    /// The point in time that many milliseconds after the epoch.
     #[must_use]
     pub const fn from_millis(millis: u64) -> Self {
         Self(millis)
     }
 
-    /// Milliseconds since the epoch.
+    /// The number of milliseconds since the epoch.
     #[must_use]
     pub const fn millis(self) -> u64 {
         self.0
     }
 
-    /// How long ago `earlier` was; zero if it is not earlier.
+    /// The time that has passed since `earlier`, or zero if `earlier` is later.
     #[must_use]
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(self.0.saturating_sub(earlier.0))
     }
 
-    /// `yyyyMMddHHmmss` in UTC, the form inside application and worker ids. Spark writes local time; UTC is
-    /// the same on every machine.
+    /// The time in UTC as `yyyyMMddHHmmss`, the form used in the ids of applications and Workers. Spark
+    /// writes local time; UTC is the same on every machine.
     #[must_use]
     pub fn compact(self) -> String {
         self.zoned("%Y%m%d%H%M%S")
@@ -44,7 +44,7 @@ impl Timestamp {
     }
 }
 
-/// As RFC 3339 in UTC, to the millisecond.
+/// Written as RFC 3339 in UTC, to the millisecond.
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.zoned("%Y-%m-%dT%H:%M:%S%.3fZ"))

@@ -1,61 +1,62 @@
-//! Messages and their bytes.
+//! Messages as bytes.
 //!
-//! A connection opens with [`PREAMBLE`] from both sides, then one frame with a [`Hello`] from both sides, then
-//! frames of messages; which messages follows from the two roles. A frame is a big-endian `u32` length and so
-//! many bytes of postcard. `docs/PROTOCOL.md` has it all.
+//! On a connection both sides first send [`PREAMBLE`], then one frame with a [`Hello`], then frames with
+//! messages. The two roles decide which messages. A frame is a big-endian `u32` length followed by that many
+//! bytes of postcard. `docs/PROTOCOL.md` describes the protocol in full.
 
 use std::fmt;
 
 use bytes::Bytes;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-/// The protocol's version. It rises with every change that an older peer would misread.
+/// The version of the protocol. It is incremented with every change that an older peer would misread.
 pub const VERSION: u8 = 2;
 
-/// What both sides send first: a byte that opens neither Spark's frames (0x00), nor TLS (0x16), nor any text
-/// protocol; the name; and the version.
+/// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
+/// (0x16), nor a text protocol; then the name and the version.
 pub const PREAMBLE: [u8; 8] = [0xF5, b'F', b'S', b'T', b'L', b'\r', b'\n', VERSION];
 
-/// The largest frame before the hello is over. Strangers get no more memory than this.
+/// The largest frame during the handshake, in bytes. An unknown peer cannot make a daemon reserve more
+/// memory.
 pub const MAX_HELLO: usize = 4 << 10;
 
-/// The largest frame of a message.
+/// The largest frame with a message, in bytes.
 pub const MAX_FRAME: usize = 16 << 20;
 
-/// The largest piece of a task's output, and the unit in which output is read.
+/// The largest piece of a task's output, in bytes. Output is read in pieces of this size.
 pub const MAX_OUTPUT: usize = 64 << 10;
 
-/// The largest piece of a log that a Worker answers with.
+/// The largest piece of a log in a Worker's answer, in bytes.
 pub const MAX_LOG_PIECE: usize = 1 << 20;
 
-/// The largest standard input of a task; it travels in one frame with the task.
+/// The largest standard input of a task, in bytes. It is sent in one frame with the task.
 pub const MAX_STDIN: usize = 8 << 20;
 
-/// Introduces a side of a connection.
+/// The first message of each side of a connection.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
-    /// What the sender is.
+    /// The role of the sender.
     pub role: Role,
-    /// Who it is, for log lines: an id, a host and port, a program's name.
+    /// The sender's name for log lines: an id, a host and port, or a program's name.
     pub name: String,
-    /// Room for authentication: bytes for the peer to answer. Empty: none asked.
+    /// Bytes that the peer has to answer, reserved for authentication. Empty: none.
     pub challenge: Bytes,
-    /// A Master's epoch: of two Masters the one with the greater epoch leads. 0 from all others.
+    /// A Master's epoch: of two Masters, the one with the greater epoch leads. 0 from all others.
     pub epoch: u64,
 }
 
-/// What a side of a connection is. It decides which messages it may send.
+/// The role of one side of a connection. It decides which messages that side may send.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Role {
-    /// Decides; is dialled by the next three.
+    /// A Master: assigns executors. Workers, drivers and clients connect to it.
     Master,
-    /// Runs executors; is dialled by clients.
+    /// A Worker: runs executors. Clients connect to it.
     Worker,
-    /// Owns an application; is dialled by its executors.
+    /// A driver: owns an application. Its executors connect to it.
     Driver,
-    /// Asks for a status.
+    /// A client: asks for status.
     Client,
-    /// Runs tasks.
+    /// An executor: runs the tasks of a driver.
     Executor,
 }
 
@@ -71,27 +72,26 @@ impl fmt::Display for Role {
     }
 }
 
-/// What is wrong with a preamble.
+/// Why a preamble is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreambleError {
-    /// The peer speaks something else.
+    /// The peer speaks another protocol.
     #[error("the peer does not speak Firesteel's protocol: it sent {found:02x?}")]
     Foreign {
-        /// Its first bytes.
+        /// The first bytes that the peer sent.
         found: [u8; 8],
     },
-    /// The peer speaks another version.
+    /// The peer speaks another version of the protocol.
     #[error("the peer speaks version {theirs} of the protocol, this side speaks version {VERSION}")]
     Version {
-        /// The peer's version.
+        /// The version that the peer speaks.
         theirs: u8,
     },
 }
 
-/// Holds a peer's preamble against ours.
+/// Checks a peer's preamble.
 ///
-/// # Errors
-/// It is another protocol's or another version's.
+/// # Errors The preamble is that of another protocol or version.
 pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
     let [name @ .., theirs] = found;
     if name != PREAMBLE[..7] {
@@ -103,41 +103,40 @@ pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
     Ok(())
 }
 
-/// A frame that is no message.
+/// A frame that holds no valid message.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// The bytes do not spell a message.
+    /// The bytes are not those of a message.
     #[error("a frame of {length} bytes is not a message: {error}")]
     Malformed {
-        /// The frame's length.
+        /// The length of the frame, in bytes.
         length: usize,
-        /// Postcard's words.
+        /// The error that postcard reports.
         error: postcard::Error,
     },
-    /// A message, and then more.
+    /// The frame has more bytes than its message.
     #[error("{extra} bytes are left over after a message in a frame of {length} bytes")]
     Trailing {
-        /// The frame's length.
+        /// The length of the frame, in bytes.
         length: usize,
-        /// Bytes after the message.
+        /// The number of bytes after the message.
         extra: usize,
     },
 }
 
-/// A message that does not fit a frame.
+/// A message that is too long for a frame.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a message of {length} bytes is longer than the {limit} bytes that a frame may have")]
 pub struct TooLong {
-    /// The message's length.
+    /// The length of the message, in bytes.
     pub length: usize,
-    /// [`MAX_FRAME`] or [`MAX_HELLO`].
+    /// The limit: [`MAX_FRAME`] or [`MAX_HELLO`].
     pub limit: usize,
 }
 
-/// The body of a frame.
+/// Encodes a message as the body of a frame.
 ///
-/// # Errors
-/// The message is longer than `limit`.
+/// # Errors The message is longer than `limit`.
 pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong> {
     let body = postcard::to_allocvec(message).expect("our messages have no type that postcard cannot write");
     if body.len() > limit {

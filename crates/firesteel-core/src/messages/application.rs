@@ -1,4 +1,4 @@
-//! One application in detail, for status clients: what it asked, what it has, and why it has no more.
+//! One application in detail, for status clients: what it asks for, what it has, and why it has no more.
 
 use std::fmt;
 
@@ -12,123 +12,125 @@ use super::{ApplicationState, ApplicationView};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::time::Timestamp;
 
-/// The answer to a question about one application.
+/// The Master's answer to a request about one application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApplicationAnswer {
-    /// The application.
+    /// The application that has this id or name.
     Known(Box<ApplicationDetail>),
     /// No application has this id or name.
     Unknown,
     /// Several live applications have this name.
     Ambiguous {
-        /// Their ids; of very many the first.
+        /// The ids of these applications, or the first of them if there are very many.
         apps: Vec<AppId>,
     },
 }
 
-/// What became of the wish to end an application.
+/// The Master's answer to a request to end an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum KillAnswer {
-    /// It is ended.
+    /// The application was ended.
     Killed {
         /// The application's id.
         app: AppId,
-        /// How many executors it had.
+        /// The number of executors that it had.
         executors: u64,
-        /// How many cores they had together.
+        /// The number of cores that its executors had together.
         cores: Cores,
     },
-    /// It was over already.
+    /// The application had ended before.
     Over {
         /// The application's id.
         app: AppId,
         /// How it ended.
         state: ApplicationState,
-        /// When.
+        /// The time when it ended.
         ended: Timestamp,
     },
     /// No application has this id or name.
     Unknown,
-    /// Several live applications have this name; none is ended.
+    /// Several live applications have this name. None was ended.
     Ambiguous {
-        /// Their ids; of very many the first.
+        /// The ids of these applications, or the first of them if there are very many.
         apps: Vec<AppId>,
     },
 }
 
-/// One application, live or ended.
+/// The details of one application, live or ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationDetail {
     /// The Master's time.
     pub now: Timestamp,
-    /// The Master, `spark://host:port`.
+    /// The Master's URL, `spark://host:port`.
     pub master: String,
-    /// The application, with its executors, live and ended, from the number that was asked for.
+    /// The application with its live and ended executors, from the requested number on.
     pub application: ApplicationView,
-    /// Where to ask on, if there are more executors than fit one answer.
+    /// The number to request next, if there are more executors than fit one answer.
     pub next_executor: Option<ExecutorId>,
-    /// How it stands in the cluster, if it is live.
+    /// How the scheduler sees the application, if it is live.
     pub standing: Option<SchedulingStatus>,
 }
 
-/// How a live application stands in the cluster.
+/// How the scheduler sees a live application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SchedulingStatus {
-    /// Its own policy. `None`: the Master's.
+    /// The application's own policy. `None`: the Master's.
     pub policy: Option<Policy>,
-    /// Its resource profiles, by number.
+    /// The application's resource profiles, by number.
     pub profiles: Vec<ProfileView>,
-    /// Cores of its maximum that executors had which have ended and are not replaced.
+    /// Cores that count against its maximum although their executors ended, since those are not replaced.
     pub cores_spent: Cores,
-    /// Executors that failed in a row.
+    /// The number of executors that failed in a row.
     pub failures: u32,
-    /// No executor is launched before then, because of those failures.
+    /// No executor is launched before this time, because of those failures.
     pub relaunch_at: Option<Timestamp>,
-    /// How many live applications are served before it and are allowed more than they hold: in its queue those of
-    /// higher priority, and of its own those that registered before it.
+    /// The number of live applications that are served before it and may have more than they hold: those of
+    /// higher priority in its queue, and those of its priority that registered before it.
     pub ahead: u64,
-    /// What it waits for beside room.
+    /// What it waits for besides room.
     pub hindrance: Option<Hindrance>,
-    /// The cluster that it is in.
+    /// The sizes of the whole cluster.
     pub cluster: ClusterView,
-    /// Other applications that hold cores, most first, at most [`MOST_HOLDERS`].
+    /// The other applications that hold the most cores, at most [`MOST_HOLDERS`].
     pub holders: Vec<Holder>,
-    /// Other applications that hold cores and are not among these.
+    /// The number of other applications that hold cores and are not listed.
     pub more_holders: u64,
 }
 
-/// What an application waits for beside room for one more executor.
+/// What an application waits for besides room for one more executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Hindrance {
-    /// It begins with several executors at once.
+    /// It starts with several executors at once.
     Gang {
-        /// The number of executors.
+        /// The number of executors that it starts with.
         executors: u64,
-        /// For how many there is room that it may have.
+        /// The number of executors for which it has room.
         room: u64,
-        /// Where room is kept for it, if it is: for how many executors on each of these Workers, of very many the
-        /// first.
+        /// The number of executors for which room is reserved, by Worker. Only the first Workers are listed
+        /// if there are very many.
         kept: Vec<(WorkerId, u64)>,
     },
-    /// It begins with several executors at once, and even with nothing on them the Workers have room for fewer.
+    /// It starts with several executors at once, and the Workers have room for fewer even when they are
+    /// empty.
     NeverFits {
-        /// The number of executors.
+        /// The number of executors that it starts with.
         executors: u64,
-        /// For how many the Workers have room in all.
+        /// The number of executors for which all Workers together have room.
         room: u64,
     },
-    /// What is free is kept for an application that begins with several executors at once and comes first.
+    /// The free room is reserved for an application that starts with several executors at once and comes
+    /// first.
     Reserved {
         /// The application's id.
         app: AppId,
-        /// The name, as given.
+        /// The name of that application.
         name: String,
-        /// Whether it could have what is not kept.
+        /// Whether it may use what is not reserved.
         backfill: bool,
     },
 }
 
-/// How many Workers on which room is kept are named.
+/// The maximum number of Workers listed in [`Hindrance::Gang`].
 pub const MOST_KEPT: usize = 20;
 
 impl fmt::Display for Hindrance {
@@ -162,21 +164,21 @@ impl fmt::Display for Hindrance {
     }
 }
 
-/// How many applications that hold cores are named.
+/// The maximum number of applications listed as holders of cores.
 pub const MOST_HOLDERS: usize = 10;
 
-/// All living Workers together.
+/// The sizes of all living Workers together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ClusterView {
     /// The number of Workers.
     pub workers: u64,
     /// The number of cores.
     pub cores: Cores,
-    /// The cores that no executor has.
+    /// The number of cores that no executor holds.
     pub cores_free: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The memory that no executor has.
+    /// The amount of memory that no executor holds.
     pub memory_free: MiB,
 }
 
@@ -185,7 +187,7 @@ pub struct ClusterView {
 pub struct Holder {
     /// The application's id.
     pub app: AppId,
-    /// The name, as given.
+    /// The name of that application.
     pub name: String,
     /// The number of cores.
     pub cores: Cores,
@@ -193,31 +195,31 @@ pub struct Holder {
     pub executors: u64,
 }
 
-/// What the executors of one profile need, how many there are, and why there are no more.
+/// The executors of one resource profile: what they need, how many there are, and why there are no more.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProfileView {
     /// The profile's number.
     pub id: ProfileId,
-    /// Cores of an executor.
+    /// The cores of one executor.
     pub size: ExecutorSize,
-    /// Memory of an executor.
+    /// The memory of one executor.
     pub memory: MiB,
-    /// Addresses of each custom resource of an executor.
+    /// The number of addresses that one executor needs of each custom resource.
     pub resources: ResourceAmounts,
-    /// How many executors there may be.
+    /// The maximum number of executors.
     pub limit: ExecutorLimit,
-    /// How many there are.
+    /// The number of executors that have not ended.
     pub held: u64,
-    /// Whether the application's own bounds allow one more.
+    /// Whether the application's own limits allow one more executor.
     pub may_have_more: bool,
-    /// Workers that are large enough for an executor, with nothing else on them.
+    /// The number of Workers that are large enough for one executor when they are empty.
     pub large_enough: u64,
-    /// Workers that have room for one more executor now.
+    /// The number of Workers that have room for one more executor now.
     pub with_room: u64,
-    /// Why there are fewer than asked, if there are.
+    /// Why there are fewer executors than asked for, if so.
     pub shortfall: Option<Shortfall>,
-    /// What would have to change for the next executor. Of very many profiles only the first are looked at.
+    /// What would have to change for the next executor to be launched. Only the first profiles have it.
     pub outlook: Option<Outlook>,
-    /// What would bring more at once. Of very many profiles only the first are given advice.
+    /// Changes to the request that would bring more executors at once. Only the first profiles have it.
     pub advice: Vec<Advice>,
 }

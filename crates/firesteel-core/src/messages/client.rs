@@ -1,4 +1,4 @@
-//! Status clients, and the views that they are given: read-only copies for tables and JSON.
+//! Messages of status clients, with the read-only views that fill tables and JSON.
 
 use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
@@ -8,111 +8,113 @@ use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::master::{Backfill, Preemption, Queues};
 use crate::time::Timestamp;
 
-/// What a status client asks a Master.
+/// A message from a status client to a Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToMaster {
-    /// Everything that a status page shows.
+    /// Asks for everything that a status page shows.
     RequestMasterState,
-    /// One application, live or ended, with its executors.
+    /// Asks for one application, live or ended, with its executors.
     RequestApplication {
-        /// Its id, or its name: that of the one live application that has it, or of the latest that ended.
+        /// The application's id or its name. A name means the only live application that has it, or else the
+        /// latest ended one.
         app: String,
-        /// Executors with smaller numbers are left out: an answer has no more of them than fit a frame, and says
-        /// where to ask on.
+        /// Executors with smaller numbers are left out. An answer holds as many executors as fit a frame, and
+        /// says which number to request next.
         executors_from: ExecutorId,
     },
-    /// Ends an application.
+    /// Asks the Master to end an application.
     KillApplication {
-        /// Its id, or its name: that of the one live application that has it, or of the latest that ended.
+        /// The application's id or its name. A name means the only live application that has it, or else the
+        /// latest ended one.
         app: String,
-        /// Who wants it, for people: `ann@host`.
+        /// The user who asks for it: `ann@host`.
         by: String,
     },
 }
 
-/// What a Master answers a status client.
+/// A message from a Master to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToClient {
-    /// The state when the request was handled.
+    /// The Master's state when it handled the request.
     MasterStateResponse(MasterView),
-    /// The application when the request was handled.
+    /// The application when the Master handled the request.
     ApplicationResponse(ApplicationAnswer),
-    /// What became of the wish to end it.
+    /// The outcome of a request to end an application.
     KillApplicationResponse(KillAnswer),
 }
 
-/// What a status client asks a Worker.
+/// A message from a status client to a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ClientToWorker {
-    /// Everything that a status page shows.
+    /// Asks for everything that a status page shows.
     RequestWorkerState,
-    /// A piece of an executor's log.
+    /// Asks for a piece of an executor's log.
     RequestLog(LogRequest),
 }
 
-/// What a Worker answers a status client.
+/// A message from a Worker to a status client.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToClient {
-    /// The state when the request was handled.
+    /// The Worker's state when it handled the request.
     WorkerStateResponse(WorkerViewOfItself),
-    /// A piece of a log.
+    /// The piece of a log that was asked for.
     LogResponse(LogPiece),
-    /// There is no such piece.
+    /// The Worker does not send the piece.
     RequestLogFailed(RefusedLog),
 }
 
-/// A Master's tables.
+/// A copy of a Master's tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MasterView {
-    /// `spark://host:port`.
+    /// The Master's URL, `spark://host:port`.
     pub url: String,
     /// The Master's time.
     pub now: Timestamp,
-    /// How it decides.
+    /// The settings of its scheduler.
     pub deciding: Deciding,
-    /// Living Workers by id, then the dead ones that are still remembered.
+    /// Living Workers by id, then dead ones that are still remembered.
     pub workers: Vec<WorkerView>,
-    /// Live applications in the order in which they registered.
+    /// Live applications in the order of their registration.
     pub applications: Vec<ApplicationView>,
     /// Ended applications, the latest last.
     pub completed: Vec<ApplicationView>,
-    /// What did not fit the answer.
+    /// The number of rows that did not fit the answer.
     pub left_out: LeftOut,
 }
 
-/// The settings by which a Master decides who gets what, where.
+/// The settings that decide how executors are assigned.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Deciding {
-    /// `firesteel.placement.policy`.
+    /// The setting `firesteel.placement.policy`.
     pub policy: Policy,
-    /// `spark.deploy.spreadOutApps`.
+    /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
-    /// `spark.deploy.workerSelectionPolicy`.
+    /// The setting `spark.deploy.workerSelectionPolicy`.
     pub worker_order: WorkerOrder,
-    /// `spark.deploy.defaultCores`.
+    /// The setting `spark.deploy.defaultCores`.
     pub default_cores: Cores,
-    /// `firesteel.master.queues`.
+    /// The setting `firesteel.master.queues`.
     pub queues: Queues,
-    /// `firesteel.master.backfill`.
+    /// The setting `firesteel.master.backfill`.
     pub backfill: Backfill,
-    /// `firesteel.master.preemption`.
+    /// The setting `firesteel.master.preemption`.
     pub preemption: Preemption,
 }
 
-/// How many rows did not fit an answer.
+/// The number of rows that did not fit an answer, by kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LeftOut {
     /// The number of Workers.
     pub workers: u64,
-    /// Live applications.
+    /// The number of live applications.
     pub applications: u64,
-    /// Executors of the live applications that are shown.
+    /// The number of executors of those live applications that are shown.
     pub executors: u64,
-    /// Ended applications.
+    /// The number of ended applications.
     pub completed: u64,
 }
 
-/// A Worker, as its Master sees it.
+/// A Worker as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerView {
     /// The Worker's id.
@@ -125,89 +127,89 @@ pub struct WorkerView {
     pub state: WorkerState,
     /// The number of cores.
     pub cores: Cores,
-    /// Cores of its executors.
+    /// The number of cores that its executors hold.
     pub cores_used: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// Memory of its executors.
+    /// The amount of memory that its executors hold.
     pub memory_used: MiB,
     /// The addresses of its custom resources.
     pub resources: Resources,
-    /// Addresses of its executors.
+    /// The addresses that its executors hold.
     pub resources_used: Resources,
-    /// When it was last heard from.
+    /// The time of its last heartbeat.
     pub last_heartbeat: Timestamp,
 }
 
-/// Where a Worker stands at its Master.
+/// The state of a Worker at its Master.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum WorkerState {
-    /// Registered and heard from.
+    /// The Worker is registered and sends heartbeats.
     Alive,
-    /// About to end: it is given no more executors.
+    /// The Worker is about to end, and is given no more executors.
     Decommissioned,
-    /// Gone; remembered for a while.
+    /// The Worker is lost. It is remembered for a while.
     Dead,
 }
 
-/// An application, as its Master sees it.
+/// An application as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationView {
     /// The application's id.
     pub id: AppId,
-    /// The name, as given.
+    /// The application's name.
     pub name: String,
     /// The user who submitted it.
     pub user: String,
     /// The application's state.
     pub state: ApplicationState,
-    /// Why it ended, in words, if it ended otherwise than well.
+    /// Why it ended, in words, unless it finished normally.
     pub end: Option<String>,
     /// When it was registered.
     pub submitted: Timestamp,
     /// When it ended, if it has.
     pub ended: Option<Timestamp>,
-    /// Its queue, if the Master has queues.
+    /// The name of its queue, if the Master has queues.
     pub queue: Option<String>,
-    /// Its priority in its queue.
+    /// Its priority within its queue.
     pub priority: i32,
-    /// How many executors it is given at once when it begins; 0 and 1: one by one.
+    /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
-    /// Cores that it may have; `None` if without limit.
+    /// The maximum number of its cores. `None`: no limit.
     pub max_cores: Option<Cores>,
-    /// Cores that it has.
+    /// The number of cores that it holds.
     pub cores_granted: Cores,
-    /// Memory of one executor of the default profile.
+    /// The memory of one executor of the default profile.
     pub memory_per_executor: MiB,
-    /// How many of its executors have not ended.
+    /// The number of its executors that have not ended.
     pub executors_live: u64,
-    /// How many have.
+    /// The number of its executors that have ended.
     pub executors_ended: u64,
-    /// How many of those are remembered no longer.
+    /// The number of ended executors that are no longer remembered.
     pub executors_forgotten: u64,
-    /// Its executors, by number. In a Master's state only those that have not ended; of one application by
-    /// itself all that are remembered.
+    /// Its executors by number: in a Master's state those that have not ended, in an answer about one
+    /// application all that are remembered.
     pub executors: Vec<ExecutorView>,
 }
 
-/// Where an application stands. Source: Spark Master, 4.0.1.
+/// The state of an application. Source: Spark Master, 4.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum ApplicationState {
-    /// It never had an executor.
+    /// The application has never had an executor.
     Waiting,
-    /// It was given an executor.
+    /// The application was given an executor.
     Running,
-    /// It said that it is done.
+    /// Its driver said that it is done.
     Finished,
-    /// It ended otherwise.
+    /// The application ended in another way.
     Failed,
-    /// Somebody else ended it.
+    /// Another user or program ended it.
     Killed,
 }
 
-/// An executor, as its Master sees it.
+/// An executor as its Master sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorView {
     /// The executor's number.
@@ -224,38 +226,38 @@ pub struct ExecutorView {
     pub resources: Resources,
     /// The executor's state.
     pub state: ExecutorState,
-    /// Its Worker's host.
+    /// The host name of its Worker.
     pub host: String,
     /// The port that its Worker listens on.
     pub port: u16,
-    /// Its directory on its Worker, where its output is.
+    /// The directory on its Worker with its output.
     pub directory: String,
-    /// When its Worker was told to start it.
+    /// When the Worker was told to start it.
     pub launched: Timestamp,
-    /// When its process was reported to run, if it ever was.
+    /// When its process was reported to run, if it was.
     pub started: Option<Timestamp>,
     /// When it ended, if it has.
     pub ended: Option<Timestamp>,
 }
 
-/// A Worker's own tables.
+/// A copy of a Worker's own tables.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerViewOfItself {
     /// The Worker's id.
     pub id: WorkerId,
-    /// The Master it is registered with.
+    /// The URL of the Master that it is registered with, if any.
     pub master_url: Option<String>,
     /// The number of cores.
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// Executors that have not ended, by application and number.
+    /// The executors that have not ended, by application and number.
     pub executors: Vec<RunningExecutor>,
-    /// The latest that ended, as many as it remembers, the last of them last.
+    /// The latest executors that ended, oldest first, as many as the Worker remembers.
     pub ended: Vec<ExecutorReport>,
 }
 
-/// An executor, as its Worker sees it.
+/// An executor as its Worker sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunningExecutor {
     /// The executor's id.
@@ -266,6 +268,6 @@ pub struct RunningExecutor {
     pub memory: MiB,
     /// The executor's state.
     pub state: ExecutorState,
-    /// Its process, once it is one.
+    /// The id of its process, once it has started.
     pub pid: Option<u32>,
 }

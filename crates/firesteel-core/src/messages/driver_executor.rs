@@ -1,4 +1,4 @@
-//! Driver and executor.
+//! Messages between driver and executors.
 
 use std::fmt;
 
@@ -9,34 +9,35 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{AppId, AttemptId, ExecutorId, ProfileId, WorkerId};
 use crate::process::{Command, ExitStatus, StartFailure};
 
-/// What an executor tells its driver.
+/// A message from an executor to its driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorToDriver {
-    /// First on the connection: ready for tasks.
+    /// The first message on the connection: the executor is ready for tasks.
     RegisterExecutor {
-        /// The application that it was started for.
+        /// The id of the application that it was started for.
         app: AppId,
         /// The executor's number.
         executor: ExecutorId,
-        /// Its resource profile there.
+        /// The number of its resource profile.
         profile: ProfileId,
-        /// The Worker that started it.
+        /// The id of the Worker that started it.
         worker: WorkerId,
-        /// The Worker's host.
+        /// The host name of that Worker.
         host: String,
         /// The number of cores.
         cores: Cores,
         /// The addresses of its custom resources.
         resources: Resources,
     },
-    /// A task changed its state. `Ended` comes after the last `TaskOutput`.
+    /// An attempt changed its state. `Ended` comes after the last `TaskOutput`.
     StatusUpdate {
         /// The attempt's id.
         attempt: AttemptId,
         /// The attempt's state.
         state: TaskState,
     },
-    /// A piece of a task's output. No more bytes come than the driver gave credit for, over both streams.
+    /// A piece of a task's output. An executor never sends more bytes, over both streams, than the driver
+    /// gave credit for.
     TaskOutput {
         /// The attempt's id.
         attempt: AttemptId,
@@ -47,61 +48,61 @@ pub enum ExecutorToDriver {
     },
 }
 
-/// What a driver tells an executor.
+/// A message from a driver to an executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToExecutor {
-    /// The executor is welcome.
+    /// The driver accepts the executor.
     RegisteredExecutor,
-    /// The executor is not wanted and ends.
+    /// The driver refuses the executor, which then ends.
     RegisterExecutorFailed(RefusedExecutor),
-    /// Run a task.
+    /// Tells the executor to start an attempt at a task.
     LaunchTask {
         /// The attempt's id.
         attempt: AttemptId,
         /// The command and its settings.
         spec: TaskSpec,
-        /// Those of the executor's addresses that the task may use, for itself or with others.
+        /// The addresses of the executor that the task may use, alone or with other tasks.
         resources: Resources,
-        /// How many bytes of output may be sent before more credit comes.
+        /// The number of bytes of output that the executor may send before it gets more credit.
         credit: u64,
     },
-    /// End a task.
+    /// Tells the executor to end an attempt.
     KillTask {
         /// The attempt's id.
         attempt: AttemptId,
     },
-    /// So many more bytes of output may be sent.
+    /// Allows that many more bytes of output.
     OutputCredit {
         /// The attempt's id.
         attempt: AttemptId,
         /// The number of bytes.
         bytes: u64,
     },
-    /// End, with all tasks.
+    /// Tells the executor to end, with all its tasks.
     StopExecutor,
 }
 
-/// What a task runs.
+/// What a task runs, and where.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TaskSpec {
     /// The command to run.
     pub command: Command,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// What it reads on standard input; nothing if empty.
+    /// The bytes of its standard input.
     pub stdin: Bytes,
-    /// How many of the executor's cores it takes; less than 1 counts as 1.
+    /// The number of the executor's cores that it takes. Less than 1 counts as 1.
     pub cores: Cores,
 }
 
 impl TaskSpec {
-    /// How many of the executor's cores it takes: at least 1.
+    /// The number of the executor's cores that the task takes, at least 1.
     #[must_use]
     pub fn cores_taken(&self) -> Cores {
         self.cores.max(Cores(1))
     }
 
-    /// How many bytes it takes on the wire, at most.
+    /// The maximum number of bytes that the task takes on the wire.
     #[must_use]
     pub fn wire_length(&self) -> usize {
         // A length before each text takes 5 bytes at most for any text that fits a frame.
@@ -121,22 +122,22 @@ impl TaskSpec {
     }
 }
 
-/// Where a task, or the command of an executor, runs.
+/// The directory that a task or the command of an executor runs in.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskDirectory {
-    /// In the executor's own directory.
+    /// The executor's own directory.
     #[default]
     Executor,
-    /// In this directory, which must exist on the executor's machine.
+    /// This directory, which must exist on the executor's machine.
     Path(String),
 }
 
-/// Where an attempt at a task stands, as its executor sees it.
+/// The state of an attempt at a task, as its executor sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum TaskState {
     /// Its process runs.
     Running,
-    /// It is over.
+    /// The attempt has ended.
     Ended(TaskEnd),
 }
 
@@ -145,15 +146,15 @@ pub enum TaskState {
 pub enum TaskEnd {
     /// The process ended by itself.
     Exited(ExitStatus),
-    /// The process was ended on request. Unasked by the driver it means that the executor is ending: no task
-    /// sent to it now would run.
+    /// The process was ended on request. If the driver did not ask for it, the executor itself is ending: a
+    /// task sent to it now would not run.
     Killed,
-    /// It never became a process.
+    /// The process could not be started.
     NotStarted(StartFailure),
 }
 
 impl TaskEnd {
-    /// Whether the task did what it should.
+    /// Whether the task succeeded: its process exited with code 0.
     #[must_use]
     pub fn is_success(&self) -> bool {
         matches!(self, Self::Exited(ExitStatus::SUCCESS))
@@ -170,23 +171,23 @@ impl fmt::Display for TaskEnd {
     }
 }
 
-/// One of a process's two outputs.
+/// One of the two outputs of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Stream {
-    /// Standard output.
+    /// The standard output of the process.
     Stdout,
-    /// Standard error.
+    /// The standard error of the process.
     Stderr,
 }
 
-/// Why a driver does not take an executor.
+/// Why a driver refuses an executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedExecutor {
-    /// It belongs to another application.
+    /// The executor belongs to another application.
     OtherApplication,
-    /// An executor of this number is connected already, or was and has ended.
+    /// An executor of this number is connected, or has been and has ended.
     NumberTaken,
-    /// Its addresses would not fit a frame beside a task.
+    /// The executor has too many addresses to fit a frame with a task.
     TooManyAddresses,
     /// The application is ending.
     Stopping,

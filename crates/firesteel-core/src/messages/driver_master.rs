@@ -1,4 +1,4 @@
-//! Driver and Master.
+//! Messages between driver and Master.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -10,34 +10,33 @@ use super::{ApplicationFiles, ExecutorState, LossReason, TaskDirectory};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use crate::process::Command;
 
-/// What a driver asks of the Master.
+/// A message from a driver to the Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToMaster {
-    /// Here is an application: please give it executors. Repeated on one connection it is answered with the
-    /// same id.
+    /// Registers an application. A repetition on the same connection is answered with the same id.
     RegisterApplication(ApplicationDescription),
-    /// The application is done. Without it, the end of the connection ends the application as failed.
+    /// The application is done. If the connection ends without this message, the application has failed.
     UnregisterApplication {
         /// The application's id.
         app: AppId,
     },
-    /// Sets how many executors the application wants in all, by resource profile. Profiles not named keep
-    /// their target; a lower target kills nothing.
+    /// Sets the number of executors that the application wants, by resource profile. Profiles that are not
+    /// named keep their target. A lower target ends no executor.
     RequestExecutors {
         /// The application's id.
         app: AppId,
         /// The new number of executors, by profile.
         targets: Vec<ExecutorTarget>,
     },
-    /// Ends executors. The target stays, so that they are replaced unless it was lowered before.
+    /// Ends executors. The target stays, so they are replaced unless it was lowered before.
     KillExecutors {
         /// The application's id.
         app: AppId,
-        /// Which of its executors.
+        /// The numbers of those executors.
         executors: Vec<ExecutorId>,
     },
-    /// Says on which hosts executors would be welcome, and on which none. Replaces what was said before; repeated
-    /// at most once a second.
+    /// Names the hosts on which executors are wanted, and those on which none are. Replaces the previous
+    /// message; sent at most once a second.
     PreferHosts {
         /// The application's id.
         app: AppId,
@@ -109,23 +108,23 @@ impl ApplicationDescription {
     }
 }
 
-/// Which executors of an application are replaced when they end.
+/// Which of an application's executors are replaced when they end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Relaunch {
-    /// All: the application holds as many as it wants for as long as it lives. Ends in a row count, so that one
-    /// whose executors cannot run is given up.
+    /// All executors: the application holds as many as it wants while it lives. It is ended after too many
+    /// failures in a row, so that an application whose executors cannot run does not stay.
     ///
-    /// Source: Spark Master, 4.0.1, which knows nothing else.
+    /// Source: Spark Master, 4.0.1, which has no other rule.
     #[default]
     WhenEnded,
-    /// Only those that did not end by themselves: lost with their Worker, or ended by it when it was shut down. One
-    /// that exited, or that could not be started, has had its turn, and the application wants one less from then
-    /// on, well or badly as it ended.
+    /// Only executors that did not end by themselves: their Worker was lost, or it ended them when it was
+    /// shut down. The end of an executor that exited or could not be started is final: the application wants
+    /// one executor less from then on, whatever the exit status.
     WhenLost,
 }
 
 impl Relaunch {
-    /// Whether an executor that ended so has had its turn, and the application wants one less.
+    /// Whether an executor's end is final: it is not replaced, and the application wants one less.
     #[must_use]
     pub fn is_final(self, end: &ExecutorState) -> bool {
         match (self, end) {
@@ -148,8 +147,9 @@ impl Relaunch {
     }
 }
 
-/// The limit after one executor has had its turn and `held` are left. The application's maximum of cores falls by
-/// that one's cores; where there is neither limit nor maximum, those that are left are the last.
+/// The limit after the final end of one executor, with `held` executors left. The application's maximum of
+/// cores falls by that executor's cores. Without limit and maximum, no executor is added to those that are
+/// left.
 #[must_use]
 pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) -> ExecutorLimit {
     match limit {
@@ -159,33 +159,32 @@ pub fn limit_after_final_end(limit: ExecutorLimit, max_cores: Cores, held: u64) 
     }
 }
 
-/// What one executor of a profile needs. Custom resources are never inherited.
+/// What one executor of a profile needs. Custom resources are never inherited from the default profile.
 ///
 /// Source: Spark Master, 4.0.1.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ResourceProfile {
-    /// Cores of an executor. `None`: as the default profile; in the default profile: one executor on each
-    /// Worker, with as many cores as it can get.
+    /// The cores of one executor. `None`: as in the default profile. `None` in the default profile: one
+    /// executor on each Worker, with as many cores as it can get.
     pub cores: Option<Cores>,
-    /// Memory of an executor. `None`: as the default profile; in the default profile: 1 GiB.
+    /// The memory of one executor. `None`: as in the default profile. `None` in the default profile: 1 GiB.
     pub memory: Option<MiB>,
-    /// Addresses needed of each custom resource.
+    /// The number of addresses needed of each custom resource.
     pub resources: ResourceAmounts,
 }
 
 impl ResourceProfile {
-    /// Cores and MiB that may be asked for at most, so that sums cannot overflow.
+    /// The maximum of cores and of MiB, so that sums cannot overflow.
     pub const MOST: i64 = i32::MAX as i64;
-    /// So many custom resources an executor may have: each is told in every explanation.
+    /// The maximum number of custom resources of one executor. Every explanation lists them.
     pub const MOST_RESOURCES: usize = 16;
-    /// The longest name of one, in bytes.
+    /// The longest name of a custom resource, in bytes.
     pub const LONGEST_NAME: usize = 100;
 
-    /// Whether an executor can be like this.
+    /// Checks that an executor can have this profile.
     ///
-    /// # Errors
-    /// It has less than a core or less than no memory, or more of one than [`MOST`](Self::MOST); it has more custom
-    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES), or one with a name that is longer than
+    /// # Errors It has less than one core or negative memory, or more of one than [`MOST`](Self::MOST); more
+    /// custom resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); or one whose name is longer than
     /// [`LONGEST_NAME`](Self::LONGEST_NAME).
     pub fn check(&self) -> Result<(), UnsoundProfile> {
         if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {
@@ -204,68 +203,70 @@ impl ResourceProfile {
     }
 }
 
-/// What no executor can be like.
+/// Why a resource profile is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundProfile {
-    /// It has so many cores.
+    /// The number of cores is out of range.
     #[error("an executor cannot have {0} cores")]
     Cores(Cores),
-    /// It has so much memory.
+    /// The amount of memory is out of range.
     #[error("an executor cannot have {0} of memory")]
     Memory(MiB),
-    /// It has so many custom resources.
+    /// There are more custom resources than allowed.
     #[error("an executor cannot have {0} custom resources: at most {most}", most = ResourceProfile::MOST_RESOURCES)]
     Resources(usize),
-    /// One of its custom resources has a name of so many bytes.
+    /// The name of a custom resource has that many bytes, which is too long.
     #[error("the name of a custom resource cannot have {0} bytes: at most {most}", most = ResourceProfile::LONGEST_NAME)]
     Name(usize),
 }
 
-/// Where an application's waiting tasks would like to run. Hosts are the Workers' own words for themselves.
+/// The hosts where an application's waiting tasks prefer to run. Hosts are named as Workers name themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostWishes {
-    /// How many waiting tasks prefer some host. One that prefers three counts on each of them below, and once here.
+    /// The number of waiting tasks that prefer some host. A task that prefers three hosts counts once here,
+    /// and for each of the three below.
     pub tasks: u64,
-    /// How many waiting tasks prefer each host; at most [`MOST_PREFERRED`].
+    /// The number of waiting tasks that prefer each host; at most [`MOST_PREFERRED`] hosts.
     pub preferred: BTreeMap<String, u64>,
-    /// Hosts that share a rack with one of those, with that rack, and those themselves; at most [`MOST_ROWS`].
+    /// The racks of the preferred hosts and of other hosts in those racks, by host; at most [`MOST_ROWS`].
     pub racks: BTreeMap<String, String>,
-    /// Hosts where no executor is to be launched: executors that fail there do not elsewhere.
+    /// Hosts where no executor is to be launched, since executors fail there that do not elsewhere.
     pub avoided: BTreeSet<String>,
 }
 
-/// So many hosts are preferred, or avoided, at most.
+/// The maximum number of preferred hosts, and of avoided ones.
 pub const MOST_PREFERRED: usize = 1024;
-/// So many hosts have racks at most.
+/// The maximum number of hosts whose racks are told.
 pub const MOST_ROWS: usize = 16_384;
 
-/// So many resource profiles an application may have: each is looked at in every pass of the Master.
+/// The maximum number of an application's resource profiles. The Master looks at each in every pass.
 pub const MOST_PROFILES: usize = 64;
 
-/// How many executors of a profile are wanted in all.
+/// The number of executors that are wanted of one profile.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorTarget {
-    /// The profile's number. What it needs is fixed when the number is first seen.
+    /// The profile's number. What its executors need is fixed when the Master first hears of the number.
     pub id: ProfileId,
     /// What an executor of the profile needs.
     pub profile: ResourceProfile,
-    /// How many, absolute.
+    /// The number of executors wanted, including those that it has.
     pub total: u64,
 }
 
-/// What the Master tells a driver.
+/// A message from the Master to a driver.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToDriver {
-    /// The application is known from now on.
+    /// The application is registered.
     RegisteredApplication {
         /// The application's id.
         app: AppId,
-        /// The Master, `spark://host:port`.
+        /// The Master's URL, `spark://host:port`.
         master_url: String,
-        /// Cores that it may hold: what it asked for, or the Master's default. [`Cores::UNLIMITED`] if there is no
-        /// maximum.
+        /// The maximum number of cores: what the application asked for, or the Master's default.
+        /// [`Cores::UNLIMITED`]: no maximum.
         max_cores: Cores,
-        /// Executors with lower numbers are gone: an attempt at the application before this one had them. 0 from a Master.
+        /// Executors with lower numbers are gone: they belonged to an earlier attempt at the application. 0
+        /// from a Master.
         first_executor: ExecutorId,
     },
     /// An executor was assigned to the application.
@@ -283,16 +284,16 @@ pub enum MasterToDriver {
         /// The amount of memory.
         memory: MiB,
     },
-    /// An executor changed its state.
+    /// An executor's state changed.
     ExecutorUpdated {
         /// The executor's number.
         executor: ExecutorId,
         /// The executor's state.
         state: ExecutorState,
-        /// The host that was lost with it, if it was lost with its Worker.
+        /// The host that was lost, if the executor was lost with its Worker.
         lost_host: Option<String>,
     },
-    /// A Worker is gone, whether or not it ran executors of this application.
+    /// A Worker is lost. Every driver hears of it, whether or not it had executors there.
     WorkerRemoved {
         /// The Worker's id.
         worker: WorkerId,
@@ -303,53 +304,53 @@ pub enum MasterToDriver {
     },
     /// The Master ended the application.
     ApplicationRemoved(ApplicationEnd),
-    /// The application has ended, by `UnregisterApplication` or by the Master, and every executor that it still had
-    /// is gone too: its Worker said so (`ExecutorUpdated` came for it), or is lost itself.
+    /// The application has ended, and none of its executors is left: each was reported by its Worker
+    /// (`ExecutorUpdated` came for it), or is lost with it.
     ExecutorsGone {
         /// The application's id.
         app: AppId,
     },
-    /// The answer to `RequestExecutors`: whether the application is known.
+    /// The answer to `RequestExecutors`: whether the Master did it.
     ExecutorsRequested {
-        /// Whether it was done.
+        /// Whether the application is the driver's own and the targets are valid.
         accepted: bool,
     },
-    /// The answer to `KillExecutors`: whether the application is known.
+    /// The answer to `KillExecutors`: whether the Master did it.
     ExecutorsKilled {
-        /// Whether it was done.
+        /// Whether the application is the driver's own.
         accepted: bool,
     },
-    /// The answer to `RequestShortfall`: each profile that has fewer executors than asked, and why.
+    /// The answer to `RequestShortfall`: the profiles that have fewer executors than asked for, and why.
     Shortfalls(Vec<(ProfileId, Shortfall)>),
 }
 
 /// Why an application ended.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApplicationEnd {
-    /// Its driver said that it is done.
+    /// The driver said that the application is done.
     Finished,
-    /// Its driver's connection ended without a word. Spark calls this finished.
+    /// The driver's connection ended without a message. Spark calls this finished.
     DriverLost,
     /// Too many executors failed in a row.
     ExecutorsFailed {
-        /// The number of failures.
+        /// The number of failures in a row.
         failures: u32,
-        /// How the last one ended.
+        /// How the last executor ended.
         last: ExecutorState,
     },
-    /// Somebody who is not its driver ended it.
+    /// Another user or program than its driver ended it.
     Killed {
-        /// Who, for people: `ann@host`.
+        /// The user who ended it: `ann@host`.
         by: String,
     },
-    /// It was given up: why, for people.
+    /// Its own manager gave it up.
     GivenUp {
         /// The reason, in words for people.
         reason: String,
     },
-    /// The description cannot be used.
+    /// The Master refuses the application's description.
     Refused {
-        /// What is wrong with it.
+        /// What is wrong with the description.
         reason: String,
     },
 }

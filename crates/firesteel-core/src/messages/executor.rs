@@ -1,4 +1,4 @@
-//! The life of an executor, as Master, Worker and driver speak of it.
+//! The states of an executor, as Master, Worker and driver tell them to each other.
 
 use std::fmt;
 
@@ -23,22 +23,23 @@ use crate::process::{ExitStatus, StartFailure};
 /// Source: Spark Master and Worker, 4.0.1. There a signal shows as code 128 + n.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ExecutorState {
-    /// Assigned to a Worker, not yet a process.
+    /// The executor is assigned to a Worker; its process has not started.
     Launching,
-    /// Its process runs.
+    /// The executor's process runs.
     Running,
-    /// Its process was ended on request; how, if it was one already.
+    /// The executor was ended on request. Has the exit status if its process had started.
     Killed(Option<ExitStatus>),
-    /// It never became a process.
+    /// The executor's process could not be started.
     Failed(StartFailure),
-    /// Its Worker is gone, so nobody knows; or the Master took it back for another application.
+    /// The executor's Worker is lost, so its end is unknown; or the Master took the executor back for another
+    /// application.
     Lost(LossReason),
-    /// Its process ended by itself.
+    /// The executor's process ended by itself.
     Exited(ExitStatus),
 }
 
 impl ExecutorState {
-    /// Whether this is an end.
+    /// Whether the executor has ended.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         match self {
@@ -47,7 +48,7 @@ impl ExecutorState {
         }
     }
 
-    /// How the process ended, where there was one and it is known.
+    /// How the process ended, if it ran and that is known.
     #[must_use]
     pub fn exit_status(&self) -> Option<ExitStatus> {
         match self {
@@ -57,7 +58,7 @@ impl ExecutorState {
         }
     }
 
-    /// The state's name in Spark, for tables.
+    /// The state's name in Spark, as tables show it.
     #[must_use]
     pub fn name(&self) -> &'static str {
         match self {
@@ -71,7 +72,7 @@ impl ExecutorState {
     }
 }
 
-/// `EXITED (exit code 1)`.
+/// Written as `EXITED (exit code 1)`.
 impl fmt::Display for ExecutorState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())?;
@@ -84,33 +85,33 @@ impl fmt::Display for ExecutorState {
     }
 }
 
-/// Why a Worker, and with it an executor, is taken for lost, or an executor was taken back.
+/// Why an executor is lost, or its Worker with it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LossReason {
     /// The Worker's connection ended.
     Disconnected,
-    /// Nothing was heard from the Worker for that many seconds.
+    /// The Master heard nothing from the Worker for that many seconds.
     HeartbeatTimeout {
-        /// The Master's `spark.worker.timeout`.
+        /// The timeout in seconds, as set by `spark.worker.timeout`.
         seconds: u64,
     },
-    /// The Worker came back on a new connection and does not know the executor: the order to launch it was
-    /// lost with the old connection.
+    /// The Worker came back on a new connection and does not know the executor: the message that launches it
+    /// was lost with the old connection.
     LaunchLost,
-    /// The Master took it back for an application of higher priority. It did not fail, and is replaced when there is
-    /// room.
+    /// The Master took the executor back for an application of higher priority. It did not fail, and is
+    /// replaced when there is room.
     Preempted {
         /// The application that gets the room.
         by: AppId,
     },
-    /// Whoever manages the cluster took its container, for reasons that are not the executor's.
+    /// The cluster's manager ended its container, for reasons that lie outside of the executor.
     Container {
         /// The reason, in words for people.
         why: String,
     },
-    /// It was ended because it used more memory than its container has.
+    /// The executor was ended because it used more memory than its container has.
     OverMemory {
-        /// What is known of that, for people.
+        /// What the cluster's manager says about it.
         why: String,
     },
 }

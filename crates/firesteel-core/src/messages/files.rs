@@ -1,4 +1,4 @@
-//! The files that an application brings, and how a Worker asks its driver for them.
+//! The files that an application brings, and how Workers fetch them from the driver.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -8,61 +8,62 @@ use serde::{Deserialize, Serialize};
 
 use crate::address::Address;
 
-/// The most files that an application may bring. An archive counts as one.
+/// The maximum number of files that an application may bring. An archive counts as one.
 pub const MOST_FILES: usize = 1_000;
 
-/// The longest [`DriverToWorker::FileChunk`], in bytes.
+/// The maximum length of a [`DriverToWorker::FileChunk`], in bytes.
 pub const MAX_CHUNK: usize = 256 << 10;
 
-/// The files that every executor of an application finds in its directory.
+/// The files that are put into the directory of every executor of an application.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ApplicationFiles {
-    /// Where Workers fetch them: the driver's machine.
+    /// The address that Workers fetch the files from, on the driver's machine.
     pub source: Address,
-    /// The files, at most [`MOST_FILES`], no two of one name.
+    /// The files, at most [`MOST_FILES`], with distinct names.
     pub files: Vec<FileDescription>,
 }
 
 /// One file, as it was when the application was submitted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileDescription {
-    /// What it is called in the executors' directories: see [`is_file_name`]. An archive's is its directory's.
+    /// The file's name in the executors' directories: see [`is_file_name`]. For an archive, the name of its
+    /// directory.
     pub name: String,
-    /// What is made of it.
+    /// What the Worker makes of the file.
     pub kind: FileKind,
     /// Its length in bytes.
     pub length: u64,
-    /// What it is asked for by, and held against.
+    /// The file's digest. Workers ask for the file by it, and check what they got against it.
     pub sha256: Sha256,
 }
 
 /// What a Worker makes of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FileKind {
-    /// A file.
+    /// A file that is copied as it is.
     Plain,
-    /// A file that can be run.
+    /// A file that is made executable.
     Executable,
-    /// A directory with what was packed.
+    /// A directory with the contents of an archive.
     Archive(ArchiveFormat),
 }
 
-/// How an archive is packed.
+/// The format of an archive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ArchiveFormat {
-    /// `.tar`
+    /// A tar archive: `.tar`.
     Tar,
-    /// `.tar.gz`, `.tgz`
+    /// A tar archive compressed by gzip: `.tar.gz`, `.tgz`.
     TarGz,
-    /// `.zip`, `.jar`
+    /// A zip archive: `.zip`, `.jar`.
     Zip,
 }
 
-/// A SHA-256 digest.
+/// The SHA-256 digest of a file.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Sha256(pub [u8; 32]);
 
-/// In hexadecimal, as `sha256sum` writes it.
+/// Written in hexadecimal, as `sha256sum` writes it.
 impl fmt::Display for Sha256 {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
@@ -75,22 +76,22 @@ impl fmt::Debug for Sha256 {
     }
 }
 
-/// A list of files that cannot be used.
+/// Why a list of files is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum UnsoundFiles {
-    /// A name that cannot stand in an executor's directory.
+    /// A name that a file in an executor's directory cannot have.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
     Name {
         /// The name, as given.
         name: String,
     },
-    /// One name twice.
+    /// Two files have the same name.
     #[error("two files are called {name:?}")]
     Twice {
         /// The name, as given.
         name: String,
     },
-    /// Too many.
+    /// There are more than [`MOST_FILES`] files.
     #[error("{found} files are more than the {MOST_FILES} that an application may bring")]
     TooMany {
         /// The number found.
@@ -98,8 +99,8 @@ pub enum UnsoundFiles {
     },
 }
 
-/// Whether a file of an application may have the name: 1 to 255 bytes without `/` and control characters, neither
-/// `.` nor `..`, nor one of the files that an executor writes to, `stdout` and `stderr`.
+/// Whether a file of an application may have that name: 1 to 255 bytes without `/` and control characters.
+/// `.`, `..`, `stdout` and `stderr` are not allowed; executors write to the latter two.
 #[must_use]
 pub fn is_file_name(name: &str) -> bool {
     (1..=255).contains(&name.len())
@@ -108,10 +109,9 @@ pub fn is_file_name(name: &str) -> bool {
 }
 
 impl ApplicationFiles {
-    /// Holds the names against what a directory can have.
+    /// Checks the names and the number of the files.
     ///
-    /// # Errors
-    /// The first thing that is wrong with the list.
+    /// # Errors The first thing that is wrong with the list.
     pub fn check(&self) -> Result<(), UnsoundFiles> {
         if self.files.len() > MOST_FILES {
             return Err(UnsoundFiles::TooMany { found: self.files.len() });
@@ -128,43 +128,43 @@ impl ApplicationFiles {
         Ok(())
     }
 
-    /// Their names, in order.
+    /// The names of the files, in order.
     #[must_use]
     pub fn names(&self) -> Vec<String> {
         self.files.iter().map(|file| file.name.clone()).collect()
     }
 
-    /// Their length in all, in bytes.
+    /// The total length of the files, in bytes.
     #[must_use]
     pub fn bytes(&self) -> u64 {
         self.files.iter().fold(0, |sum, file| sum.saturating_add(file.length))
     }
 }
 
-/// What a Worker asks a driver. One question after the other, each on the same connection.
+/// A message from a Worker to a driver. The Worker waits for the answer before it asks again.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToDriver {
-    /// The bytes of a file from `offset` on: they come as chunks, in order, up to the file's end.
+    /// Asks for the bytes of a file from `offset` on. They come as chunks, in order, up to the file's end.
     RequestFile {
         /// The digest of the file.
         sha256: Sha256,
-        /// Where to begin, at most its length.
+        /// The position of the first byte, at most the file's length.
         offset: u64,
     },
 }
 
-/// What a driver answers a Worker.
+/// A message from a driver to a Worker that fetches files.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DriverToWorker {
-    /// The next bytes, 1 to [`MAX_CHUNK`].
+    /// The next bytes of the file, 1 to [`MAX_CHUNK`].
     FileChunk(Bytes),
-    /// There will be no more of this file; asking again would not help.
+    /// The driver cannot send the rest of this file, and asking again would not help.
     RequestFileFailed {
         /// The reason, in words for people.
         reason: String,
     },
-    /// Others have their turn first, and the Worker has its own later. It comes as often as somebody who waits needs to
-    /// know that he does not wait in vain.
+    /// Other Workers are served first, and this one later. The message is repeated often enough for the
+    /// Worker to know that the driver is alive.
     FileDelayed,
 }
 

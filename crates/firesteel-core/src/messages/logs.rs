@@ -1,8 +1,8 @@
-//! Clients and Workers about executors' logs.
+//! How clients read executors' logs from Workers.
 //!
-//! A log is what an executor wrote to one of its outputs, from its first byte on, however many files it is kept
-//! in. Positions in it are counted in bytes since then, so they stay what they are when files are rolled,
-//! compressed or removed.
+//! A log is everything that an executor wrote to one of its outputs, however many files it is kept in.
+//! Positions are counted in bytes from the first byte ever written, so they do not change when files are
+//! rolled, compressed or removed.
 
 use std::fmt;
 
@@ -12,56 +12,57 @@ use serde::{Deserialize, Serialize};
 use super::Stream;
 use crate::ids::ExecutorKey;
 
-/// Which part of which log a client wants.
+/// The part of a log that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogRequest {
     /// The executor's id.
     pub executor: ExecutorKey,
-    /// Which of its outputs.
+    /// The output: standard output or standard error.
     pub stream: Stream,
-    /// Where to begin.
+    /// The position to begin at.
     pub from: LogStart,
 }
 
-/// Where in a log to begin.
+/// A position in a log to begin at.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum LogStart {
-    /// At that byte, or at the first that is still there.
+    /// That byte, or the first one that is still kept.
     Offset(u64),
-    /// So many bytes before its end, or at its first.
+    /// That number of bytes before the end, or the first byte that is kept.
     LastBytes(u64),
-    /// So many lines before its end, or at its first. What stands behind the last line's end is a line, too.
+    /// That number of lines before the end, or the first byte that is kept. Text after the last line break
+    /// counts as a line.
     LastLines(u64),
 }
 
-/// A piece of a log. A client that wants more asks again, from its end.
+/// A piece of a log. A client that wants more asks again, from the piece's end.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogPiece {
-    /// Where the piece begins.
+    /// The position of the piece's first byte.
     pub start: u64,
     /// The piece, at most [`crate::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
     pub bytes: Bytes,
-    /// Where the log ended when it was read.
+    /// The position of the log's end when it was read.
     pub length: u64,
-    /// Nothing more will be written: the executor had ended before the log was read.
+    /// Whether nothing more will be written: the executor had ended before the log was read.
     pub is_over: bool,
 }
 
-/// Why a piece of a log is not to be had.
+/// Why a Worker does not send a piece of a log.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedLog {
-    /// The application's id cannot be that of a directory.
+    /// The application's id cannot be the name of a directory.
     UnsoundId,
-    /// The client's question before this one has not been answered.
+    /// The Worker has not answered the client's previous request yet.
     OneAtATime,
     /// There is no such log: the executor never ran here, or its directory was removed.
     NoLog {
-        /// Where it would be.
+        /// The directory where it would be.
         directory: String,
     },
     /// The log cannot be read.
     Unreadable {
-        /// The operating system's words, with the path.
+        /// The operating system's error message, with the path.
         error: String,
     },
 }

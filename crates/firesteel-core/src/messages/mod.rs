@@ -1,7 +1,7 @@
-//! What the machines say to each other. One file for each pair of talkers; the names are Spark's.
+//! The messages between the machines. Each pair that talks has a file; the names are Spark's.
 //!
-//! The order of fields and variants is the protocol (see [`crate::wire`]): new ones go to the end, and a change
-//! of any other kind raises [`crate::wire::VERSION`].
+//! The order of fields and variants is part of the protocol (see [`crate::wire`]). New ones go to the end;
+//! any other change increments [`crate::wire::VERSION`].
 
 mod application;
 mod client;

@@ -1,4 +1,4 @@
-//! Worker and Master.
+//! Messages between Workers and the Master.
 
 use std::fmt;
 
@@ -10,67 +10,67 @@ use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, ProfileId, WorkerId};
 use crate::process::Command;
 
-/// What a Worker may have at most. It bounds what one event can lead to, whatever a Worker says of itself: an
-/// executor of one core on each of its cores.
+/// The maximum number of cores of a Worker. It bounds the number of effects of one event, whatever a Worker
+/// says of itself.
 pub const MOST_CORES: Cores = Cores(65_536);
 
-/// What a Worker tells its Master.
+/// A message from a Worker to the Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToMaster {
-    /// First on every connection: who the Worker is, what it has, and what it runs. Spark sends the last part
-    /// afterwards (`WorkerLatestState`); in one message there is no moment in between to go wrong.
+    /// The first message on every connection: the Worker, its size, and its executors. Spark sends the
+    /// executors in a second message (`WorkerLatestState`); here nothing can happen between the two.
     RegisterWorker {
         /// The Worker's id, address and size.
         worker: WorkerDescription,
-        /// Every executor that runs here, and every one that ended without the Master having confirmed it.
+        /// The executors that run on the Worker, and those that ended without the Master having confirmed it.
         executors: Vec<ExecutorReport>,
     },
-    /// Still here.
+    /// Tells the Master that the Worker is alive.
     Heartbeat {
         /// The Worker's id.
         worker: WorkerId,
     },
-    /// The Worker is about to end, and its executors with it: it is to be given no more. Nothing follows for a Worker
-    /// that is not known. Source: the message's name is Spark's, where executors go on for a while to hand over their
-    /// data.
+    /// The Worker is about to end, with its executors: the Master gives it no more. Has no effect if the
+    /// Master does not know the Worker. Source: the message's name is Spark's; there executors stay for a
+    /// while to hand over their data.
     WorkerDecommissioning {
         /// The Worker's id.
         worker: WorkerId,
     },
-    /// An executor changed its state. An end is repeated on the next connection until it is confirmed by
-    /// [`MasterToWorker::ExecutorEndNoted`].
+    /// An executor's state changed. An end is repeated on the next connection until
+    /// [`MasterToWorker::ExecutorEndNoted`] confirms it.
     ExecutorStateChanged(ExecutorReport),
 }
 
-/// Who a Worker is and what it has to offer.
+/// The Worker's id, address and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkerDescription {
-    /// Its id, made at its start.
+    /// The Worker's id, made at its start.
     pub id: WorkerId,
-    /// The host that others reach it by.
+    /// The host name by which others reach it.
     pub host: String,
     /// The port that it listens on.
     pub port: u16,
-    /// Cores in all, at least 1.
+    /// The number of its cores, at least 1.
     pub cores: Cores,
-    /// Memory in all, at least 1 MiB.
+    /// The amount of its memory, at least 1 MiB.
     pub memory: MiB,
-    /// Addresses of its custom resources by name, all of them.
+    /// All addresses of its custom resources, by name.
     pub resources: Resources,
-    /// The directory that its executors have theirs in, absolute: an executor's is
-    /// `<work_dir>/<application>/<executor>`. For people only; nobody else opens it.
+    /// The absolute path of the directory for executors: an executor's is
+    /// `<work_dir>/<application>/<executor>`. It is shown to people; nothing else opens it.
     pub work_dir: String,
 }
 
 impl WorkerDescription {
-    /// Where it listens.
+    /// The address that the Worker listens on.
     #[must_use]
     pub fn address(&self) -> Address {
         Address::new(self.host.clone(), self.port)
     }
 }
 
-/// One executor's state.
+/// The state of one executor.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ExecutorReport {
     /// The executor's id.
@@ -79,35 +79,35 @@ pub struct ExecutorReport {
     pub state: ExecutorState,
 }
 
-/// What a Master tells a Worker.
+/// A message from the Master to a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum MasterToWorker {
-    /// The Worker may be given executors from now on.
+    /// The Worker is registered, and may be given executors.
     RegisteredWorker {
         /// The Master, `spark://host:port`.
         master_url: String,
-        /// Milliseconds between heartbeats that the Master expects: a quarter of its time-out.
+        /// The interval between heartbeats, in milliseconds: a quarter of the Master's timeout.
         heartbeat_millis: u64,
-        /// The Master had this Worker already, on another connection which this one replaces.
+        /// Whether the Master knew this Worker already, on another connection that this one replaces.
         duplicate: bool,
     },
-    /// The Master does not take the Worker. The Worker ends.
+    /// The Master refuses the Worker, which then ends.
     RegisterWorkerFailed(RefusedRegistration),
-    /// The Master does not know the sender: register (again).
+    /// The Master does not know the Worker, which then registers again.
     ReconnectWorker,
-    /// Start an executor.
+    /// Tells the Worker to start an executor.
     LaunchExecutor(ExecutorLaunch),
-    /// End an executor.
+    /// Tells the Worker to end an executor.
     KillExecutor {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// An application ended: nothing of it needs to be kept.
+    /// An application ended: the Worker need not keep anything of it.
     ApplicationFinished {
         /// The application's id.
         app: AppId,
     },
-    /// The end of an executor was noted and need not be repeated.
+    /// The Master knows that the executor ended: the Worker need not report it again.
     ExecutorEndNoted {
         /// The executor's id.
         executor: ExecutorKey,
@@ -123,7 +123,7 @@ pub struct ExecutorLaunch {
     pub profile: ProfileId,
     /// The application's name, for people.
     pub app_name: String,
-    /// What to run, placeholders and all.
+    /// The command to run, with its placeholders.
     pub command: Command,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
@@ -131,29 +131,29 @@ pub struct ExecutorLaunch {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The addresses that are its own, by resource.
+    /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// The files that must be there before it starts. `None`: none.
+    /// The files that must be in place before it starts, if it needs any.
     pub files: Option<ApplicationFiles>,
 }
 
-/// Why a Worker is not taken.
+/// Why the Master refuses a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum RefusedRegistration {
-    /// The id cannot be used.
+    /// The Worker's id cannot be the name of a directory.
     UnsoundId,
     /// Another Worker with this host and port is alive.
     SameAddress {
-        /// `host:port`.
+        /// The address, `host:port`.
         address: String,
-        /// The Worker that has it.
+        /// The id of the Worker that has this address.
         other: WorkerId,
     },
-    /// No cores or no memory, or more than can be counted.
+    /// The Worker has no cores or no memory, or more than the limit.
     UnsoundSize {
-        /// The cores offered.
+        /// The number of cores that it offers.
         cores: Cores,
-        /// The memory offered.
+        /// The amount of memory that it offers.
         memory: MiB,
     },
 }
