@@ -1,4 +1,4 @@
-//! One application, as its Master knows it.
+//! One application as its Master knows it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
@@ -18,10 +18,10 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// Memory of an executor whose application names none. Source: Spark Master, 4.0.1.
+/// The memory of an executor if the application names none. Source: Spark Master, 4.0.1.
 pub(super) const DEFAULT_MEMORY: MiB = MiB(1024);
 
-/// How many of an application's ended executors are remembered.
+/// The maximum number of ended executors remembered for an application.
 const ENDED_LIMIT: usize = 1000;
 
 /// A live application.
@@ -29,49 +29,49 @@ const ENDED_LIMIT: usize = 1000;
 pub(super) struct Application {
     pub(super) id: AppId,
     pub(super) description: ApplicationDescription,
-    /// The connection's number.
+    /// The number of its driver's connection.
     pub(super) peer: PeerId,
-    /// Its place among all, in the order of registration.
+    /// Its number in the order of registration.
     pub(super) sequence: u64,
-    /// Its queue's number; 0 where there are none.
+    /// The number of its queue; 0 if the Master has no queues.
     pub(super) queue: usize,
     pub(super) submitted: Timestamp,
     pub(super) state: ApplicationState,
     pub(super) max_cores: Cores,
     pub(super) wishes: Wishes,
     pub(super) cores_granted: Cores,
-    /// Cores of executors that have had their turn and are not replaced; none without a maximum.
+    /// The cores of executors whose ends were final. Always zero if the application has no maximum of cores.
     pub(super) cores_spent: Cores,
     pub(super) profiles: BTreeMap<ProfileId, Profile>,
     pub(super) executors: BTreeMap<ExecutorId, Executor>,
     pub(super) next_executor: u32,
-    /// Workers that ever ran an executor of it.
+    /// The Workers that ever ran one of its executors.
     pub(super) workers: BTreeSet<WorkerId>,
     pub(super) failures: Failures,
-    /// What of it is filed in the backlog: it waits, and no Worker has room.
+    /// Its demands that are filed in the backlog: they wait, and no Worker has room for them.
     pub(super) filed: Vec<(ProfileId, Arc<Shape>)>,
     pub(super) ended: VecDeque<ExecutorView>,
-    /// How many ended executors are remembered no longer.
+    /// The number of ended executors that are no longer remembered.
     pub(super) forgotten: u64,
 }
 
-/// What a new application is given beside what it describes.
+/// What the Master adds to the description of a new application.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Entry {
     /// The number of its queue.
     pub(super) queue: usize,
-    /// Its maximum of cores if it names none.
+    /// The maximum of its cores if it names none.
     pub(super) default_cores: Cores,
 }
 
-/// What the executors of one profile need, all inheritance done, and how many there may be.
+/// A resource profile with everything inherited from the default profile, and its number of executors.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) size: ExecutorSize,
     pub(super) memory: MiB,
     pub(super) resources: ResourceAmounts,
     pub(super) limit: ExecutorLimit,
-    /// Executors of it that have not ended.
+    /// The number of its executors that have not ended.
     pub(super) held: u64,
 }
 
@@ -79,7 +79,7 @@ pub(super) struct Profile {
 #[derive(Debug)]
 pub(super) struct Executor {
     pub(super) worker: WorkerId,
-    /// Its Worker's number, which lives at least as long.
+    /// The slot of its Worker in the index. The slot stays the Worker's for as long as the executor lives.
     pub(super) slot: Slot,
     pub(super) profile: ProfileId,
     pub(super) grant: Grant,
@@ -96,28 +96,28 @@ pub(super) struct Executor {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
     Launching,
-    /// It runs; at that time it is proven.
+    /// Its process runs. It is proven at this time.
     OnProbation {
         until: Timestamp,
     },
-    /// It ran long enough to show that executors of this application can.
+    /// It ran long enough to show that executors of this application can run.
     Proven,
 }
 
-/// Executors that failed one after the other, without one that was proven in between.
+/// The executors that failed one after the other, with no proven one in between.
 #[derive(Debug, Default)]
 pub(super) struct Failures {
     pub(super) in_a_row: u32,
-    /// No executor is launched before then.
+    /// No executor is launched before this time.
     pub(super) hold_until: Option<Timestamp>,
-    /// Executors on probation, by its end.
+    /// The executors on probation, by the end of their probation.
     pub(super) probation: BTreeSet<(Timestamp, ExecutorId)>,
-    /// How many live executors are proven.
+    /// The number of live executors that are proven.
     pub(super) proven: u64,
 }
 
 impl Profile {
-    /// A profile of its own, with what it leaves open taken from the default profile of its application.
+    /// The profile `own`, with what it leaves open inherited from the application's default profile.
     ///
     /// Source: Spark Master, 4.0.1: cores and memory are inherited, custom resources are not.
     pub(super) fn new(own: &ResourceProfile, default: &ResourceProfile, limit: ExecutorLimit) -> Self {
@@ -163,30 +163,31 @@ impl Application {
         }
     }
 
-    /// Whether its turn is not simply that of its registration.
+    /// Whether it may be served in another order than that of registration.
     pub(super) fn is_special(&self) -> bool {
         self.description.priority != 0 || self.gang_waits()
     }
 
-    /// Whether it wants several executors at once, and never had one.
+    /// Whether it has to start with several executors at once and has not started.
     pub(super) fn gang_waits(&self) -> bool {
         self.description.gang > 1 && self.state == ApplicationState::Waiting
     }
 
-    /// How many executors of that demand it must be given at once, if not one by one: no more than it asks for.
+    /// The number of executors that it must be given at once, if it starts with several: at most what it asks
+    /// for.
     pub(super) fn gang(&self, demand: &Demand) -> Option<u64> {
         let gang = self.description.gang.min(demand.most_executors());
         (self.gang_waits() && gang > 1).then_some(gang)
     }
 
-    /// What it asks for by profile, if it asks for anything: before a gang has begun, the profile that it begins with.
+    /// What it asks for now, by profile. Before a gang has started, only the profile that it starts with.
     pub(super) fn asks(&self) -> impl Iterator<Item = (ProfileId, Demand)> {
         let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
         let most = if self.gang_waits() { 1 } else { usize::MAX };
         demands.filter(|(_, demand)| demand.allows_one_more()).take(most)
     }
 
-    /// What its executors hold together.
+    /// The amounts that its executors hold together.
     pub(super) fn held(&self) -> Amounts {
         let mut held = Amounts { cores: self.cores_granted, ..Amounts::default() };
         for profile in self.profiles.values() {
@@ -195,7 +196,7 @@ impl Application {
         held
     }
 
-    /// Sets a profile's target. What it needs is fixed when the profile is first seen.
+    /// Sets a profile's target. What its executors need is fixed when the profile is first named.
     pub(super) fn set_target(&mut self, id: ProfileId, profile: &ResourceProfile, limit: ExecutorLimit) {
         let default = &self.description.profile;
         self.profiles.entry(id).or_insert_with(|| Profile::new(profile, default, limit)).limit = limit;
@@ -210,29 +211,29 @@ impl Application {
         self.profiles.get_mut(&id).expect("the profile is one of the application's")
     }
 
-    /// Whether its own bounds allow it more than it holds.
+    /// Whether its own limits allow another executor.
     pub(super) fn may_have_more(&self) -> bool {
         self.profiles.values().any(|profile| self.demand(profile).allows_one_more())
     }
 
-    /// Whether it may be given executors: not while it waits after failures.
+    /// Whether it may be given executors. It may not while it waits after failures.
     pub(super) fn may_be_served(&self) -> bool {
         self.failures.hold_until.is_none()
     }
 
-    /// What would be launched if there were room.
+    /// The demands that would be served if there were room.
     pub(super) fn waiting(&self) -> impl Iterator<Item = (ProfileId, Shape)> {
         let demands = self.profiles.iter().map(|(id, profile)| (*id, self.demand(profile)));
         let open = demands.filter(|(_, demand)| self.may_be_served() && demand.allows_one_more());
         open.map(|(id, demand)| (id, Shape::of(&demand)))
     }
 
-    /// By which rule Workers are chosen for it.
+    /// The policy by which Workers are chosen for it.
     pub(super) fn policy(&self, config: &Config) -> Policy {
         self.description.policy.unwrap_or(config.policy)
     }
 
-    /// What it asks for now under that profile.
+    /// What it asks for now under this profile.
     pub(super) fn demand(&self, profile: &Profile) -> Demand {
         Demand {
             size: profile.size,
@@ -244,7 +245,7 @@ impl Application {
         }
     }
 
-    /// Adds an executor that was given this share of that Worker.
+    /// Adds an executor with its share of a Worker.
     pub(super) fn add_executor(
         &mut self,
         now: Timestamp,
@@ -263,7 +264,7 @@ impl Application {
             .insert(id, Executor { worker, slot, profile, grant, life: Life::Launching, launched, started });
     }
 
-    /// Takes a live executor out.
+    /// Removes a live executor and returns it.
     pub(super) fn remove_executor(&mut self, id: ExecutorId) -> Executor {
         let executor = self.executors.remove(&id).expect("the executor is live");
         self.cores_granted -= executor.grant.amounts().cores;
@@ -278,7 +279,7 @@ impl Application {
         executor
     }
 
-    /// An executor that was taken out ended so: if it has had its turn, the application wants one less.
+    /// Makes the application want one executor less, if this executor's end is final.
     pub(super) fn count_final_end(&mut self, executor: &Executor, end: &ExecutorState) {
         if !self.description.relaunch.is_final(end) {
             return;
@@ -291,7 +292,7 @@ impl Application {
         }
     }
 
-    /// Remembers how an executor ended. A full history loses its oldest.
+    /// Remembers an ended executor. A full history drops its oldest entry.
     pub(super) fn remember(&mut self, ended: ExecutorView) {
         if self.ended.len() >= ENDED_LIMIT {
             self.ended.pop_front();
@@ -300,7 +301,7 @@ impl Application {
         self.ended.push_back(ended);
     }
 
-    /// An executor's process runs; at `until` it will be proven.
+    /// An executor's process runs; the executor is proven at `until`.
     pub(super) fn start_probation(&mut self, now: Timestamp, id: ExecutorId, until: Timestamp) {
         let executor = self.executors.get_mut(&id).expect("the executor is live");
         executor.started = Some(now);
@@ -308,8 +309,8 @@ impl Application {
         self.failures.probation.insert((until, id));
     }
 
-    /// Ends every probation whose time has come, and tells whether there was one: it starts the count of
-    /// failures anew.
+    /// Ends the probations whose time is over. Returns whether there were any; they reset the count of
+    /// failures.
     pub(super) fn end_probations(&mut self, now: Timestamp) -> bool {
         let mut ended = false;
         while let Some(&(until, id)) = self.failures.probation.first() {
@@ -327,7 +328,7 @@ impl Application {
 }
 
 impl Executor {
-    /// A copy of it, as it stands on its Worker.
+    /// A copy of the executor for clients, with its Worker's address.
     pub(super) fn view(&self, key: &ExecutorKey, worker: &WorkerDescription) -> ExecutorView {
         let share = self.grant.amounts();
         ExecutorView {

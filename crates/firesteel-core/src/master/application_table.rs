@@ -1,4 +1,4 @@
-//! The Master's applications.
+//! The table of the Master's applications.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -10,28 +10,28 @@ use crate::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationView, ExecutorState, ExecutorView};
 use crate::time::Timestamp;
 
-/// The applications: live ones in the order in which they registered, and the latest that ended.
+/// The live applications in the order of registration, and the latest ended ones.
 #[derive(Debug, Default)]
 pub(super) struct ApplicationTable {
     rows: BTreeMap<AppId, Application>,
-    /// First in, first out. A live application stays in it, whether or not it has all that it wants.
+    /// All live applications by number, whether or not they want more.
     queue: BTreeMap<u64, AppId>,
     by_peer: BTreeMap<PeerId, AppId>,
-    /// Applications that may not be given executors yet, by the time when they may.
+    /// The applications that may not be given executors yet, by the time when they may.
     held: BTreeSet<(Timestamp, AppId)>,
     backlog: Backlog,
-    /// Those with a priority, or a gang that may not have begun.
+    /// The numbers of applications with a priority, or with a gang that may not have started.
     special: BTreeSet<u64>,
     completed: VecDeque<Ended>,
     next_sequence: u64,
 }
 
-/// An application that ended.
+/// An application that has ended.
 #[derive(Debug)]
 pub(super) struct Ended {
     /// The application without its executors.
     pub(super) row: ApplicationView,
-    /// Its executors that are remembered, by number.
+    /// Its remembered executors, by number.
     pub(super) executors: Vec<ExecutorView>,
 }
 
@@ -43,7 +43,7 @@ impl Ended {
 }
 
 impl ApplicationTable {
-    /// The number of applications that ever registered here.
+    /// The number of applications that have ever registered.
     pub(super) fn registered(&self) -> u64 {
         self.next_sequence
     }
@@ -61,7 +61,7 @@ impl ApplicationTable {
         self.rows.insert(row.id.clone(), row);
     }
 
-    /// Takes an application out.
+    /// Removes a live application and returns it.
     pub(super) fn remove(&mut self, id: &AppId) -> Application {
         self.live_mut(id);
         let row = self.rows.remove(id).expect("it was found live");
@@ -75,7 +75,7 @@ impl ApplicationTable {
         row
     }
 
-    /// Remembers an application that ended. A full history loses its oldest tenth.
+    /// Remembers an ended application. A full history drops its oldest tenth.
     ///
     /// Source: Spark Master, 4.0.1.
     pub(super) fn retire(&mut self, ended: Ended, limit: usize) {
@@ -88,7 +88,7 @@ impl ApplicationTable {
         }
     }
 
-    /// Lets an application wait until that time, or, with `None`, no longer.
+    /// Gives an application no executors before `until`; with `None` it may be given some again.
     pub(super) fn hold(&mut self, id: &AppId, until: Option<Timestamp>) {
         let row = self.live_mut(id);
         if let Some(old) = std::mem::replace(&mut row.failures.hold_until, until) {
@@ -104,7 +104,7 @@ impl ApplicationTable {
         self.held.first().map(|(time, _)| *time)
     }
 
-    /// Ends the waits whose time has come, and tells whether there were any.
+    /// Lets applications whose wait is over be served again. Returns whether there were any.
     pub(super) fn release(&mut self, now: Timestamp) -> bool {
         let mut released = false;
         while let Some((until, id)) = self.held.first().cloned() {
@@ -121,12 +121,12 @@ impl ApplicationTable {
         self.rows.get(id)
     }
 
-    /// An application of which another table of the Master says that it is live.
+    /// An application that another table of the Master names, so that it must be live.
     pub(super) fn live(&self, id: &AppId) -> &Application {
         self.rows.get(id).expect("the application is live")
     }
 
-    /// The same, to be changed: the next pass considers it.
+    /// The same application, to be changed. The next pass considers it.
     pub(super) fn live_mut(&mut self, id: &AppId) -> &mut Application {
         let row = self.rows.get_mut(id).expect("the application is live");
         if self.backlog.touch(row.sequence) {
@@ -137,12 +137,13 @@ impl ApplicationTable {
         row
     }
 
-    /// The application with that number in the order of registration.
+    /// The live application with that number.
     fn numbered(&self, sequence: u64) -> &Application {
         self.live(self.queue.get(&sequence).expect("every live application is in the queue"))
     }
 
-    /// Whether the order of turns is another one than that of registration. Gangs that have begun are forgotten.
+    /// Whether any application may be served in another order than that of registration. Drops gangs that
+    /// have started.
     pub(super) fn has_special(&mut self) -> bool {
         let row = |sequence: &u64| self.rows.get(self.queue.get(sequence)?);
         self.special.retain(|sequence| row(sequence).is_some_and(Application::is_special));
@@ -157,12 +158,12 @@ impl ApplicationTable {
         }
     }
 
-    /// The demands for which room was gained.
+    /// The demands that gained room since the last pass.
     pub(super) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
         self.backlog.ready_demands(workers)
     }
 
-    /// The demand that is served after that one: of an application that may have changed, or the next that is ready.
+    /// The demand to serve after `last`: of an application that may have changed, or the next that is ready.
     pub(super) fn next_demand(
         &self,
         ready: &mut ReadyDemands,
@@ -187,7 +188,8 @@ impl ApplicationTable {
         })
     }
 
-    /// Files what applications that may have changed still wait for. The pass is over: nobody has room for it.
+    /// Files the demands of applications that may have changed. Called when the pass is over and nothing has
+    /// room.
     pub(super) fn file(&mut self) {
         for sequence in self.backlog.take_touched() {
             let row = self.queue.get(&sequence).and_then(|id| self.rows.get_mut(id));
@@ -207,33 +209,33 @@ impl ApplicationTable {
         self.by_peer.get(&peer)
     }
 
-    /// Whether that application is live and that connection is its driver's.
+    /// Whether that application is live and belongs to that connection.
     pub(super) fn is_drivers(&self, id: &AppId, peer: PeerId) -> bool {
         self.by_peer.get(&peer) == Some(id)
     }
 
-    /// The live ones, first in first.
+    /// The live applications in the order of registration.
     pub(super) fn queue(&self) -> impl Iterator<Item = &Application> {
         self.queue.values().map(|id| self.live(id))
     }
 
-    /// The latest that ended, the last one last.
+    /// The remembered applications that have ended, in the order of their ends.
     pub(super) fn completed(&self) -> impl DoubleEndedIterator<Item = &Ended> {
         self.completed.iter()
     }
 
-    /// The latest of that name that ended.
+    /// The id of the latest ended application with that name.
     pub(super) fn completed_named(&self, name: &str) -> Option<AppId> {
         self.completed.iter().rev().find(|ended| ended.row.name == name).map(|ended| ended.row.id.clone())
     }
 
-    /// One that ended.
+    /// A remembered application that has ended.
     pub(super) fn completed_one(&self, id: &AppId) -> Option<&Ended> {
         self.completed.iter().rev().find(|ended| ended.row.id == *id)
     }
 
-    /// An executor's process has ended that was taken back before, with its application or without: whoever
-    /// looks at the history wants to know how.
+    /// A Worker reports the end of an executor that the Master has already taken back. The history then shows
+    /// how its process ended.
     pub(super) fn learn_end(
         &mut self,
         now: Timestamp,
@@ -259,7 +261,7 @@ impl ApplicationTable {
         }
     }
 
-    /// Whether the indexes name the same applications as the rows.
+    /// Whether all indexes agree with the rows.
     pub(super) fn is_consistent(&self) -> bool {
         let sizes = [self.queue.len(), self.by_peer.len()];
         let queue = self.queue.iter().all(|(n, id)| self.rows.get(id).is_some_and(|row| row.sequence == *n));
@@ -274,7 +276,7 @@ impl ApplicationTable {
             && sizes.iter().all(|&size| size == self.rows.len())
     }
 
-    /// Whether exactly what waits is filed.
+    /// Whether the filed demands are exactly those that wait.
     fn is_filed(&self) -> bool {
         let filed = |row: &Application| {
             let key = |profile: &ProfileId| (row.sequence, *profile);

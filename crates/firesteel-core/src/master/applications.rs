@@ -1,4 +1,4 @@
-//! How applications come and go, and what their drivers may ask.
+//! How applications register and end, and what their drivers may request.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,16 +15,16 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// The longest name of an application or its user, in bytes: every status has them.
+/// The longest name of an application or a user, in bytes. Names are part of every status.
 const LONGEST_NAME: usize = 4096;
-/// Of a name that is refused so many characters are worth a line in the log.
+/// The number of characters that the log shows of a refused application's name.
 const LONGEST_NOTED: usize = 100;
 
 impl Master {
-    /// A driver brings an application.
+    /// A driver registers an application.
     ///
-    /// Source: Spark Master, 4.0.1, where the same driver registering again gets a second id that nobody knows;
-    /// here it gets the one that it has.
+    /// Source: Spark Master, 4.0.1. There, a driver that registers again gets a second id that nothing else
+    /// knows; here it gets its first id again.
     pub(super) fn on_register_application(
         &mut self,
         now: Timestamp,
@@ -42,14 +42,15 @@ impl Master {
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
         self.effects.note(Note::ApplicationRegistered { app: app.clone(), name: description.name.clone() });
         let row = Application::new(app.clone(), description, peer, now, &entry);
-        // What is said of executors from now on is said of this application's.
+        // Reports about executors now mean those of the new application.
         self.leavers.forget_driver(peer);
         self.applications.insert(row);
         self.welcome(peer, app);
         self.pass = Pass::Due;
     }
 
-    /// Where an application stands that describes itself so, or why it is not taken.
+    /// Checks a description. Returns the application's queue and default cores, or the reason why it is
+    /// refused.
     fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, String> {
         check_description(description)?;
         let queue =
@@ -81,7 +82,7 @@ impl Master {
         }
     }
 
-    /// A driver sets how many executors it wants.
+    /// A driver sets the number of executors that it wants.
     ///
     /// Source: Spark Master, 4.0.1.
     pub(super) fn on_request_executors(&mut self, peer: PeerId, app: &AppId, targets: Vec<ExecutorTarget>) {
@@ -127,7 +128,7 @@ impl Master {
         self.tell_driver(peer, MasterToDriver::ExecutorsKilled { accepted });
     }
 
-    /// A driver says where executors would be welcome. Those that it has stay where they are.
+    /// A driver names the hosts that it prefers and avoids. Its executors stay where they are.
     pub(super) fn on_prefer_hosts(&mut self, peer: PeerId, app: &AppId, wishes: HostWishes) {
         if self.is_own(peer, app) {
             let application = self.applications.live_mut(app);
@@ -177,10 +178,10 @@ impl Master {
         own
     }
 
-    /// An application is over: its executors are forgotten and killed, and it joins the history.
+    /// Ends an application: kills and forgets its executors, and puts it into the history.
     ///
-    /// Source: Spark Master, 4.0.1, which tells every Worker that the application is over; here only those that
-    /// ran executors of it.
+    /// Source: Spark Master, 4.0.1, which tells every Worker that the application ended; here only the
+    /// Workers that ran its executors are told.
     pub(super) fn remove_application(&mut self, now: Timestamp, app: &AppId, end: ApplicationEnd) {
         let application = self.applications.live(app);
         let executors: BTreeMap<ExecutorId, WorkerId> =
@@ -189,7 +190,7 @@ impl Master {
             self.kill_executor(now, ExecutorKey { app: app.clone(), executor });
         }
         let application = self.applications.remove(app);
-        // Workers that ran executors of it may have gone since.
+        // Some of these Workers may be lost since.
         let workers: Vec<PeerId> =
             application.workers.iter().filter_map(|id| Some(self.workers.get(id)?.peer)).collect();
         for peer in workers {
@@ -214,8 +215,8 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Forgets an executor and has its Worker end it, whose report will come as one of an unknown executor. Tells
-    /// whether there was such an executor.
+    /// Forgets an executor and tells its Worker to end it. Returns whether the executor was live. The
+    /// Worker's report will be about an executor that the Master no longer knows.
     fn kill_executor(&mut self, now: Timestamp, executor: ExecutorKey) -> bool {
         if self.life_of(&executor).is_none() {
             return false;
@@ -227,7 +228,7 @@ impl Master {
     }
 }
 
-/// Where an application that ended so stands, and why, in words, if not well.
+/// The state of an application that ended this way, and the reason in words unless it finished normally.
 fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
     match end {
         ApplicationEnd::Finished => (ApplicationState::Finished, None),
@@ -239,7 +240,7 @@ fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
     }
 }
 
-/// Whether the application's own bounds allow so many executors at once.
+/// Checks that the application's own limits allow its gang.
 fn check_gang(description: &ApplicationDescription, max: Cores) -> Result<(), String> {
     let gang @ 2.. = description.gang else { return Ok(()) };
     let Some(each) = description.profile.cores else {
@@ -270,7 +271,7 @@ fn check_description(description: &ApplicationDescription) -> Result<(), String>
     description.profile.check().map_err(|error| error.to_string())
 }
 
-/// Why a driver waits that is held back by the order in which applications are served.
+/// The reason of a shortfall that comes from the order in which applications are served.
 fn reason(hindrance: Hindrance) -> shortfall::Reason {
     match hindrance {
         Hindrance::NeverFits { executors, room } => shortfall::Reason::GangTooLarge { executors, room },

@@ -1,13 +1,14 @@
-//! What waits, so that an event looks only at what it changed.
+//! The backlog: demands that wait, indexed so that an event considers only what it has changed.
 //!
-//! After a scheduling pass nothing that waits can be placed: no Worker has room for one more executor of it. So when
-//! the next pass comes, only two kinds of demands can have room: those of applications that have changed since, and
-//! those for which there is room on a Worker that has gained some. For the latter, demands are filed by what one
-//! executor takes, their *shape*: of all that are alike, ten or ten thousand, one question tells whether there is room.
+//! After a scheduling pass no waiting demand can be placed: no Worker has room for one more of its executors.
+//! In the next pass only two kinds of demands can have room: those of applications that have changed since,
+//! and those that fit a Worker with more room than before. To find the latter, demands are filed by the
+//! amounts that one executor takes, their *shape*. One question answers whether there is room for all demands
+//! of a shape, be they ten or ten thousand.
 //!
-//! The pass goes through these alone, in the order in which it would go through all, and decides what it would decide
-//! if it went through all. An application is taken out of the file when it is handed out to be changed, and filed again
-//! at the end of the pass, so no handler has to think of it.
+//! The pass considers only these demands, in the order in which a full pass would, and makes the same
+//! decisions. The table unfiles an application whenever it is handed out to be changed, and files it again at
+//! the end of the pass, so no handler has to care.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Unbounded};
@@ -18,37 +19,36 @@ use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, ResourceAmounts};
 use super::worker_table::WorkerTable;
 use crate::ids::ProfileId;
 
-/// A demand: its application's place in the queue, and its profile.
+/// The key of a demand: its application's number and its profile's.
 pub(super) type DemandKey = (u64, ProfileId);
 
-/// What one executor takes, of each amount.
+/// The amounts that one executor takes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shape {
-    /// At least. First, so that small shapes come first.
+    /// The least number of cores. It is the first field, so that small shapes come first.
     cores: Cores,
     memory: MiB,
     resources: ResourceAmounts,
 }
 
-/// The demands that wait.
+/// The demands that wait, by shape.
 #[derive(Debug, Default)]
 pub(super) struct Backlog {
     shapes: BTreeMap<Arc<Shape>, Waiting>,
-    /// Applications that may have changed since the last pass, by their places in the queue. None of their demands is
-    /// filed.
+    /// The numbers of applications that may have changed since the last pass. None of their demands is filed.
     touched: BTreeSet<u64>,
 }
 
 /// The demands of one shape.
 #[derive(Debug)]
 struct Waiting {
-    /// One executor of that shape, and no bounds.
+    /// A demand for one executor of the shape, with no other limits.
     one: Demand,
-    /// Never empty.
+    /// The keys of the demands. Never empty.
     demands: BTreeSet<DemandKey>,
 }
 
-/// The demands that have room in the pass at hand, the next of each shape.
+/// The demands that have room in this pass: the next one of each shape.
 #[derive(Debug, Default)]
 pub(super) struct ReadyDemands(BTreeMap<DemandKey, Arc<Shape>>);
 
@@ -68,17 +68,17 @@ impl Shape {
 }
 
 impl Backlog {
-    /// An application may change: tells whether this is news.
+    /// Marks an application as possibly changed. Returns whether it was not marked before.
     pub(super) fn touch(&mut self, sequence: u64) -> bool {
         self.touched.insert(sequence)
     }
 
-    /// An application has gone.
+    /// Forgets an application that has ended.
     pub(super) fn forget(&mut self, sequence: u64) {
         self.touched.remove(&sequence);
     }
 
-    /// The applications that may have changed, from that place in the queue on.
+    /// The applications that may have changed, from that number on.
     pub(super) fn touched_from(&self, sequence: u64) -> impl Iterator<Item = u64> {
         self.touched.range(sequence..).copied()
     }
@@ -87,7 +87,7 @@ impl Backlog {
         self.touched.contains(&sequence)
     }
 
-    /// Whether nothing has changed since the last pass.
+    /// Whether no application may have changed since the last pass.
     pub(super) fn is_settled(&self) -> bool {
         self.touched.is_empty()
     }
@@ -118,12 +118,12 @@ impl Backlog {
         self.shapes.get(shape).is_some_and(|waiting| waiting.demands.contains(&key))
     }
 
-    /// How many demands are filed.
+    /// The number of filed demands.
     pub(super) fn len(&self) -> usize {
         self.shapes.values().map(|waiting| waiting.demands.len()).sum()
     }
 
-    /// The first demand of each shape for which there is room where room was gained.
+    /// The first demand of each shape that fits a Worker which gained room.
     pub(super) fn ready_demands(&self, workers: &WorkerTable) -> ReadyDemands {
         let Some(most) = workers.most_gained() else { return ReadyDemands::default() };
         let small = self.shapes.iter().take_while(|(shape, _)| shape.cores <= most);
@@ -133,8 +133,8 @@ impl Backlog {
         ReadyDemands(with_room.filter_map(first).collect())
     }
 
-    /// Takes the next demand that is ready, if it comes before that one; the next of its shape comes up. A shape for
-    /// which there is no room any more is dropped.
+    /// Takes out the next ready demand, if it comes before `before`. The next demand of its shape takes its
+    /// place. A shape without room is dropped.
     pub(super) fn next(
         &self,
         ready: &mut ReadyDemands,
@@ -148,7 +148,7 @@ impl Backlog {
                 return None;
             }
             let shape = first.remove();
-            // The pass at hand may have served the last demand of the shape.
+            // This pass may have served the last demand of the shape.
             let Some(waiting) = self.shapes.get(&shape) else { continue };
             if !workers.gained_room_for(&waiting.one) {
                 continue;

@@ -1,16 +1,16 @@
-//! What a Worker has, and what is taken of it. An executor's share is a value that cannot be copied, so that it
-//! can neither be forgotten in a copy nor given back twice.
+//! The amounts of a Worker: in all, and free. An executor's share is a value that cannot be copied, so it
+//! cannot be given back twice.
 
 use firesteel_placement::{Cores, MiB, Offer, ResourceAmounts, Resources};
 
-/// What a Worker has in all, and what is free of it.
+/// The amounts of a Worker, in all and free.
 #[derive(Debug)]
 pub(super) struct Capacity {
     total: Amounts,
     free: Amounts,
 }
 
-/// An amount of each kind.
+/// Cores, memory and the addresses of custom resources.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Amounts {
     pub(super) cores: Cores,
@@ -32,13 +32,13 @@ impl Capacity {
         &self.total
     }
 
-    /// What is free. It may be negative after a restore.
+    /// The free amounts. They may be negative after a restore.
     pub(super) fn free(&self) -> &Amounts {
         &self.free
     }
 
-    /// Takes a share; of each resource the first free addresses. `None` when there are not so many addresses.
-    /// Cores and memory are the caller's to have counted.
+    /// Takes a share, with the first free addresses of each resource. Returns `None` if there are too few
+    /// addresses. The caller has made sure that cores and memory suffice.
     pub(super) fn take(&mut self, cores: Cores, memory: MiB, asked: &ResourceAmounts) -> Option<Grant> {
         let resources = self.free.resources.take(asked)?;
         self.free.cores -= cores;
@@ -52,7 +52,7 @@ impl Capacity {
         self.free.resources.give_back(share.resources);
     }
 
-    /// What is not free.
+    /// The amounts that are not free.
     pub(super) fn used(&self) -> Amounts {
         Amounts {
             cores: self.total.cores - self.free.cores,
@@ -61,13 +61,13 @@ impl Capacity {
         }
     }
 
-    /// What is free, as an offer of the Worker of that id.
+    /// The free amounts as an offer of the Worker with that id.
     pub(super) fn offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.free;
         Offer { worker, cores, memory, resources }
     }
 
-    /// All there is, free or not, as an offer of the Worker of that id.
+    /// The amounts in all as an offer of the Worker with that id.
     pub(super) fn whole_offer<'a>(&'a self, worker: &'a str) -> Offer<'a> {
         let Amounts { cores, memory, ref resources } = self.total;
         Offer { worker, cores, memory, resources }

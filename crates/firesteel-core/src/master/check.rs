@@ -12,13 +12,14 @@ use crate::ids::{ExecutorKey, WorkerId};
 use crate::machine::{Violation, ensure};
 
 impl Master {
-    /// Holds the tables against each other:
+    /// Checks the tables against each other:
     ///
     /// - every executor of an application is on a living Worker that lists it, and the other way round;
-    /// - what a Worker has free and what its executors hold is what it has;
-    /// - what an application was granted is what its executors hold;
-    /// - after a scheduling pass nothing that waits has room on a Worker, or what has is kept for others (see `queue_scheduling`);
-    /// - the indexes name the rows, and the index over the Workers has free what their rows have.
+    /// - a Worker's free amounts and those of its executors add up to what it has;
+    /// - the amounts of an application's executors add up to what it was granted;
+    /// - after a scheduling pass no waiting demand has room, unless that room is reserved (see
+    ///   `queue_scheduling`);
+    /// - all indexes agree with the rows, and so does the index over the Workers.
     pub(super) fn check_tables(&self) -> Result<(), Violation> {
         ensure!("master", self.pass == Pass::NotDue, "a scheduling pass is due after the event");
         self.effects.check("master")?;
@@ -46,7 +47,7 @@ impl Master {
         Ok(())
     }
 
-    /// After a pass nothing that waits can be placed. Every Worker is looked at, and no index.
+    /// After a pass no waiting demand can be placed. Looks at every Worker itself, not at the index.
     fn check_backlog(&self) -> Result<(), Violation> {
         if !self.applications.is_settled() || !self.workers.is_settled() {
             return Ok(());
@@ -70,7 +71,8 @@ impl Master {
         Ok(())
     }
 
-    /// After a pass in order, what waits and has room is a gang that does not fit, or that room is reserved.
+    /// After a pass by queues, a waiting demand has room only if it is too large a gang, or the room is
+    /// reserved.
     fn check_queue_scheduling(&self) -> Result<(), Violation> {
         for application in self.applications.queue().filter(|application| application.may_be_served()) {
             for (number, demand) in application.asks() {
@@ -86,7 +88,7 @@ impl Master {
         self.check_reservation()
     }
 
-    /// What is reserved is room for a gang that waits, on Workers that are large enough for it.
+    /// A reservation is room for a gang that waits, on Workers that are large enough for it.
     fn check_reservation(&self) -> Result<(), Violation> {
         let Some(reservation) = &self.queue_scheduling.reservation else { return Ok(()) };
         let id = &reservation.app;
@@ -161,7 +163,7 @@ impl Master {
     }
 }
 
-/// What the executors on a Worker hold together.
+/// The amounts that the executors on a Worker hold together.
 #[derive(Default)]
 struct Held {
     executors: usize,

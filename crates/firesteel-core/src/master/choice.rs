@@ -1,4 +1,4 @@
-//! Which Workers the executors of an application go to, by its policy.
+//! The choice of Workers for an application's executors, by its policy.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,10 +15,10 @@ use super::wishes::Wishes;
 use super::worker_table::WorkerTable;
 use crate::ids::WorkerId;
 
-/// How welcome a Worker is to an application: the least is the most. All are alike where there are no wishes.
+/// A Worker's rank for an application: the least comes first. Without wishes all Workers have the same rank.
 type Rank = Option<(Locality, Reverse<u64>)>;
 
-/// Where executors go, in the order in which they are launched.
+/// The Workers for an application's executors, in the order in which these are launched.
 pub(super) fn choose(
     config: &Config,
     workers: &mut WorkerTable,
@@ -33,7 +33,7 @@ pub(super) fn choose(
     }
 }
 
-/// Workers near the hosts that the application prefers come first; without such wishes the decision is Spark's.
+/// Workers near preferred hosts come first. Without preferred hosts the decision is Spark's.
 fn as_spark(
     config: &Config,
     workers: &WorkerTable,
@@ -53,18 +53,18 @@ fn as_spark(
     shares
 }
 
-/// The Workers that come before others, rank by rank.
+/// The Workers that come before all others, by rank.
 fn near(workers: &WorkerTable, wishes: &Wishes) -> Vec<Vec<Slot>> {
     let mut ranks: BTreeMap<_, Vec<Slot>> = BTreeMap::new();
     for host in wishes.near() {
         ranks.entry(wishes.rank(host)).or_default().extend(workers.on_host(host));
     }
-    // These stand among all others.
+    // Workers of this rank come with all others.
     ranks.remove(&(Locality::Any, Reverse(0)));
     ranks.into_values().collect()
 }
 
-/// The same where every Worker is looked at.
+/// The same, found by looking at every Worker.
 fn near_of_all(
     config: &Config,
     workers: &WorkerTable,
@@ -84,14 +84,14 @@ fn near_of_all(
     placement.executors().filter_map(one).collect()
 }
 
-/// One by one.
+/// One entry for each executor.
 fn executors(shares: &[Share]) -> Vec<(Slot, Cores)> {
     let each = |share: &Share| std::iter::repeat_n((share.slot, share.cores), share.executors as usize);
     shares.iter().flat_map(each).collect()
 }
 
-/// Workers near preferred hosts come first, and among equals the measure decides. Without wishes no Worker need be looked
-/// at that has not changed since the last executor of that kind.
+/// Workers near preferred hosts come first; the measure decides among Workers of the same rank. Without
+/// wishes, only Workers that changed since the last executor of the same kind are looked at.
 fn by_measure(
     measure: Measure,
     workers: &mut WorkerTable,
@@ -110,8 +110,8 @@ fn by_measure(
     shares
 }
 
-/// Spread over what the application holds. Preferred hosts come first among Workers on whose hosts equally many of its
-/// executors run.
+/// Spreads over the executors that the application holds. Among Workers on whose hosts the same number of its
+/// executors run, those near preferred hosts come first.
 fn over_held(
     config: &Config,
     workers: &WorkerTable,
@@ -132,7 +132,8 @@ fn over_held(
     if !application.wishes.is_empty() {
         return spread(&mut candidates(workers, application));
     }
-    // With as many hosts to itself as executors are wanted, each takes one, and nobody behind them matters.
+    // If as many hosts without its executors are found as executors are wanted, each takes one: no later
+    // Worker matters.
     let mut hosts: BTreeSet<&str> = BTreeSet::new();
     let mut found: Vec<Candidate<'_, Rank>> = Vec::new();
     workers.walk(demand, |slot| {
@@ -156,7 +157,7 @@ fn over_held(
     shares
 }
 
-/// The Workers that a policy may choose for an application: all but those on hosts that it avoids.
+/// The Workers that may be chosen for an application: those on hosts that it does not avoid.
 fn candidates<'a>(
     workers: &'a WorkerTable,
     application: &'a Application,

@@ -1,4 +1,4 @@
-//! What status clients may ask.
+//! The requests of status clients.
 
 use firesteel_placement::advice::advice;
 use firesteel_placement::outlook::outlook;
@@ -14,14 +14,15 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// For so many profiles, the first ones, it is looked for what else would bring executors: each trial is a placement.
+/// The number of profiles, from the first on, for which advice is looked for. Each piece of advice costs
+/// several placements.
 const MOST_ADVISED: usize = 8;
-/// How many applications of one name are told.
+/// The maximum number of applications with the same name that an answer lists.
 const MOST_NAMESAKES: usize = 20;
-/// The longest name of whoever kills an application; the rest is cut.
+/// The longest name of a user who kills an application, in bytes. The rest is cut.
 const LONGEST_NAME: usize = 200;
 
-/// Which application was meant.
+/// The applications that an id or a name may mean.
 enum Meant {
     Live(AppId),
     Over(AppId),
@@ -46,8 +47,8 @@ impl Master {
         self.effects.push(Effect::Send { peer, message: Outbound::Client(answer) });
     }
 
-    /// An application by its id or name. A name means the one live application that has it, and where none has, the
-    /// latest that ended.
+    /// Finds an application by its id or name. A name means the only live application that has it, or else
+    /// the latest ended one.
     fn meant(&self, which: &str) -> Meant {
         let id = AppId::new(which);
         if self.applications.get(&id).is_some() {
@@ -130,7 +131,7 @@ impl Master {
         }
     }
 
-    /// A profile's stand, without outlook and advice.
+    /// The view of a profile, without outlook and advice.
     fn profile(id: ProfileId, stand: &ProfileStand<'_>) -> ProfileView {
         let ProfileStand { app, profile, free, whole } = stand;
         let demand = app.demand(profile);
@@ -153,7 +154,7 @@ impl Master {
 
     /// Ends an application for somebody who is not its driver.
     ///
-    /// Source: Spark Master, 4.0.1 (the `kill` link of its page), where it ends as KILLED, too.
+    /// Source: Spark Master, 4.0.1 (the `kill` link of its page), where its state is KILLED, too.
     fn kill_application(&mut self, now: Timestamp, which: &str, by: &str) -> KillAnswer {
         match self.meant(which) {
             Meant::Unknown => KillAnswer::Unknown,
@@ -173,7 +174,7 @@ impl Master {
     }
 }
 
-/// A profile, and what there is for it.
+/// A profile, with what the cluster has for it.
 struct ProfileStand<'a> {
     app: &'a Application,
     profile: &'a Profile,

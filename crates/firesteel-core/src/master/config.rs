@@ -12,70 +12,70 @@ use super::Queues;
 pub struct Config {
     /// The Master's own URL, `spark://host:port`.
     pub url: String,
-    /// `spark.worker.timeout`: a Worker that was not heard from for so long is lost. Workers are told to send
-    /// a heartbeat in a quarter of it.
+    /// `spark.worker.timeout`: a Worker that sends no heartbeat for this long is lost. Workers are told to
+    /// send one every quarter of it.
     pub worker_timeout: Duration,
-    /// `spark.deploy.spreadOutApps`.
+    /// The setting `spark.deploy.spreadOutApps`.
     pub strategy: Strategy,
-    /// `spark.deploy.workerSelectionPolicy`.
+    /// The setting `spark.deploy.workerSelectionPolicy`.
     pub worker_order: WorkerOrder,
-    /// `firesteel.placement.policy`: for applications that name none.
+    /// `firesteel.placement.policy`: the policy of applications that name none.
     pub policy: Policy,
-    /// `spark.deploy.defaultCores`: cores of an application that names no maximum.
+    /// `spark.deploy.defaultCores`: the maximum of cores of an application that names none.
     pub default_cores: Cores,
-    /// `spark.deploy.maxExecutorRetries`: an application ends when so many executors failed in a row.
+    /// `spark.deploy.maxExecutorRetries`: the number of failed executors in a row that ends an application.
     pub retries: Retries,
-    /// `firesteel.executor.provenAfter`: an executor that ran so long is proven, and with it the count of
-    /// failures starts anew. In Spark an executor is proven as soon as its process has started, so that one
-    /// which crashes at once is relaunched for ever; zero gives that.
+    /// `firesteel.executor.provenAfter`: an executor that runs this long is proven, and resets the count of
+    /// failures. In Spark an executor is proven as soon as its process has started, so one that crashes at
+    /// once is relaunched for ever; zero has that effect.
     pub proven_after: Duration,
-    /// The number in the first application's id. Ids carry the second and a number; a Master that is started
-    /// again within a second must begin elsewhere than the one before it.
+    /// The number in the first application's id. Ids are made of the second and a number, so a Master that
+    /// restarts within a second must begin with another number than before.
     pub first_application: u64,
-    /// `spark.deploy.retainedApplications`: how many ended applications are remembered.
+    /// `spark.deploy.retainedApplications`: the number of ended applications that are remembered.
     pub retained_applications: usize,
-    /// `firesteel.master.queues`: the queues that share the cluster by their weights.
+    /// `firesteel.master.queues`: the queues that share the cluster, with their weights.
     pub queues: Queues,
-    /// `firesteel.master.backfill`: who is served behind a reservation.
+    /// `firesteel.master.backfill`: whether applications behind a reservation are served.
     pub backfill: Backfill,
-    /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower priority are
-    /// ended for others.
+    /// `firesteel.master.preemption` and `firesteel.master.preemption.interval`: whether executors of lower
+    /// priority are ended to make room.
     pub preemption: Preemption,
-    /// `spark.dead.worker.persistence`: a lost Worker is remembered for one time-out more than this many.
+    /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
 }
 
-/// Who is served behind a gang that has a reservation.
+/// Whether applications are served that come after a gang with a reservation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Backfill {
-    /// All, from what is not reserved.
+    /// They may use what is not reserved.
     #[default]
     On,
-    /// Nobody, so that the order is strict.
+    /// They wait, so that the order is strict.
     Off,
 }
 
-/// Whether executors are ended so that applications of higher priority have room.
+/// Whether executors are ended to make room for applications of higher priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Preemption {
-    /// Never.
+    /// No executor is ended for others.
     #[default]
     Off,
-    /// So many for one application within any such time.
+    /// A limited number of executors is ended for each application.
     AtMost {
-        /// How many executors.
+        /// The maximum number of executors within the interval.
         executors: u32,
-        /// Within how long. Not zero.
+        /// The length of the interval. Not zero.
         every: Duration,
     },
 }
 
-/// When an application is given up because its executors fail.
+/// When an application is ended because its executors fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Retries {
-    /// After so many failures in a row.
+    /// After that many failures in a row.
     AtMost(u32),
-    /// Never.
+    /// The application is never ended for failures.
     Unlimited,
 }
 

@@ -1,26 +1,26 @@
-//! What a Master has its shell do.
+//! The effects of a Master, which its shell performs.
 
 use super::Note;
 use crate::ids::PeerId;
 use crate::machine::Violation;
 use crate::messages::{MasterToClient, MasterToDriver, MasterToWorker};
 
-/// What a Master has its shell do.
+/// An effect of a Master, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Send a message. Silently nothing if the connection has ended.
+    /// Send a message. If the connection has ended, nothing happens.
     Send {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Outbound,
     },
-    /// End a connection, after what was sent before. `Disconnected` comes back.
+    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
         /// The connection's number.
         peer: PeerId,
     },
-    /// Something worth a line in the log.
+    /// Write a line to the log.
     Note(Note),
 }
 
@@ -39,10 +39,10 @@ impl From<Note> for Effect {
 /// A message from the Master.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// To a Worker.
+    /// A message to a Worker.
     Worker(MasterToWorker),
-    /// To a driver.
+    /// A message to a driver.
     Driver(MasterToDriver),
-    /// To a status client.
+    /// A message to a status client.
     Client(MasterToClient),
 }

@@ -1,19 +1,19 @@
-//! What happens to a Master.
+//! The events that a Master is told.
 
 use crate::ids::PeerId;
 use crate::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 
-/// What happens to a Master. Connections need no event of their own: a peer counts from its first message.
+/// An event for a Master. There is none for a new connection: a peer counts from its first message.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// A message came.
+    /// A message arrived on a connection.
     Received {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Inbound,
     },
-    /// A connection ended, however.
+    /// A connection ended, for whatever reason.
     Disconnected {
         /// The connection's number.
         peer: PeerId,
@@ -22,13 +22,13 @@ pub enum Event {
     Deadline,
 }
 
-/// A message to the Master. Which kind a connection may send was settled by its hello.
+/// A message to the Master. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// From a Worker.
+    /// A message from a Worker.
     Worker(WorkerToMaster),
-    /// From a driver.
+    /// A message from a driver.
     Driver(DriverToMaster),
-    /// From a status client.
+    /// A message from a status client.
     Client(ClientToMaster),
 }

@@ -17,15 +17,15 @@ use crate::messages::{
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
-/// The wait after the second failure in a row; it doubles with every further one.
+/// The wait after the second failure in a row. It doubles with every further failure.
 const FIRST_DELAY: Duration = Duration::from_millis(100);
-/// The longest wait.
+/// The longest wait after a failure.
 const LONGEST_DELAY: Duration = Duration::from_secs(5);
 
 impl Master {
     /// Assigns an executor to a Worker that has room for it.
     ///
-    /// Source: Spark Master, 4.0.1: the order goes to the Worker before the news goes to the driver.
+    /// Source: Spark Master, 4.0.1: the Worker is told before the driver.
     pub(super) fn launch_executor(
         &mut self,
         now: Timestamp,
@@ -70,7 +70,7 @@ impl Master {
         );
     }
 
-    /// A Worker reports on an executor.
+    /// A Worker reports an executor's state.
     pub(super) fn on_executor_state_changed(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let Some(row) = self.workers.of_peer(peer) else {
             self.ignore(peer, Ignored::NotRegistered);
@@ -80,7 +80,8 @@ impl Master {
             return self.update_executor(now, peer, report);
         }
         let worker = row.description.id.clone();
-        // Its end is usual after a kill and after the end of its application, which forget it at once.
+        // This is usual after a kill and after the end of an application: the Master forgets such executors
+        // at once.
         let executor = report.executor;
         if report.state.is_finished() {
             self.applications.learn_end(now, &worker, &executor, &report.state);
@@ -91,7 +92,7 @@ impl Master {
         }
     }
 
-    /// Takes in an executor's state as its own Worker reports it. A state that it has already is no news.
+    /// Takes in an executor's state as its own Worker reports it. A repeated state changes nothing.
     pub(super) fn update_executor(&mut self, now: Timestamp, peer: PeerId, report: ExecutorReport) {
         let ExecutorReport { executor, state } = report;
         let life = self.life_of(&executor).expect("an executor that a Worker lists is live");
@@ -108,12 +109,12 @@ impl Master {
         }
     }
 
-    /// How far a live executor has come.
+    /// The life of an executor, if it is live.
     pub(super) fn life_of(&self, executor: &ExecutorKey) -> Option<Life> {
         Some(self.applications.get(&executor.app)?.executors.get(&executor.executor)?.life)
     }
 
-    /// An executor's process runs.
+    /// An executor's process has started.
     fn start_executor(&mut self, now: Timestamp, executor: &ExecutorKey) {
         let until = now + self.config.proven_after;
         let application = self.applications.live_mut(&executor.app);
@@ -128,7 +129,7 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// An executor is over: its Worker gets back what it held, and its driver is told.
+    /// An executor has ended: its Worker gets its share back, and its driver is told.
     pub(super) fn end_executor(&mut self, now: Timestamp, executor: &ExecutorKey, end: ExecutorState) {
         self.end_probations(now, &executor.app);
         let (row, driver) = self.release_executor(now, executor, end.clone());
@@ -140,8 +141,8 @@ impl Master {
         self.pass = Pass::Due;
     }
 
-    /// Takes a live executor out of its application, which remembers how it ended, and gives its Worker back what
-    /// it held. Returns the Worker and the connection of the application's driver.
+    /// Removes a live executor from its application, which remembers how it ended, and gives its share back
+    /// to the Worker. Returns the Worker and the number of the driver's connection.
     pub(super) fn release_executor(
         &mut self,
         now: Timestamp,
@@ -160,13 +161,14 @@ impl Master {
         (self.workers.row(ended.slot), driver)
     }
 
-    /// Counts an end that the Worker reported by itself. An exit code other than 0, a signal, and a process that
-    /// could not be started are failures; too many in a row, with no proven executor left, end the application.
+    /// Counts an end that the Worker reported by itself. A failure is an exit code other than 0, a signal, or
+    /// a process that could not be started. Too many failures in a row, with no proven executor left, end the
+    /// application.
     ///
-    /// Source: Spark Master, 4.0.1. Firesteel differs in that an executor is proven by running for a while, not
-    /// by starting; that it waits before it launches after the second failure in a row and later ones; and
-    /// that an executor which its own Worker ended did not fail. Where executors have one turn each, a failure
-    /// leads to no other, and is the application's own business.
+    /// Source: Spark Master, 4.0.1. Firesteel differs: an executor is proven when it has run for a while, not
+    /// when it has started; from the second failure in a row on, the Master waits before it launches another;
+    /// and an executor that its own Worker ended has not failed. An end that is final leads to no other
+    /// executor and does not count.
     fn count_end(&mut self, now: Timestamp, app: &AppId, end: ExecutorState) {
         let application = self.applications.live_mut(app);
         if application.description.relaunch.is_final(&end) {
@@ -210,7 +212,7 @@ impl Retries {
     }
 }
 
-/// How long to wait after so many failures in a row: the first may be chance.
+/// The wait after that many failures in a row. There is none after the first, which may be chance.
 fn relaunch_delay(failures: u32) -> Option<Duration> {
     let doublings = failures.checked_sub(2)?;
     Some(FIRST_DELAY.saturating_mul(2_u32.saturating_pow(doublings)).min(LONGEST_DELAY))

@@ -1,8 +1,8 @@
-//! Executors of applications that have ended, on their way out.
+//! Executors of ended applications whose processes still run.
 //!
-//! When an application ends, the Master forgets its executors at once and has their Workers end them, as Spark's does.
-//! Their processes take a while, and a driver that stays connected is told of the end of each, and then that all are
-//! gone.
+//! When an application ends, the Master forgets its executors at once and has their Workers end them, as
+//! Spark's does. Their processes take a while to end. A driver that stays connected is told of each end, and
+//! in the end that all are gone.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,7 +11,7 @@ use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{Violation, ensure};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver};
 
-/// The applications that have ended while processes of theirs may run, each with a driver that is still connected.
+/// The ended applications with executors whose processes may run, and whose drivers are still connected.
 #[derive(Debug, Default)]
 pub(super) struct Leavers {
     rows: BTreeMap<AppId, Leaver>,
@@ -19,19 +19,19 @@ pub(super) struct Leavers {
 
 #[derive(Debug)]
 struct Leaver {
-    /// The connection's number.
+    /// The number of its driver's connection.
     peer: PeerId,
-    /// Executors whose Workers have not reported their end. Never empty.
+    /// The executors whose ends were not reported. Never empty.
     executors: BTreeMap<ExecutorId, WorkerId>,
 }
 
 impl Leavers {
-    /// A driver's connection ended: nobody waits any more.
+    /// A driver's connection ended: it need not be told of its executors.
     pub(super) fn forget_driver(&mut self, peer: PeerId) {
         self.rows.retain(|_, row| row.peer != peer);
     }
 
-    /// Takes an executor of that Worker out: its driver, and whether it was the last.
+    /// Removes an executor on that Worker. Returns its driver's connection, and whether it was the last one.
     fn remove(&mut self, worker: &WorkerId, executor: &ExecutorKey) -> Option<(PeerId, Left)> {
         let row = self.rows.get_mut(&executor.app)?;
         row.executors.get(&executor.executor).filter(|on| *on == worker)?;
@@ -44,7 +44,7 @@ impl Leavers {
         Some((peer, Left::Nobody))
     }
 
-    /// The executors on that Worker.
+    /// The ids of the executors on that Worker.
     fn on(&self, worker: &WorkerId) -> Vec<ExecutorKey> {
         let of_app = |(app, row): (&AppId, &Leaver)| {
             let there = row.executors.iter().filter(|(_, on)| *on == worker);
@@ -62,7 +62,7 @@ impl Leavers {
     }
 }
 
-/// Who is left of an application.
+/// The executors of an application that are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
     Others,
@@ -70,7 +70,7 @@ enum Left {
 }
 
 impl Master {
-    /// An application ended with these executors, which their Workers were told to end.
+    /// Remembers the executors of an application that has ended. Their Workers were told to end them.
     pub(super) fn see_off(&mut self, app: AppId, peer: PeerId, executors: BTreeMap<ExecutorId, WorkerId>) {
         if executors.is_empty() {
             self.tell_driver(peer, MasterToDriver::ExecutorsGone { app });
@@ -79,9 +79,9 @@ impl Master {
         }
     }
 
-    /// That Worker says that an executor which the Master does not count any more has ended.
+    /// That Worker reports the end of an executor that the Master has forgotten.
     pub(super) fn see_gone(&mut self, worker: &WorkerId, executor: &ExecutorKey, end: &ExecutorState) {
-        // Its driver may have gone, or the end was told already.
+        // Its driver may be gone, or was told already.
         let Some((peer, left)) = self.leavers.remove(worker, executor) else { return };
         let (state, lost_host) = (end.clone(), None);
         self.tell_driver(
@@ -96,7 +96,7 @@ impl Master {
         }
     }
 
-    /// Nobody will hear of those on that Worker any more, but for the ones that it named.
+    /// A Worker is lost, or does not name these executors: nothing more will be reported of them.
     pub(super) fn see_gone_from(
         &mut self,
         worker: &WorkerId,

@@ -1,10 +1,10 @@
-//! The Master: knows the Workers and applications, and decides which Worker runs which executor.
+//! The Master knows the Workers and the applications, and decides which Worker runs which executor.
 //!
-//! Handlers change the tables and mark that a scheduling pass is due; the pass runs once, at the end of the
-//! event (`settle`). What there is to place, and where, `firesteel_placement` decides.
+//! Handlers change the tables and mark that a scheduling pass is due. The pass runs once, at the end of the
+//! event (`settle`); `firesteel_placement` decides which executors fit where.
 //!
-//! There is no connection here, only the number of one: a Worker and an application each belong to a
-//! connection, and with the connection they go.
+//! The Master knows connections only by number. Each Worker and each application belongs to a connection, and
+//! is lost with it.
 
 mod application;
 mod application_table;
@@ -67,9 +67,9 @@ pub struct Master {
     pass: Pass,
     /// How the rule errs by which Workers are near to what is wished for; see `misjudge`.
     misjudges: Option<Flaw>,
-    /// When the latest event happened.
+    /// The time of the latest event.
     now: Timestamp,
-    /// What the event at hand has led to so far.
+    /// The effects of the event at hand.
     effects: Effects<Effect>,
 }
 
@@ -80,19 +80,19 @@ enum Pass {
     Due,
 }
 
-/// Why a Master wants to be woken.
+/// Why a Master has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A Worker may have been silent for too long.
+    /// A Worker's heartbeat may be overdue.
     WorkerTimeout,
-    /// An application whose executors failed may be given new ones.
+    /// An application that waits after failures may be given executors again.
     Relaunch,
     /// An application may have executors of others ended again.
     Preemption,
 }
 
 impl Master {
-    /// A Master that knows nobody.
+    /// A Master without Workers and applications.
     #[must_use]
     pub fn new(config: Config) -> Self {
         Self {

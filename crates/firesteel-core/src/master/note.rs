@@ -1,4 +1,4 @@
-//! What a Master remarks.
+//! The notes of a Master, each a line of the log.
 
 use std::fmt;
 
@@ -9,10 +9,10 @@ use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use crate::machine::{NoteLevel, Violation};
 use crate::messages::{ApplicationEnd, ExecutorState, LossReason, RefusedRegistration};
 
-/// A remark for the log.
+/// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A Worker is new.
+    /// A new Worker has registered.
     WorkerRegistered {
         /// The Worker's id.
         worker: WorkerId,
@@ -21,7 +21,7 @@ pub enum Note {
         /// The amount of memory.
         memory: MiB,
     },
-    /// A Worker came back on another connection before the old one was seen to end.
+    /// A Worker came back on another connection before its old one ended.
     WorkerReconnected {
         /// The Worker's id.
         worker: WorkerId,
@@ -31,30 +31,30 @@ pub enum Note {
         /// The Worker's id.
         worker: WorkerId,
     },
-    /// A Worker is not taken.
+    /// The Master refused a Worker.
     WorkerRefused {
         /// The Worker's id.
         worker: WorkerId,
         /// Why it is refused.
         reason: RefusedRegistration,
     },
-    /// A Worker is gone, and with it so many executors.
+    /// A Worker is lost, with its executors.
     WorkerRemoved {
         /// The Worker's id.
         worker: WorkerId,
         /// Why it is lost.
         reason: LossReason,
-        /// Executors lost with it.
+        /// The number of executors that are lost with it.
         executors: usize,
     },
-    /// An application is new.
+    /// A new application has registered.
     ApplicationRegistered {
         /// The application's id.
         app: AppId,
         /// The name, as given.
         name: String,
     },
-    /// An application is not taken.
+    /// The Master refused an application.
     ApplicationRefused {
         /// The name, as given.
         name: String,
@@ -68,25 +68,25 @@ pub enum Note {
         /// How the application ended.
         end: ApplicationEnd,
     },
-    /// A gang that does not fit yet has room kept for it on so many Workers, until it begins.
+    /// Room is reserved for a gang that does not fit yet.
     Reserved {
         /// The application's id.
         app: AppId,
-        /// How many executors it needs at once.
+        /// The number of executors that it needs at once.
         executors: u64,
-        /// On how many Workers.
+        /// The number of Workers with room for it.
         workers: usize,
     },
-    /// A gang would not fit even if every Worker were free. It is looked at again when Workers come.
+    /// A gang would not fit even if every Worker were empty. The Master tries again when Workers come.
     GangNeverFits {
         /// The application's id.
         app: AppId,
-        /// How many executors it needs at once.
+        /// The number of executors that it needs at once.
         executors: u64,
-        /// For how many the Workers have room in all.
+        /// The number of executors for which all Workers together have room.
         room: u64,
     },
-    /// An executor was assigned.
+    /// An executor was assigned to a Worker.
     ExecutorLaunched {
         /// The executor's id.
         executor: ExecutorKey,
@@ -97,39 +97,39 @@ pub enum Note {
         /// The amount of memory.
         memory: MiB,
     },
-    /// An executor is ended so that an application of higher priority has room.
+    /// An executor was ended to make room for an application of higher priority.
     ExecutorPreempted {
         /// The executor's id.
         executor: ExecutorKey,
         /// The application that gets the room.
         by: AppId,
     },
-    /// An executor ended.
+    /// An executor has ended.
     ExecutorEnded {
         /// The executor's id.
         executor: ExecutorKey,
         /// The executor's state.
         state: ExecutorState,
     },
-    /// An application waits because its executors fail.
+    /// An application has to wait because its executors fail.
     RelaunchDelayed {
         /// The application's id.
         app: AppId,
-        /// Failures in a row.
+        /// The number of failures in a row.
         failures: u32,
-        /// For how long, in milliseconds.
+        /// The length of the wait, in milliseconds.
         millis: u64,
     },
-    /// A Worker runs an executor that the Master does not know, and is told to end it.
+    /// A Worker runs an executor that the Master does not know. It is told to end it.
     UnknownExecutor {
         /// The executor's id.
         executor: ExecutorKey,
         /// The Worker's id.
         worker: WorkerId,
     },
-    /// The Master found its own tables inconsistent, and did not do what they were read for. This is a bug.
+    /// The Master's tables contradict each other, so it left something undone. This is a bug.
     Inconsistent(Violation),
-    /// A message makes no sense from this sender at this time, and was ignored.
+    /// A message is not valid from this sender at this time, and was ignored.
     Ignored {
         /// The connection's number.
         peer: PeerId,
@@ -141,21 +141,21 @@ pub enum Note {
 /// Why a message was ignored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ignored {
-    /// It came from a Worker that is not registered; it is told to register.
+    /// The sender is a Worker that is not registered. It is told to register.
     NotRegistered,
-    /// It names another Worker, or another application, than its connection belongs to.
+    /// The message names another Worker or application than the one of its connection.
     NotItsOwn {
         /// The id that it names.
         named: String,
     },
-    /// It reports a state that a Worker cannot know or that an executor cannot go back to.
+    /// The message reports a state that a Worker cannot know, or that the executor can no longer have.
     OddState {
         /// The executor's id.
         executor: ExecutorKey,
         /// The executor's state.
         state: ExecutorState,
     },
-    /// It reports on an executor that the Master does not know (any more).
+    /// The message is about an executor that the Master does not know, or no longer knows.
     UnknownExecutor {
         /// The executor's id.
         executor: ExecutorKey,
@@ -163,7 +163,7 @@ pub enum Ignored {
 }
 
 impl Note {
-    /// How loud it is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

@@ -1,12 +1,12 @@
-//! Executors that end so that applications of higher priority have room.
+//! Preemption: executors are ended to make room for applications of higher priority.
 //!
-//! An application that waits, and for which there is no room, may have executors of applications of lower priority in its
-//! own queue ended: only if that makes its next executor fit, or, where it begins with several, all of them; the fewest
-//! that do, of the lowest priority, and of these the youngest; and no more for one application within an interval than
-//! the Master's settings allow. When it cannot help, nobody is ended.
+//! An application that waits without room may have executors of lower priority in its own queue ended, if
+//! that makes its next executor fit, or all executors that it starts with. The fewest executors that suffice
+//! are ended, of the lowest priority, and among those the youngest. The settings limit their number for each
+//! application and interval. If ending executors does not help, none is ended.
 //!
-//! What they held is free at once, as after any other kill, and goes to the application that they ended for. Their own
-//! applications want as many as before, and get them back when there is room.
+//! What they held is free at once, as after any other kill, and goes to the application that waits. Their own
+//! applications want as many executors as before, and get them back when there is room.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
@@ -20,14 +20,14 @@ use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver, MasterToWorker};
 use crate::time::Timestamp;
 
-/// For whom executors were ended, and when, as far as it still counts.
+/// When executors were ended for each application, within the interval.
 #[derive(Debug, Default)]
 pub(super) struct Preempted {
     by: BTreeMap<AppId, VecDeque<Timestamp>>,
 }
 
 impl Preempted {
-    /// How many were ended for an application.
+    /// The number of executors ended for an application within the interval.
     pub(super) fn count(&self, app: &AppId) -> usize {
         self.by.get(app).map_or(0, VecDeque::len)
     }
@@ -36,7 +36,7 @@ impl Preempted {
         self.by.entry(app.clone()).or_default().push_back(now);
     }
 
-    /// When the first of them counts no longer.
+    /// When the oldest entry leaves the interval.
     fn next(&self, preemption: Preemption) -> Option<Timestamp> {
         let Preemption::AtMost { every, .. } = preemption else { return None };
         self.by.values().filter_map(|times| Some(*times.front()? + every)).min()
@@ -44,12 +44,12 @@ impl Preempted {
 }
 
 impl Master {
-    /// When an application may have executors ended again that was too quick.
+    /// When an application that has reached the limit may have executors ended again.
     pub(super) fn next_preemption(&self) -> Option<Timestamp> {
         self.preempted.next(self.config.preemption)
     }
 
-    /// Forgets what is too long ago to count; whether there was any.
+    /// Drops entries that have left the interval. Returns whether there were any.
     pub(super) fn forget_preemptions(&mut self, now: Timestamp) -> bool {
         let Preemption::AtMost { every, .. } = self.config.preemption else { return false };
         let before: usize = self.preempted.by.values().map(VecDeque::len).sum();
@@ -60,8 +60,8 @@ impl Master {
         before != self.preempted.by.values().map(VecDeque::len).sum::<usize>()
     }
 
-    /// Has executors ended so that an application has room for what it needs next, if that helps and is allowed. Whether
-    /// it was done.
+    /// Ends executors to make room for what an application needs next, if that helps and is allowed. Returns
+    /// whether any were ended.
     pub(super) fn preempt_for(&mut self, now: Timestamp, app: &AppId) -> bool {
         let Preemption::AtMost { executors: most, .. } = self.config.preemption else { return false };
         let most = (most as usize).saturating_sub(self.preempted.count(app));
@@ -75,7 +75,7 @@ impl Master {
         !doomed.is_empty()
     }
 
-    /// Whose end makes room for what an application needs next; nobody's, if that takes more than so many.
+    /// The executors to end so that an application's next need fits. Empty if that takes more than `most`.
     fn victims_for(&self, app: &AppId, most: usize) -> Vec<ExecutorKey> {
         let application = self.applications.live(app);
         let lower = self.applications.queue().filter(|other| {

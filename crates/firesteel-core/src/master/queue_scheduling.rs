@@ -1,23 +1,24 @@
-//! Whose turn it is where there are queues, priorities or gangs: the pass in that order.
+//! The scheduling pass where there are queues, priorities or gangs.
 //!
-//! Where there are none of them a pass is Spark's, and looks only at what has changed (see `settle`). Where there are,
-//! it looks at everybody who waits:
+//! Without them a pass is Spark's, and considers only what has changed (see `settle`). With them it considers
+//! every application that waits:
 //!
-//! - **Queues.** Among those in which somebody waits it is the turn of the one that holds the least, by its dominant
-//!   share of the cluster over its weight. While there are several, each turn is one executor (or one gang; or, where
-//!   executors have no fixed size, what its application takes at once), so that no queue gets further ahead of another
-//!   that could use the room than by one turn. While there is only one, it has all.
-//! - **Priorities.** In a queue those of higher priority come first, and among equals who registered first. One that
-//!   cannot use what is free does not keep it from the next one.
-//! - **Gangs.** An application with a gang that has not begun is given so many executors at once, or none; of several
-//!   resource profiles it begins with the first that asks for some, with as many as that asks for at most. The first
-//!   one in that order that does not fit, and would fit if the Workers were free, is given a *reservation*: what is free
-//!   on the Workers of it, and what comes free there, is withheld from all behind it until it begins. It stays the
-//!   first to be served until then, but for those before it in its own queue. What could never fit reserves nothing.
-//! - **Backfill.** Behind a reservation all may have what is not reserved, or, without backfill, nothing.
+//! - **Queues.** The next queue is the one with the smallest dominant share of the cluster, divided by its
+//!   weight, among those with waiting applications. While several queues wait, each grant is one executor, or
+//!   one gang. (An application whose executors have no fixed size gets all that fits.) So no queue gets more
+//!   than one grant ahead of another that could use the room. A queue that waits alone may have everything.
+//! - **Priorities.** Within a queue, higher priorities come first, and then earlier registrations. An
+//!   application that cannot use what is free does not block the next one.
+//! - **Gangs.** An application with a gang that has not started is given that many executors at once, or
+//!   none. With several resource profiles it starts with the first one that asks for executors, with at most
+//!   as many as it asks for. The first gang that does not fit now, but would fit empty Workers, gets a
+//!   *reservation*: what is free on those Workers, and what becomes free there, is withheld from all later
+//!   applications until the gang starts. Until then only applications before it in its own queue are served
+//!   earlier. A gang that can never fit gets no reservation.
+//! - **Backfill.** Applications after a reservation may use what is not reserved; without backfill, nothing.
 //!
-//! A pass costs time in the number of applications that wait, each as much as a placement; and a pass that makes a
-//! reservation, time in the number of Workers.
+//! The cost of a pass is one placement for each waiting application. A pass that makes a reservation also
+//! looks at every Worker.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
@@ -35,74 +36,75 @@ use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::messages::{Hindrance, MOST_KEPT};
 use crate::time::Timestamp;
 
-/// What is remembered of turns from pass to pass.
+/// What scheduling by queues remembers between passes.
 #[derive(Debug, Default)]
 pub(super) struct QueueScheduling {
-    /// Whether the last pass was one in this order.
+    /// Whether the last pass was one by queues.
     pub(super) active: bool,
-    /// The gang that the last pass left waiting with a reservation.
+    /// The reservation that the last pass made.
     pub(super) reservation: Option<Reservation>,
-    /// Gangs that were found never to fit, and are said to be so.
+    /// The gangs that can never fit, for which a note was written.
     never_fit: BTreeSet<AppId>,
 }
 
-/// Room that is kept for a gang.
+/// Room that is reserved for a gang.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Reservation {
     pub(super) app: AppId,
     pub(super) profile: ProfileId,
-    /// What is kept on each Worker: for how many executors, and what they take together.
+    /// The reserved room by Worker: the number of executors, and what they take together.
     pub(super) kept: BTreeMap<Slot, (u64, Amounts)>,
 }
 
-/// Those who wait, by queues.
+/// The applications that wait, by queue.
 #[derive(Debug)]
 struct WaitingQueues {
     queues: Vec<WaitingQueue>,
-    /// What the cluster has in all.
+    /// The amounts of the whole cluster.
     whole: Amounts,
-    /// Whose reservation is served before all other queues.
+    /// The application with a reservation, whose queue is served first.
     first: Option<AppId>,
 }
 
 #[derive(Debug, Default)]
 struct WaitingQueue {
     weight: u32,
-    /// What its applications hold.
+    /// The amounts that its applications hold.
     held: Amounts,
-    /// The next one first.
+    /// The waiting applications, the next one first.
     waiting: VecDeque<AppId>,
 }
 
-/// How much one turn may give.
+/// How much is granted before the next queue is chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum GrantSize {
     Everything,
     One,
 }
 
-/// What came of a turn.
+/// The result of serving an application.
 #[derive(Debug, PartialEq, Eq)]
 enum Served {
-    /// Executors of that much together.
+    /// It was given executors that take these amounts together.
     With(Amounts),
-    /// There is no room, or nothing is wanted.
+    /// It has no room, or asks for nothing.
     Nothing,
-    /// There is no room for so many executors of that profile at once.
+    /// It has no room for that many executors of the profile at once.
     GangWaits { profile: ProfileId, demand: Demand, executors: u64 },
 }
 
-/// What is kept of the cluster for a gang that waits.
+/// A reservation, for views and checks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ReservationView {
     /// The application's id.
     pub app: AppId,
-    /// On each Worker, by id: for how many executors, and what they take together.
+    /// The reserved room by Worker, in the order of ids: the number of executors, and what they take
+    /// together.
     pub on: Vec<(WorkerId, u64, Amounts)>,
 }
 
 impl WaitingQueues {
-    /// The queue whose turn it is, and its first application.
+    /// The number of the next queue to serve, and its first application.
     fn next(&self) -> Option<(usize, &AppId)> {
         let waiting = || self.queues.iter().enumerate().filter(|(_, queue)| !queue.waiting.is_empty());
         let holds = |queue: &WaitingQueue| self.first.as_ref().is_some_and(|app| queue.waiting.contains(app));
@@ -122,7 +124,8 @@ impl WaitingQueues {
 }
 
 impl Master {
-    /// Whether the next pass is one in this order. After the last of them everybody is looked at once.
+    /// Whether the next pass is one by queues. After the last such pass, every application is considered
+    /// once.
     pub(super) fn schedules_by_queue(&mut self) -> bool {
         let ordered = !self.config.queues.is_empty() || self.applications.has_special();
         if !ordered && std::mem::take(&mut self.queue_scheduling.active) {
@@ -133,7 +136,7 @@ impl Master {
         ordered
     }
 
-    /// What the last pass left reserved, if it did.
+    /// The reservation that the last pass made, if any.
     #[must_use]
     pub fn reservation(&self) -> Option<ReservationView> {
         let Reservation { app, kept, .. } = self.queue_scheduling.reservation.as_ref()?;
@@ -145,7 +148,7 @@ impl Master {
         Some(ReservationView { app: app.clone(), on })
     }
 
-    /// Serves everybody who waits, in order.
+    /// Serves all waiting applications in order.
     pub(super) fn serve_queues(&mut self, now: Timestamp) {
         let mut before = self.queue_scheduling.reservation.take().map(|reservation| reservation.app);
         let mut waiting = self.waiting_queues(before.clone());
@@ -159,7 +162,8 @@ impl Master {
                     continue;
                 }
                 Served::Nothing | Served::GangWaits { .. } if self.preempt_for(now, &app) => {
-                    // Whoever was ended may come free for others, too, and whose they were may want more.
+                    // The freed room may also help others, and the preempted applications may want more
+                    // again.
                     self.serve(now, &app, size);
                     self.workers.release_withheld();
                     before = self
@@ -247,8 +251,8 @@ impl Master {
         given.map_or(Served::Nothing, Served::With)
     }
 
-    /// Keeps room for a gang that waits, unless another one has a reservation or it could never fit. `before`: who had one
-    /// before.
+    /// Reserves room for a gang that waits, unless there is a reservation already or the gang can never fit.
+    /// `before` is the application that had the reservation of the last pass.
     fn reserve_for(
         &mut self,
         before: Option<&AppId>,
@@ -287,8 +291,8 @@ impl Master {
         self.queue_scheduling.reservation = Some(Reservation { app: app.clone(), profile, kept });
     }
 
-    /// For how many executors of a demand there is room that an application may have now: all that it needs to know,
-    /// or that there is less. Where nobody is served behind a reservation there is none.
+    /// The number of executors of a demand for which the application has room now. It may be counted only up
+    /// to what the application needs to know. Zero behind a reservation without backfill.
     pub(super) fn open_room(&self, application: &Application, demand: &Demand) -> u64 {
         let reserved =
             self.queue_scheduling.reservation.as_ref().filter(|it| !self.precedes(application, it));
@@ -303,7 +307,7 @@ impl Master {
         self.sites(application).map(free).fold(0, u64::saturating_add)
     }
 
-    /// What an application waits for beside room for one more executor. Only looked for when somebody asks.
+    /// What an application waits for besides room for one more executor. Computed only for requests.
     pub(super) fn hindrance(&self, application: &Application) -> Option<Hindrance> {
         let served = self.queue_scheduling.active && application.may_be_served();
         let (_, demand) = application.asks().next().filter(|_| served)?;
@@ -333,13 +337,13 @@ impl Master {
         }
     }
 
-    /// Whether an application is served before the one that has a reservation, or is that one.
+    /// Whether an application comes before the one with the reservation, or is that one.
     fn precedes(&self, application: &Application, reservation: &Reservation) -> bool {
         let holder = self.applications.live(&reservation.app);
         holder.queue == application.queue && application.queue_rank() <= holder.queue_rank()
     }
 
-    /// The Workers that an application does not avoid, as they are and as they would be with nothing on them.
+    /// The Workers that an application does not avoid, each as it is and as it would be empty.
     pub(super) fn sites<'a>(
         &'a self,
         application: &'a Application,
@@ -350,7 +354,7 @@ impl Master {
     }
 }
 
-/// How many executors have room in an offer beside what is kept of it.
+/// The number of executors that fit an offer without what is reserved of it.
 fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts) -> u64 {
     let resources = offer.resources.less(&kept.resources);
     let (cores, memory) = (offer.cores - kept.cores, offer.memory - kept.memory);
@@ -358,7 +362,7 @@ fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts) -> u64 {
 }
 
 impl Application {
-    /// Where it stands in its queue: the highest priority first, then who registered first.
+    /// Its rank in its queue: the highest priority first, then the earliest registration.
     pub(super) fn queue_rank(&self) -> (Reverse<i32>, u64) {
         (Reverse(self.description.priority), self.sequence)
     }

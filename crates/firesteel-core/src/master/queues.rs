@@ -1,41 +1,42 @@
-//! The queues that a Master shares its cluster among.
+//! The queues among which a Master shares its cluster.
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Queues with their weights, in the order in which they were named. None at all: applications are served first in,
-/// first out, as Spark's Master does.
+/// Queues with their weights, in the order of the setting. Without queues, applications are served first in,
+/// first out, as in Spark.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String", into = "String")]
 pub struct Queues(Vec<Queue>);
 
-/// A queue.
+/// A queue with its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Queue {
-    /// Its name; no two have the same.
+    /// The name of the queue. No two queues have the same.
     pub name: String,
-    /// What it is owed, beside the others' weights: 1 to [`Queues::MOST_WEIGHT`].
+    /// Its share in relation to the other weights: 1 to [`Queues::MOST_WEIGHT`].
     pub weight: u32,
 }
 
-/// What is wrong with a list of queues, or with the name of one.
+/// Why a list of queues, or the name of one, is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QueueError {
-    /// Not `NAME=WEIGHT` with a name of letters, digits, `-`, `_` and `.`, and a weight that is none too large.
+    /// The text is not `NAME=WEIGHT`, with a name of letters, digits, `-`, `_` and `.`, and a weight within
+    /// its limit.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
     Unsound {
         /// The text that was found.
         text: String,
     },
-    /// Two queues of one name.
+    /// Two queues have the same name.
     #[error("there are two queues called {name}")]
     Twice {
         /// The name, as given.
         name: String,
     },
-    /// More queues than [`Queues::MOST`].
+    /// There are more queues than [`Queues::MOST`].
     #[error("there are {count} queues: at most {most}", most = Queues::MOST)]
     TooMany {
         /// The number found.
@@ -48,37 +49,36 @@ pub enum QueueError {
         format!("this Master has {known}")
     })]
     Unknown {
-        /// The name, cut if it is long.
+        /// The name that was given, cut if it is long.
         name: String,
-        /// The names of those that there are.
+        /// The names of the existing queues.
         known: String,
     },
 }
 
 impl Queues {
-    /// The greatest weight.
+    /// The largest weight of a queue.
     pub const MOST_WEIGHT: u32 = 1_000_000;
-    /// How many queues there may be: each is looked at for every executor that is given.
+    /// The maximum number of queues. Each is looked at for every executor that is granted.
     pub const MOST: usize = 1_000;
-    /// Of a name that is not known so many characters are worth saying.
+    /// The number of characters shown of an unknown name.
     const LONGEST_SAID: usize = 100;
 
-    /// Whether there are none.
+    /// Whether there are no queues.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The queues, in the order in which they were named.
+    /// The queues in the order of the setting.
     pub fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.0.iter()
     }
 
-    /// The number of the queue of an application that asks for that one. One that asks for none is in the one called
-    /// `default`, and where there is no such queue, in the first. Where there are no queues it is in none, number 0.
+    /// The number of the queue that an application asks for. Without a request it is the queue called
+    /// `default`, or else the first. If there are no queues, it is 0.
     ///
-    /// # Errors
-    /// There is no such queue.
+    /// # Errors No queue has that name.
     pub fn find(&self, asked: Option<&str>) -> Result<usize, QueueError> {
         let named = |name: &str| self.0.iter().position(|queue| queue.name == name);
         let Some(name) = asked else { return Ok(named("default").unwrap_or(0)) };
@@ -89,14 +89,14 @@ impl Queues {
         })
     }
 
-    /// The queue of that number, if there are any.
+    /// The queue with that number, if there are queues.
     #[must_use]
     pub fn get(&self, number: usize) -> Option<&Queue> {
         self.0.get(number)
     }
 }
 
-/// `prod=3,dev=1`. Nothing at all is no queues.
+/// Parsed from `prod=3,dev=1`. An empty text means no queues.
 impl FromStr for Queues {
     type Err = QueueError;
 
@@ -130,7 +130,7 @@ impl From<Queues> for String {
     }
 }
 
-/// A queue without a weight has one of 1.
+/// Parses one queue. A queue without a weight has weight 1.
 fn queue(word: &str) -> Option<Queue> {
     let (name, weight) = word.split_once('=').unwrap_or((word, "1"));
     let is_sound = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);

@@ -11,12 +11,12 @@ use crate::ids::{AppId, ProfileId};
 use crate::time::Timestamp;
 
 impl Master {
-    /// Runs the scheduling pass if the event called for one.
+    /// Runs the scheduling pass if it is due.
     ///
     /// Applications are served first in, first out, each with its profiles in the order of their numbers. An
-    /// application that cannot use what is free does not keep the next one from it. Those for which nothing can have
-    /// changed since the last pass are passed over (see `backlog`). Where there are queues, priorities or gangs the order
-    /// is another one, and everybody is looked at (see `queue_scheduling`).
+    /// application that cannot use what is free does not block the next one. The pass skips demands for which
+    /// nothing can have changed since the last one (see `backlog`). With queues, priorities or gangs the
+    /// order is another, and every application is considered (see `queue_scheduling`).
     ///
     /// Source: Spark Master, 4.0.1 (`startExecutorsOnWorkers`).
     pub(super) fn settle(&mut self, now: Timestamp) {
@@ -42,8 +42,8 @@ impl Master {
         }
     }
 
-    /// Has the next pass go through all applications, as if nothing were known of them. It decides the same, and takes
-    /// longer: for laws, and for whoever doubts.
+    /// Makes the next pass consider every application, ignoring the backlog. The decisions are the same. For
+    /// tests.
     pub fn doubt(&mut self) {
         self.applications.touch_all();
     }
@@ -60,7 +60,7 @@ impl Master {
         self.misjudges = Some(flaw);
     }
 
-    /// Launches the executors of one profile of one application that there is room for.
+    /// Launches the executors of one profile for which there is room.
     fn place(&mut self, now: Timestamp, app: &AppId, profile: ProfileId) {
         let application = self.applications.live(app);
         let demand = application.demand(application.profile(profile));
@@ -68,7 +68,7 @@ impl Master {
         self.launch(now, app, profile, &demand, shares);
     }
 
-    /// Launches what was placed.
+    /// Launches the executors that were placed.
     pub(super) fn launch(
         &mut self,
         now: Timestamp,
@@ -85,8 +85,8 @@ impl Master {
         }
     }
 
-    /// What Workers have free for an application: all but those on hosts that it avoids, and, in the pass that serves
-    /// those behind a reservation, but for what is reserved.
+    /// The amounts that Workers have free for an application: without hosts that it avoids, and without what
+    /// is withheld in this pass.
     pub(super) fn offers<'a>(&'a self, application: &'a Application) -> impl Iterator<Item = Offer<'a>> {
         let rows = self.workers.slots();
         let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));

@@ -1,4 +1,4 @@
-//! A Master's tables as data: made by hand, from a file, or some day from a journal.
+//! A Master's tables as data, written by hand or read from a file.
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
@@ -12,18 +12,18 @@ use crate::time::Timestamp;
 /// The tables of a Master.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Living Workers.
+    /// The living Workers to restore.
     pub workers: Vec<WorkerSnapshot>,
-    /// Live applications, first in first.
+    /// The live applications, in the order of registration.
     pub applications: Vec<ApplicationSnapshot>,
 }
 
 /// A living Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSnapshot {
-    /// Who it is and what it has in all. Unlike a Worker that registers, it may have less than nothing.
+    /// The Worker's id, address and size. Unlike a Worker that registers, it may have negative amounts.
     pub description: WorkerDescription,
-    /// The connection's number.
+    /// The number of its connection.
     pub peer: PeerId,
 }
 
@@ -32,30 +32,30 @@ pub struct WorkerSnapshot {
 pub struct ApplicationSnapshot {
     /// The application's id.
     pub id: AppId,
-    /// As its driver described it.
+    /// The application as its driver described it.
     pub description: ApplicationDescription,
-    /// The connection's number.
+    /// The number of its driver's connection.
     pub peer: PeerId,
-    /// Its profiles beside the default one, which the description has.
+    /// Its profiles besides the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
-    /// Its executors, which are taken to be launching.
+    /// Its executors. They are restored as launching.
     pub executors: Vec<ExecutorSnapshot>,
-    /// The number of the next executor, at least.
+    /// The least number of its next executor.
     pub next_executor: ExecutorId,
 }
 
-/// A resource profile and its target.
+/// A resource profile with its target.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ProfileSnapshot {
     /// The profile's number.
     pub id: ProfileId,
     /// What an executor of the profile needs.
     pub profile: ResourceProfile,
-    /// How many executors are wanted in all.
+    /// The number of executors wanted.
     pub limit: ExecutorLimit,
 }
 
-/// An executor.
+/// An executor of a live application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorSnapshot {
     /// The executor's number.
@@ -68,20 +68,20 @@ pub struct ExecutorSnapshot {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// How many addresses it has of each resource: the first ones that are free.
+    /// The number of addresses that it has of each resource. It gets the first free ones.
     pub resources: ResourceAmounts,
 }
 
-/// What is wrong with a snapshot.
+/// Why a snapshot is refused.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SnapshotError {
-    /// A Worker's id, address or connection stands there twice.
+    /// Two Workers have the same id, address or connection.
     #[error("worker {worker} has the id, address or connection of another one")]
     WorkerTwice {
         /// The Worker's id.
         worker: WorkerId,
     },
-    /// An application's id or connection stands there twice.
+    /// Two applications have the same id or connection.
     #[error("application {app} has the id or connection of another one")]
     ApplicationTwice {
         /// The application's id.
@@ -92,10 +92,10 @@ pub enum SnapshotError {
     Queue {
         /// The application's id.
         app: AppId,
-        /// What is wrong with its queue.
+        /// Why the queue is refused.
         error: QueueError,
     },
-    /// An executor's number stands there twice, or its Worker, its profile or its addresses are not there.
+    /// An executor's number is taken, or its Worker, profile or addresses do not exist.
     #[error(
         "executor {executor} has a number that is taken, or a worker, profile or address that is not there"
     )]
@@ -106,10 +106,9 @@ pub enum SnapshotError {
 }
 
 impl Master {
-    /// A Master with these tables. Its first event ends with a scheduling pass, as a recovery does.
+    /// A Master with these tables. Its first event ends with a scheduling pass, as after a recovery.
     ///
-    /// # Errors
-    /// The snapshot contradicts itself.
+    /// # Errors The snapshot contradicts itself.
     pub fn restore(config: Config, now: Timestamp, snapshot: Snapshot) -> Result<Self, SnapshotError> {
         let mut master = Self::new(config);
         for worker in snapshot.workers {

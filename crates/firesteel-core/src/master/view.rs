@@ -9,10 +9,10 @@ use crate::ids::{ExecutorId, ExecutorKey, ProfileId};
 use crate::messages::{ApplicationView, Deciding, ExecutorView, LeftOut, MasterView};
 use crate::wire;
 
-/// So many bytes may the rows of one answer have: half of what a frame may, whatever peers call themselves.
+/// The number of bytes that the rows of one answer may take: half a frame, however long the names in it are.
 const ANSWER: usize = wire::MAX_FRAME / 2;
 
-/// What is left for the rows of an answer.
+/// The number of bytes left for rows of an answer.
 struct AnswerBudget(usize);
 
 impl Master {
@@ -30,8 +30,8 @@ impl Master {
         }
     }
 
-    /// What fits one answer: applications first, then Workers, then the executors of live applications that have
-    /// not ended, then ended applications, without their executors, the latest first.
+    /// The rows that fit one answer, in this order: applications, Workers, executors of live applications
+    /// that have not ended, and the latest ended applications without their executors.
     pub(super) fn status(&self) -> MasterView {
         let mut room = AnswerBudget(ANSWER);
         let mut left_out = LeftOut::default();
@@ -55,7 +55,7 @@ impl Master {
         Deciding { policy, strategy, worker_order, default_cores, queues, backfill, preemption }
     }
 
-    /// A copy of a live application with all its executors that are remembered.
+    /// A copy of a live application with all its remembered executors.
     pub(super) fn view_of(&self, app: &Application) -> ApplicationView {
         let mut executors: Vec<ExecutorView> = app.ended.iter().cloned().collect();
         executors.extend(self.live_executors(app));
@@ -86,7 +86,7 @@ impl Master {
         }
     }
 
-    /// Copies of an application's executors that have not ended, by number.
+    /// Copies of an application's live executors, by number.
     fn live_executors(&self, app: &Application) -> impl Iterator<Item = ExecutorView> {
         app.executors.iter().map(|(id, executor)| {
             let key = ExecutorKey { app: app.id.clone(), executor: *id };
@@ -96,8 +96,8 @@ impl Master {
     }
 }
 
-/// Cuts an application's executors to those that fit one answer, from that number on and at least one. Where to
-/// ask on, if there are more.
+/// Keeps only the executors that fit one answer, from that number on and at least one. Returns the number to
+/// request next, if there are more.
 pub(super) fn page(app: &mut ApplicationView, from: ExecutorId) -> Option<ExecutorId> {
     app.executors.retain(|executor| executor.id >= from);
     let mut room = AnswerBudget(ANSWER);
@@ -118,7 +118,7 @@ impl AnswerBudget {
         }
     }
 
-    /// The rows that fit; the others are counted.
+    /// The rows that fit. Counts the others in `left_out`.
     fn fill<T: Serialize>(&mut self, rows: impl Iterator<Item = T>, left_out: &mut u64) -> Vec<T> {
         let mut fitting = Vec::new();
         for row in rows {

@@ -1,4 +1,4 @@
-//! Where an application would like its executors, as its Master knows it.
+//! The hosts that an application prefers and avoids, as its Master knows them.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
@@ -7,12 +7,12 @@ use firesteel_placement::locality::{Flaw, Locality, Located, Topology};
 
 use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
-/// An application's wishes. No more is kept than a sound driver sends.
+/// An application's wishes, within the limits that a valid driver keeps.
 #[derive(Debug, Default)]
 pub(super) struct Wishes {
     topology: Topology,
     preferred: BTreeMap<String, u64>,
-    /// The preferred hosts, and those in their racks.
+    /// The preferred hosts, and the hosts in their racks.
     near: BTreeSet<String>,
     located: Located<()>,
     avoided: BTreeSet<String>,
@@ -39,12 +39,12 @@ impl Wishes {
         self.located.err(flaw);
     }
 
-    /// Whether all Workers are alike.
+    /// Whether the application has no wishes, so that all Workers have the same rank.
     pub(super) fn is_empty(&self) -> bool {
         self.preferred.is_empty() && self.avoided.is_empty()
     }
 
-    /// Whether no executor is to be launched there.
+    /// Whether no executor is to be launched on that host.
     pub(super) fn avoids(&self, host: &str) -> bool {
         self.avoided.contains(host)
     }
@@ -54,8 +54,8 @@ impl Wishes {
         self.near.iter().map(String::as_str)
     }
 
-    /// Where a Worker on that host stands among all: those on preferred hosts first, the most wanted of them first
-    /// of all, then those in their racks, then the rest.
+    /// The rank of Workers on that host: preferred hosts first, by the number of tasks that prefer them; then
+    /// hosts in their racks; then all others.
     pub(super) fn rank(&self, host: &str) -> (Locality, Reverse<u64>) {
         let wanted = self.preferred.get(host).copied().unwrap_or(0);
         (self.located.nearest(&self.topology.sites([host])), Reverse(wanted))

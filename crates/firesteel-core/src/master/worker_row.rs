@@ -18,7 +18,7 @@ pub(super) struct WorkerRow {
     pub(super) capacity: Capacity,
     pub(super) executors: BTreeSet<ExecutorKey>,
     pub(super) last_heartbeat: Timestamp,
-    /// Its entry among the looks.
+    /// The time of its entry in the table of timeouts to check.
     pub(super) look: Timestamp,
     pub(super) availability: Availability,
 }
@@ -27,11 +27,11 @@ pub(super) struct WorkerRow {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     Serving,
-    /// It said that it is about to end: it has no core for anybody.
+    /// It is about to end, and offers no cores.
     Decommissioning,
 }
 
-/// What is withheld of a Worker.
+/// The amounts of a Worker that are withheld in this pass.
 #[derive(Debug)]
 pub(super) struct Withheld {
     pub(super) amounts: shortfall::Amounts,
@@ -57,7 +57,7 @@ impl WorkerRow {
         }
     }
 
-    /// What it has, and what is free of it.
+    /// Its amounts, in all and free.
     pub(super) fn capacity(&self) -> &Capacity {
         &self.capacity
     }
@@ -66,12 +66,12 @@ impl WorkerRow {
         Address::new(self.description.host.clone(), self.description.port)
     }
 
-    /// What it has free.
+    /// An offer of its free amounts.
     pub(super) fn offer(&self) -> Offer<'_> {
         self.as_available(self.capacity.offer(self.description.id.as_str()))
     }
 
-    /// What it has free that is not withheld.
+    /// An offer of its free amounts without what is withheld.
     pub(super) fn open_offer<'a>(&'a self, withheld: Option<&'a Withheld>) -> Offer<'a> {
         let offer = self.offer();
         let Some(Withheld { amounts, resources }) = withheld else { return offer };
@@ -79,7 +79,7 @@ impl WorkerRow {
         Offer { cores, memory, resources, ..offer }
     }
 
-    /// What it has in all.
+    /// An offer of its amounts in all.
     pub(super) fn whole_offer(&self) -> Offer<'_> {
         self.as_available(self.capacity.whole_offer(self.description.id.as_str()))
     }
@@ -96,7 +96,7 @@ impl WorkerRow {
         }
     }
 
-    /// How a living one looks.
+    /// A copy for clients, as a living Worker.
     pub(super) fn living_view(&self) -> WorkerView {
         self.view(match self.availability {
             Availability::Serving => WorkerState::Alive,

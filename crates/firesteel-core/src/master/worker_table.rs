@@ -1,4 +1,4 @@
-//! The Master's Workers.
+//! The table of the Master's Workers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
@@ -17,34 +17,34 @@ use crate::ids::{PeerId, WorkerId};
 use crate::messages::{WorkerState, WorkerView};
 use crate::time::Timestamp;
 
-/// How many lost Workers are remembered at most.
+/// The maximum number of lost Workers that are remembered.
 const DEAD_LIMIT: usize = 1000;
 
-/// Up to so many Workers are asked one by one whether they have room, rather than the index.
+/// Up to this number of Workers, each is asked whether it has room, instead of the index.
 const FEW: usize = 16;
 
-/// The Workers, living and dead.
+/// The living Workers, and the lost ones that are remembered.
 ///
-/// What a living one has free stands in its row, with its addresses, and in the index, which finds out who has room.
-/// The two are changed together, here.
+/// The free amounts of a living Worker are in its row and in the index, which finds Workers with room. Only
+/// this table changes them, and always both.
 #[derive(Debug)]
 pub(super) struct WorkerTable {
-    /// The living, in the worker order, and by id.
+    /// The living Workers by id, and in the worker order.
     index: Index<WorkerId>,
-    /// The living, by their numbers in the index.
+    /// The rows of the living Workers, by slot.
     rows: Vec<Option<WorkerRow>>,
-    /// What the living have together.
+    /// The amounts of all living Workers together.
     whole: Whole,
-    /// The living, as policies would take them.
+    /// The living Workers in the orders of the policies.
     favourites: Favourites,
-    /// Those who have more free than at the last pass, or may have.
+    /// The Workers that may have more room than at the last pass.
     gained: BTreeSet<Slot>,
-    /// What is withheld of some until the end of the pass at hand. The index has free what is left.
+    /// The amounts withheld until the end of this pass. The index does not count them as free.
     withheld: BTreeMap<Slot, Withheld>,
     by_peer: BTreeMap<PeerId, Slot>,
     by_address: BTreeMap<Address, WorkerId>,
-    /// When to look at a Worker's heartbeat next: one entry each, never later than its time-out. A heartbeat
-    /// does not touch it, so that it costs nothing here; the look moves the entry on.
+    /// When to check each Worker's heartbeat next, never later than its timeout. A heartbeat does not change
+    /// the entry and so costs nothing here; the check moves the entry on.
     looks: BTreeSet<(Timestamp, WorkerId)>,
     dead: VecDeque<DeadWorker>,
 }
@@ -71,7 +71,8 @@ impl WorkerTable {
         }
     }
 
-    /// Adds a Worker whose id, connection and address are new. One that died at the same address is forgotten.
+    /// Adds a Worker whose id, connection and address are new. A lost Worker with the same address is
+    /// forgotten.
     pub(super) fn insert(&mut self, mut row: WorkerRow, timeout: Duration) {
         let (id, address) = (row.description.id.clone(), row.address());
         row.look = row.last_heartbeat + timeout;
@@ -90,7 +91,7 @@ impl WorkerTable {
         self.rows[slot.index()] = Some(row);
     }
 
-    /// Takes a Worker out.
+    /// Removes a living Worker and returns its row.
     pub(super) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
@@ -102,12 +103,12 @@ impl WorkerTable {
         row
     }
 
-    /// Where executors of a demand go, if all Workers are alike to it.
+    /// Places a demand that treats all Workers alike.
     pub(super) fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
         self.index.place(demand, strategy)
     }
 
-    /// The same with some Workers before others, rank by rank, and without those on hosts that are avoided.
+    /// Places a demand with some Workers before others, rank by rank, and without hosts that are avoided.
     pub(super) fn place_ranked(
         &self,
         demand: &Demand,
@@ -119,23 +120,23 @@ impl WorkerTable {
         self.index.place_ranked(demand, strategy, nearest, avoids)
     }
 
-    /// The same where a policy goes by that measure.
+    /// Places a demand by a policy's measure.
     pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
         let Self { index, rows, whole, favourites, withheld, .. } = self;
-        // A favourite may have gone: then it has no offer.
+        // A slot without a Worker has no offer.
         let row = |slot: Slot| rows.get(slot.index())?.as_ref();
         let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
         let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
         favourites.place(measure, demand, whole, workers, offer)
     }
 
-    /// Shows the Workers that have room for one more executor, in the worker order, until `look` has seen enough.
+    /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
     pub(super) fn walk(&self, demand: &Demand, look: impl FnMut(Slot) -> ControlFlow<()>) {
         self.index.walk(demand, look);
     }
 
-    /// Takes what was placed off what the index has free. What executors take of the rows is theirs to take, each by
-    /// itself, by [`grant`](Self::grant).
+    /// Takes placed shares out of the index. The rows give them out one executor at a time, by
+    /// [`grant`](Self::grant).
     pub(super) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
@@ -143,14 +144,14 @@ impl WorkerTable {
         }
     }
 
-    /// Takes an executor's share that the index has given out off a Worker.
+    /// Takes an executor's share, which the index has given out, from the Worker's row.
     pub(super) fn grant(&mut self, slot: Slot, each: &Demand, cores: Cores) -> Option<Grant> {
         let grant = self.row_mut(slot).capacity.take(cores, each.memory, &each.resources);
         self.withhold_anew(slot);
         grant
     }
 
-    /// Takes an executor's share off a Worker and off the index.
+    /// Takes an executor's share from the Worker's row and from the index.
     pub(super) fn grant_at_once(
         &mut self,
         slot: Slot,
@@ -163,21 +164,21 @@ impl WorkerTable {
         grant
     }
 
-    /// Gives a Worker an executor's share back.
+    /// Gives a Worker the share of an executor back.
     pub(super) fn give_back(&mut self, slot: Slot, grant: Grant) {
         self.row_mut(slot).capacity.give_back(grant);
         self.index_anew(slot);
         self.gained.insert(slot);
     }
 
-    /// The most cores that a Worker has free which has more than at the last pass, if one has.
+    /// The most free cores among the Workers that gained room.
     pub(super) fn most_gained(&self) -> Option<Cores> {
-        // A Worker may have gone since it gained something.
+        // A Worker that gained room may be lost since.
         let rows = self.gained.iter().filter_map(|slot| self.at(*slot));
         rows.map(|row| row.offer().cores).max()
     }
 
-    /// Whether one executor of a demand for which there was no room at the last pass has room now.
+    /// Whether a Worker that gained room fits one executor of a demand that had no room at the last pass.
     pub(super) fn gained_room_for(&self, one: &Demand) -> bool {
         if self.gained.len() > FEW {
             return self.index.fits_anywhere(one);
@@ -185,26 +186,26 @@ impl WorkerTable {
         self.gained.iter().any(|slot| self.index.fits(*slot, one))
     }
 
-    /// Withholds that of a Worker from all who are served until the end of the pass.
+    /// Withholds amounts of a Worker until the end of the pass.
     pub(super) fn withhold(&mut self, slot: Slot, amounts: &shortfall::Amounts) {
         let withheld = Withheld { amounts: amounts.clone(), resources: Resources::default() };
         self.withheld.insert(slot, withheld);
         self.index_anew(slot);
     }
 
-    /// Withholds nothing any longer.
+    /// Ends all withholding at the end of the pass.
     pub(super) fn release_withheld(&mut self) {
         for slot in std::mem::take(&mut self.withheld).into_keys() {
             self.index_anew(slot);
         }
     }
 
-    /// What a Worker has free that is not withheld.
+    /// An offer of a Worker's free amounts without what is withheld.
     pub(super) fn open_offer<'a>(&'a self, slot: Slot, row: &'a WorkerRow) -> Offer<'a> {
         row.open_offer(self.withheld.get(&slot))
     }
 
-    /// The addresses that are left of a Worker of which some are withheld.
+    /// Computes the addresses of a Worker that are free and not withheld.
     fn withhold_anew(&mut self, slot: Slot) {
         if let Some(withheld) = self.withheld.get_mut(&slot) {
             let row = self.rows[slot.index()].as_ref().expect("every slot of the index has its row");
@@ -212,12 +213,12 @@ impl WorkerTable {
         }
     }
 
-    /// The pass is over: what has room now is known not to help.
+    /// Forgets which Workers gained room: the pass has considered them.
     pub(super) fn settle(&mut self) {
         self.gained.clear();
     }
 
-    /// Whether no Worker has more free than at the last pass.
+    /// Whether no Worker has more room than at the last pass.
     pub(super) fn is_settled(&self) -> bool {
         self.gained.is_empty()
     }
@@ -233,7 +234,7 @@ impl WorkerTable {
         self.favourites.changed(slot);
     }
 
-    /// Remembers a Worker that was taken out, and forgets those whose time has come.
+    /// Remembers a Worker that was removed, and forgets those that are overdue.
     pub(super) fn bury(&mut self, row: &WorkerRow, now: Timestamp, remember: Duration) {
         self.forget_dead(now);
         self.dead.retain(|dead| dead.view.id != row.description.id);
@@ -244,17 +245,17 @@ impl WorkerTable {
         self.dead.push_back(DeadWorker { view: row.view(WorkerState::Dead), forgotten_at });
     }
 
-    /// Forgets the dead Workers whose time has come. Whoever looks at them has it done first.
+    /// Forgets lost Workers that are overdue. Called before they are shown.
     pub(super) fn forget_dead(&mut self, now: Timestamp) {
         self.dead.retain(|dead| dead.forgotten_at > now);
     }
 
-    /// A Worker is given no more executors. Whether it was given some until now.
+    /// Gives a Worker no more executors. Returns whether that changed anything.
     pub(super) fn decommission(&mut self, id: &WorkerId) -> bool {
         self.set_availability(id, Availability::Decommissioning)
     }
 
-    /// A Worker serves. Whether it was about to end until now.
+    /// Gives a Worker executors again. Returns whether that changed anything.
     pub(super) fn serve_again(&mut self, id: &WorkerId) -> bool {
         self.set_availability(id, Availability::Serving)
     }
@@ -282,7 +283,7 @@ impl WorkerTable {
         self.by_peer.insert(peer, slot);
     }
 
-    /// The number of a living Worker. It is another one's after this one's end.
+    /// The slot of a living Worker. After the Worker's end another Worker may get it.
     pub(super) fn slot(&self, id: &WorkerId) -> Option<Slot> {
         self.index.slot(id)
     }
@@ -291,28 +292,28 @@ impl WorkerTable {
         self.slot(id).map(|slot| self.row(slot))
     }
 
-    /// A Worker of which another table of the Master says that it is alive.
+    /// A Worker that another table of the Master names, so that it must be alive.
     pub(super) fn living(&self, id: &WorkerId) -> &WorkerRow {
         self.get(id).expect("the Worker is alive")
     }
 
-    /// The same, to be changed.
+    /// The same Worker, to be changed.
     pub(super) fn living_mut(&mut self, id: &WorkerId) -> &mut WorkerRow {
         let slot = self.slot(id).expect("the Worker is alive");
         self.row_mut(slot)
     }
 
-    /// The Worker of a number that the index gave, or that an executor has: it is alive.
+    /// The Worker in a slot that the index gave or that an executor has, so that it must be alive.
     pub(super) fn row(&self, slot: Slot) -> &WorkerRow {
         self.at(slot).expect("every slot of the index has its row")
     }
 
-    /// The same, to be changed.
+    /// The same Worker, to be changed.
     pub(super) fn row_mut(&mut self, slot: Slot) -> &mut WorkerRow {
         self.rows[slot.index()].as_mut().expect("every slot of the index has its row")
     }
 
-    /// The Worker of a number that may be out of date.
+    /// The Worker in a slot that may be out of date.
     fn at(&self, slot: Slot) -> Option<&WorkerRow> {
         self.rows.get(slot.index())?.as_ref()
     }
@@ -325,7 +326,7 @@ impl WorkerTable {
         self.by_address.get(address)
     }
 
-    /// The living Workers on a host.
+    /// The slots of living Workers on a host.
     pub(super) fn on_host(&self, host: &str) -> impl Iterator<Item = Slot> {
         let [first, last] = [u16::MIN, u16::MAX].map(|port| Address { host: host.to_owned(), port });
         self.by_address.range(first..=last).map(|(_, id)| self.slot(id).expect("the Worker is alive"))
@@ -336,32 +337,32 @@ impl WorkerTable {
         self.slots().map(|(_, row)| row)
     }
 
-    /// The living Workers by id, with their numbers.
+    /// The living Workers by id, with their slots.
     pub(super) fn slots(&self) -> impl Iterator<Item = (Slot, &WorkerRow)> {
         self.index.iter().map(|(_, slot)| (slot, self.row(slot)))
     }
 
-    /// What they have together, free or not.
+    /// The amounts of all living Workers together.
     pub(super) fn whole(&self) -> &Whole {
         &self.whole
     }
 
-    /// What the living Workers have free, by id.
+    /// Offers of the living Workers' free amounts, by id.
     pub(super) fn offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::offer)
     }
 
-    /// What the living Workers have in all, by id.
+    /// Offers of the living Workers' amounts in all, by id.
     pub(super) fn whole_offers(&self) -> impl Iterator<Item = Offer<'_>> {
         self.iter().map(WorkerRow::whole_offer)
     }
 
-    /// When to look for silent Workers next.
+    /// When to check for overdue heartbeats next.
     pub(super) fn next_look(&self) -> Option<Timestamp> {
         self.looks.first().map(|(time, _)| *time)
     }
 
-    /// The next Worker that has been silent for the whole time-out, if there is one.
+    /// The next Worker whose heartbeat is overdue, if there is one.
     pub(super) fn next_silent(&mut self, now: Timestamp, timeout: Duration) -> Option<WorkerId> {
         while self.next_look()? <= now {
             let (_, id) = self.looks.pop_first()?;
@@ -376,7 +377,7 @@ impl WorkerTable {
         None
     }
 
-    /// The living by id, then the dead that are still remembered.
+    /// Copies of the living Workers by id, then of the lost ones that are remembered.
     pub(super) fn views(&self) -> Vec<WorkerView> {
         let living = self.iter().map(WorkerRow::living_view);
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
@@ -387,8 +388,8 @@ impl WorkerTable {
         self.index.err(flaw);
     }
 
-    /// What is wrong with the tables about the Workers, if something is: each names the same ones, and the index has
-    /// free what the rows have.
+    /// Checks that all indexes name the same Workers, and that the index has the same free amounts as the
+    /// rows. Returns what is wrong.
     pub(super) fn check(&self) -> Result<(), String> {
         self.index.check(self.offers())?;
         for (id, slot) in self.index.iter() {

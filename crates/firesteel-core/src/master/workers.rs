@@ -1,4 +1,4 @@
-//! How Workers come and go.
+//! How Workers register, report and are lost.
 
 use std::collections::BTreeSet;
 
@@ -13,15 +13,15 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// So much that the sums over a cluster cannot overflow.
+/// The most memory of a Worker, so that sums over a cluster cannot overflow.
 const MOST_MEMORY: MiB = MiB(i32::MAX as i64);
 
 impl Master {
-    /// A Worker introduces itself.
+    /// A Worker registers.
     ///
-    /// Source: Spark Master, 4.0.1. Firesteel differs in that the message carries the Worker's executors, so
-    /// that an order which was lost with an old connection is found, and that a Worker which comes back on
-    /// another connection is moved to it.
+    /// Source: Spark Master, 4.0.1. Firesteel differs: the message lists the Worker's executors, so the
+    /// Master notices a launch that was lost with an old connection; and a Worker that comes back is moved to
+    /// its new connection.
     pub(super) fn on_register_worker(
         &mut self,
         now: Timestamp,
@@ -63,7 +63,8 @@ impl Master {
         let heartbeat_millis = u64::try_from(self.config.worker_timeout.as_millis() / 4).unwrap_or(u64::MAX);
         let (master_url, duplicate) = (self.config.url.clone(), old_peer.is_some());
         self.tell_worker(peer, MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate });
-        // On the same connection an order may be on its way: what the Worker does not name may yet come.
+        // On the same connection a launch may still be on its way, so an executor that is not listed may yet
+        // come.
         if old_peer.is_some_and(|old| old != peer) {
             self.lose_unnamed_executors(now, &id, &executors);
             let named: BTreeSet<&ExecutorKey> = executors.iter().map(|report| &report.executor).collect();
@@ -95,7 +96,7 @@ impl Master {
         }
     }
 
-    /// The executors that a Worker on a new connection does not name were never launched.
+    /// Executors that a Worker does not list on a new connection were never launched.
     fn lose_unnamed_executors(&mut self, now: Timestamp, worker: &WorkerId, named: &[ExecutorReport]) {
         let row = self.workers.living(worker);
         let named: BTreeSet<&ExecutorKey> = named.iter().map(|report| &report.executor).collect();
@@ -105,7 +106,7 @@ impl Master {
         }
     }
 
-    /// Takes in what a Worker says at its registration about one executor.
+    /// Takes in one executor that a Worker lists when it registers.
     fn reconcile(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId, report: ExecutorReport) {
         if self.workers.living(worker).executors.contains(&report.executor) {
             self.update_executor(now, peer, report);
@@ -119,7 +120,7 @@ impl Master {
         }
     }
 
-    /// A Worker is still there. Unlike in Spark, one that is not known is always told to register.
+    /// A Worker sends a heartbeat. Unlike in Spark, an unknown Worker is always told to register.
     pub(super) fn on_heartbeat(&mut self, now: Timestamp, peer: PeerId, worker: &WorkerId) {
         match self.worker_of(peer) {
             None => {
@@ -133,7 +134,8 @@ impl Master {
         }
     }
 
-    /// A Worker is about to end: nothing more is placed on it. Its executors are counted until their ends are told.
+    /// A Worker is about to end: it is given no more executors. Its executors count until their ends are
+    /// reported.
     pub(super) fn on_worker_decommissioning(&mut self, peer: PeerId, worker: &WorkerId) {
         match self.worker_of(peer) {
             None => self.ignore(peer, Ignored::NotRegistered),
@@ -154,8 +156,8 @@ impl Master {
         }
     }
 
-    /// Removes every Worker that has been silent for the whole time-out, and ends its connection: if it is
-    /// only slow, it will come back.
+    /// Removes every Worker whose heartbeat is overdue, and closes its connection. A Worker that was only
+    /// slow will register again.
     pub(super) fn remove_silent_workers(&mut self, now: Timestamp) {
         let timeout = self.config.worker_timeout;
         while let Some(id) = self.workers.next_silent(now, timeout) {
@@ -165,9 +167,9 @@ impl Master {
         }
     }
 
-    /// A Worker is lost, and every executor on it.
+    /// Removes a lost Worker with all its executors.
     ///
-    /// Source: Spark Master, 4.0.1. Executors lost in this way do not count as failed.
+    /// Source: Spark Master, 4.0.1. Executors that are lost this way do not count as failed.
     fn remove_worker(&mut self, now: Timestamp, id: &WorkerId, reason: LossReason) {
         let row = self.workers.living(id);
         let (host, executors) = (row.description.host.clone(), row.executors.clone());
