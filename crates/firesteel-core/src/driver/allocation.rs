@@ -1,7 +1,8 @@
-//! How many executors of a profile there are to be, by what there is to do, and which have been idle too long.
+//! Decides how many executors of a profile are wanted for its tasks, and which executors have been idle too
+//! long.
 //!
-//! Source: Spark's `ExecutorAllocationManager`, 4.0.1, which looks every 100 ms; here every event is looked at, and
-//! time only matters where something is waited for.
+//! Source: Spark's `ExecutorAllocationManager`, 4.0.1, which runs every 100 ms. Here the decision is made at
+//! every event, and time only matters where there is something to wait for.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,31 +20,31 @@ use crate::time::Timestamp;
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Ramp {
-    /// How many are added next; 0 stands for 1.
+    /// The number of executors to add next; 0 stands for 1.
     step: u64,
-    /// When they are added, if tasks wait until then.
+    /// When executors are added, if tasks still wait then.
     add_at: Option<Timestamp>,
-    /// Whether there is anything to add.
+    /// Whether the target is below what is needed.
     has_room: bool,
 }
 
-/// What there is to do for a profile, and who is there to do it.
+/// The tasks of a profile and the executors for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Situation {
-    /// Executors that are wanted in all.
+    /// The number of executors wanted now.
     pub(super) target: u64,
-    /// Executors that could be busy with the tasks that have not ended.
+    /// The number of executors that the unfinished tasks could keep busy.
     pub(super) needed: u64,
-    /// Tasks that wait.
+    /// The number of tasks that wait.
     pub(super) waiting: u64,
-    /// Executors that take tasks.
+    /// The number of executors that take tasks.
     pub(super) executors: u64,
-    /// Whether the target may not fall yet.
+    /// Whether the target must not fall yet.
     pub(super) holds: bool,
 }
 
 impl Ramp {
-    /// How many executors there are to be in all from now on.
+    /// The number of executors wanted from now on.
     pub(super) fn next(&mut self, now: Timestamp, bounds: &DynamicAllocation, at: Situation) -> u64 {
         let useful = bounds.clamp(at.needed);
         let target = bounds.clamp(at.target);
@@ -70,13 +71,13 @@ impl Ramp {
         }
     }
 
-    /// When executors are added, if nothing happens before.
+    /// When executors are added, if no event comes before.
     pub(super) fn due(&self) -> Option<Timestamp> {
         self.add_at.filter(|_| self.has_room)
     }
 }
 
-/// Since when executors have nothing to do.
+/// The idle executors, with the times since when they are idle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Idle {
     since: BTreeMap<ExecutorId, Timestamp>,
@@ -84,26 +85,26 @@ pub(super) struct Idle {
 }
 
 impl Idle {
-    /// An executor has something to do, or is no more.
+    /// An executor has a task again, or is gone.
     pub(super) fn remove(&mut self, id: ExecutorId) {
         if let Some(since) = self.since.remove(&id) {
             self.in_order.remove(&(since, id));
         }
     }
 
-    /// An executor has nothing to do from now on.
+    /// An executor becomes idle.
     pub(super) fn insert(&mut self, id: ExecutorId, now: Timestamp) {
         self.remove(id);
         self.since.insert(id, now);
         self.in_order.insert((now, id));
     }
 
-    /// All of them, the longest idle first.
+    /// The idle executors, the longest idle first.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Timestamp, ExecutorId)> {
         self.in_order.iter().copied()
     }
 
-    /// Their numbers, in order.
+    /// The numbers of the idle executors, in order.
     pub(super) fn ids(&self) -> impl Iterator<Item = ExecutorId> {
         self.since.keys().copied()
     }

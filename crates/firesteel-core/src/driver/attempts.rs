@@ -1,4 +1,4 @@
-//! What becomes of an attempt at a task.
+//! The ends of attempts, and their output.
 
 use bytes::Bytes;
 use firesteel_placement::locality::{Locality, nearness};
@@ -11,7 +11,8 @@ use crate::process::StartFailure;
 use crate::time::Timestamp;
 
 impl Driver {
-    /// Late words about an attempt that was given up, or on which nobody waits, change nothing.
+    /// An executor reports an attempt's state. Late reports about an attempt that was given up change
+    /// nothing.
     pub(super) fn on_status_update(
         &mut self,
         now: Timestamp,
@@ -22,7 +23,7 @@ impl Driver {
         if self.tasks.executor_of(attempt) != Some(executor) {
             return;
         }
-        // That it runs is no news.
+        // Only ends matter here.
         let TaskState::Ended(end) = state else { return };
         self.executors.vacate(executor, attempt.task);
         if matches!(self.tasks.phase(attempt.task), Some(TaskPhase::Cancelling { .. })) {
@@ -49,7 +50,7 @@ impl Driver {
         stream: Stream,
         bytes: Bytes,
     ) {
-        // Output may come late: the task was given up, or the attempt is not this executor's.
+        // The output may be late: the task was cancelled, or the attempt is not this executor's.
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         if bytes.is_empty() {
             return;
@@ -70,38 +71,38 @@ impl Driver {
     }
 
     pub(super) fn on_output_consumed(&mut self, attempt: AttemptId, bytes: u64) {
-        // The attempt may have ended, or been given up, before the shell put its output away.
+        // The attempt may have ended or been cancelled before the shell wrote its output.
         let Some(executor) = self.tasks.executor_of(attempt) else { return };
         let Some((_, credit)) = self.tasks.running_mut(attempt, executor) else { return };
         let Some(bytes) = credit.consume(bytes) else { return };
-        // One without a connection is silent, and sends nothing more.
+        // An executor without a connection sends nothing more.
         if let Some(peer) = self.executors.live(executor).peer() {
             self.send_executor(peer, DriverToExecutor::OutputCredit { attempt, bytes });
         }
     }
 
-    /// A task that waits has ended with this; one that runs, when its executor says so or is lost: until then
-    /// its cores are not free.
+    /// A user cancels a task. A waiting task ends at once. A running task ends when its executor reports it
+    /// or is lost; its cores are not free before.
     pub(super) fn on_cancel_task(&mut self, task: TaskId) {
         if self.tasks.phase(task) == Some(&TaskPhase::Waiting) {
             self.end_cancelled(task);
             return;
         }
-        // It may have ended, or be given up already.
+        // The task may have ended, or be cancelled already.
         let Some((executor, attempt)) = self.tasks.cancel_running(task) else { return };
-        // One without a connection is silent, and ends its tasks by itself.
+        // An executor without a connection ends its tasks by itself.
         if let Some(peer) = self.executors.live(executor).peer() {
             self.send_executor(peer, DriverToExecutor::KillTask { attempt });
         }
     }
 
-    /// A task that was given up has ended, in whatever way.
+    /// A cancelled task has ended, in whatever way.
     pub(super) fn end_cancelled(&mut self, task: TaskId) {
         self.tasks.drop_cancelled(task);
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
 
-    /// An attempt failed: another one is made while the task may fail again.
+    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures.
     pub(super) fn fail_attempt(
         &mut self,
         attempt: AttemptId,
@@ -139,7 +140,8 @@ impl Driver {
         }
     }
 
-    /// What to say of a task that could not be started on that host either, if no other host has executors for it.
+    /// The cause of a failure that ends the task: it could not be started here, nor on any other host with
+    /// executors.
     fn starts_nowhere(&mut self, task: TaskId, host: &str, failure: &StartFailure) -> Option<FailureCause> {
         let (profile, barred) = self.tasks.bar(task, host);
         let reach = self.executors.reach();
@@ -163,7 +165,7 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task: attempt.task, outcome });
     }
 
-    /// How near to its preferred hosts a task is there; nothing if it has none.
+    /// How near a host is to the preferred hosts of a task, if it has any.
     fn locality(&self, task: TaskId, host: &str) -> Option<Locality> {
         let wanted = self.tasks.sites(task);
         (!wanted.is_empty()).then(|| nearness(wanted, &self.config.topology.sites([host])))

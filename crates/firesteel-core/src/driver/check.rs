@@ -1,4 +1,4 @@
-//! What holds of a driver after every event.
+//! The invariants of a driver after every event.
 
 use firesteel_placement::ExecutorLimit;
 

@@ -14,110 +14,111 @@ pub struct Config {
     pub masters: Vec<Address>,
     /// The application's description.
     pub description: ApplicationDescription,
-    /// `spark.task.maxFailures`: a task that failed so often is given up. Spark's default is 4.
+    /// `spark.task.maxFailures`: the number of failed attempts after which a task has failed. Spark's default
+    /// is 4.
     pub max_task_failures: u32,
-    /// Who decides how many executors there are.
+    /// How the number of executors is decided.
     pub allocation: Allocation,
-    /// Bytes of output that an attempt may have under way.
+    /// The number of bytes of output that an attempt may send ahead of the shell.
     pub output_credit: u64,
-    /// How long to wait for a first Master before giving up. Spark's is 60 s.
+    /// How long a first Master is looked for. Spark's default is 60 s.
     pub registration_timeout: Duration,
-    /// How long to wait for an executor before saying why none comes. Spark's is 15 s.
+    /// How long the driver waits for an executor before it says why none comes. Spark's default is 15 s.
     pub starvation_timeout: Duration,
-    /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long to wait for the Master's word on an
-    /// executor whose connection ended. Spark's default is 5 s.
+    /// `spark.standalone.executorRemoveDelayOnDisconnection`: how long the driver waits for the Master to
+    /// report the end of an executor whose connection ended. Spark's default is 5 s.
     pub loss_delay: Duration,
-    /// `firesteel.driver.executorTimeout`: how long to wait for an executor whose process runs to register before
-    /// another one is asked for in its place.
+    /// `firesteel.driver.executorTimeout`: how long the driver waits for an executor with a running process
+    /// to register before it asks for another one.
     pub executor_timeout: Duration,
-    /// Which host is in which rack.
+    /// The racks of the hosts.
     pub topology: Topology,
-    /// How long cores are kept free for tasks that would like to be near.
+    /// How long cores are kept free for tasks that prefer to run nearby.
     pub locality_wait: LocalityWait,
-    /// When an executor or a host gets no more tasks.
+    /// When executors and hosts are excluded.
     pub exclusion: ExclusionPolicy,
-    /// Seeds the generator of the jitter.
+    /// The seed of the generator for jitter.
     pub seed: u64,
 }
 
-/// How long a task with preferred hosts waits before it runs farther from them than it could. Spark's default is
-/// 3 s each (`spark.locality.wait`).
+/// How long a task with preferred hosts waits before it runs farther away from them. Spark's default is 3 s
+/// for each level (`spark.locality.wait`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalityWait {
-    /// `spark.locality.wait.node`: for a preferred host.
+    /// `spark.locality.wait.node`: how long it waits for a preferred host.
     pub node: Duration,
-    /// `spark.locality.wait.rack`: for the rack of one, after that.
+    /// `spark.locality.wait.rack`: how long it then waits for the rack of one.
     pub rack: Duration,
 }
 
-/// Who decides how many executors there are.
+/// How the number of executors is decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
-    /// Whoever owns the application.
+    /// The application sets the number itself.
     Fixed,
-    /// What there is to do.
+    /// The number follows the tasks.
     Dynamic(DynamicAllocation),
 }
 
-/// How the number of executors follows what there is to do: `spark.dynamicAllocation.*`.
+/// How the number of executors follows the tasks: `spark.dynamicAllocation.*`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DynamicAllocation {
-    /// Never fewer than these are wanted of a profile.
+    /// The least number of executors wanted of a profile.
     pub min: u64,
-    /// Never more than these are wanted of a profile, and at least `min`.
+    /// The largest number of executors wanted of a profile; at least `min`.
     pub max: u64,
-    /// So many are wanted of the default profile at the start: from `min` to `max`.
+    /// The number of executors of the default profile wanted at the start; between `min` and `max`.
     pub initial: u64,
-    /// Tasks wait so long before executors are asked for.
+    /// How long tasks wait before more executors are asked for.
     pub backlog_timeout: Duration,
-    /// While tasks still wait, more are asked for each time that so much has passed. More than zero.
+    /// The interval at which even more are asked for while tasks still wait. More than zero.
     pub sustained_timeout: Duration,
-    /// An executor that has nothing to do for so long is ended.
+    /// How long an executor may be idle before it is ended.
     pub idle_timeout: Duration,
-    /// How much of what the tasks could keep busy is asked for.
+    /// The part of the executors that the tasks could keep busy to ask for.
     pub ratio: Ratio,
 }
 
 impl DynamicAllocation {
-    /// The number, or the bound that it is beyond.
+    /// The number, limited to the range from `min` to `max`.
     #[must_use]
     pub fn clamp(&self, executors: u64) -> u64 {
         executors.min(self.max).max(self.min)
     }
 }
 
-/// A part of a whole, in millionths.
+/// A ratio, in millionths.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(pub u32);
 
 impl Ratio {
-    /// The whole.
+    /// The ratio of 1, a whole.
     pub const ONE: Self = Self(1_000_000);
 
-    /// So much of it, in millionths.
+    /// This part of a count, in millionths.
     pub(super) fn of(self, count: u64) -> u128 {
         u128::from(count) * u128::from(self.0)
     }
 }
 
-/// When an executor or a host gets no more tasks, because what fails there succeeds elsewhere.
+/// When executors and hosts are excluded, because tasks that fail there succeed elsewhere.
 ///
-/// Source: Spark's driver, 4.0.1 (`spark.excludeOnFailure.*`, with its defaults but one: there nobody is excluded
-/// unless asked).
+/// Source: Spark's driver, 4.0.1 (`spark.excludeOnFailure.*`), with its defaults except one: there, nothing
+/// is excluded unless it is switched on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ExclusionPolicy {
-    /// `spark.excludeOnFailure.enabled`: whether any is excluded at all.
+    /// `spark.excludeOnFailure.enabled`: whether anything is excluded.
     pub exclusion: Exclusion,
-    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts, and a failure counts.
+    /// `spark.excludeOnFailure.timeout`: how long an exclusion lasts and a failed task counts.
     pub timeout: Duration,
-    /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: so many tasks that failed on an executor and
-    /// succeeded elsewhere exclude it.
+    /// `spark.excludeOnFailure.application.maxFailedTasksPerExecutor`: the number of tasks that must fail on
+    /// an executor and succeed elsewhere for it to be excluded.
     pub max_failed_tasks_per_executor: u32,
-    /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: so many excluded executors exclude their
-    /// host, and so do as many in a row that never came to register.
+    /// `spark.excludeOnFailure.application.maxFailedExecutorsPerNode`: the number of excluded executors, or
+    /// of failed starts in a row, that excludes their host.
     pub max_failed_executors_per_host: u32,
-    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed so often on an executor does not
-    /// run there again while there is another one.
+    /// `spark.excludeOnFailure.task.maxTaskAttemptsPerExecutor`: a task that failed this often on an executor
+    /// runs on another one, if there is one.
     pub max_task_attempts_per_executor: u32,
     /// `spark.excludeOnFailure.task.maxTaskAttemptsPerNode`: the same for a host.
     pub max_task_attempts_per_host: u32,
@@ -126,9 +127,9 @@ pub struct ExclusionPolicy {
 /// Whether executors and hosts are excluded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exclusion {
-    /// When it is their turn.
+    /// They are excluded by the limits of the policy.
     On,
-    /// Never.
+    /// They are never excluded.
     Off,
 }
 

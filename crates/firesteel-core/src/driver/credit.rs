@@ -1,7 +1,7 @@
-//! How much output of an attempt may be under way.
+//! Flow control for the output of an attempt.
 
-/// One attempt's output window. Every byte of it is in one of three places: granted to the executor, handed to
-/// the shell, or put away and owed to the executor.
+/// The output window of one attempt. Each byte of it is either granted to the executor, or handed to the
+/// shell, or written and owed to the executor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Credit {
     window: u64,
@@ -10,20 +10,20 @@ pub(super) struct Credit {
     owed: u64,
 }
 
-/// More output came than was granted.
+/// The executor sent more output than it was granted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Exceeded {
-    /// How much was granted.
+    /// The number of bytes that it was granted.
     pub(super) granted: u64,
 }
 
 impl Credit {
-    /// The whole window is granted at the launch.
+    /// A credit whose whole window is granted at the launch.
     pub(super) fn new(window: u64) -> Self {
         Self { window, granted: window, handed: 0, owed: 0 }
     }
 
-    /// Output came and goes to the shell.
+    /// The executor sent output, which goes to the shell.
     pub(super) fn receive(&mut self, bytes: u64) -> Result<(), Exceeded> {
         let Some(granted) = self.granted.checked_sub(bytes) else {
             return Err(Exceeded { granted: self.granted });
@@ -33,8 +33,8 @@ impl Credit {
         Ok(())
     }
 
-    /// The shell has put output away. What is to be granted now, if anything: not every byte is worth a
-    /// message, a quarter of the window is.
+    /// The shell has written output. Returns the number of bytes to grant now, if any: a message is sent only
+    /// for a quarter of the window or more.
     pub(super) fn consume(&mut self, bytes: u64) -> Option<u64> {
         let bytes = bytes.min(self.handed);
         self.handed -= bytes;
@@ -46,7 +46,7 @@ impl Credit {
         Some(std::mem::take(&mut self.owed))
     }
 
-    /// For the invariants: no byte is lost or made, and an executor that can send nothing waits for the shell.
+    /// Checks that no byte is lost or made, and that an executor without credit waits only for the shell.
     pub(super) fn contradiction(&self) -> Option<String> {
         let whole = self.granted + self.handed + self.owed == self.window;
         let alive = self.granted > 0 || self.handed > 0;

@@ -1,4 +1,4 @@
-//! How long free cores are kept for tasks that would like to be near.
+//! Delay scheduling: free cores are kept for a while for tasks that prefer to run nearby.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -27,11 +27,11 @@ pub(super) struct Delay {
     level: Locality,
     /// Since when cores are kept free.
     since: Option<Timestamp>,
-    /// When they no longer are.
+    /// Until when cores are kept free.
     until: Option<Timestamp>,
 }
 
-/// The delays of all profiles: tasks of one wait for nothing that those of another do.
+/// The delays of all profiles. Tasks of different profiles never wait for each other.
 #[derive(Clone, Debug)]
 pub(super) struct Delays {
     waits: LocalityWait,
@@ -43,30 +43,31 @@ impl Delays {
         Self { waits, profiles: BTreeMap::new() }
     }
 
-    /// A profile's.
+    /// The delay of a profile.
     pub(super) fn of(&mut self, profile: ProfileId) -> &mut Delay {
         self.profiles.entry(profile).or_insert_with(|| Delay::new(self.waits))
     }
 
-    /// The profiles that have one.
+    /// The profiles that have a delay.
     pub(super) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
         self.profiles.keys().copied()
     }
 
-    /// When cores that are kept free may be taken from farther away.
+    /// When cores that are kept free may be used from farther away.
     pub(super) fn deadline(&self) -> Option<Timestamp> {
         self.profiles.values().filter_map(|delay| delay.until).min()
     }
 }
 
-/// What a pass over the free cores came to.
+/// The result of a pass over the free cores.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Pass {
     /// No task with a preference waits.
     NoneWaits,
-    /// Some wait, and no cores are kept free for their sake. The nearest level at which one was launched.
+    /// Tasks with a preference wait, and no cores are kept free for them. Has the nearest level at which a
+    /// task was launched.
     NothingKept(Option<Locality>),
-    /// Cores are kept free that one of them could take if it may go farther.
+    /// Cores are kept free that such a task could use if it went farther away.
     Kept,
 }
 
@@ -75,7 +76,8 @@ impl Delay {
         Self { waits, level: Locality::Host, since: None, until: None }
     }
 
-    /// The farthest level now. `wanted`: whether a waiting task could be nearer at that level than beyond it.
+    /// The farthest level allowed now. `wanted` tells whether a waiting task could run nearer at a level than
+    /// beyond it.
     pub(super) fn level(&mut self, now: Timestamp, wanted: impl Fn(Locality) -> bool) -> Locality {
         loop {
             let level = self.next_wanted(&wanted);
@@ -90,7 +92,7 @@ impl Delay {
         }
     }
 
-    /// A pass is over. Whether the wait is over already, so that another pass is due.
+    /// A pass is over. Returns whether the wait is over, too, so that another pass is due.
     pub(super) fn after(&mut self, now: Timestamp, pass: Pass, wanted: impl Fn(Locality) -> bool) -> bool {
         match pass {
             Pass::NoneWaits => (self.level, self.since) = (Locality::Host, None),

@@ -1,4 +1,4 @@
-//! What a driver has its shell do.
+//! The effects of a driver, which its shell performs.
 
 use std::fmt;
 
@@ -11,27 +11,27 @@ use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
 use crate::process::StartFailure;
 
-/// What a driver has its shell do.
+/// An effect of a driver, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial a Master: `Connected` or `ConnectFailed` comes back.
+    /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
         /// The Master's address.
         master: Address,
     },
-    /// Send a message. Silently nothing if the connection has ended.
+    /// Send a message. If the connection has ended, nothing happens.
     Send {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Outbound,
     },
-    /// End a connection, after what was sent before. `Disconnected` comes back.
+    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
         /// The connection's number.
         peer: PeerId,
     },
-    /// Put away a piece of an attempt's output; `OutputConsumed` comes back.
+    /// Write a piece of an attempt's output. Leads to `OutputConsumed`.
     Output {
         /// The attempt's id.
         attempt: AttemptId,
@@ -40,31 +40,31 @@ pub enum Effect {
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// An attempt is over and another one will be made: its output is worth nothing.
+    /// Discard the output of an attempt, since another attempt will be made.
     DiscardOutput {
         /// The attempt's id.
         attempt: AttemptId,
     },
-    /// A task is over for good. Comes once for each task that was submitted.
+    /// A task has ended for good. Comes once for each submitted task.
     TaskEnded {
         /// The task's number.
         task: TaskId,
         /// How the task ended.
         outcome: TaskOutcome,
     },
-    /// The answer to a question. Comes once for each, unless the application ends first.
+    /// Answer a question. Comes once for each question, unless the application ends first.
     Answer {
         /// The question's own number.
         number: QuestionId,
-        /// What there is to say.
+        /// The answer to the question.
         answer: Answer,
     },
-    /// The application is over; nothing but `NothingLeft` comes after it. Comes once.
+    /// The application has ended. Comes once, and only `NothingLeft` comes after it.
     Done(Outcome),
-    /// Nothing of the application is left, or nobody can say so any more. Comes where the Master's connection is kept
-    /// after `Done`.
+    /// All executors of the application have ended, or nothing can tell any more. Comes if the connection to
+    /// the Master is kept after `Done`.
     NothingLeft,
-    /// Something worth a line in the log.
+    /// Write a line to the log.
     Note(Note),
 }
 
@@ -74,64 +74,64 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the driver.
+/// A message from the driver to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// To a Master.
+    /// A message to a Master.
     Master(DriverToMaster),
-    /// To an executor.
+    /// A message to an executor.
     Executor(DriverToExecutor),
 }
 
 /// How a task ended for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum TaskOutcome {
-    /// It succeeded in this attempt, whose output counts.
+    /// The task succeeded in this attempt, whose output counts.
     Succeeded {
         /// The attempt's id.
         attempt: AttemptId,
         /// The executor's number.
         executor: ExecutorId,
-        /// How near that is to the hosts that it prefers, if it prefers any.
+        /// How near the executor is to the preferred hosts, if the task has any.
         locality: Option<Locality>,
     },
-    /// It failed as often as it may. The last attempt's output counts.
+    /// The task reached its limit of failures. The last attempt's output counts.
     Failed {
         /// The attempt's id.
         attempt: AttemptId,
         /// The executor's number.
         executor: ExecutorId,
-        /// How near that is to the hosts that it prefers, if it prefers any.
+        /// How near the executor is to the preferred hosts, if the task has any.
         locality: Option<Locality>,
-        /// How often it failed in all.
+        /// The number of attempts that failed.
         failures: u32,
         /// How the last attempt ended.
         cause: FailureCause,
     },
-    /// It was given up, or the application ended first. Nothing of it runs on an executor that is connected.
+    /// The task was cancelled, or the application ended first. It runs on no connected executor any more.
     Cancelled,
-    /// No executor could ever run it, or none can any more.
+    /// No executor can ever run the task.
     Unfit(Unfit),
 }
 
 /// Why an attempt counts as failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FailureCause {
-    /// The task itself ended so.
+    /// The attempt itself ended this way.
     Ended(TaskEnd),
-    /// Its executor died under it, by its own fault or the task's.
+    /// The executor died while the attempt ran, by its own fault or the task's.
     ExecutorDied(ExecutorState),
-    /// It could not be started on any host that has executors: other attempts would fail alike.
+    /// The task could not be started on any host with executors, so other attempts would fail, too.
     StartsNowhere {
-        /// How it failed on the last of them.
+        /// How the start failed on the last host.
         failure: StartFailure,
-        /// How many hosts that was tried on.
+        /// The number of hosts on which it was tried.
         hosts: usize,
     },
 }
 
-/// `exit code 3`, `its executor died: EXITED (signal 9 (SIGKILL))`,
-/// `cannot start the program: nonesuch: not found, on 3 hosts, and no other has executors`.
+/// Written as `exit code 3`, `its executor died: EXITED (signal 9 (SIGKILL))`, or `cannot start the program:
+/// nonesuch: not found, on 3 hosts, and no other has executors`.
 impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -148,15 +148,15 @@ impl fmt::Display for FailureCause {
 /// How an application ended, as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Every task that was submitted ended, well or not.
+    /// Every submitted task has ended, successfully or not.
     Completed,
-    /// The user gave up.
+    /// The user cancelled the application.
     Cancelled,
-    /// The Master ended it.
+    /// The Master ended the application.
     Removed(ApplicationEnd),
-    /// No Master took it in time.
+    /// No Master registered the application in time.
     NoMaster {
-        /// The last error of each Master that was dialled.
+        /// The last error of each Master.
         errors: Vec<(Address, String)>,
     },
 }

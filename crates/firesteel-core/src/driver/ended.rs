@@ -1,10 +1,11 @@
-//! Executors that have ended, whose numbers stay taken.
+//! The numbers of executors that have ended, which are never used again.
 
 use std::collections::BTreeSet;
 
 use crate::ids::ExecutorId;
 
-/// Numbers of executors that have ended. The Master counts from 0, so nearly all of them lie below a floor.
+/// The numbers of executors that have ended. The Master counts from 0, so nearly all of them are below a
+/// floor.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ended {
     floor: u32,

@@ -1,124 +1,124 @@
-//! What happens to a driver.
+//! The events that a driver is told.
 
 use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::messages::{ApplicationEnd, ExecutorToDriver, MasterToDriver, ResourceProfile};
 
-/// What happens to a driver.
+/// An event for a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The driver listens for executors. Comes once, first.
     Start,
-    /// A connection that was asked for is open.
+    /// A requested connection is open.
     Connected {
-        /// Its number from now on.
+        /// The number of the new connection.
         peer: PeerId,
-        /// The Master that was dialled.
+        /// The address of the Master.
         master: Address,
     },
-    /// A connection that was asked for could not be opened.
+    /// A requested connection could not be opened.
     ConnectFailed {
-        /// The Master that was dialled.
+        /// The address of the Master.
         master: Address,
         /// The error, in words for people.
         error: String,
     },
-    /// A message came.
+    /// A message arrived on a connection.
     Received {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Inbound,
     },
-    /// A connection ended, however.
+    /// A connection ended, for whatever reason.
     Disconnected {
         /// The connection's number.
         peer: PeerId,
     },
-    /// One more task to run. Tasks come in the order of their numbers.
+    /// The shell submits a task. Tasks come in the order of their numbers.
     Submit {
         /// The task's number.
         task: TaskId,
-        /// What to run, and where.
+        /// The task, and where it may run.
         request: TaskRequest,
     },
-    /// No more tasks come: once all have ended, the application is done.
+    /// No more tasks will be submitted. When all have ended, the application is done.
     InputEnded,
-    /// The shell has put away so many bytes of output.
+    /// The shell has written output.
     OutputConsumed {
         /// The attempt's id.
         attempt: AttemptId,
         /// The number of bytes.
         bytes: u64,
     },
-    /// A resource profile besides the default one, for tasks that need other executors. What it needs is fixed
-    /// once it is known; its target can change.
+    /// Adds a resource profile for tasks that need other executors. What its executors need is fixed from
+    /// then on; its target can change.
     AddProfile {
         /// The number of its resource profile.
         profile: ProfileId,
         /// What its executors need.
         needs: ResourceProfile,
-        /// How many of them there are to be in all.
+        /// The number of its executors wanted.
         total: u64,
     },
-    /// Sets how many executors of a profile there are to be in all. A lower number ends none.
+    /// Sets the number of executors wanted of a profile. A lower number ends no executor.
     RequestExecutors {
         /// The number of its resource profile.
         profile: ProfileId,
         /// The number of executors wanted.
         total: u64,
     },
-    /// Ends executors, busy ones too: their tasks run again elsewhere, and it is not their failure.
+    /// Ends executors, including busy ones. Their tasks run again elsewhere, and this does not count as a
+    /// failure.
     KillExecutors {
         /// The numbers of the executors.
         executors: Vec<ExecutorId>,
-        /// Whether others are to come in their place.
+        /// Whether the executors are replaced.
         replacement: Replacement,
     },
-    /// The user gives up one task. Nothing if it has ended, or was given up before.
+    /// The user cancels one task. Has no effect if the task has ended or was cancelled before.
     CancelTask {
         /// The task's number.
         task: TaskId,
     },
-    /// The shell wants to know something; `Answer` comes back.
+    /// The shell asks a question. Leads to `Answer`.
     Ask {
-        /// The question's number, which comes with the answer.
+        /// The question's number, which its answer repeats.
         number: QuestionId,
         /// The question that is asked.
         question: Question,
     },
-    /// The Masters are others from now on: whoever manages the cluster has started the one anew, elsewhere. What it said
-    /// before counts for nothing.
+    /// The cluster's manager has restarted the Master elsewhere. What the old one said no longer counts.
     MastersMoved {
         /// The addresses of the Masters.
         masters: Vec<Address>,
     },
-    /// Whoever manages the cluster has ended the application, and no Master is left to say so.
+    /// The cluster's manager has ended the application, and no Master is left to say so.
     Removed {
         /// How the application ended.
         end: ApplicationEnd,
     },
-    /// The user gives up: end all tasks and the application.
+    /// The user cancels all tasks and the application.
     Cancel,
-    /// The time of the next deadline has come.
+    /// The next deadline has passed.
     Deadline,
 }
 
-/// Whether others are to come in the place of executors that are ended.
+/// Whether executors that are ended are replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Replacement {
-    /// Others come: the target stays. Spark's `killAndReplaceExecutor`.
+    /// They are replaced: the target stays. Spark's `killAndReplaceExecutor`.
     Wanted,
-    /// No others come: the target is lowered by so many. Spark's `killExecutors`.
+    /// They are not replaced: the target falls by their number. Spark's `killExecutors`.
     Unwanted,
 }
 
-/// A message to the driver. Which kind a connection may send was settled by its hello.
+/// A message to the driver. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// From a Master.
+    /// A message from a Master.
     Master(MasterToDriver),
-    /// From an executor.
+    /// A message from an executor.
     Executor(ExecutorToDriver),
 }

@@ -19,7 +19,7 @@ impl Driver {
             }
         }
         if self.health.any_host() && !self.executors.iter().any(|(_, row)| row.could_offer()) {
-            // The Master launches none there, and elsewhere there may be no room.
+            // The Master launches no executors on excluded hosts, and may have no room elsewhere.
             let hosts = self.health.readmit_hosts();
             self.apply_exclusions(Readmission::NoOtherLeft);
             self.effects.note(Note::HostsReadmitted { hosts });

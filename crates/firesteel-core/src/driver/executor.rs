@@ -16,35 +16,35 @@ pub(super) struct Executor {
     pub(super) profile: ProfileId,
     pub(super) worker: WorkerId,
     pub(super) host: String,
-    /// That host, and its rack.
+    /// Its host, and the host's rack.
     pub(super) sites: Sites,
     pub(super) cores: Cores,
-    /// The addresses of its custom resources; none before it has registered.
+    /// The addresses of its custom resources. Empty until it has registered.
     pub(super) resources: Resources,
     pub(super) state: State,
     pub(super) fate: Fate,
     pub(super) trust: Trust,
-    /// What no task has.
+    /// What no task of its uses.
     pub(super) spare: Spare,
     shares: Shares,
     running: BTreeMap<TaskId, Load>,
 }
 
-/// What a task has of its executor.
+/// What a task uses of its executor.
 #[derive(Clone, Debug)]
 struct Load {
     cores: Cores,
     taken: Taken,
 }
 
-/// Where an executor was assigned, and as what.
+/// An assigned executor: its profile, Worker, host and size.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Assigned {
     pub(super) profile: ProfileId,
     pub(super) worker: WorkerId,
     pub(super) host: String,
     pub(super) cores: Cores,
-    /// The addresses of its custom resources. Only it knows them: none before it has registered.
+    /// The addresses of its custom resources. Only the executor knows them: empty until it has registered.
     pub(super) resources: Resources,
 }
 
@@ -52,15 +52,15 @@ pub(super) struct Assigned {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
     Wanted,
-    /// The Master was asked to end it, or will be once there is one. It takes no more tasks.
+    /// The Master was asked to end it, or will be when there is one. It takes no more tasks.
     Killed,
 }
 
-/// Whether an executor is given tasks, by what became of those that it had.
+/// Whether an executor is given tasks, as far as exclusion goes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trust {
     Trusted,
-    /// What failed there succeeded elsewhere, or it is on a host where that is so.
+    /// It is excluded, or its host is.
     Excluded,
 }
 
@@ -75,15 +75,15 @@ pub(super) enum Trust {
 /// long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The Master assigned it; it has not been heard from.
+    /// The Master assigned it; it has not connected.
     Announced,
-    /// Its process runs. It is ended then, if it has not registered.
+    /// Its process runs. It is ended at this time if it has not registered.
     Expected(Timestamp),
-    /// It takes tasks.
+    /// It is registered and takes tasks.
     Offering(PeerId),
-    /// It ends by itself and takes no more tasks.
+    /// It is ending by itself and takes no more tasks.
     Leaving(PeerId),
-    /// Its connection ended. The Master's word on how it ended is waited for until then.
+    /// Its connection ended. The driver waits until then for the Master to say how it ended.
     Silent(Timestamp),
 }
 
@@ -113,12 +113,12 @@ impl Executor {
         self.running.contains_key(&task)
     }
 
-    /// What it has in all.
+    /// Its cores and addresses in all.
     pub(super) fn size(&self) -> Size {
         Size { cores: self.cores, resources: self.resources.amounts() }
     }
 
-    /// Gives a task some of what is free; its addresses. `None`: that is not free.
+    /// Gives a task a part of what is free. Returns the task's addresses, or `None` if that is not free.
     pub(super) fn load(&mut self, task: TaskId, needs: &Needs) -> Option<Resources> {
         let taken = self.shares.take(&needs.resources)?;
         let addresses = taken.addresses();
@@ -128,7 +128,7 @@ impl Executor {
         Some(addresses)
     }
 
-    /// Takes back what a task that runs here had.
+    /// Takes back what a task that runs here uses.
     pub(super) fn unload(&mut self, task: TaskId) {
         let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
         self.shares.give_back(&taken);
@@ -136,7 +136,7 @@ impl Executor {
         self.spare = Spare { cores, room: self.shares.room() };
     }
 
-    /// Whether it takes tasks, or would if it were trusted, and has none.
+    /// Whether it takes tasks, or would if it were not excluded, and has none.
     pub(super) fn is_idle(&self) -> bool {
         self.could_offer() && self.running.is_empty()
     }
@@ -146,12 +146,12 @@ impl Executor {
         self.could_offer() && self.trust == Trust::Trusted
     }
 
-    /// Whether it takes tasks, or would if it were trusted.
+    /// Whether it takes tasks, or would if it were not excluded.
     pub(super) fn could_offer(&self) -> bool {
         matches!((self.state, self.fate), (State::Offering(_), Fate::Wanted))
     }
 
-    /// Whether the Master has assigned it, and it has not registered.
+    /// Whether it is assigned and has not registered.
     pub(super) fn is_to_come(&self) -> bool {
         match self.state {
             State::Announced | State::Expected(_) => true,
@@ -159,7 +159,7 @@ impl Executor {
         }
     }
 
-    /// Until when something of it is waited for.
+    /// Until when the driver waits for it to register, or for the news of its end.
     pub(super) fn until(&self) -> Option<Timestamp> {
         match (self.state, self.fate) {
             (State::Silent(until), _) | (State::Expected(until), Fate::Wanted) => Some(until),
@@ -167,7 +167,7 @@ impl Executor {
         }
     }
 
-    /// Whether it takes tasks, or is about to.
+    /// Whether it takes tasks, or will soon.
     pub(super) fn is_in_reach(&self) -> bool {
         match self.state {
             State::Announced | State::Expected(_) | State::Offering(_) => {
@@ -177,8 +177,8 @@ impl Executor {
         }
     }
 
-    /// For the invariants: what its tasks have and what is free are together what it has. `needs` tells what a
-    /// task takes, if it runs here.
+    /// Checks that the amounts of its tasks and the free ones add up. `needs` tells what a task takes, if it
+    /// runs here.
     pub(super) fn contradiction<'a>(&self, needs: impl Fn(TaskId) -> Option<&'a Needs>) -> Option<String> {
         let mut used = Cores::ZERO;
         for (&task, load) in &self.running {

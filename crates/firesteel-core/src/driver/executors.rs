@@ -1,4 +1,4 @@
-//! The executors of the application.
+//! The table of the application's executors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,26 +21,26 @@ pub(super) struct Executors {
     ended: Ended,
     profiles: BTreeMap<ProfileId, Profile>,
     reach: Reach,
-    /// Executors that came, went, or were given or done with a task since that was last asked.
+    /// The executors that came or went, or whose tasks changed, since this set was last taken.
     touched: BTreeSet<ExecutorId>,
-    /// Until when something of an executor is waited for: that it registers, or the Master's word on a silent one.
+    /// Until when the driver waits for executors to register, or for the news of their ends.
     awaited: BTreeSet<(Timestamp, ExecutorId)>,
 }
 
 /// The executors of one profile.
 #[derive(Clone, Debug, Default)]
 struct Profile {
-    /// Where there is room for tasks.
+    /// The executors with room for tasks.
     openings: Openings,
-    /// How many executors take tasks, or would if they were trusted.
+    /// The number of executors that take tasks, or would if they were not excluded.
     count: u64,
-    /// The cores of the last that came to take some.
+    /// The cores of the latest executor that came to take tasks.
     last_cores: Cores,
-    /// Whose turn it is.
+    /// The executor that gets the next task.
     next: ExecutorId,
 }
 
-/// A profile that nobody has.
+/// The openings of a profile without executors.
 const NO_OPENINGS: &Openings = &Openings::NONE;
 
 impl Executors {
@@ -52,7 +52,7 @@ impl Executors {
         self.rows.get(&id)
     }
 
-    /// An executor of which another table of the driver says that it has not ended.
+    /// An executor that another table of the driver names, so that it has not ended.
     pub(super) fn live(&self, id: ExecutorId) -> &Executor {
         self.get(id).expect("the executor has not ended")
     }
@@ -65,28 +65,28 @@ impl Executors {
         self.peers.get(&peer).copied()
     }
 
-    /// Where there is room for the tasks of a profile.
+    /// The executors of a profile with room for tasks.
     pub(super) fn openings(&self, profile: ProfileId) -> &Openings {
         self.profiles.get(&profile).map_or(NO_OPENINGS, |profile| &profile.openings)
     }
 
-    /// Whether some executor takes tasks.
+    /// Whether any executor takes tasks.
     pub(super) fn any_offering(&self) -> bool {
         self.profiles.values().any(|profile| !profile.openings.is_empty())
     }
 
-    /// The cores of all executors that take tasks.
+    /// The number of cores of all executors that take tasks.
     pub(super) fn cores(&self) -> Cores {
         let cores = |profile: &Profile| profile.openings.cores().0;
         Cores(self.profiles.values().map(cores).fold(0, i64::saturating_add))
     }
 
-    /// Until when something of an executor is waited for, of all the earliest, and of which.
+    /// The next time at which waiting for an executor is over, and its number.
     pub(super) fn next_due(&self) -> Option<(Timestamp, ExecutorId)> {
         self.awaited.first().copied()
     }
 
-    /// The process of an executor that was announced runs: it is to register until then.
+    /// The process of an assigned executor runs. The executor has to register by `until`.
     pub(super) fn expect(&mut self, id: ExecutorId, until: Timestamp) {
         if let Some(row) = self.rows.get_mut(&id)
             && row.state == State::Announced
@@ -96,7 +96,7 @@ impl Executors {
         }
     }
 
-    /// Something else is waited for of an executor.
+    /// Updates until when the driver waits for an executor.
     fn await_again(&mut self, id: ExecutorId, before: Option<Timestamp>) {
         if let Some(before) = before {
             self.awaited.remove(&(before, id));
@@ -106,7 +106,7 @@ impl Executors {
         }
     }
 
-    /// The Master assigned an executor. Nothing if it is known already, or has ended.
+    /// The Master assigned an executor. Changes nothing if the driver knows it already, or it has ended.
     pub(super) fn announce(&mut self, id: ExecutorId, assigned: Assigned, topology: &Topology) {
         if !self.rows.contains_key(&id) && !self.ended.contains(id) {
             self.rows.insert(id, Executor::new(assigned, topology, State::Announced, Fate::Wanted));
@@ -114,7 +114,7 @@ impl Executors {
         }
     }
 
-    /// An executor registers. Whether its number was free.
+    /// An executor registers. Returns whether its number was free.
     pub(super) fn register(
         &mut self,
         id: ExecutorId,
@@ -140,8 +140,8 @@ impl Executors {
         true
     }
 
-    /// The Master is asked to end an executor. Its profile, if there is such an executor and it was wanted until
-    /// now.
+    /// The Master is asked to end an executor. Returns its profile, if the executor is in the table and was
+    /// wanted until now.
     pub(super) fn kill(&mut self, id: ExecutorId) -> Option<ProfileId> {
         let row = self.rows.get(&id).filter(|row| row.fate == Fate::Wanted)?;
         let (profile, before) = (row.profile, row.until());
@@ -152,22 +152,22 @@ impl Executors {
         Some(profile)
     }
 
-    /// How many executors of a profile take tasks, or would if they were trusted.
+    /// The number of executors of a profile that take tasks, or would if they were not excluded.
     pub(super) fn offering(&self, profile: ProfileId) -> u64 {
         self.profiles.get(&profile).map_or(0, |profile| profile.count)
     }
 
-    /// The cores of the last executor of a profile that came to take tasks.
+    /// The cores of the latest executor of a profile that came to take tasks.
     pub(super) fn last_cores(&self, profile: ProfileId) -> Option<Cores> {
         self.profiles.get(&profile).map(|profile| profile.last_cores)
     }
 
-    /// The executors that came, went, or were given or done with a task since this was asked.
+    /// Takes the set of executors that came or went, or whose tasks changed.
     pub(super) fn take_touched(&mut self) -> BTreeSet<ExecutorId> {
         std::mem::take(&mut self.touched)
     }
 
-    /// Gives an executor tasks from now on, or no more.
+    /// Gives an executor tasks from now on, or none.
     pub(super) fn set_trust(&mut self, id: ExecutorId, trust: Trust) {
         if self.live(id).trust == trust {
             return;
@@ -179,24 +179,24 @@ impl Executors {
         self.enter_reach(id);
     }
 
-    /// Executors that are wanted, by profile.
+    /// The number of executors of a profile that are wanted.
     pub(super) fn wanted(&self, profile: ProfileId) -> usize {
         self.rows.values().filter(|row| row.profile == profile && row.fate == Fate::Wanted).count()
     }
 
-    /// Executors that were to end and have not.
+    /// The executors that the Master is to end and that have not ended.
     pub(super) fn killed(&self) -> Vec<ExecutorId> {
         self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id).collect()
     }
 
-    /// An executor takes no more tasks.
+    /// An executor is ending by itself and takes no more tasks.
     pub(super) fn leave(&mut self, id: ExecutorId) {
         if let State::Offering(peer) = self.live(id).state {
             self.set_state(id, State::Leaving(peer));
         }
     }
 
-    /// An executor's connection ended; its end is waited for until then.
+    /// An executor's connection ended. The driver waits until `until` for the news of its end.
     pub(super) fn fall_silent(&mut self, id: ExecutorId, until: Timestamp) {
         let peer = self.live(id).peer().expect("the executor had a connection");
         self.peers.remove(&peer);
@@ -204,7 +204,7 @@ impl Executors {
         self.await_again(id, None);
     }
 
-    /// Takes out an executor for good. Its number stays taken.
+    /// Removes an executor for good. Its number stays taken.
     pub(super) fn remove(&mut self, id: ExecutorId) -> Option<Executor> {
         self.ended.insert(id);
         if let Some(until) = self.rows.get(&id)?.until() {
@@ -219,13 +219,13 @@ impl Executors {
         Some(row)
     }
 
-    /// Forgets the numbers that were taken: another application begins. Every executor must be out.
+    /// Forgets the numbers that were taken, for a new application. Every executor must have been removed.
     pub(super) fn forget_numbers(&mut self) {
         self.ended = Ended::default();
         self.profiles.values_mut().for_each(|profile| profile.next = ExecutorId::default());
     }
 
-    /// Gives a task some of what an executor has free: the way to it, and the task's addresses.
+    /// Gives a task a part of an executor. Returns the executor's connection and the task's addresses.
     pub(super) fn occupy(&mut self, id: ExecutorId, task: TaskId, needs: &Needs) -> (PeerId, Resources) {
         let row = self.rows.get_mut(&id).expect("tasks are launched on live executors");
         let before = row.spare.clone();
@@ -238,7 +238,7 @@ impl Executors {
         (peer, addresses)
     }
 
-    /// Takes back what a task had.
+    /// Takes back what a task used of its executor.
     pub(super) fn vacate(&mut self, id: ExecutorId, task: TaskId) {
         let row = self.rows.get_mut(&id).expect("a task runs on a live executor");
         let before = row.spare.clone();
@@ -249,33 +249,33 @@ impl Executors {
         }
     }
 
-    /// Whether an executor has room for what a task needs.
+    /// Whether an executor has room for a task.
     pub(super) fn has_room(&self, id: ExecutorId, needs: &Needs) -> bool {
         self.rows.get(&id).is_some_and(|row| row.spare.holds(needs))
     }
 
-    /// Whether an executor takes tasks, and has room for what one needs.
+    /// Whether an executor takes tasks and has room for this one.
     pub(super) fn takes(&self, id: ExecutorId, needs: &Needs) -> bool {
         self.rows.get(&id).is_some_and(|row| row.is_offering() && row.spare.holds(needs))
     }
 
-    /// Where executors are that take tasks, or are about to be.
+    /// The places of executors that take tasks, or will soon.
     pub(super) fn reach(&self) -> &Reach {
         &self.reach
     }
 
-    /// The hosts and racks that executors of a profile came to first, or left last, since this was asked.
+    /// Takes the hosts and racks that got their first executor of a profile, or lost their last one.
     pub(super) fn take_changed(&mut self) -> BTreeSet<(ProfileId, Name)> {
         self.reach.take_changed()
     }
 
-    /// Whose turn it is of a profile.
+    /// The executor of a profile that gets the next task.
     pub(super) fn next_in_rotation(&self, profile: ProfileId) -> ExecutorId {
         self.profiles.get(&profile).map_or(ExecutorId::default(), |profile| profile.next)
     }
 
-    /// An executor with room for a task that has failed before: one at another host if there is one free, and of
-    /// these the nearest; never one where it failed while there is another one that could ever take it.
+    /// An executor for a task that failed before. Prefers hosts where it did not fail, and among these the
+    /// nearest. Never takes an executor where it failed too often while another one could run it.
     pub(super) fn for_retry(&self, needs: &Needs, shuns: &Shuns, wanted: &Sites) -> Option<ExecutorId> {
         let openings = self.openings(needs.profile);
         let large = openings.as_large(needs);
@@ -312,7 +312,7 @@ impl Executors {
         self.reach.leave(id, row.profile, &row.sites);
     }
 
-    /// An executor begins to take tasks, or would if it were trusted.
+    /// An executor starts to take tasks, or would if it were not excluded.
     fn start_offering(&mut self, id: ExecutorId) {
         let row = self.rows.get(&id).expect("the executor has not ended");
         if row.could_offer() {
@@ -334,7 +334,7 @@ impl Executors {
         self.withdraw(id);
     }
 
-    /// Enters an executor that takes tasks into the openings.
+    /// Adds an executor that takes tasks to the openings.
     fn put_up(&mut self, id: ExecutorId) {
         let row = self.rows.get(&id).expect("the executor has not ended");
         if row.is_offering() {
@@ -349,8 +349,7 @@ impl Executors {
         }
     }
 
-    /// For the invariants: the indexes say what the rows say. `needs` tells what a running task takes, if it runs
-    /// on that executor.
+    /// Checks the indexes against the rows. `needs` tells what a task takes, if it runs on that executor.
     pub(super) fn contradiction<'a>(
         &self,
         needs: impl Fn(TaskId, ExecutorId) -> Option<&'a Needs>,

@@ -78,7 +78,7 @@ pub enum ExclusionCause {
     },
 }
 
-/// `executor 3 on node-1 is excluded: tasks that failed there and succeeded elsewhere: 2`.
+/// Written as `executor 3 on node-1 is excluded: tasks that failed there and succeeded elsewhere: 2`.
 impl fmt::Display for ExclusionCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

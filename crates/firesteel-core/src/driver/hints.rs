@@ -1,4 +1,4 @@
-//! Telling the Master where executors would be welcome.
+//! Tells the Master on which hosts executors are wanted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -7,17 +7,17 @@ use super::Driver;
 use crate::messages::{DriverToMaster, HostWishes, MOST_PREFERRED, MOST_ROWS};
 use crate::time::Timestamp;
 
-/// The least time between two looks at what tasks prefer.
+/// The least time between two messages about preferred hosts.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// What the Master knows of the application's wishes, and when to look whether they have changed.
+/// The wishes that the Master knows, and when to look for changes.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hints {
     sent: HostWishes,
     looked: Option<Look>,
 }
 
-/// When the waiting tasks were looked at, and how many changes of theirs there had been.
+/// When the waiting tasks were last looked at, and the count of their changes then.
 #[derive(Clone, Copy, Debug)]
 struct Look {
     at: Timestamp,
@@ -25,12 +25,12 @@ struct Look {
 }
 
 impl Hints {
-    /// A Master that knows nothing has the application.
+    /// Another Master has the application, which knows no wishes.
     pub(super) fn forget(&mut self) {
         *self = Self::default();
     }
 
-    /// When to look again, given how many changes there have been.
+    /// When to look again, given the count of changes now.
     pub(super) fn deadline(&self, changes: u64) -> Option<Timestamp> {
         self.looked.filter(|look| look.changes != changes).map(|look| look.at + PAUSE)
     }
@@ -44,8 +44,8 @@ impl Hints {
 }
 
 impl Driver {
-    /// Tells the Master on which hosts waiting tasks would like to run and which are excluded, when that has
-    /// changed much and not more often than once a second.
+    /// Tells the Master which hosts waiting tasks prefer and which are excluded. Sent at most once a second,
+    /// and only if much has changed.
     pub(super) fn hint(&mut self, now: Timestamp) {
         let changes = self.hint_changes();
         if self.registration.master().is_none() || !self.hints.is_due(now, changes) {
@@ -61,13 +61,13 @@ impl Driver {
         }
     }
 
-    /// When to look at the wishes again, if a Master may hear of them.
+    /// When to look at the wishes again, if there is a Master to tell.
     pub(super) fn hints_due(&self) -> Option<Timestamp> {
         self.registration.master()?;
         self.hints.deadline(self.hint_changes())
     }
 
-    /// Rises whenever the wishes may have changed.
+    /// A count that rises whenever the wishes may have changed.
     fn hint_changes(&self) -> u64 {
         self.tasks.waiting().changes() + self.health.changes()
     }
@@ -92,7 +92,7 @@ impl Driver {
     }
 }
 
-/// Whether other hosts are preferred or avoided, or one of them by twice as many tasks, or half.
+/// Whether other hosts are preferred or avoided, or a host by twice as many tasks, or by half.
 fn differs(sent: &HostWishes, wishes: &HostWishes) -> bool {
     let rough = |wishes: &HostWishes| -> Vec<(String, u32)> {
         wishes

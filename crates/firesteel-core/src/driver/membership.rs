@@ -1,4 +1,4 @@
-//! Executors come and go, or do not come.
+//! How executors register, are lost, or fail to come.
 
 use firesteel_placement::{Resources, Shortfall};
 
@@ -12,7 +12,7 @@ use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, LossReaso
 use crate::process::ExitStatus;
 use crate::time::Timestamp;
 
-/// So many executors may wait for the Master to say which application is theirs.
+/// The maximum number of executors that may wait for the Master to name their application.
 const MOST_EARLY: usize = 4096;
 
 /// What an executor says of itself when it registers.
@@ -24,7 +24,7 @@ pub(super) struct Newcomer {
 }
 
 impl Driver {
-    /// An executor can be quicker than the Master's answer to the registration: then it waits for that.
+    /// An executor registers. It may be faster than the Master's answer to the driver, and then waits for it.
     pub(super) fn on_register_executor(&mut self, peer: PeerId, newcomer: Newcomer) {
         let mine = self.registration.app() == Some(&newcomer.app);
         if !mine && self.registration.master().is_none() && self.early.len() < MOST_EARLY {
@@ -42,7 +42,7 @@ impl Driver {
         } else if addresses_length(&assigned.resources) > MAX_ADDRESSES {
             self.refuse(peer, executor, RefusedExecutor::TooManyAddresses);
         } else if self.executors.register(executor, peer, assigned, &self.config.topology) {
-            // It may have come while nobody could tell of it.
+            // It may have come while no Master could announce it.
             self.registration.see(executor);
             self.health.started(&host);
             self.effects.note(Note::ExecutorRegistered { executor, host, cores });
@@ -52,8 +52,8 @@ impl Driver {
         }
     }
 
-    /// Usually the Master hears of an executor's end too and says how it came; without a Master there is nothing
-    /// to wait for.
+    /// An executor's connection ended. Usually the Master reports how the executor ended; without a Master it
+    /// is lost at once.
     ///
     /// Source: Spark's driver, 4.0.1 (`spark.standalone.executorRemoveDelayOnDisconnection`).
     pub(super) fn on_executor_disconnected(&mut self, now: Timestamp, executor: ExecutorId) {
@@ -63,8 +63,8 @@ impl Driver {
         }
     }
 
-    /// An executor's process runs, and it has not come: another one is asked for in its place, and what keeps it
-    /// from coming may keep others on its host, too.
+    /// An executor's process runs, but it has not registered in time. Another one is asked for. The failed
+    /// start counts against its host.
     pub(super) fn replace_absent(&mut self, executor: ExecutorId) {
         let host = self.executors.live(executor).host.clone();
         self.executors.kill(executor);
@@ -73,7 +73,7 @@ impl Driver {
         self.send_kills(vec![executor]);
     }
 
-    /// Gives an executor up. What ran there runs again.
+    /// Removes a lost executor. Its tasks run again.
     pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
         // The end of an executor may be told twice: by the Master and by its connection.
         let Some(executor) = self.executors.remove(id) else { return };
@@ -90,7 +90,7 @@ impl Driver {
         self.end_bound_to(id);
     }
 
-    /// Another attempt at the application has begun: what the ones before it had is gone.
+    /// A new attempt at the application has begun: the executors of earlier attempts are gone.
     pub(super) fn lose_executors_before(&mut self, first: ExecutorId) {
         let gone: Vec<_> = self.executors.iter().map(|(id, _)| id).filter(|id| *id < first).collect();
         for id in gone {
@@ -98,7 +98,8 @@ impl Driver {
         }
     }
 
-    /// The Master took the application as a new one: it ends the executors of the old one, and counts anew.
+    /// The Master registered the application as a new one. It ends the executors of the old one, and numbers
+    /// start again.
     pub(super) fn lose_all_executors(&mut self) {
         let all: Vec<_> = self.executors.iter().map(|(id, _)| id).collect();
         for id in all {
@@ -140,8 +141,8 @@ impl Driver {
         }
     }
 
-    /// Says that no executor comes, if it is time to, and there is something to run. The Master is asked why
-    /// first.
+    /// Writes a note if no executor has come for too long while tasks wait. The Master is first asked for the
+    /// reason.
     pub(super) fn complain(&mut self, now: Timestamp) {
         let Some(waited) = self.starvation.due(now) else { return };
         if self.tasks.tally().waiting == 0 {
@@ -160,7 +161,8 @@ impl Driver {
         self.close(peer);
     }
 
-    /// Tasks count an executor's death as their own failure only if they may have caused it.
+    /// Reruns the tasks of a lost executor. Its death counts as their failure only if they may have caused
+    /// it.
     fn lose_tasks(&mut self, id: ExecutorId, executor: &Executor, loss: &ExecutorLoss) {
         let cause = match loss {
             ExecutorLoss::Ended(state) => {
@@ -181,15 +183,15 @@ impl Driver {
     }
 }
 
-/// How many bytes addresses take on the wire, at most.
+/// The maximum number of bytes that addresses take on the wire.
 fn addresses_length(resources: &Resources) -> usize {
-    // A length before each text takes 5 bytes at most.
+    // The length before each text takes at most 5 bytes.
     let text = |text: &str| text.len() + 5;
     let all = resources.iter().map(|(name, addresses)| text(name) + 5 + addresses.map(text).sum::<usize>());
     all.sum()
 }
 
-/// Whether its process failed to start, or ended without having been asked to.
+/// Whether the executor's process failed to start, or ended without being asked to.
 fn ended_by_itself(loss: &ExecutorLoss) -> bool {
     match loss {
         ExecutorLoss::Ended(ExecutorState::Exited(_) | ExecutorState::Failed(_)) => true,
@@ -205,9 +207,9 @@ fn ended_by_itself(loss: &ExecutorLoss) -> bool {
     }
 }
 
-/// Whether the process ended by itself, and badly.
+/// Whether the process ended by itself with a failure.
 ///
-/// Source: Spark's driver, 4.0.1, where ends for reasons known to be outside of the application do not count.
+/// Source: Spark's driver, 4.0.1, where ends for known reasons outside of the application do not count.
 fn died_by_itself(state: &ExecutorState) -> bool {
     match state {
         ExecutorState::Exited(status) => *status != ExitStatus::SUCCESS,

@@ -1,16 +1,17 @@
-//! The driver: owns an application and its tasks.
+//! The driver owns an application and its tasks.
 //!
-//! It registers the application with a Master, takes the executors that register with it, and runs each task
-//! that is submitted on one of them, again where that is worth trying, until the task has ended for good. The
-//! shell submits tasks while there is [`room`](Driver::room), puts their output away and says so.
+//! It registers the application with a Master, accepts the executors that register with it, and runs each
+//! submitted task on one of them. A failed task is retried until it has ended for good. The shell submits
+//! tasks while there is [`room`](Driver::room), writes their output and reports that.
 //!
-//! Each concern has its file: what peers say and are told (`peers`), the executors' table and their coming and going (`executors`, `membership`), where there
-//! is room for tasks (`openings`) and where there may be (`reach`), what never finds any (`unfit`), how many
-//! there are to be (`targets`; by what there is to do: `scaling`, `allocation`), the tasks' table and the ends of
-//! attempts (`tasks`, `waiting`, `attempts`), who runs what (`offers`, `delay`), who gets no more tasks (`health_tracker`,
-//! `exclusion`), what the Master hears of all that (`hints`), the output's window (`credit`), and what the shell asks
-//! (`question`). Finding a Master, and asking why no executor comes, are no concern of a driver alone: they are in
-//! `applicant`.
+//! Each concern has its file: messages to and from peers (`peers`); the table of executors and how they come
+//! and go (`executors`, `membership`), which have room for tasks (`openings`) and where they are (`reach`);
+//! tasks that no executor can run (`unfit`); the number of executors wanted (`targets`), which may follow the
+//! tasks (`scaling`, `allocation`); the table of tasks and the ends of attempts (`tasks`, `waiting`,
+//! `attempts`); which executor runs which task (`offers`, `delay`); failures and exclusions
+//! (`health_tracker`, `exclusion`); what the Master is told of preferred hosts (`hints`); flow control of
+//! output (`credit`); and the shell's questions (`question`). Finding a Master, and asking why no executor
+//! comes, is shared with the launcher and lives in `applicant`.
 
 mod allocation;
 mod attempts;
@@ -76,20 +77,20 @@ pub use request::TaskRequest;
 pub use unfit::Unfit;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
-/// However many cores there are, no more tasks than this wait.
+/// The maximum number of waiting tasks, however many cores there are.
 const MOST_WAITING: usize = 65_536;
-/// However few cores there are, so many tasks may wait.
+/// The number of tasks that may always wait, however few cores there are.
 const FEWEST_WAITING: usize = 64;
-/// Tasks that wait for each core: enough that no core waits for the shell.
+/// The number of tasks that may wait for each core, so that no core waits for the shell.
 const WAITING_PER_CORE: i64 = 4;
 
-/// A driver.
+/// The driver of an application.
 #[derive(Clone, Debug)]
 pub struct Driver {
     config: Config,
     registration: Registration,
     executors: Executors,
-    /// Executors that came before the Master said which application is theirs.
+    /// Executors that registered before the Master named the application.
     early: BTreeMap<PeerId, Newcomer>,
     /// Connections that were told to close and have not ended.
     closing: BTreeSet<PeerId>,
@@ -101,7 +102,7 @@ pub struct Driver {
     hints: Hints,
     starvation: Starvation,
     questions: Questions,
-    /// Tasks of these profiles and sizes were said to be too large.
+    /// The profiles and sizes of tasks for which a note said that they are too large.
     said_too_large: BTreeSet<(ProfileId, Cores)>,
     phase: Phase,
     effects: Effects<Effect>,
@@ -119,28 +120,28 @@ enum Phase {
     Done,
 }
 
-/// Why a driver wants to be woken.
+/// Why a driver has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// No Master has taken the application in time.
+    /// No Master has registered the application in time.
     RegistrationTimeout,
-    /// The Masters are tried again.
+    /// The next round of connecting to Masters is due.
     RegistrationRound,
-    /// The Master's word on an executor, or its registration, has been waited for long enough.
+    /// An executor has not registered, or the Master has not reported its end, in time.
     ExecutorDelay(ExecutorId),
     /// No executor has come for a while.
     Starvation,
     /// Cores were kept free for nearer tasks for long enough.
     Locality,
-    /// Tasks have had the time to come, and the initial target may fall.
+    /// The initial target may fall.
     InitialTarget,
-    /// Tasks of that profile have waited for more executors long enough.
+    /// Tasks of that profile have waited long enough for more executors.
     Backlog(ProfileId),
-    /// An executor has been idle for long enough.
+    /// An executor has been idle for too long.
     IdleExecutor(ExecutorId),
-    /// An exclusion is over.
+    /// An exclusion expires.
     ExclusionOver,
-    /// The Master may have to hear where tasks would like to run.
+    /// The Master may have to be told which hosts tasks prefer.
     Hints,
 }
 
@@ -176,7 +177,8 @@ impl Driver {
         }
     }
 
-    /// How many more tasks may be submitted now. It bounds how many wait here, however long the input is.
+    /// The number of tasks that may be submitted now. It bounds the number of waiting tasks, however long the
+    /// input is.
     #[must_use]
     pub fn room(&self) -> usize {
         if self.phase != Phase::Open {
@@ -193,7 +195,7 @@ impl Driver {
         self.registration.app()
     }
 
-    /// Whether the application is over: [`Effect::Done`] was given.
+    /// Whether the application has ended: [`Effect::Done`] was returned.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -237,7 +239,7 @@ impl Machine for Driver {
             Event::OutputConsumed { attempt, bytes } => self.on_output_consumed(attempt, bytes),
             Event::CancelTask { task } => self.on_cancel_task(task),
             Event::Ask { number, question } => {
-                // The answer is how the tables are when the event is over.
+                // The answer shows the tables as they are at the end of the event.
                 self.settle(now);
                 self.on_ask(number, question);
             }
@@ -276,8 +278,8 @@ impl Machine for Driver {
 }
 
 impl Driver {
-    /// A task that no executor could ever run fails at once: one that is too long for a frame would end the
-    /// connection of one executor after the other.
+    /// The shell submits a task. A task that no executor can ever run fails at once: one that is too long for
+    /// a frame would end the connections of one executor after the other.
     fn on_submit(&mut self, task: TaskId, request: TaskRequest) {
         let unfit = self.unfit(&request);
         let (topology, reach) = (&self.config.topology, self.executors.reach());
@@ -307,7 +309,7 @@ impl Driver {
         self.complain(now);
     }
 
-    /// What follows from the tables, once, at the end of every event.
+    /// Brings everything up to date at the end of each event.
     fn settle(&mut self, now: Timestamp) {
         match self.phase {
             Phase::Done => return,
@@ -321,7 +323,7 @@ impl Driver {
             self.update_exclusions(now);
             self.offer(now);
             self.scale(now);
-            // Of those that scaling left, all may be excluded. Each round takes one back.
+            // Scaling may leave only excluded executors. Each round readmits one.
             if self.last_resort().is_none() {
                 break;
             }
@@ -338,14 +340,14 @@ impl Driver {
         }
     }
 
-    /// Whether an executor takes tasks, of every profile that tasks wait for.
+    /// Whether every profile that tasks wait for has an executor that takes tasks.
     fn is_served(&self) -> bool {
         let waiting = self.tasks.waiting();
         self.executors.any_offering()
             && waiting.profiles().all(|profile| !self.executors.openings(profile).is_empty())
     }
 
-    /// The application is over.
+    /// The application has ended.
     fn finish(&mut self, outcome: Outcome) {
         for task in self.tasks.clear() {
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });

@@ -1,4 +1,4 @@
-//! What a driver remarks.
+//! The notes of a driver, each a line of the log.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, Worker
 use crate::machine::NoteLevel;
 use crate::messages::{ExecutorState, LossReason, MOST_PROFILES, RefusedExecutor, UnsoundProfile};
 
-/// A remark for the log.
+/// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A Master could not be reached; it will be tried again.
+    /// A Master could not be reached. The driver will try again.
     MasterUnreachable {
         /// The Master's address.
         master: Address,
         /// The error, in words for people.
         error: String,
-        /// How long it is tried.
+        /// How long the driver will keep trying.
         patience: Patience,
     },
-    /// A Master took the application.
+    /// A Master registered the application.
     Registered {
         /// The application's id there.
         app: AppId,
         /// The Master's address.
         master: Address,
     },
-    /// The Master's connection ended. Tasks go on; it is dialled again.
+    /// The Master's connection ended. Tasks keep running, and the driver reconnects.
     MasterLost {
         /// The Master's address.
         master: Address,
@@ -49,7 +49,7 @@ pub enum Note {
         /// The amount of memory.
         memory: MiB,
     },
-    /// An executor is ready for tasks.
+    /// An executor has registered and is ready for tasks.
     ExecutorRegistered {
         /// The executor's number.
         executor: ExecutorId,
@@ -58,23 +58,23 @@ pub enum Note {
         /// The number of cores.
         cores: Cores,
     },
-    /// An executor was turned away.
+    /// The driver refused an executor.
     ExecutorRefused {
         /// The executor's number.
         executor: ExecutorId,
         /// Why it is refused.
         reason: RefusedExecutor,
     },
-    /// An executor's process runs, and it has not come to register. It is ended, and another one asked for.
+    /// An executor with a running process did not register in time. It is ended, and another one asked for.
     ExecutorAbsent {
         /// The executor's number.
         executor: ExecutorId,
         /// The host's name.
         host: String,
-        /// How long it was waited for.
+        /// How long the driver waited for it.
         waited: Duration,
     },
-    /// An executor is given up.
+    /// An executor is lost, and its tasks run again.
     ExecutorLost {
         /// The executor's number.
         executor: ExecutorId,
@@ -82,58 +82,58 @@ pub enum Note {
         host: String,
         /// Why the executor is lost.
         loss: ExecutorLoss,
-        /// How many tasks ran on it.
+        /// The number of tasks that ran on it.
         tasks: usize,
     },
-    /// So many executors of a profile are wanted in all from now on.
+    /// The number of executors wanted of a profile has changed.
     TargetSet {
         /// The number of its resource profile.
         profile: ProfileId,
         /// The number of executors wanted.
         total: u64,
     },
-    /// Dynamic allocation decides how many executors there are; the wish for so many is ignored.
+    /// A requested number of executors is ignored, since dynamic allocation decides it.
     TargetIsDynamic {
-        /// How many were wished for.
+        /// The number that was requested.
         total: u64,
     },
-    /// These executors had nothing to do for so long, and are to end.
+    /// Executors that were idle for too long are ended.
     IdleExecutorsKilled {
         /// The numbers of the executors.
         executors: Vec<ExecutorId>,
-        /// How long, at least.
+        /// How long they were idle, at least.
         idle: Duration,
     },
-    /// These executors are to end, as was asked.
+    /// Executors are ended as requested.
     ExecutorsKilled {
         /// The numbers of the executors.
         executors: Vec<ExecutorId>,
-        /// Whether others come in their place.
+        /// Whether they are replaced.
         replacement: Replacement,
     },
-    /// There are no such executors, or they are to end already.
+    /// Executors that were to be ended do not exist, or are being ended already.
     KillUnknown {
         /// The numbers of the executors.
         executors: Vec<ExecutorId>,
     },
-    /// There is no such profile.
+    /// There is no such resource profile.
     ProfileUnknown {
         /// The number of its resource profile.
         profile: ProfileId,
     },
-    /// No executor can be as that profile says, or the profile is another one already. It is ignored.
+    /// A resource profile is refused: no executor can have it, or its number is taken.
     ProfileRefused {
         /// The number of its resource profile.
         profile: ProfileId,
         /// Why it is refused.
         reason: RefusedProfile,
     },
-    /// The Master did not do what it was asked: it knows the application not, or not as this driver's.
+    /// The Master refused a request: it does not know the application, or knows another driver for it.
     RequestRefused {
-        /// What it was asked.
+        /// What the driver requested.
         request: Request,
     },
-    /// A Worker is gone.
+    /// The Master lost a Worker.
     WorkerRemoved {
         /// The Worker's id.
         worker: WorkerId,
@@ -152,19 +152,19 @@ pub enum Note {
         host: String,
         /// Why the attempt failed.
         cause: FailureCause,
-        /// How often the task has failed now.
+        /// The number of attempts at the task that have failed.
         failures: u32,
-        /// How often it may.
+        /// The number of failures at which the task has failed.
         limit: u32,
     },
-    /// An executor or a host gets no more tasks for a while.
+    /// An executor or a host is excluded.
     Excluded {
         /// What is excluded, and why.
         cause: ExclusionCause,
         /// How long the exclusion lasts.
         timeout: Duration,
     },
-    /// An excluded executor gets tasks again.
+    /// An excluded executor is readmitted.
     Readmitted {
         /// The executor's number.
         executor: ExecutorId,
@@ -173,7 +173,7 @@ pub enum Note {
         /// Why it is readmitted.
         why: Readmission,
     },
-    /// Excluded hosts may have executors again, because there is no executor at all.
+    /// Excluded hosts are readmitted, because no executor is left.
     HostsReadmitted {
         /// The names of the hosts.
         hosts: Vec<String>,
@@ -187,53 +187,52 @@ pub enum Note {
         /// The cores of the largest executor.
         largest: Cores,
     },
-    /// No Worker is large enough for an executor, or all together are not for those that it begins with. The
-    /// application waits for others.
+    /// No Worker is large enough for an executor, or all Workers together are too small for those that the
+    /// application starts with. The application waits for other Workers.
     NeverFits {
         /// Executors of this profile.
         profile: ProfileId,
-        /// The Master's numbers.
+        /// What is missing, in the Master's numbers.
         shortfall: Shortfall,
     },
-    /// There are tasks, and no executor has come for so long.
+    /// Tasks wait, and no executor has come for a while.
     NoExecutor {
-        /// How long it was waited for.
+        /// How long no executor has come.
         waited: Duration,
         /// Whether a Master has the application.
         master: MasterStanding,
     },
-    /// An executor sent more output than it had credit for. It is given up.
+    /// An executor sent more output than it was granted. The driver gives it up.
     CreditExceeded {
         /// The executor's number.
         executor: ExecutorId,
         /// The attempt's id.
         attempt: AttemptId,
-        /// How many bytes it sent.
+        /// The number of bytes that it sent.
         sent: u64,
-        /// How many it might have.
+        /// The number of bytes that it was granted.
         granted: u64,
     },
-    /// A connection brought a message that it may not bring now. The message is ignored and the connection
-    /// closed.
+    /// A connection sent a message that is not valid now. The message is ignored and the connection closed.
     UnexpectedMessage {
         /// The connection's number.
         peer: PeerId,
     },
-    /// The shell submitted a task out of order, or after the last one. It is ignored.
+    /// The shell submitted a task out of order, or after the last one. The task is ignored.
     UnexpectedTask {
         /// The task's number.
         task: TaskId,
     },
 }
 
-/// Why a profile is not taken.
+/// Why a resource profile is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusedProfile {
-    /// No executor can be like this.
+    /// No executor can have this profile.
     Unsound(UnsoundProfile),
-    /// The number has another profile.
+    /// Its number belongs to another profile.
     Taken,
-    /// There are as many as there may be.
+    /// The application has the maximum number of profiles.
     TooMany,
 }
 
@@ -247,12 +246,12 @@ impl fmt::Display for RefusedProfile {
     }
 }
 
-/// What a driver asks of its Master about executors.
+/// A request to the Master about executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Request {
-    /// Other targets.
+    /// To change the numbers of executors wanted.
     Targets,
-    /// The end of some.
+    /// To end certain executors.
     Kill,
 }
 
@@ -265,25 +264,25 @@ impl fmt::Display for Request {
     }
 }
 
-/// Why an excluded executor gets tasks again.
+/// Why an excluded executor is readmitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Readmission {
-    /// Its exclusion is over.
+    /// Its exclusion has expired.
     TimeIsUp,
     /// There is no other executor.
     NoOtherLeft,
 }
 
-/// Why an executor is given up.
+/// Why an executor is lost.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecutorLoss {
-    /// The Master says how it ended.
+    /// The Master reported how it ended.
     Ended(ExecutorState),
-    /// Its connection ended, and the Master had nothing to say.
+    /// Its connection ended, and the Master reported nothing.
     Disconnected,
     /// The application was registered anew, and the Master ends the executors of the old one.
     ApplicationReplaced,
-    /// It did not keep to the protocol.
+    /// It violated the protocol.
     Misbehaved,
 }
 
@@ -302,21 +301,22 @@ impl fmt::Display for ExecutorLoss {
 /// Whether a Master has the application at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterStanding {
-    /// One has.
+    /// A Master has it.
     Registered {
         /// The Master's address.
         master: Address,
-        /// What it says is missing, by profile; nothing if every executor that was asked for is assigned.
+        /// What is missing, by profile, as the Master says. Empty if every executor that was asked for is
+        /// assigned.
         shortfalls: Vec<(ProfileId, Shortfall)>,
-        /// Profiles of which no executor is wanted, and tasks wait for one.
+        /// Profiles that tasks wait for and of which no executor is wanted.
         unwanted: Vec<ProfileId>,
     },
-    /// None has.
+    /// No Master has it.
     Lost,
 }
 
 impl Note {
-    /// How loud the remark is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

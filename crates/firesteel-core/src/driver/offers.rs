@@ -1,4 +1,4 @@
-//! Who runs what: free cores are offered to the tasks that wait.
+//! Assigns waiting tasks to free cores.
 
 use std::collections::BTreeSet;
 
@@ -11,13 +11,14 @@ use crate::messages::DriverToExecutor;
 use crate::time::Timestamp;
 
 impl Driver {
-    /// Launches what can be launched: first the tasks that may run on one executor alone; then those that have failed
-    /// before, each where it has not failed; then all others, those first that can be on a host that they prefer, then in its rack, then the rest; each
-    /// part in the order of the tasks, the executors taking turns with one task each.
+    /// Launches all tasks that can be launched. First the tasks that are bound to one executor; then those
+    /// that failed before, on executors where they did not fail; then all others: tasks that can run on a
+    /// preferred host, then those that can run in its rack, then the rest. Within each group, tasks are taken
+    /// in order, and executors in rotation with one task each.
     ///
-    /// A task takes the nearest level that it can have at once, and a farther one when cores were kept free for
-    /// such tasks for long enough ([`Delay`](super::delay::Delay)). A small task is not held back for a larger
-    /// one that waits for more cores.
+    /// A task takes the nearest level that it can have at once. It takes a farther level when cores were kept
+    /// free for such tasks for long enough ([`Delay`](super::delay::Delay)). A small task does not wait for a
+    /// larger one that needs more cores.
     pub(super) fn offer(&mut self, now: Timestamp) {
         let changed = self.executors.take_changed();
         self.tasks.reconsider(&changed, self.executors.reach());
@@ -34,7 +35,7 @@ impl Driver {
         }
     }
 
-    /// Launches tasks of one profile that have failed nowhere.
+    /// Launches the tasks of one profile that have not failed.
     fn offer_fresh(&mut self, now: Timestamp, profile: ProfileId) {
         loop {
             let pass = self.offer_by_level(now, profile);
@@ -84,7 +85,8 @@ impl Driver {
         retries.min()
     }
 
-    /// The next launch at that level: of tasks that can have none nearer, and of those that may go as far.
+    /// The next launch at that level: of tasks that can have no nearer level, and of tasks that may go that
+    /// far.
     fn next_fresh(
         &self,
         profile: ProfileId,

@@ -1,4 +1,4 @@
-//! Where there is room for tasks.
+//! The executors with room for tasks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,16 +9,16 @@ use super::executor::Executor;
 use super::waiting::Needs;
 use crate::ids::ExecutorId;
 
-/// The executors of one profile that take tasks, by what they have in all and what they have free.
+/// The executors of one profile that take tasks, by size and by free amounts.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Openings {
-    /// How many have how much in all.
+    /// The number of executors of each size.
     sizes: BTreeMap<Size, usize>,
-    /// Those that have free cores, by what is free of their addresses.
+    /// The executors with free cores, by their free addresses.
     rooms: BTreeMap<Room, FreeExecutors>,
 }
 
-/// What an executor has in all.
+/// The cores and addresses of an executor in all.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Size {
     pub(super) cores: Cores,
@@ -26,7 +26,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// Whether a task can run on such an executor once nothing else does.
+    /// Whether an idle executor of this size can run the task.
     pub(super) fn holds(&self, needs: &Needs) -> bool {
         let has = |name| self.resources.get(name).copied().unwrap_or(0);
         self.cores >= needs.cores
@@ -34,7 +34,7 @@ impl Size {
     }
 }
 
-/// What an executor has free.
+/// The free cores and addresses of an executor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spare {
     pub(super) cores: Cores,
@@ -42,7 +42,7 @@ pub(super) struct Spare {
 }
 
 impl Spare {
-    /// Whether a task can run there now.
+    /// Whether the executor can run the task now.
     pub(super) fn holds(&self, needs: &Needs) -> bool {
         self.cores >= needs.cores && self.room.covers(&needs.resources)
     }
@@ -51,14 +51,14 @@ impl Spare {
 /// Executors with free cores.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct FreeExecutors {
-    /// By how many.
+    /// The executors by their free cores.
     by_cores: BTreeMap<Cores, BTreeSet<ExecutorId>>,
-    /// By where they are.
+    /// The executors by host and rack.
     located: Located<ExecutorId>,
 }
 
 impl Openings {
-    /// Of a profile without executors.
+    /// The openings of a profile without executors.
     pub(super) const NONE: Self = Self { sizes: BTreeMap::new(), rooms: BTreeMap::new() };
 
     /// Whether no executor takes tasks.
@@ -66,7 +66,7 @@ impl Openings {
         self.sizes.is_empty()
     }
 
-    /// The most cores that an executor that takes tasks has in all.
+    /// The most cores that any executor has in all.
     pub(super) fn most_cores(&self) -> Option<Cores> {
         self.sizes.keys().next_back().map(|size| size.cores)
     }
@@ -79,18 +79,18 @@ impl Openings {
         self.sizes.iter().map(of_size).sum()
     }
 
-    /// How many executors that take tasks could take such a one if nothing else ran there.
+    /// The number of executors that could run the task if they were idle.
     pub(super) fn as_large(&self, needs: &Needs) -> usize {
         self.sizes.iter().filter(|(size, _)| size.holds(needs)).map(|(_, count)| count).sum()
     }
 
-    /// Whether some executor has room for such a task.
+    /// Whether any executor has room for the task.
     pub(super) fn any_free(&self, needs: &Needs) -> bool {
         self.fitting(needs)
             .any(|free| free.by_cores.last_key_value().is_some_and(|(most, _)| *most >= needs.cores))
     }
 
-    /// Executors with room for such a task, of each kind those with most cores first.
+    /// The executors with room for the task; of each kind those with the most free cores first.
     pub(super) fn with_free<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = ExecutorId> {
         let cores = needs.cores;
         let enough =
@@ -98,7 +98,8 @@ impl Openings {
         self.fitting(needs).flat_map(enough).copied()
     }
 
-    /// Executors whose addresses leave enough for such a task, by where they are. Their free cores may be too few.
+    /// The executors with enough free addresses for the task, by host and rack. Their free cores may not
+    /// suffice.
     pub(super) fn located<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Located<ExecutorId>> {
         self.fitting(needs).map(|free| &free.located)
     }
@@ -107,13 +108,13 @@ impl Openings {
         self.rooms.iter().filter(|(room, _)| room.covers(&needs.resources)).map(|(_, free)| free)
     }
 
-    /// An executor takes tasks from now on.
+    /// Adds an executor that takes tasks from now on.
     pub(super) fn put_up(&mut self, id: ExecutorId, row: &Executor) {
         *self.sizes.entry(row.size()).or_default() += 1;
         self.enter(id, &row.spare, &row.sites);
     }
 
-    /// An executor takes no more tasks.
+    /// Removes an executor that takes no more tasks.
     pub(super) fn withdraw(&mut self, id: ExecutorId, row: &Executor) {
         self.leave(id, &row.spare, &row.sites);
         let size = row.size();
@@ -124,7 +125,7 @@ impl Openings {
         }
     }
 
-    /// An executor had so much free before.
+    /// Updates an executor, which had `before` free.
     pub(super) fn change(&mut self, id: ExecutorId, before: &Spare, row: &Executor) {
         self.leave(id, before, &row.sites);
         self.enter(id, &row.spare, &row.sites);

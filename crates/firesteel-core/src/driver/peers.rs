@@ -1,4 +1,4 @@
-//! Whom a driver talks with: what they say, and what they are told.
+//! Messages from and to the driver's peers.
 
 use firesteel_placement::Resources;
 
@@ -22,7 +22,7 @@ impl Driver {
                 self.on_registered(now, peer, app, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
-            // Only the Master that has the application has anything else to say.
+            // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
                 let resources = Resources::default();
@@ -50,7 +50,7 @@ impl Driver {
         }
     }
 
-    /// The application is over: all that matters yet is when nothing of it is left.
+    /// After the end of the application, only the news that all its executors are gone matters.
     pub(super) fn hear_of_the_end(&mut self, event: &Event) -> Vec<Effect> {
         let (Some((master, _)), Some(app)) = (self.registration.master(), self.registration.app()) else {
             return Vec::new();
@@ -95,7 +95,7 @@ impl Driver {
             Registered::First | Registered::Resumed => self.lose_executors_before(first_executor),
             Registered::Anew => self.lose_all_executors(),
         }
-        // Tasks may have ended with executors: no more is asked for than what is left can use.
+        // Tasks may have ended with executors: no more executors are asked for than the rest needs.
         self.scale(now);
         self.hints.forget();
         self.repeat_requests();
@@ -144,7 +144,7 @@ impl Driver {
         }
     }
 
-    /// Does what the registration wants done.
+    /// Performs what the registration orders.
     pub(super) fn follow(&mut self, orders: Vec<Order>) {
         for order in orders {
             match order {
@@ -164,7 +164,8 @@ impl Driver {
         }
     }
 
-    /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
+    /// A connection sent a message that is not valid now: it is closed. Messages of closing connections are
+    /// ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         if !self.closing.contains(&peer) {
             self.effects.note(Note::UnexpectedMessage { peer });
@@ -182,7 +183,7 @@ impl Driver {
         self.effects.push(Effect::Send { peer, message: Outbound::Executor(message) });
     }
 
-    /// Sends a message to the Master, if one has the application.
+    /// Sends a message to the Master, if a Master has the application.
     pub(super) fn send_master(&mut self, message: DriverToMaster) {
         if let Some((peer, _)) = self.registration.master() {
             self.effects.push(Effect::Send { peer, message: Outbound::Master(message) });

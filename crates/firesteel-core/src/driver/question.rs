@@ -1,4 +1,4 @@
-//! What the shell asks: a look at the tables, and why there are fewer executors than asked.
+//! Questions of the shell: a view of the tables, and the reason of a shortfall of executors.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -9,10 +9,11 @@ use super::{Driver, Effect, View};
 use crate::ids::ProfileId;
 use crate::messages::DriverToMaster;
 
-/// So many questions wait for the Master at most. One more, and the oldest goes without an answer of the Master.
+/// The maximum number of questions that wait for the Master. With one more, the oldest is answered without
+/// the Master.
 const MOST_OPEN: usize = 16;
 
-/// The number of a question, chosen by the shell and never used again.
+/// The number of a question. The shell chooses it and never uses it again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct QuestionId(pub u64);
 
@@ -22,28 +23,28 @@ impl fmt::Display for QuestionId {
     }
 }
 
-/// What the shell may ask.
+/// A question that the shell may ask.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// How do the tables look?
+    /// Asks for a view of the driver's tables.
     Look,
-    /// Why are there fewer executors than asked? The Master knows.
+    /// Asks why there are fewer executors than asked for. The Master knows.
     Explain,
 }
 
-/// What a driver answers.
+/// An answer of the driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// The tables, to `Look`.
+    /// The tables, in answer to `Look`.
     View(View),
-    /// What the Master says is missing, by profile, to `Explain`; nothing if every executor that was asked for is
-    /// assigned.
+    /// What is missing, by profile, as the Master says, in answer to `Explain`. Empty if every executor that
+    /// was asked for is assigned.
     Shortfalls(Vec<(ProfileId, Shortfall)>),
-    /// No Master has the application at the moment, or this one has not answered.
+    /// No Master has the application at the moment, or the Master has not answered.
     NoMaster,
 }
 
-/// The questions that wait for the Master.
+/// The questions that wait for the Master's answer.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Questions {
     open: BTreeSet<QuestionId>,
@@ -73,7 +74,7 @@ impl Driver {
         }
     }
 
-    /// The Master's word is the answer to every question that waits for it: no earlier word was so fresh.
+    /// The Master's answer goes to every question that waits for it.
     pub(super) fn answer_open(&mut self, answer: &Answer) {
         for number in std::mem::take(&mut self.questions.open) {
             self.answer(number, answer.clone());

@@ -1,4 +1,4 @@
-//! Where executors are, or are about to be.
+//! The hosts and racks of executors.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,12 +7,13 @@ use firesteel_placement::locality::{Locality, Located, Sites};
 use super::waiting::Name;
 use crate::ids::{ExecutorId, ProfileId};
 
-/// Where executors of each profile are that take tasks, or are about to: how near to its hosts a task can hope to
-/// run.
+/// The places of the executors of each profile that take tasks, or will soon. They decide how near to its
+/// preferred hosts a task can run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
     executors: BTreeMap<ProfileId, Located<ExecutorId>>,
-    /// Hosts and racks that were reached first, or are no longer, since that was last asked.
+    /// The hosts and racks that got their first executor or lost their last one, since this set was last
+    /// taken.
     changed: BTreeSet<(ProfileId, Name)>,
 }
 
@@ -27,7 +28,7 @@ impl Reach {
         self.executors.get(&profile).into_iter().flat_map(move |executors| executors.on_host(host))
     }
 
-    /// How many hosts have executors of a profile.
+    /// The number of hosts with executors of a profile.
     pub(super) fn hosts(&self, profile: ProfileId) -> usize {
         self.executors.get(&profile).map_or(0, Located::host_count)
     }
@@ -37,13 +38,13 @@ impl Reach {
         self.on_host(profile, host).next().is_some()
     }
 
-    /// An executor takes tasks from now on, or is about to.
+    /// Adds an executor that takes tasks, or will soon.
     pub(super) fn enter(&mut self, id: ExecutorId, profile: ProfileId, sites: &Sites) {
         self.note_change(profile, sites);
         self.executors.entry(profile).or_default().insert(id, sites);
     }
 
-    /// An executor takes no more tasks. Nothing if it took none.
+    /// Removes an executor that takes no more tasks, if it is in the table.
     pub(super) fn leave(&mut self, id: ExecutorId, profile: ProfileId, sites: &Sites) {
         if self.executors.get_mut(&profile).is_some_and(|executors| executors.remove(id, sites)) {
             self.note_change(profile, sites);
@@ -51,12 +52,12 @@ impl Reach {
         }
     }
 
-    /// The hosts and racks that executors of a profile came to first, or left last, since this was asked.
+    /// Takes the set of hosts and racks that got their first executor or lost their last one.
     pub(super) fn take_changed(&mut self) -> BTreeSet<(ProfileId, Name)> {
         std::mem::take(&mut self.changed)
     }
 
-    /// Remembers which of the names no other executor of the profile is at.
+    /// Adds those hosts and racks that no other executor of the profile is in.
     fn note_change(&mut self, profile: ProfileId, sites: &Sites) {
         let here = self.executors.get(&profile);
         let is_new = |found: Option<ExecutorId>| found.is_none();
@@ -67,7 +68,7 @@ impl Reach {
         self.changed.extend(names.map(|name| (profile, name)));
     }
 
-    /// For the invariants: whether the same executors are in both.
+    /// Whether both tables have the same executors.
     pub(super) fn agrees(&self, expected: &Self) -> bool {
         self.executors == expected.executors
     }

@@ -1,28 +1,29 @@
-//! A task as its shell submits it.
+//! A task as the shell submits it.
 
 use firesteel_placement::TaskResources;
 
 use crate::ids::{ExecutorId, ProfileId};
 use crate::messages::TaskSpec;
 
-/// What to run, and what it needs beyond its cores.
+/// A task with its needs and preferences.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskRequest {
-    /// What to run, and on how many cores.
+    /// The command to run, and its number of cores.
     pub spec: TaskSpec,
-    /// The resource profile whose executors it runs on.
+    /// The number of the resource profile of its executor.
     pub profile: ProfileId,
-    /// What it takes of its executor's custom resources.
+    /// The amounts that it takes of its executor's custom resources.
     pub resources: TaskResources,
-    /// Hosts where it would like to run, in the words of the Workers' own names. None: it does not matter.
+    /// The hosts that it prefers, named as Workers name themselves. May be empty.
     pub preferred_hosts: Vec<String>,
-    /// The only executor, of its profile, that it may run on. Once that one has gone, so has the task.
+    /// The only executor that it may run on, if it is bound to one. When that executor ends, so does the
+    /// task.
     pub on: Option<ExecutorId>,
-    /// How often it may fail before it is given up, at least 1. `None`: as often as the settings say.
+    /// The number of failures after which it has failed, at least 1. `None`: the limit of the settings.
     pub max_failures: Option<u32>,
 }
 
-/// A task of the default profile, with no wishes.
+/// A task of the default profile without preferences.
 impl From<TaskSpec> for TaskRequest {
     fn from(spec: TaskSpec) -> Self {
         Self {

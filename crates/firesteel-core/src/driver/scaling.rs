@@ -1,4 +1,4 @@
-//! Dynamic allocation: targets follow what there is to do, and executors that have nothing to do end.
+//! Dynamic allocation: the number of executors wanted follows the tasks, and idle executors end.
 
 use std::collections::BTreeMap;
 
@@ -12,18 +12,18 @@ use crate::applicant::starvation::Asked;
 use crate::ids::{ExecutorId, ProfileId};
 use crate::time::Timestamp;
 
-/// What dynamic allocation remembers.
+/// The state of dynamic allocation.
 #[derive(Clone, Debug)]
 pub(super) struct Scaling {
     ramps: BTreeMap<ProfileId, Ramp>,
     idle: Idle,
     start: Start,
-    /// When the next executor has been idle for too long, of those that may go.
+    /// When the next executor has been idle for too long, among those that may be ended.
     idle_due: Option<(Timestamp, ExecutorId)>,
 }
 
-/// The initial target stands until the first task has had the time to bring others, or an executor has waited for it
-/// in vain.
+/// Until when the initial target stands: until executors for the first task had the time to come, or an
+/// executor has been idle for too long.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Start {
     NoTaskYet,
@@ -36,7 +36,7 @@ impl Scaling {
         Self { ramps: BTreeMap::new(), idle: Idle::default(), start: Start::NoTaskYet, idle_due: None }
     }
 
-    /// When targets or executors change, if nothing happens before.
+    /// When targets or executors change, if no event comes before.
     pub(super) fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
         let start = match self.start {
             Start::Until(at) => Some((at, Reason::InitialTarget)),
@@ -47,7 +47,7 @@ impl Scaling {
         ramps.chain(start).chain(idle).min()
     }
 
-    /// Executors that are taken for idle, in order.
+    /// The executors that count as idle, in order.
     pub(super) fn idle(&self) -> impl Iterator<Item = ExecutorId> {
         self.idle.ids()
     }
@@ -66,7 +66,8 @@ impl Scaling {
 }
 
 impl Driver {
-    /// Once at the end of every event, after tasks were launched: a task beats an idle time-out of the same moment.
+    /// Updates the targets and ends idle executors. Called at the end of each event, after tasks were
+    /// launched, so that a task comes before an idle timeout of the same moment.
     pub(super) fn scale(&mut self, now: Timestamp) {
         let touched = self.executors.take_touched();
         let Allocation::Dynamic(config) = self.config.allocation else { return };
@@ -90,7 +91,7 @@ impl Driver {
             let next = self.scaling.ramps.entry(profile).or_default().next(now, &config, situation);
             if next != target {
                 totals.insert(profile, next);
-                // What can never be is told when the first executor is asked for.
+                // Asks for permanent shortfalls as soon as the first executor is wanted.
                 if target == 0 {
                     self.request_shortfall(Asked::AtOnce);
                 }
@@ -100,7 +101,7 @@ impl Driver {
         self.end_idle(now, &config);
     }
 
-    /// Ends executors that have been idle for too long, as long as more are there than are wanted.
+    /// Ends executors that have been idle for too long, while there are more than wanted.
     fn end_idle(&mut self, now: Timestamp, config: &DynamicAllocation) {
         self.scaling.idle_due = None;
         if self.registration.master().is_none() {
@@ -112,7 +113,7 @@ impl Driver {
             let profile = self.executors.live(id).profile;
             let left = spare.entry(profile).or_insert_with(|| self.spare(profile));
             let due = since + config.idle_timeout;
-            // While the initial target stands, an idle time-out is what ends it.
+            // While the initial target stands, an idle timeout ends it.
             if *left == 0 && self.scaling.start != Start::NoTaskYet {
                 continue;
             }
@@ -136,7 +137,7 @@ impl Driver {
         }
     }
 
-    /// How many executors of a profile are there beyond those that are wanted.
+    /// The number of executors of a profile beyond those that are wanted.
     fn spare(&self, profile: ProfileId) -> u64 {
         let target = self.targets.iter().find(|(id, _)| *id == profile).map(|(_, target)| target);
         match target {
@@ -145,9 +146,9 @@ impl Driver {
         }
     }
 
-    /// How many executors of a profile the tasks could keep busy that have not ended.
+    /// The number of executors that the unfinished tasks of a profile could keep busy.
     fn needed(&self, profile: ProfileId, config: &DynamicAllocation) -> u64 {
-        // Tasks that fit no executor bring none.
+        // Tasks that fit no executor need none.
         let share = |(needs, count): (&Needs, u64)| {
             let slots = u128::from(self.slots(needs));
             config.ratio.of(count).checked_div(slots).map_or(0, |share| share.max(1))
@@ -156,13 +157,13 @@ impl Driver {
         u64::try_from(share.div_ceil(u128::from(Ratio::ONE.0))).unwrap_or(u64::MAX)
     }
 
-    /// How many such tasks one executor of their profile can run at once, as far as is known.
+    /// The number of such tasks that one executor of their profile can run at once, as far as known.
     fn slots(&self, needs: &Needs) -> u64 {
         let profile = needs.profile;
         let size = needs.cores.0.max(1);
         let cores = match (self.targets.cores(profile), self.executors.last_cores(profile)) {
             (Some(fixed), _) => fixed.0 / size,
-            // Another one may be larger, or smaller.
+            // Another executor may be larger or smaller.
             (None, Some(last)) => (last.0 / size).max(1),
             (None, None) => 1,
         };

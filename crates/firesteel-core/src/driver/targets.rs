@@ -1,4 +1,4 @@
-//! How many executors of which profile there are to be, and which are to end.
+//! The number of executors wanted of each profile, and executors that are ended on request.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use crate::messages::{
     ApplicationDescription, DriverToMaster, ExecutorTarget, MOST_PROFILES, ResourceProfile,
 };
 
-/// The resource profiles of the application.
+/// The resource profiles of the application, with their targets.
 #[derive(Clone, Debug)]
 pub(super) struct Targets {
     profiles: BTreeMap<ProfileId, Profile>,
@@ -23,18 +23,18 @@ struct Profile {
 }
 
 impl Targets {
-    /// The default profile, with its target at the start.
+    /// The default profile with its initial target.
     pub(super) fn new(description: &ApplicationDescription) -> Self {
         let default = Profile { needs: description.profile.clone(), target: description.initial_limit };
         Self { profiles: BTreeMap::from([(ProfileId::DEFAULT, default)]) }
     }
 
-    /// Every profile with its target.
+    /// All profiles with their targets.
     pub(super) fn iter(&self) -> impl Iterator<Item = (ProfileId, ExecutorLimit)> {
         self.profiles.iter().map(|(&id, profile)| (id, profile.target))
     }
 
-    /// What an executor of that profile has of each custom resource.
+    /// The addresses of custom resources that an executor of that profile has.
     pub(super) fn resources(&self, id: ProfileId) -> Option<&ResourceAmounts> {
         self.profiles.get(&id).map(|profile| &profile.needs.resources)
     }
@@ -89,10 +89,10 @@ impl Driver {
         }
     }
 
-    /// Targets are lowered before executors are ended, or others would come in their place.
+    /// Ends executors on request. The targets are lowered first, or the Master would replace the executors.
     ///
-    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`), where the first executor that is
-    /// ended while there is no target leaves a target of 0; here it leaves as many as there are, less it.
+    /// Source: Spark's driver, 4.0.1 (`killExecutors`, `killAndReplaceExecutor`). There, the first executor
+    /// ended without a target leaves a target of 0; here it leaves the number of executors less one.
     pub(super) fn on_kill_executors(&mut self, executors: Vec<ExecutorId>, replacement: Replacement) {
         let (mut killed, mut unknown) = (Vec::new(), Vec::new());
         let mut lowered: BTreeMap<ProfileId, u64> = BTreeMap::new();
@@ -128,15 +128,14 @@ impl Driver {
         }
     }
 
-    /// A Master has the application that knows nothing of what was asked of the one before, or of what was asked
-    /// while there was none.
+    /// Repeats all requests to a Master that does not know them.
     pub(super) fn repeat_requests(&mut self) {
         let targets = self.targets.profiles.keys().filter_map(|&id| self.targets.wish(id)).collect();
         self.send_targets(targets);
         self.send_kills(self.executors.killed());
     }
 
-    /// How many executors of a profile are to be left once so many, just ended, are subtracted.
+    /// The target of a profile after `by` of its executors were ended.
     fn total_less(&self, profile: ProfileId, by: u64) -> u64 {
         let less = match self.targets.profiles.get(&profile).map(|profile| profile.target) {
             Some(ExecutorLimit::AtMost(total)) => total.saturating_sub(by),

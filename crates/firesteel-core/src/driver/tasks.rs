@@ -1,4 +1,4 @@
-//! The tasks that have not ended.
+//! The table of tasks that have not ended.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,10 +19,10 @@ pub(super) struct Tasks {
     rows: BTreeMap<TaskId, Task>,
     waiting: Waiting,
     tally: Tally,
-    /// How many tasks there are of each size.
+    /// The number of tasks of each size.
     sizes: BTreeMap<Needs, u64>,
     last_submitted: Option<TaskId>,
-    /// The most cores that a task ever took, by profile.
+    /// The largest number of cores that any task has taken, by profile.
     largest: BTreeMap<ProfileId, Cores>,
 }
 
@@ -30,21 +30,21 @@ pub(super) struct Tasks {
 #[derive(Clone, Debug)]
 pub(super) struct Task {
     pub(super) spec: TaskSpec,
-    /// How often it may fail, if not as often as the settings say.
+    /// Its own limit of failures, if it has one.
     pub(super) max_failures: Option<u32>,
-    /// How many attempts of it have failed.
+    /// The number of attempts that have failed.
     pub(super) failures: u32,
     /// The number of its next attempt.
     next_attempt: u32,
     needs: Needs,
     shuns: Shuns,
-    /// Where it failed: the executors with their hosts, and how often.
+    /// The executors where it failed, each with its host and the number of failures.
     failed_on: BTreeMap<ExecutorId, (String, u32)>,
-    /// Hosts where it cannot be started.
+    /// The hosts where it cannot be started.
     barred: BTreeSet<String>,
-    /// The only executor that it may run on.
+    /// The only executor that it may run on, if it is bound to one.
     on: Option<ExecutorId>,
-    /// Where it would like to run.
+    /// The hosts and racks that it prefers.
     sites: Sites,
     /// The nearest level that it can have, while it waits.
     best: Locality,
@@ -70,7 +70,7 @@ pub(super) enum TaskPhase {
         attempt: AttemptId,
         credit: Credit,
     },
-    /// Its executor was told to end it, and has not said that it has. Nobody wants its output any more.
+    /// Its executor was told to end it, and has not reported the end. Its output is not wanted any more.
     Cancelling {
         executor: ExecutorId,
         attempt: AttemptId,
@@ -78,7 +78,7 @@ pub(super) enum TaskPhase {
 }
 
 impl TaskPhase {
-    /// Where the task runs, whether or not that is still wanted, and which attempt.
+    /// The executor and the attempt, if the task runs, wanted or not.
     pub(super) fn at(&self) -> Option<(ExecutorId, AttemptId)> {
         match self {
             Self::Running { executor, attempt, .. } | Self::Cancelling { executor, attempt } => {
@@ -89,7 +89,7 @@ impl TaskPhase {
     }
 }
 
-/// How many tasks there are of each kind.
+/// The number of tasks of each kind.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Tally {
     pub(super) submitted: u64,
@@ -118,7 +118,7 @@ impl Tasks {
         self.rows.iter().map(|(&id, task)| (id, task))
     }
 
-    /// Adds a task, unless its number is not above all earlier ones.
+    /// Adds a task, unless its number is too low. Returns whether it was added.
     pub(super) fn submit(
         &mut self,
         id: TaskId,
@@ -158,12 +158,12 @@ impl Tasks {
         true
     }
 
-    /// A task of which another table of the driver says that it has not ended.
+    /// A task that another table of the driver names, so that it has not ended.
     pub(super) fn live(&self, id: TaskId) -> &Task {
         self.rows.get(&id).expect("the task has not ended")
     }
 
-    /// The attempt, if it is the one that runs, and runs there.
+    /// The command and the credit of an attempt, if it runs on that executor.
     pub(super) fn running_mut(
         &mut self,
         attempt: AttemptId,
@@ -180,28 +180,28 @@ impl Tasks {
         }
     }
 
-    /// The executor on which the attempt runs, if it is the one that runs.
+    /// The executor of an attempt, if the attempt runs.
     pub(super) fn executor_of(&self, attempt: AttemptId) -> Option<ExecutorId> {
         let (executor, current) = self.rows.get(&attempt.task)?.phase.at()?;
         (current == attempt).then_some(executor)
     }
 
-    /// Where a task is, if it has not ended.
+    /// The phase of a task, if it has not ended.
     pub(super) fn phase(&self, id: TaskId) -> Option<&TaskPhase> {
         self.rows.get(&id).map(|task| &task.phase)
     }
 
-    /// Those that wait.
+    /// The tasks that wait.
     pub(super) fn waiting(&self) -> &Waiting {
         &self.waiting
     }
 
-    /// Where a task would like to run.
+    /// The hosts and racks that a task prefers.
     pub(super) fn sites(&self, id: TaskId) -> &Sites {
         &self.live(id).sites
     }
 
-    /// Sorts those anew that prefer a host or rack that executors came to or left.
+    /// Sorts waiting tasks again that prefer a host or rack whose executors changed.
     pub(super) fn reconsider(&mut self, changed: &BTreeSet<(ProfileId, Name)>, reach: &Reach) {
         let preferring = changed.iter().flat_map(|(profile, name)| self.waiting.preferring(*profile, name));
         let preferring: BTreeSet<TaskId> = preferring.collect();
@@ -211,12 +211,12 @@ impl Tasks {
         }
     }
 
-    /// What a task needs of an executor.
+    /// What a task needs of an executor, if it has not ended.
     pub(super) fn needs(&self, id: TaskId) -> Option<&Needs> {
         self.rows.get(&id).map(|task| &task.needs)
     }
 
-    /// Makes a new attempt at a task that waits: the attempt, what to run, and what it needs.
+    /// Starts a new attempt at a waiting task. Returns the attempt, the command, and what it needs.
     pub(super) fn launch(
         &mut self,
         id: TaskId,
@@ -233,14 +233,14 @@ impl Tasks {
         (attempt, spec, &self.rows[&id].needs)
     }
 
-    /// Takes out a task that waits and can never run.
+    /// Removes a waiting task that can never run.
     pub(super) fn give_up(&mut self, id: TaskId) {
         self.stop_waiting(id);
         self.remove(id);
         self.tally.failed += 1;
     }
 
-    /// An attempt failed there. How often the task has failed now.
+    /// Counts a failed attempt on that executor. Returns the number of failed attempts at the task.
     pub(super) fn count_failure(
         &mut self,
         id: TaskId,
@@ -264,7 +264,7 @@ impl Tasks {
         task.failures
     }
 
-    /// A task cannot be started on that host. Its profile, and all hosts of which that is so.
+    /// Notes that a task cannot be started on that host. Returns its profile and all such hosts.
     pub(super) fn bar(&mut self, id: TaskId, host: &str) -> (ProfileId, &BTreeSet<String>) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         if !task.barred.contains(host) {
@@ -273,23 +273,23 @@ impl Tasks {
         (task.needs.profile, &task.barred)
     }
 
-    /// Where a task failed: the executors with their hosts.
+    /// The executors where a task failed, with their hosts.
     pub(super) fn failed_on(&self, id: TaskId) -> Vec<(ExecutorId, String)> {
         let failed_on = self.live(id).failed_on.iter();
         failed_on.map(|(executor, (host, _))| (*executor, host.clone())).collect()
     }
 
-    /// Executors are numbered anew: nobody remembers who failed.
+    /// Forgets on which executors tasks failed: their numbers start again.
     pub(super) fn forget_executors(&mut self) {
         self.rows.values_mut().for_each(|task| task.failed_on.clear());
     }
 
-    /// The most cores that a task of a profile ever took.
+    /// The largest number of cores that any task of a profile has taken.
     pub(super) fn largest(&self, profile: ProfileId) -> Cores {
         self.largest.get(&profile).copied().unwrap_or_default()
     }
 
-    /// A task that ran waits again, before all later ones.
+    /// A running task waits again, before all later tasks.
     pub(super) fn requeue(&mut self, id: TaskId, reach: &Reach) {
         let task = self.rows.get_mut(&id).expect("a task that runs has not ended");
         task.phase = TaskPhase::Waiting;
@@ -297,13 +297,13 @@ impl Tasks {
         self.wait(id, reach);
     }
 
-    /// Takes out a task that ran and has ended for good.
+    /// Removes a running task that has ended for good.
     pub(super) fn finish(&mut self, id: TaskId) {
         self.remove(id);
         self.tally.running -= 1;
     }
 
-    /// A task that runs is given up: it stays until its executor says that it has ended. Where it runs.
+    /// Cancels a running task. It stays until its executor reports its end. Returns where it runs.
     pub(super) fn cancel_running(&mut self, id: TaskId) -> Option<(ExecutorId, AttemptId)> {
         let task = self.rows.get_mut(&id)?;
         match task.phase {
@@ -315,7 +315,7 @@ impl Tasks {
         }
     }
 
-    /// Takes out a task that was given up.
+    /// Removes a task that was cancelled.
     pub(super) fn drop_cancelled(&mut self, id: TaskId) {
         match self.live(id).phase {
             TaskPhase::Waiting => self.stop_waiting(id),
@@ -325,7 +325,7 @@ impl Tasks {
         self.tally.cancelled += 1;
     }
 
-    /// The sizes of the tasks of a profile that have not ended, and how many there are of each.
+    /// The sizes of the unfinished tasks of a profile, with the number of each.
     pub(super) fn unfinished(&self, profile: ProfileId) -> impl Iterator<Item = (&Needs, u64)> {
         let sizes = self.sizes.range(Needs::least_of(profile)..);
         sizes.take_while(move |(needs, _)| needs.profile == profile).map(|(needs, &count)| (needs, count))
@@ -340,7 +340,7 @@ impl Tasks {
         }
     }
 
-    /// Takes out every task; their numbers in order.
+    /// Removes all tasks. Returns their numbers in order.
     pub(super) fn clear(&mut self) -> impl Iterator<Item = TaskId> + use<> {
         self.waiting.clear();
         self.sizes.clear();
@@ -361,7 +361,7 @@ impl Tasks {
         self.tally.waiting = self.waiting.count();
     }
 
-    /// For the invariants: each task is in exactly one place, and the counts are right.
+    /// Checks that each task is in exactly one place, and that the counts are right.
     pub(super) fn contradiction(&self, reach: &Reach) -> Option<String> {
         let mut waiting = Waiting::default();
         for (id, task) in self.iter() {

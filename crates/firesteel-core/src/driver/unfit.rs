@@ -1,4 +1,4 @@
-//! Tasks that no executor could ever run, or none of those that are there.
+//! Tasks that no executor can ever run.
 
 use std::fmt;
 
@@ -9,52 +9,53 @@ use super::{Driver, Effect, Note, TaskOutcome, TaskRequest};
 use crate::ids::{ExecutorId, ProfileId, TaskId};
 use crate::wire::MAX_FRAME;
 
-/// The most that an executor's addresses take on the wire. Those of a task travel with it.
+/// The maximum number of bytes that an executor's addresses take on the wire. A task's addresses are sent
+/// with it.
 pub(super) const MAX_ADDRESSES: usize = 1 << 20;
-/// The longest task on the wire: its frame holds little else but its addresses.
+/// The maximum number of bytes that a task takes on the wire, without its addresses.
 pub(super) const MAX_TASK: usize = MAX_FRAME - MAX_ADDRESSES - 1024;
 
 /// Why no executor can run a task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// It is too long to be sent to any.
+    /// The task is too long for a message.
     TooLong {
-        /// Its bytes on the wire.
+        /// The number of bytes that it takes on the wire.
         length: usize,
-        /// How many there may be.
+        /// The maximum number of bytes.
         limit: usize,
     },
-    /// It asks for executors of a resource profile that was never added.
+    /// Its resource profile was never added.
     NoSuchProfile {
         /// The number of its resource profile.
         profile: ProfileId,
     },
     /// It takes more of a custom resource than an executor of its profile has.
     TooFewAddresses {
-        /// The name, as given.
+        /// The name of the resource.
         name: String,
         /// The amount that it asks for.
         asked: TaskAmount,
-        /// How many addresses each executor has.
+        /// The number of addresses that each executor has.
         each: u64,
     },
-    /// The only executor that it may run on is not there, or is of another profile.
+    /// The executor that it is bound to does not exist, or has another profile.
     NoSuchExecutor {
         /// The executor's number.
         executor: ExecutorId,
     },
-    /// It takes more cores than the only executor that it may run on has.
+    /// It takes more cores than the executor that it is bound to has.
     TooFewCores {
         /// The executor's number.
         executor: ExecutorId,
         /// The cores that it asks for.
         asked: Cores,
-        /// What the executor has.
+        /// The number of cores that the executor has.
         has: Cores,
     },
 }
 
-/// `it takes 2 of gpu, and an executor of its profile has 1`.
+/// Written as `it takes 2 of gpu, and an executor of its profile has 1`.
 impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -76,7 +77,7 @@ impl fmt::Display for Unfit {
 }
 
 impl Driver {
-    /// Why no executor could ever run a task, if none could.
+    /// Why no executor can ever run a task, if so.
     pub(super) fn unfit(&self, request: &TaskRequest) -> Option<Unfit> {
         let TaskRequest { spec, profile, resources, on, .. } = request;
         let (length, limit) = (spec.wire_length(), MAX_TASK);
@@ -95,7 +96,7 @@ impl Driver {
         Some(Unfit::TooFewAddresses { name: name.clone(), asked, each: each(name) })
     }
 
-    /// Why a task cannot run on the only executor that it may run on, if it never can.
+    /// Why the executor that a task is bound to can never run it, if so.
     fn unfit_for(&self, executor: ExecutorId, request: &TaskRequest) -> Option<Unfit> {
         let row = self.executors.get(executor).filter(|row| row.profile == request.profile);
         let Some(row) = row else { return Some(Unfit::NoSuchExecutor { executor }) };
@@ -103,7 +104,7 @@ impl Driver {
         (asked > has).then_some(Unfit::TooFewCores { executor, asked, has })
     }
 
-    /// The tasks that may run on that executor alone, which has gone, go with it.
+    /// Ends the tasks that are bound to an executor that is gone.
     pub(super) fn end_bound_to(&mut self, executor: ExecutorId) {
         let bound: Vec<TaskId> = self.tasks.waiting().bound_to(executor).collect();
         for task in bound {
@@ -113,7 +114,7 @@ impl Driver {
         }
     }
 
-    /// Says once for each size of task that no executor of its profile is large enough.
+    /// Writes a note, once for each size, about tasks that are too large for every executor of their profile.
     pub(super) fn note_too_large(&mut self) {
         let too_large = self.tasks.waiting().needs().filter_map(|(needs, task)| {
             let openings = self.executors.openings(needs.profile);

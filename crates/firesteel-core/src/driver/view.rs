@@ -12,29 +12,29 @@ use crate::ids::{AppId, ExecutorId, ProfileId, TaskId, WorkerId};
 pub struct View {
     /// The application's latest id.
     pub app: Option<AppId>,
-    /// The Master that has it, while it is connected.
+    /// The Master that has the application, while it is connected.
     pub master: Option<Address>,
-    /// Tasks that were submitted.
+    /// The number of submitted tasks.
     pub submitted: u64,
-    /// Tasks that wait for a core.
+    /// The number of tasks that wait for a core.
     pub waiting: usize,
-    /// Tasks that run, those that are being ended too.
+    /// The number of tasks that run, including those that are being ended.
     pub running: usize,
-    /// Tasks that succeeded.
+    /// The number of tasks that succeeded.
     pub succeeded: u64,
-    /// Tasks that failed as often as they may.
+    /// The number of tasks that failed for good.
     pub failed: u64,
-    /// Tasks that were given up one by one.
+    /// The number of tasks that were cancelled one by one.
     pub cancelled: u64,
-    /// Attempts that failed, those of tasks that succeeded later too.
+    /// The number of failed attempts, including those of tasks that succeeded later.
     pub failed_attempts: u64,
-    /// How many executors of each profile are wanted in all, by profile.
+    /// The number of executors wanted, by profile.
     pub targets: Vec<(ProfileId, ExecutorLimit)>,
-    /// Executors that have not ended, by number.
+    /// The executors that have not ended, by number.
     pub executors: Vec<ExecutorView>,
 }
 
-/// An executor, as its driver sees it.
+/// An executor as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorView {
     /// The executor's number.
@@ -47,7 +47,7 @@ pub struct ExecutorView {
     pub host: String,
     /// The number of cores.
     pub cores: Cores,
-    /// The addresses of its custom resources; none before it has registered.
+    /// The addresses of its custom resources. Empty until it has registered.
     pub resources: Resources,
     /// The executor's state.
     pub state: ExecutorViewState,
@@ -55,16 +55,16 @@ pub struct ExecutorView {
     pub running: Vec<TaskId>,
 }
 
-/// Where an executor stands at its driver.
+/// The state of an executor at its driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ExecutorViewState {
-    /// Assigned by the Master and not yet heard from.
+    /// The Master assigned it; it has not registered.
     Announced,
-    /// It gets no tasks for a while, because what fails there succeeds elsewhere.
+    /// It is excluded: it gets no tasks for a while.
     Excluded,
-    /// It takes tasks.
+    /// It takes tasks, or has its cores in use.
     Offering,
-    /// It is to end, or ends by itself, and takes no more tasks.
+    /// It is being ended, or is ending by itself, and takes no more tasks.
     Leaving,
     /// Its connection ended, and the Master has not said how it ended.
     Silent,

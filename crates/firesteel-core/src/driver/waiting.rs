@@ -1,4 +1,4 @@
-//! The tasks that wait, sorted by what decides where they may run, so that none is looked at in vain.
+//! The tasks that wait, indexed by what decides where they may run.
 
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,58 +11,58 @@ use crate::ids::{ExecutorId, ProfileId, TaskId};
 /// The tasks that wait.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Waiting {
-    /// Those that may run on one executor alone, by that and by what they need.
+    /// Tasks that are bound to one executor, by executor and needs.
     bound: BTreeMap<(ExecutorId, Needs), BTreeSet<TaskId>>,
-    /// Of the others, those that have failed nowhere, by what they need.
+    /// Other tasks that have not failed, by needs.
     fresh: BTreeMap<Needs, Fresh>,
-    /// Those that have failed, by what they need and shun.
+    /// Tasks that have failed, by their needs and by what they shun.
     failed: BTreeMap<(Needs, Shuns), BTreeSet<TaskId>>,
-    /// How many there are of each profile that has some.
+    /// The number of waiting tasks of each profile that has any.
     counts: BTreeMap<ProfileId, usize>,
-    /// How many of those that have failed nowhere prefer a host.
+    /// The number of tasks with preferred hosts that have not failed.
     picky: u64,
-    /// How often one with a preference came or went.
+    /// The number of times that a task with preferred hosts came or went.
     changes: u64,
 }
 
 /// What a task needs of an executor.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Needs {
-    /// That it is of this profile.
+    /// The profile of the executor.
     pub(super) profile: ProfileId,
-    /// So many free cores.
+    /// The number of free cores.
     pub(super) cores: Cores,
-    /// So much of its addresses.
+    /// The amounts of the executor's addresses.
     pub(super) resources: TaskResources,
 }
 
 impl Needs {
-    /// All that tasks of one profile may need comes after it, before the next profile's.
+    /// A key before all needs of a profile, and after those of the profile before.
     pub(super) fn least_of(profile: ProfileId) -> Self {
         Self { profile, cores: Cores(i64::MIN), resources: TaskResources::new() }
     }
 }
 
-/// Where a task that has failed does not want to run again.
+/// The executors and hosts where a failed task does not want to run again.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Shuns {
-    /// If possible none of these, where it failed.
+    /// Executors to avoid if possible, since it failed there too often.
     pub(super) not_on: BTreeSet<ExecutorId>,
-    /// If possible none of these hosts, where it failed several times.
+    /// Hosts to avoid if possible, since it failed there too often.
     pub(super) not_at: BTreeSet<String>,
-    /// Rather none of these hosts, where it failed.
+    /// Hosts where it failed, which it prefers to avoid.
     pub(super) rather_not_at: BTreeSet<String>,
 }
 
 impl Shuns {
-    /// Whether the task has failed nowhere yet.
+    /// Whether the task has not failed yet.
     pub(super) fn is_empty(&self) -> bool {
         self.rather_not_at.is_empty()
     }
 }
 
-/// Waiting tasks of equal needs that have failed nowhere, by the nearest level that they can have: where an
-/// executor is or is about to be.
+/// Waiting tasks of equal needs that have not failed, by the nearest level that they can have: where
+/// executors are, or will be soon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fresh {
     host: Located<TaskId>,
@@ -71,7 +71,7 @@ pub(super) struct Fresh {
 }
 
 impl Fresh {
-    /// Those that can have that level and none nearer.
+    /// The tasks that can have that level and none nearer.
     pub(super) fn at(&self, level: Locality) -> &Located<TaskId> {
         match level {
             Locality::Host => &self.host,
@@ -88,12 +88,12 @@ impl Fresh {
         }
     }
 
-    /// Whether one of them could be nearer somewhere than anywhere.
+    /// Whether any of them can run nearer than anywhere.
     pub(super) fn any_near(&self) -> bool {
         !self.host.all().is_empty() || !self.rack.all().is_empty()
     }
 
-    /// Whether one of them could be served at that level, and not as near beyond it.
+    /// Whether any of them can run at that level, and not as near beyond it.
     pub(super) fn wants(&self, level: Locality) -> bool {
         match level {
             Locality::Host => !self.host.all().is_empty(),
@@ -107,9 +107,9 @@ impl Fresh {
     }
 }
 
-/// A task's place among those that wait.
+/// The keys by which a waiting task is indexed.
 pub(super) struct Ticket<'a> {
-    /// The only executor that it may run on.
+    /// The only executor that it may run on, if it is bound to one.
     pub(super) on: Option<ExecutorId>,
     pub(super) needs: &'a Needs,
     pub(super) shuns: &'a Shuns,
@@ -119,63 +119,63 @@ pub(super) struct Ticket<'a> {
 }
 
 impl Waiting {
-    /// How many there are.
+    /// The number of waiting tasks.
     pub(super) fn count(&self) -> usize {
         self.counts.values().sum()
     }
 
-    /// How many of a profile another executor could run: all but those that may run on one alone.
+    /// The number of waiting tasks of a profile that are not bound to one executor.
     pub(super) fn unbound(&self, profile: ProfileId) -> usize {
         let bound = self.bound.iter().filter(|((_, needs), _)| needs.profile == profile);
         self.counts.get(&profile).copied().unwrap_or(0) - bound.map(|(_, ids)| ids.len()).sum::<usize>()
     }
 
-    /// The profiles that some are of.
+    /// The profiles that have waiting tasks.
     pub(super) fn profiles(&self) -> impl Iterator<Item = ProfileId> {
         self.counts.keys().copied()
     }
 
-    /// Those that may run on one executor alone: that one, and what they need, with the first of each kind.
+    /// The kinds of bound tasks: the executor, the needs, and the first task.
     pub(super) fn bound(&self) -> impl Iterator<Item = (ExecutorId, &Needs, TaskId)> {
         let first = |ids: &BTreeSet<TaskId>| ids.first().copied();
         self.bound.iter().filter_map(move |((on, needs), ids)| Some((*on, needs, first(ids)?)))
     }
 
-    /// Those that may run on that executor alone.
+    /// The tasks that are bound to that executor.
     pub(super) fn bound_to(&self, executor: ExecutorId) -> impl Iterator<Item = TaskId> {
         let first = (executor, Needs::least_of(ProfileId::DEFAULT));
         let kinds = self.bound.range(first..).take_while(move |((on, _), _)| *on == executor);
         kinds.flat_map(|(_, ids)| ids.iter().copied())
     }
 
-    /// Those of a profile that have failed nowhere, by what they need.
+    /// The tasks of a profile that have not failed, by needs.
     pub(super) fn fresh(&self, profile: ProfileId) -> impl Iterator<Item = (&Needs, &Fresh)> {
         self.fresh.range(Needs::least_of(profile)..).take_while(move |(needs, _)| needs.profile == profile)
     }
 
-    /// Those that have failed: what they need and shun, with the first of each kind.
+    /// The kinds of failed tasks: their needs, what they shun, and the first task.
     pub(super) fn failed(&self) -> impl Iterator<Item = (&Needs, &Shuns, TaskId)> {
         self.failed.iter().filter_map(|((needs, shuns), ids)| Some((needs, shuns, *ids.first()?)))
     }
 
-    /// What those that wait need, with the first of each kind; one need may come several times.
+    /// The needs of the waiting tasks, each with the first task. Needs may be repeated.
     pub(super) fn needs(&self) -> impl Iterator<Item = (&Needs, TaskId)> {
         let fresh = self.fresh.iter().filter_map(|(needs, fresh)| Some((needs, fresh.first()?)));
         fresh.chain(self.failed().map(|(needs, _, first)| (needs, first)))
     }
 
-    /// How often a task with a preference has come or gone.
+    /// The number of times that a task with preferred hosts came or went.
     pub(super) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// How many waiting tasks that have failed nowhere prefer each host. A host may come several times.
+    /// The number of waiting tasks that prefer each host and have not failed. A host may be repeated.
     pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
         let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
         levels.flat_map(Located::hosts)
     }
 
-    /// How many waiting tasks that have failed nowhere prefer some host.
+    /// The number of waiting tasks that prefer any host and have not failed.
     pub(super) fn picky(&self) -> u64 {
         self.picky
     }
@@ -194,7 +194,7 @@ impl Waiting {
         }
     }
 
-    /// Takes one out, by the place that it had.
+    /// Removes a task. The ticket must be the one that it was added with.
     pub(super) fn remove(&mut self, id: TaskId, ticket: Ticket<'_>) {
         let count = self.counts.get_mut(&ticket.needs.profile).expect("a waiting task is counted");
         *count -= 1;
@@ -220,7 +220,7 @@ impl Waiting {
         *self = Self { changes: self.changes, ..Self::default() };
     }
 
-    /// Those of a profile that prefer that host, or one in that rack, and have failed nowhere.
+    /// The tasks of a profile that prefer that host or rack and have not failed.
     pub(super) fn preferring(&self, profile: ProfileId, name: &Name) -> BTreeSet<TaskId> {
         let levels = self.fresh(profile).flat_map(|(_, fresh)| Locality::ALL.map(|level| fresh.at(level)));
         match name {
@@ -229,7 +229,7 @@ impl Waiting {
         }
     }
 
-    /// For the invariants: the same tasks in the same places, with no empty ones.
+    /// Compares the index with the one that the rows lead to.
     pub(super) fn contradiction(&self, expected: &Self) -> Option<String> {
         let same = (&self.bound, &self.fresh, &self.failed, &self.counts, self.picky)
             == (&expected.bound, &expected.fresh, &expected.failed, &expected.counts, expected.picky);
@@ -237,7 +237,7 @@ impl Waiting {
     }
 }
 
-/// Takes a task out of those of its kind, of which there may be none after it.
+/// Removes a task from its kind, and the kind if it is empty.
 fn remove_from<Kind: Ord>(tasks: &mut BTreeMap<Kind, BTreeSet<TaskId>>, kind: Kind, id: TaskId) {
     if let Entry::Occupied(mut ids) = tasks.entry(kind) {
         ids.get_mut().remove(&id);
@@ -247,7 +247,7 @@ fn remove_from<Kind: Ord>(tasks: &mut BTreeMap<Kind, BTreeSet<TaskId>>, kind: Ki
     }
 }
 
-/// A host or a rack.
+/// The name of a host or of a rack.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Name {
     Host(String),

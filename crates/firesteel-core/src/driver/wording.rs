@@ -1,4 +1,4 @@
-//! What a driver remarks, in words.
+//! The notes of a driver in words.
 
 use std::fmt;
 
@@ -135,7 +135,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// ` of profile 2`; nothing for the default profile.
+/// Written as ` of profile 2`, or as nothing for the default profile.
 struct OfProfile(ProfileId);
 
 impl fmt::Display for OfProfile {
@@ -147,7 +147,7 @@ impl fmt::Display for OfProfile {
     }
 }
 
-/// `executor 3`, `executors 3, 4`.
+/// Written as `executor 3` or `executors 3, 4`.
 struct Numbers<'a>(&'a [ExecutorId]);
 
 impl fmt::Display for Numbers<'_> {
