@@ -1,4 +1,4 @@
-//! What holds of an executor after every event.
+//! The invariants of an executor after every event.
 
 use firesteel_placement::Cores;
 

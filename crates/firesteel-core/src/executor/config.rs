@@ -6,7 +6,7 @@ use firesteel_placement::{Cores, Resources};
 
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 
-/// An executor's settings, all of them from its command line.
+/// An executor's settings, all from its command line.
 #[derive(Clone, Debug)]
 pub struct Config {
     /// The application's id.
@@ -23,6 +23,6 @@ pub struct Config {
     pub cores: Cores,
     /// The addresses of its custom resources.
     pub resources: Resources,
-    /// How long a task may take to end when asked, before it is killed.
+    /// How long a task may take to end before it is killed.
     pub kill_grace: Duration,
 }

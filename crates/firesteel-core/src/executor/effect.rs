@@ -1,4 +1,4 @@
-//! What an executor has its shell do.
+//! The effects of an executor, which its shell performs.
 
 use firesteel_placement::Resources;
 
@@ -7,47 +7,47 @@ use crate::ids::AttemptId;
 use crate::messages::{ExecutorToDriver, RefusedExecutor, TaskSpec};
 use crate::process::Signal;
 
-/// What an executor has its shell do.
+/// An effect of an executor, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial the driver: `Connected` or `ConnectFailed` comes back.
+    /// Connect to the driver. Leads to `Connected` or `ConnectFailed`.
     Connect,
-    /// Send a message to the driver. Silently nothing if the connection has ended.
+    /// Send a message to the driver. If the connection has ended, nothing happens.
     Send(ExecutorToDriver),
-    /// Start a task's process: `TaskStarted` or `TaskNotStarted` comes back, in between output, and in the end
+    /// Start a task's process. Leads to `TaskStarted` or `TaskNotStarted`, then to output, and in the end to
     /// `TaskExited`.
     StartTask {
         /// The attempt's id.
         attempt: AttemptId,
         /// The command and its settings.
         spec: TaskSpec,
-        /// The addresses that it may use.
+        /// The addresses of custom resources that it may use.
         resources: Resources,
-        /// How many bytes of its output may be read before more is allowed.
+        /// The number of bytes of its output that may be read before more is allowed.
         allowed: u64,
     },
-    /// So many more bytes of a task's output may be read.
+    /// Allow that many more bytes of a task's output to be read.
     AllowOutput {
         /// The attempt's id.
         attempt: AttemptId,
         /// The number of bytes.
         bytes: u64,
     },
-    /// Read a task's output to its end and throw it away: nobody wants it any more.
+    /// Read a task's output to its end and discard it.
     DrainOutput {
         /// The attempt's id.
         attempt: AttemptId,
     },
-    /// Signal a task's process group. Silently nothing if it has ended.
+    /// Signal a task's process group. If it has ended, nothing happens.
     SignalTask {
         /// The attempt's id.
         attempt: AttemptId,
         /// The signal to send.
         signal: Signal,
     },
-    /// End the process.
+    /// End the executor's process.
     Exit(Exit),
-    /// Something worth a line in the log.
+    /// Write a line to the log.
     Note(Note),
 }
 
@@ -57,18 +57,18 @@ impl From<Note> for Effect {
     }
 }
 
-/// Why the process ends.
+/// Why the executor's process ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// The driver said so, or the Worker.
+    /// The driver or the Worker told it to end.
     Stopped,
-    /// The driver is gone.
+    /// The driver's connection ended.
     DriverLost,
     /// The driver could not be reached.
     DriverUnreachable {
         /// The error, in words for people.
         error: String,
     },
-    /// The driver did not take it.
+    /// The driver refused it.
     Refused(RefusedExecutor),
 }

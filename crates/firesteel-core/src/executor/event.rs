@@ -1,4 +1,4 @@
-//! What happens to an executor.
+//! The events that an executor is told.
 
 use bytes::Bytes;
 
@@ -6,7 +6,7 @@ use crate::ids::{AttemptId, PeerId};
 use crate::messages::{DriverToExecutor, Stream};
 use crate::process::{ExitStatus, StartFailure};
 
-/// What happens to an executor.
+/// An event for an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The process is ready. Comes once, first.
@@ -32,7 +32,7 @@ pub enum Event {
     TaskStarted {
         /// The attempt's id.
         attempt: AttemptId,
-        /// The process, which leads a process group of its own.
+        /// The id of the process, which leads its own process group.
         pid: u32,
     },
     /// A task's process could not be started.
@@ -51,7 +51,7 @@ pub enum Event {
         /// The bytes, in order.
         bytes: Bytes,
     },
-    /// A task's process ended, all of its output was read, and what it left in its process group was killed.
+    /// A task's process ended, all of its output was read, and the rest of its process group was killed.
     TaskExited {
         /// The attempt's id.
         attempt: AttemptId,
@@ -60,6 +60,6 @@ pub enum Event {
     },
     /// The process is asked to end (SIGTERM), or its Worker is gone.
     Shutdown,
-    /// The time of the next deadline has come.
+    /// The next deadline has passed.
     Deadline,
 }

@@ -1,7 +1,7 @@
-//! The executor: runs its driver's tasks.
+//! The executor runs its driver's tasks.
 //!
-//! It dials its driver, says who it is, and starts what it is sent. It ends when the driver says so, when the
-//! driver's connection ends, or when it is asked to; in each case its tasks end first.
+//! It connects to its driver, registers, and starts the tasks that it is sent. It ends when the driver says
+//! so, when the driver's connection ends, or when it is asked to. In each case its tasks end first.
 
 mod check;
 mod config;
@@ -28,18 +28,18 @@ pub use effect::{Effect, Exit};
 pub use event::Event;
 pub use note::Note;
 
-/// An executor.
+/// An executor with its tasks.
 #[derive(Clone, Debug)]
 pub struct Executor {
     config: Config,
     link: Link,
-    /// Attempts that have not ended.
+    /// The attempts that have not ended.
     tasks: BTreeMap<AttemptId, Task>,
     phase: Phase,
     effects: Effects<Effect>,
 }
 
-/// The connection to the driver.
+/// The state of the connection to the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Link {
     Unopened,
@@ -55,16 +55,16 @@ enum Phase {
     Serving,
     Ending {
         exit: Exit,
-        /// How often a signal has asked for it: the second time means at once.
+        /// The number of signals that asked for the end. The second one means at once.
         shutdowns: u32,
     },
     Exited,
 }
 
-/// Why an executor wants to be woken.
+/// Why an executor has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Reason {
-    /// A task was asked to end and its grace is over.
+    /// The grace of a task is over.
     KillGrace(AttemptId),
 }
 
@@ -81,7 +81,7 @@ impl Executor {
         }
     }
 
-    /// Attempts that have not ended, in order.
+    /// The attempts that have not ended, in order.
     pub fn attempts(&self) -> impl Iterator<Item = AttemptId> {
         self.tasks.keys().copied()
     }
@@ -187,7 +187,8 @@ impl Executor {
     }
 
     fn on_task_started(&mut self, now: Timestamp, attempt: AttemptId) {
-        // The shell speaks of each attempt in order; one that has ended is not started any more.
+        // The shell reports the events of each attempt in order; an attempt that has ended is not in the
+        // table.
         let Some(task) = self.tasks.get_mut(&attempt) else { return };
         let kill_at = now + self.config.kill_grace;
         let step = task.started(kill_at);
@@ -195,9 +196,9 @@ impl Executor {
         self.perform(attempt, step);
     }
 
-    /// A task that was asked to end has been killed, however it ended: nobody waits for its result.
+    /// An attempt has ended. If it was asked to end, it counts as killed, whatever its result.
     fn on_task_ended(&mut self, attempt: AttemptId, end: TaskEnd) {
-        // An attempt ends once, whatever the shell says after it.
+        // An attempt ends once; later reports of the shell change nothing.
         let Some(task) = self.tasks.remove(&attempt) else { return };
         let end = if task.is_wanted() { end } else { TaskEnd::Killed };
         self.report(attempt, TaskState::Ended(end));
@@ -223,7 +224,7 @@ impl Executor {
         }
     }
 
-    /// Begins to end, for the first reason that is given.
+    /// Starts to end. Only the first reason counts.
     fn end(&mut self, now: Timestamp, exit: Exit) {
         if self.phase == Phase::Serving {
             self.phase = Phase::Ending { exit, shutdowns: 0 };

@@ -1,4 +1,4 @@
-//! What an executor remarks.
+//! The notes of an executor, each a line of the log.
 
 use std::fmt;
 
@@ -7,26 +7,26 @@ use firesteel_placement::Cores;
 use crate::ids::AttemptId;
 use crate::machine::NoteLevel;
 
-/// A remark for the log.
+/// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// The driver took the executor.
+    /// The driver accepted the executor.
     Registered,
-    /// A task came that runs here already; it was ignored.
+    /// A task was sent that runs here already. It was ignored.
     RepeatedLaunch {
         /// The attempt's id.
         attempt: AttemptId,
     },
-    /// A task came for which there is no room; it was refused.
+    /// A task was sent for which too few cores are free. It was refused.
     TooFewCores {
         /// The attempt's id.
         attempt: AttemptId,
         /// The cores that it takes.
         cores: Cores,
-        /// The cores that were free.
+        /// The number of free cores.
         free: Cores,
     },
-    /// A task did not end in time when asked; it is killed.
+    /// A task did not end in time, and is killed.
     GraceOver {
         /// The attempt's id.
         attempt: AttemptId,
@@ -34,7 +34,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// How loud the remark is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

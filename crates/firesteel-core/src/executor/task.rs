@@ -30,12 +30,13 @@ enum State {
     Killing,
 }
 
-/// What is to be done for an attempt.
+/// What to do for an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
     Nothing,
     Signal(Signal),
-    /// Its output is unwanted from now on. A process that waits for a reader could not end.
+    /// Its output is no longer wanted. It must still be read: a process that waits for a reader could not
+    /// end.
     DrainAndSignal(Signal),
 }
 
@@ -45,17 +46,17 @@ impl Task {
         Self { cores, state: State::Starting }
     }
 
-    /// Its cores.
+    /// The number of its cores.
     pub(super) fn cores(&self) -> Cores {
         self.cores
     }
 
-    /// Whether nobody has asked for its end.
+    /// Whether it has not been asked to end.
     pub(super) fn is_wanted(&self) -> bool {
         matches!(self.state, State::Starting | State::Running)
     }
 
-    /// When its grace is over, if it has one.
+    /// When its grace is over, if it was asked to end.
     pub(super) fn kill_at(&self) -> Option<Timestamp> {
         match self.state {
             State::Terminating { kill_at } => Some(kill_at),
@@ -63,7 +64,7 @@ impl Task {
         }
     }
 
-    /// Its process runs.
+    /// The attempt's process runs.
     pub(super) fn started(&mut self, kill_at: Timestamp) -> Step {
         match self.state {
             State::Starting => {
@@ -78,7 +79,7 @@ impl Task {
         }
     }
 
-    /// It is told to end; asked nicely, it has until `kill_at`.
+    /// The attempt is told to end. After SIGTERM it has until `kill_at`.
     pub(super) fn end(&mut self, signal: Signal, kill_at: Timestamp) -> Step {
         match (self.state, signal) {
             (State::Starting, _) => {

@@ -1,8 +1,8 @@
-//! Directories of applications that have ended are removed when nothing was written in them for long enough.
+//! Removes directories of ended applications after nothing was written in them for a while.
 //!
-//! The shell looks for such directories, which takes its time, and the Worker decides: an executor may have been
-//! launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory that it finds in its work
-//! directory, whoever made it.
+//! The shell looks for such directories, which takes time. Then the Worker decides, since an executor may
+//! have been launched meanwhile. Source: Spark Worker, 4.0.1, which removes every old directory in its work
+//! directory, whatever made it.
 
 use std::collections::BTreeSet;
 
@@ -20,12 +20,12 @@ use crate::time::Timestamp;
 /// ```
 #[derive(Debug, Default)]
 pub(super) enum Cleaning {
-    /// Not started, or not wanted.
+    /// Not started, or switched off.
     #[default]
     Never,
-    /// The next look is then.
+    /// The next search is planned for this time.
     Planned { at: Timestamp },
-    /// The shell looks.
+    /// The shell is searching for directories.
     Looking,
 }
 
@@ -60,13 +60,13 @@ impl Worker {
         }
     }
 
-    /// Applications that have an executor here which has not ended, or files for the next one.
+    /// The applications that have a live executor here, or files for the next one.
     fn living_apps(&self) -> BTreeSet<AppId> {
         self.executors.apps().chain(self.files.apps()).cloned().collect()
     }
 
     pub(super) fn on_stale_found(&mut self, now: Timestamp, apps: Vec<AppId>) {
-        // Nobody looked, or the daemon is ending.
+        // The shell was not asked, or the daemon is ending.
         let (Cleaning::Looking, Some(cleanup)) = (&self.cleaning, self.config.cleanup) else { return };
         self.plan_cleaning(now);
         let living = self.living_apps();

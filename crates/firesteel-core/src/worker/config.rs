@@ -8,30 +8,31 @@ use crate::messages::WorkerDescription;
 /// A Worker's settings.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Who it is and what it offers.
+    /// The Worker's id, address and size.
     pub description: WorkerDescription,
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// `spark.worker.maxRegistrationRetries`: after so many failed rounds without ever having been registered,
-    /// the Worker gives up. Spark's default is 16.
+    /// `spark.worker.maxRegistrationRetries`: the number of failed rounds after which a Worker that has never
+    /// been registered ends. Spark's default is 16.
     pub max_registration_retries: u32,
-    /// How long an executor may take to end when asked, before it is killed. Spark's is 10 s.
+    /// How long an executor may take to end before it is killed. Spark's default is 10 s.
     pub kill_grace: Duration,
-    /// `spark.worker.cleanup.*`: when directories of ended applications are removed; `None`: never.
+    /// `spark.worker.cleanup.*`: when directories of ended applications are removed. `None`: never.
     pub cleanup: Option<Cleanup>,
-    /// `spark.worker.ui.retainedExecutors`: how many ended executors are remembered, at least one. Spark's default
-    /// is 1000.
+    /// `spark.worker.ui.retainedExecutors`: the number of ended executors that are remembered, at least one.
+    /// Spark's default is 1000.
     pub retained_executors: usize,
-    /// Seeds the generator of the jitter.
+    /// The seed of the generator for jitter.
     pub seed: u64,
 }
 
-/// When directories of applications that have ended are removed.
+/// When directories of ended applications are removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cleanup {
-    /// `spark.worker.cleanup.interval`: how often they are looked for. Spark's default is half an hour.
+    /// `spark.worker.cleanup.interval`: how often the Worker looks for such directories. Spark's default is
+    /// half an hour.
     pub interval: Duration,
-    /// `spark.worker.cleanup.appDataTtl`: for how long after the last writing they are kept. Spark's default is
-    /// seven days.
+    /// `spark.worker.cleanup.appDataTtl`: how long a directory is kept after the last write to it. Spark's
+    /// default is seven days.
     pub keep: Duration,
 }

@@ -1,4 +1,4 @@
-//! What a Worker has its shell do.
+//! The effects of a Worker, which its shell performs.
 
 use std::collections::BTreeSet;
 
@@ -11,79 +11,79 @@ use crate::messages::{ApplicationFiles, LogRequest, TaskDirectory, WorkerToClien
 use crate::process::{Command, Signal};
 use crate::time::Timestamp;
 
-/// What a Worker has its shell do.
+/// An effect of a Worker, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial a Master: `Connected` or `ConnectFailed` comes back.
+    /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
         /// The Master's address.
         master: Address,
     },
-    /// Send a message. Silently nothing if the connection has ended.
+    /// Send a message. If the connection has ended, nothing happens.
     Send {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Outbound,
     },
-    /// End a connection. `Disconnected` comes back.
+    /// Close a connection. Leads to `Disconnected`.
     Close {
         /// The connection's number.
         peer: PeerId,
     },
-    /// Fetch what an application brings: `FilesFetched` or `FilesFailed` comes back, and after the latter nothing
-    /// of it is left here.
+    /// Fetch an application's files. Leads to `FilesFetched`, or to `FilesFailed` with nothing left of them
+    /// here.
     FetchFiles {
-        /// The fetch's own number.
+        /// The number of this fetch.
         fetch: FetchId,
         /// The application's id.
         app: AppId,
-        /// Which, and where from.
+        /// The files, and the address to fetch them from.
         files: ApplicationFiles,
     },
-    /// Remove what was fetched for an application, or stop fetching it. Nothing needs to come back.
+    /// Remove the fetched files of an application, or stop fetching them. Leads to no event.
     RemoveFiles {
         /// The application's id.
         app: AppId,
     },
-    /// Start an executor: `RunnerStarted` or `RunnerFailed` comes back, and in the end `RunnerExited`.
+    /// Start an executor. Leads to `RunnerStarted` or `RunnerFailed`, and in the end to `RunnerExited`.
     StartExecutor(ExecutorPlan),
-    /// Signal an executor's process group. Silently nothing if it has ended.
+    /// Signal an executor's process group. If it has ended, nothing happens.
     SignalExecutor {
         /// The executor's id.
         executor: ExecutorKey,
         /// The signal to send.
         signal: Signal,
     },
-    /// An application ended and none of its executors is left here. Their directories stay, for people to read:
-    /// see [`Effect::RemoveDirectory`].
+    /// An application has ended, and none of its executors is left here. Their directories stay for people to
+    /// read: see [`Effect::RemoveDirectory`].
     CleanApplication {
         /// The application's id.
         app: AppId,
     },
-    /// Look for directories of applications that are not written any more: `StaleFound` comes back.
+    /// Find directories of applications in which nothing is written any more. Leads to `StaleFound`.
     FindStale {
-        /// Applications that live here: no need to look.
+        /// The applications to skip, since they live here.
         keep: BTreeSet<AppId>,
-        /// A directory is stale if nothing in it was written since.
+        /// A directory is stale if nothing in it was written since this time.
         unwritten_since: Timestamp,
     },
-    /// Remove an application's directory with all that is in it. An executor of the application that is started
-    /// later has a new one.
+    /// Remove an application's directory with all its contents. An executor that is started later gets a new
+    /// one.
     RemoveDirectory {
         /// The application's id.
         app: AppId,
     },
-    /// Read a piece of an executor's log: `LogRead` comes back.
+    /// Read a piece of an executor's log. Leads to `LogRead`.
     ReadLog {
         /// The connection's number.
         peer: PeerId,
-        /// What. The application's id is sound.
+        /// The piece that the client asks for. Its application's id is valid.
         request: LogRequest,
     },
-    /// End the daemon.
+    /// End the daemon, for this reason.
     Exit(Exit),
-    /// Something worth a line in the log.
+    /// Write a line to the log.
     Note(Note),
 }
 
@@ -93,17 +93,17 @@ impl From<Note> for Effect {
     }
 }
 
-/// A message from the Worker.
+/// A message from the Worker to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// To a Master.
+    /// A message to a Master.
     Master(WorkerToMaster),
-    /// To a status client.
+    /// A message to a status client.
     Client(WorkerToClient),
 }
 
-/// A process to start. It has the directory `<work directory>/<application>/<executor>` and leads a process group of
-/// its own.
+/// An executor's process to start. It gets the directory `<work directory>/<application>/<executor>` and
+/// leads its own process group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExecutorPlan {
     /// The executor's id.
@@ -112,7 +112,8 @@ pub struct ExecutorPlan {
     pub profile: ProfileId,
     /// The application's name.
     pub app_name: String,
-    /// What to run; placeholders are filled in, but for the Worker's own binary, which only the shell knows.
+    /// The command to run, with all placeholders filled in but the Worker's own binary, which only the shell
+    /// knows.
     pub command: Command,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
@@ -120,22 +121,22 @@ pub struct ExecutorPlan {
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The addresses that are its own.
+    /// The addresses of custom resources that it was given.
     pub resources: Resources,
-    /// The names of the files that its application brings. They are there.
+    /// The names of the application's files, which have been fetched.
     pub files: Vec<String>,
 }
 
 /// Why the daemon ends.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Exit {
-    /// It was asked to.
+    /// The daemon was asked to end.
     Shutdown,
-    /// No Master took it in as many attempts as its settings allow.
+    /// No Master registered it in the number of attempts that the settings allow.
     NoMaster {
         /// The number of attempts.
         attempts: u32,
     },
-    /// A Master refused it.
+    /// A Master refused it, for this reason.
     Refused(crate::messages::RefusedRegistration),
 }

@@ -1,4 +1,4 @@
-//! What happens to a Worker.
+//! The events that a Worker is told.
 
 use bytes::Bytes;
 
@@ -7,45 +7,45 @@ use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
 use crate::messages::{ClientToWorker, MasterToWorker};
 use crate::process::{ExitStatus, StartFailure};
 
-/// What happens to a Worker.
+/// An event for a Worker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
     /// The daemon is ready. Comes once, first.
     Start,
-    /// A connection that was asked for is open.
+    /// A requested connection is open.
     Connected {
         /// Its number from now on.
         peer: PeerId,
-        /// The Master that was dialled.
+        /// The address of the Master.
         master: Address,
     },
-    /// A connection that was asked for could not be opened.
+    /// A requested connection could not be opened.
     ConnectFailed {
-        /// The Master that was dialled.
+        /// The address of the Master.
         master: Address,
         /// The error, in words for people.
         error: String,
     },
-    /// A message came.
+    /// A message arrived on a connection.
     Received {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Inbound,
     },
-    /// A connection ended, however.
+    /// A connection ended, for whatever reason.
     Disconnected {
         /// The connection's number.
         peer: PeerId,
     },
-    /// An application's files are there.
+    /// An application's files were fetched.
     FilesFetched {
         /// The application's id.
         app: AppId,
         /// The number of the fetch.
         fetch: FetchId,
     },
-    /// An application's files cannot be had, and what had come of them is removed.
+    /// An application's files could not be fetched. Nothing of them is left.
     FilesFailed {
         /// The application's id.
         app: AppId,
@@ -58,7 +58,7 @@ pub enum Event {
     RunnerStarted {
         /// The executor's id.
         executor: ExecutorKey,
-        /// The process, which leads a process group of its own.
+        /// The id of the process, which leads its own process group.
         pid: u32,
     },
     /// An executor's process could not be started.
@@ -75,53 +75,53 @@ pub enum Event {
         /// How the process ended.
         status: ExitStatus,
     },
-    /// Directories of applications were looked for.
+    /// The search for stale directories is over.
     StaleFound {
-        /// Those that are stale.
+        /// The applications with stale directories.
         apps: Vec<AppId>,
     },
-    /// A piece of a log that was asked for was read, or was not.
+    /// A piece of a log was read, or could not be.
     LogRead {
         /// The connection's number.
         peer: PeerId,
-        /// What came of it.
+        /// The piece, or why there is none.
         outcome: LogRead,
     },
-    /// The daemon is asked to end (SIGTERM, ctrl-c). Asked again, it ends at once.
+    /// The daemon is asked to end (SIGTERM, ctrl-c). When asked again, it ends at once.
     Shutdown,
-    /// The time of the next deadline has come.
+    /// The next deadline has passed.
     Deadline,
 }
 
-/// What came of reading a log.
+/// The result of reading a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LogRead {
-    /// A piece of it.
+    /// A piece of the log was read.
     Piece {
-        /// Where it begins, in bytes since the log's first.
+        /// The position of its first byte in the log.
         start: u64,
         /// At most [`crate::wire::MAX_LOG_PIECE`] bytes. Empty only at the log's end.
         bytes: Bytes,
-        /// Where the log ended when it was read.
+        /// The position of the log's end when it was read.
         length: u64,
     },
-    /// There is no such directory or no such file in it.
+    /// The directory or the file does not exist.
     Missing {
         /// The executor's directory.
         directory: String,
     },
-    /// It cannot be read.
+    /// The log could not be read.
     Failed {
         /// The operating system's words, with the path.
         error: String,
     },
 }
 
-/// A message to the Worker. Which kind a connection may send was settled by its hello.
+/// A message to the Worker. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// From a Master.
+    /// A message from a Master.
     Master(MasterToWorker),
-    /// From a status client.
+    /// A message from a status client.
     Client(ClientToWorker),
 }

@@ -1,4 +1,4 @@
-//! The executors that live here, and the ends that no Master has confirmed.
+//! The executors of this Worker, and the ends that no Master has confirmed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -16,20 +16,20 @@ use crate::messages::{
 use crate::process::{ExitStatus, Filling, Signal, StartFailure, StartStep};
 use crate::time::Timestamp;
 
-/// Ends that are kept for a Master to confirm. Past it the first of them is forgotten; the Master finds that the
-/// executor is not listed when the Worker registers the next time, and takes it for lost.
+/// The maximum number of unconfirmed ends. Beyond it the first one is forgotten. The Master then takes the
+/// executor for lost, since the Worker does not list it at its next registration.
 const MOST_UNCONFIRMED: usize = 10_000;
 
 /// The tables of executors.
 #[derive(Debug, Default)]
 pub(super) struct Executors {
-    /// Those that have not ended.
+    /// The executors that have not ended.
     live: BTreeMap<ExecutorKey, Executor>,
-    /// Ends that no Master has confirmed.
+    /// The ends that no Master has confirmed.
     unconfirmed: BTreeMap<ExecutorKey, ExecutorState>,
-    /// The latest that ended.
+    /// The latest executors that ended.
     ended: Ended,
-    /// Applications that have ended while executors of theirs live.
+    /// Ended applications that still have live executors here.
     finished_apps: BTreeSet<AppId>,
 }
 
@@ -52,17 +52,17 @@ struct Executor {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// Its application's files are on their way.
+    /// Its application's files are being fetched.
     Fetching,
     /// The shell was told to start it.
     Starting,
     /// It is to be ended with this signal as soon as it has started.
     Doomed(Signal),
-    /// It is a process.
+    /// Its process runs.
     Running { pid: u32 },
-    /// It was sent SIGTERM.
+    /// It was sent SIGTERM, and will be killed at this time.
     Ending { pid: u32, kill_at: Timestamp },
-    /// It was sent SIGKILL.
+    /// It was sent SIGKILL, and has not ended yet.
     Dying { pid: u32 },
 }
 
@@ -90,12 +90,12 @@ impl Stage {
     }
 }
 
-/// The latest executors that ended, for status pages, and so that a late second order to launch one does nothing.
+/// The latest executors that ended, for status pages, and to ignore a late repetition of a launch.
 #[derive(Debug, Default)]
 struct Ended {
     known: BTreeMap<ExecutorKey, ExecutorState>,
     oldest_first: VecDeque<ExecutorKey>,
-    /// How many are remembered.
+    /// The number that is remembered.
     most: usize,
 }
 
@@ -113,12 +113,12 @@ impl Ended {
 }
 
 impl Executors {
-    /// No executors yet. At least one that ended is always remembered.
+    /// A table without executors. It remembers at least one ended executor.
     pub(super) fn remembering(retained: usize) -> Self {
         Self { ended: Ended { most: retained.max(1), ..Ended::default() }, ..Self::default() }
     }
 
-    /// The latest that ended, the last of them last.
+    /// The latest executors that ended, oldest first.
     pub(super) fn ended(&self) -> Vec<ExecutorReport> {
         let report = |executor: &ExecutorKey| {
             let state = self.ended.known[executor].clone();
@@ -127,17 +127,17 @@ impl Executors {
         self.ended.oldest_first.iter().map(report).collect()
     }
 
-    /// Applications with an executor here that has not ended.
+    /// The applications with live executors here. Ids may be repeated.
     pub(super) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.live.keys().map(|executor| &executor.app)
     }
 
-    /// How many have not ended.
+    /// The number of live executors.
     pub(super) fn live(&self) -> usize {
         self.live.len()
     }
 
-    /// Whether an executor has not ended.
+    /// Whether an executor is live.
     pub(super) fn lives(&self, executor: &ExecutorKey) -> bool {
         self.live.contains_key(executor)
     }
@@ -161,7 +161,7 @@ impl Executors {
         self.live.iter().map(view).collect()
     }
 
-    /// What a Master is told on registration: every live executor, then every unconfirmed end.
+    /// The executors that a Master is told at registration: all live ones, then those with unconfirmed ends.
     pub(super) fn reports(&self) -> Vec<ExecutorReport> {
         let live = self.live.iter().map(|(executor, row)| (executor, row.stage.state()));
         let ends = self.unconfirmed.iter().map(|(executor, state)| (executor, state.clone()));
@@ -170,7 +170,7 @@ impl Executors {
             .collect()
     }
 
-    /// A Master knows that the executor ended.
+    /// A Master has confirmed the end of an executor.
     pub(super) fn confirm_end(&mut self, executor: &ExecutorKey) {
         self.unconfirmed.remove(executor);
     }
@@ -224,22 +224,22 @@ impl Executors {
         Ok(())
     }
 
-    /// Whether it waits for its application's files.
+    /// Whether an executor waits for its application's files.
     pub(super) fn awaits_files(&self, executor: &ExecutorKey) -> bool {
         self.live.get(executor).is_some_and(|row| row.stage == Stage::Fetching)
     }
 
-    /// How many do.
+    /// The number of executors that wait for files.
     pub(super) fn awaiting_files(&self) -> usize {
         self.live.values().filter(|row| row.stage == Stage::Fetching).count()
     }
 
-    /// The shell is told to start one that waited.
+    /// An executor that waited for files is being started.
     pub(super) fn files_are_there(&mut self, executor: &ExecutorKey) {
         self.live.get_mut(executor).expect("an executor that waits for files lives").stage = Stage::Starting;
     }
 
-    /// Whether executors of an application have not ended here.
+    /// Whether an application has live executors here.
     pub(super) fn has_live(&self, app: &AppId) -> bool {
         let first = ExecutorKey { app: app.clone(), executor: Default::default() };
         self.live.range(first..).next().is_some_and(|(executor, _)| executor.app == *app)
@@ -330,7 +330,7 @@ impl Worker {
         }
     }
 
-    /// An executor never became a process.
+    /// An executor's process could not be started.
     pub(super) fn fail_executor(&mut self, executor: ExecutorKey, failure: StartFailure) {
         self.executors.live.remove(&executor);
         self.report_end(executor, ExecutorState::Failed(failure));
@@ -349,7 +349,7 @@ impl Worker {
         self.report_end(executor, state);
     }
 
-    /// Ends every live executor, or lets it be ended once it has started.
+    /// Ends all live executors. One that is being started ends after its start.
     pub(super) fn signal_all(&mut self, now: Timestamp, signal: Signal) {
         let all: Vec<ExecutorKey> = self.executors.live.keys().cloned().collect();
         for executor in &all {
@@ -357,7 +357,7 @@ impl Worker {
         }
     }
 
-    /// Kills executors that were asked to end and had their time.
+    /// Kills executors whose grace is over.
     pub(super) fn kill_overdue(&mut self, now: Timestamp) {
         let overdue = |row: &Executor| matches!(row.stage, Stage::Ending { kill_at, .. } if kill_at <= now);
         let late = self.executors.live.iter().filter(|(_, row)| overdue(row));
@@ -368,7 +368,7 @@ impl Worker {
         }
     }
 
-    /// Moves an executor towards its end. A signal no harder than the one before does nothing.
+    /// Moves an executor towards its end. A signal no stronger than an earlier one has no effect.
     fn signal(&mut self, now: Timestamp, executor: &ExecutorKey, signal: Signal) {
         let row = self.executors.live.get_mut(executor).expect("only a live executor is signalled");
         let stage = match (row.stage, signal) {
@@ -392,7 +392,7 @@ impl Worker {
         row.stage = stage;
     }
 
-    /// Notes an end, tells the Master, and keeps the end until a Master confirms it.
+    /// Reports an end to the log and to the Master, and keeps it until a Master confirms it.
     fn report_end(&mut self, executor: ExecutorKey, state: ExecutorState) {
         self.effects.note(Note::ExecutorEnded { executor: executor.clone(), state: state.clone() });
         self.tell_master(executor.clone(), state.clone());
@@ -423,7 +423,7 @@ impl Worker {
     }
 }
 
-/// The launch with its placeholders filled in, but for the Worker's own binary.
+/// The executor's process, with all placeholders filled in but the Worker's own binary.
 fn plan(launch: ExecutorLaunch, worker: &WorkerDescription) -> ExecutorPlan {
     let ExecutorLaunch {
         executor,

@@ -1,4 +1,4 @@
-//! The files that applications bring: fetched once, for all of an application's executors here.
+//! The files that applications bring, fetched once for all executors of an application here.
 
 use std::collections::BTreeMap;
 
@@ -32,24 +32,24 @@ struct AppFiles {
 /// ```
 #[derive(Debug)]
 enum Stage {
-    /// The shell fetches them for these executors.
+    /// The shell is fetching them, and these executors wait.
     Fetching { fetch: FetchId, waiting: BTreeMap<ExecutorId, ExecutorPlan> },
-    /// Executors can start.
+    /// They were fetched: executors can start.
     There,
 }
 
-/// How long files are kept.
+/// How long the files of an application are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Until {
-    /// The Master will say when the application ends.
+    /// Until the Master says that the application has ended.
     Finished,
-    /// A Master took the Worker since: the application may have ended without a word. Until none of its executors
-    /// is left here, or another one is launched.
+    /// Until no executor of the application is left here, or another one is launched. A Master has registered
+    /// the Worker since, so the application may have ended without a message.
     Unused,
 }
 
 impl Files {
-    /// Applications whose files are kept here, or fetched.
+    /// The applications whose files are kept here or being fetched.
     pub(super) fn apps(&self) -> impl Iterator<Item = &AppId> {
         self.apps.keys()
     }
@@ -63,7 +63,7 @@ impl Files {
         waiting.remove(&executor.executor);
     }
 
-    /// The plans that waited for this fetch. `None`: nobody waits for it any more.
+    /// The executors that waited for this fetch, or `None` if it is not awaited any more.
     fn end_fetch(&mut self, app: &AppId, fetch: FetchId) -> Option<Vec<ExecutorPlan>> {
         let AppFiles { stage, .. } = self.apps.get_mut(app)?;
         match stage {
@@ -77,7 +77,7 @@ impl Files {
         }
     }
 
-    /// The executors that wait for files are those that the other table says do.
+    /// Checks that the waiting executors are those that the table of executors says.
     pub(super) fn check(&self, executors: &Executors) -> Result<(), Violation> {
         let mut all = 0;
         for (app, kept) in &self.apps {
@@ -101,8 +101,8 @@ impl Files {
 }
 
 impl Worker {
-    /// Returns the plan with the names of its files if they are on this machine. Otherwise keeps the plan until they
-    /// are, and has the shell fetch them unless it does already.
+    /// Returns the plan with the names of its files if they were fetched. Otherwise keeps the plan until they
+    /// are, and starts the fetch unless it is running.
     pub(super) fn want_files(
         &mut self,
         files: ApplicationFiles,
@@ -138,7 +138,7 @@ impl Worker {
         }
     }
 
-    /// The last executor of an application has ended here: its files go if the application may have ended, too.
+    /// Removes an application's files, if its last executor here has ended and it may have ended, too.
     pub(super) fn remove_doubtful_files(&mut self, app: &AppId) {
         if self.files.apps.get(app).is_some_and(|kept| kept.until == Until::Unused) {
             self.remove_files(app);
@@ -163,7 +163,7 @@ impl Worker {
         }
     }
 
-    /// The executors that waited have failed. The next one that is launched has the files fetched again.
+    /// The files could not be fetched: the waiting executors fail. The next launch fetches them again.
     pub(super) fn on_files_failed(&mut self, app: AppId, fetch: FetchId, error: String) {
         let Some(plans) = self.files.end_fetch(&app, fetch) else {
             self.effects.note(Note::StrayFetch { app });
@@ -177,7 +177,7 @@ impl Worker {
         }
     }
 
-    /// A Master took the Worker. What ended before that, nobody will tell.
+    /// A Master has registered the Worker. It will not tell which applications ended before.
     pub(super) fn doubt_files(&mut self) {
         for kept in self.files.apps.values_mut() {
             kept.until = Until::Unused;

@@ -1,4 +1,4 @@
-//! Executors' logs, asked for by clients.
+//! Requests of clients for executors' logs.
 
 use std::collections::BTreeMap;
 
@@ -10,19 +10,20 @@ use super::{Effect, Outbound};
 use crate::ids::{PeerId, is_sound};
 use crate::messages::{LogPiece, LogRequest, RefusedLog, WorkerToClient};
 
-/// The questions that are being answered, one for each client: what a client can make the shell read and keep in
-/// memory is bounded by its connections.
+/// The requests that are being answered, at most one for each connection. So clients cannot make the shell
+/// read and keep any amount.
 #[derive(Debug, Default)]
 pub(super) struct Logs {
     asked: BTreeMap<PeerId, Writer>,
 }
 
-/// Whether more can come into a log, as of before it is read: what the executor writes last must not be missed.
+/// Whether the log may grow. Determined before the log is read, so that the executor's last output is not
+/// missed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Writer {
-    /// The executor has not ended.
+    /// The executor is live.
     Lives,
-    /// It has, or it is not known here: a Worker before this one ran it.
+    /// The executor has ended, or an earlier Worker ran it.
     Over,
 }
 
@@ -47,14 +48,14 @@ impl Worker {
     }
 
     pub(super) fn on_log_read(&mut self, peer: PeerId, outcome: LogRead) {
-        // A client that has gone away needs no answer.
+        // The client is gone, and needs no answer.
         let Some(writer) = self.logs.asked.remove(&peer) else { return };
         let is_over = writer == Writer::Over;
         self.effects.push(match (outcome, writer) {
             (LogRead::Piece { start, bytes, length }, _) => {
                 answer(peer, LogPiece { start, bytes, length, is_over })
             }
-            // It is about to be started.
+            // The executor is about to be started.
             (LogRead::Missing { .. }, Writer::Lives) => {
                 answer(peer, LogPiece { start: 0, bytes: Bytes::new(), length: 0, is_over })
             }

@@ -1,4 +1,4 @@
-//! The machine: its tables, and which event goes where.
+//! The machine of the Worker: its tables, and the handlers of events.
 
 use firesteel_placement::{Cores, MiB};
 use rand::SeedableRng;
@@ -16,11 +16,11 @@ use crate::machine::{Effects, Machine, Violation};
 use crate::messages::{ClientToWorker, MasterToWorker, WorkerToClient, WorkerToMaster, WorkerViewOfItself};
 use crate::time::Timestamp;
 
-/// A Worker.
+/// The Worker with its tables.
 #[derive(Debug)]
 pub struct Worker {
     pub(super) config: Config,
-    /// Draws the jitter.
+    /// The generator of jitter.
     pub(super) chance: ChaCha8Rng,
     pub(super) registration: Registration,
     pub(super) executors: Executors,
@@ -28,24 +28,24 @@ pub struct Worker {
     pub(super) cleaning: Cleaning,
     pub(super) logs: Logs,
     pub(super) life: Life,
-    /// What the event at hand has led to so far.
+    /// The effects of the event at hand.
     pub(super) effects: Effects<Effect>,
 }
 
-/// Why the Worker wants to be woken.
+/// Why the Worker has to be woken.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
     /// A heartbeat is due.
     Heartbeat,
     /// The pause before the next round of registration is over.
     RegistrationRound,
-    /// The Masters that were asked have had their time to answer.
+    /// The time for Masters to answer is over.
     RegistrationTimeout,
-    /// An executor had its time to end by itself.
+    /// The grace of an executor is over.
     KillGrace(ExecutorKey),
-    /// Directories of ended applications are to be looked for.
+    /// A search for old directories is due.
     Cleaning,
-    /// All executors had their time to be dead, and the daemon ends without the rest.
+    /// Killed executors have not ended in time, and the daemon ends without them.
     ShutdownTimeout,
 }
 
@@ -79,13 +79,13 @@ impl Worker {
         }
     }
 
-    /// The cores of all executors that have not ended. May exceed what the Worker has: it does not check.
+    /// The cores of all live executors. They may exceed the Worker's own, since it does not check.
     #[must_use]
     pub fn cores_used(&self) -> Cores {
         self.executors.cores_used()
     }
 
-    /// The memory of all executors that have not ended. May exceed what the Worker has: it does not check.
+    /// The memory of all live executors. It may exceed the Worker's own, since it does not check.
     #[must_use]
     pub fn memory_used(&self) -> MiB {
         self.executors.memory_used()
@@ -100,7 +100,7 @@ impl Worker {
     }
 
     fn on_master_message(&mut self, now: Timestamp, peer: PeerId, message: MasterToWorker) {
-        // Only the Master that the Worker is registered with gives orders; one that was asked may answer.
+        // Only the Master that the Worker is registered with gives orders. Other Masters may only answer.
         let orders = self.registration.takes_orders_of(peer);
         match message {
             MasterToWorker::RegisteredWorker { master_url, heartbeat_millis, duplicate } => {
@@ -209,7 +209,7 @@ impl Machine for Worker {
     }
 }
 
-/// An order's name, for the log.
+/// The name of a message, for the log.
 fn name_of(message: &MasterToWorker) -> &'static str {
     match message {
         MasterToWorker::RegisteredWorker { .. } => "RegisteredWorker",
@@ -222,7 +222,7 @@ fn name_of(message: &MasterToWorker) -> &'static str {
     }
 }
 
-/// Sends a message to a Master.
+/// An effect that sends a message to a Master.
 pub(super) fn send(peer: PeerId, message: WorkerToMaster) -> Effect {
     Effect::Send { peer, message: Outbound::Master(message) }
 }

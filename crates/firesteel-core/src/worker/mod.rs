@@ -1,11 +1,11 @@
-//! The Worker: registers with a Master and runs executors.
+//! The Worker registers with a Master and runs executors.
 //!
-//! The Worker decides when to dial which Master, when to tell it what, and when an executor's process is
-//! started, asked to end, or killed. Executors survive the loss of the Master: they are listed to the next one,
-//! together with every end that no Master has confirmed.
+//! It decides when to connect to which Master, what to report, and when an executor's process is started,
+//! asked to end, or killed. Executors survive the loss of the Master: the Worker lists them to the next one,
+//! with every end that no Master has confirmed.
 //!
-//! A Worker does not hold what it is told to launch against its own free cores and memory: the Master counts,
-//! and two counts would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
+//! A Worker does not compare launches with its own free cores and memory. The Master counts, and two counts
+//! would disagree while messages are on their way. Source: Spark Worker, 4.0.1.
 
 mod cleaning;
 mod config;

@@ -1,4 +1,4 @@
-//! What a Worker remarks.
+//! The notes of a Worker, each a line of the log.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,100 +8,100 @@ use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, PeerId};
 use crate::messages::{ExecutorState, RefusedRegistration};
 
-/// A remark for the log.
+/// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A Master took the Worker.
+    /// A Master registered the Worker.
     Registered {
         /// The Master's URL.
         master_url: String,
-        /// The Master had it already, on another connection.
+        /// Whether the Master knew the Worker already, on another connection.
         duplicate: bool,
     },
-    /// The Master's connection ended; executors go on.
+    /// The Master's connection ended. Executors keep running.
     MasterLost {
         /// The Master's URL.
         master_url: String,
-        /// How many executors live here.
+        /// The number of live executors.
         executors: usize,
     },
-    /// A dial failed.
+    /// A Master could not be reached.
     MasterUnreachable {
         /// The Master's address.
         master: Address,
         /// The error, in words for people.
         error: String,
     },
-    /// A Master took the connection and did not answer in time.
+    /// A Master accepted the connection and did not answer in time.
     MasterSilent {
         /// The Master's address.
         master: Address,
     },
-    /// A Master took the connection and ended it without an answer.
+    /// A Master accepted the connection and closed it without an answer.
     MasterHungUp {
         /// The Master's address.
         master: Address,
     },
-    /// A Master does not take the Worker.
+    /// A Master refused the Worker.
     Refused {
         /// The Master's address.
         master: Address,
         /// Why the Master refuses it.
         refusal: RefusedRegistration,
     },
-    /// The Masters will be tried again.
+    /// The Worker will try all Masters again.
     NextRound {
-        /// Rounds that failed since the last registration.
+        /// The number of failed rounds since the last registration.
         failed: u32,
         /// How long the pause is.
         pause: Duration,
     },
-    /// The Master forgot the Worker, which registers again.
+    /// The Master does not know the Worker, which registers again.
     AskedToReconnect {
         /// The Master's URL.
         master_url: String,
     },
-    /// A Master's message came from a peer that the Worker is not registered with. It was dropped.
+    /// A Master that the Worker is not registered with sent an order. It was ignored.
     NotMyMaster {
         /// The connection's number.
         peer: PeerId,
         /// The message's name.
         message: &'static str,
     },
-    /// An order to launch an executor that was launched already. It was dropped.
+    /// An executor that was launched before is to be launched again. The order was ignored.
     LaunchRepeated {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// What an application brings is being fetched.
+    /// An application's files are being fetched.
     FetchingFiles {
         /// The application's id.
         app: AppId,
         /// The number of files.
         files: usize,
-        /// How long in all.
+        /// The total length of the files, in bytes.
         bytes: u64,
-        /// From where.
+        /// The address that they are fetched from.
         source: Address,
     },
-    /// It is there.
+    /// An application's files were fetched.
     FilesFetched {
         /// The application's id.
         app: AppId,
     },
-    /// It cannot be had.
+    /// An application's files could not be fetched.
     FilesFailed {
         /// The application's id.
         app: AppId,
         /// The error, in words for people.
         error: String,
     },
-    /// A fetch ended that nobody waits for any more.
+    /// A fetch ended that is no longer awaited.
     StrayFetch {
         /// The application's id.
         app: AppId,
     },
-    /// An executor became a process.
+    /// An executor's process has started.
     ExecutorStarted {
         /// The executor's id.
         executor: ExecutorKey,
@@ -115,49 +115,49 @@ pub enum Note {
         /// The executor's state.
         state: ExecutorState,
     },
-    /// The Master wants an executor to end.
+    /// The Master asked for an executor to be ended.
     KillAsked {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// An order to end an executor that does not live here. It was dropped.
+    /// The Master asked for the end of an executor that does not live here. It was ignored.
     KillUnknown {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// An executor did not end when asked, and is killed.
+    /// An executor did not end in time, and is killed.
     GraceOver {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// A runner spoke of an executor that does not live here, or started it twice.
+    /// The shell reports on an executor that does not live here, or reports its start twice.
     UnknownRunner {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// Too many ends wait to be confirmed: this one is not told any more.
+    /// Too many ends are unconfirmed: this one is forgotten.
     EndForgotten {
         /// The executor's id.
         executor: ExecutorKey,
     },
-    /// Directories of applications that ended are removed.
+    /// Directories of ended applications are removed.
     DirectoriesRemoved {
         /// The number of directories.
         directories: usize,
-        /// Nothing in them was written for so long.
+        /// How long nothing was written in them.
         unwritten_for: Duration,
     },
-    /// The daemon ends, its executors first.
+    /// The daemon is ending, with its executors.
     ShuttingDown {
-        /// How many live.
+        /// The number of live executors.
         executors: usize,
     },
     /// The daemon was asked again to end.
     ShutdownForced {
-        /// How many still live.
+        /// The number of live executors.
         executors: usize,
     },
-    /// The daemon ends though executors that were killed are not gone.
+    /// The daemon ends although killed executors have not ended.
     LeftBehind {
         /// The number of executors.
         executors: usize,
@@ -165,7 +165,7 @@ pub enum Note {
 }
 
 impl Note {
-    /// The executor that it is about, for a log line's fields.
+    /// The executor that the note is about, for the fields of the log line.
     #[must_use]
     pub fn executor(&self) -> Option<&ExecutorKey> {
         match self {
@@ -197,7 +197,7 @@ impl Note {
         }
     }
 
-    /// How loud it is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

@@ -1,4 +1,4 @@
-//! Finding a Master and staying with it.
+//! How the Worker finds a Master and stays registered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -14,25 +14,26 @@ use crate::machine::{Violation, ensure};
 use crate::messages::{ExecutorReport, ExecutorState, RefusedRegistration, WorkerToMaster};
 use crate::time::Timestamp;
 
-/// How long the Masters of a round have to take the dial and answer.
+/// How long the Masters of a round have to accept the connection and answer.
 const ROUND_TIMEOUT: Duration = Duration::from_secs(10);
-/// The pause after the first failed round, or after a Master was lost. It doubles with every failed round.
+/// The pause after the first failed round, or after the loss of a Master. It doubles with every failed round.
 const FIRST_PAUSE: Duration = Duration::from_secs(1);
-/// Where the doubling stops.
+/// The longest pause between rounds.
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
-/// Times out of 1000 that a pause is multiplied with, drawn anew for every pause. Source: Spark Worker, 4.0.1,
-/// which draws once.
+/// The range of the factor, in thousandths, that each pause is multiplied with. Source: Spark Worker, 4.0.1,
+/// which draws it once only.
 const JITTER: std::ops::Range<u32> = 500..1500;
-/// No Master gets heartbeats faster than this.
+/// The shortest interval between heartbeats, whatever a Master asks for.
 const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(10);
 
-/// Where the Worker stands with its Masters.
+/// The state of the Worker's registration.
 #[derive(Debug, Default)]
 pub(super) struct Registration {
     phase: Phase,
-    /// Masters whose dial has not come back. A dial may outlive its round; a Master is not dialled again before.
+    /// Masters that are being connected to. Connecting may outlast its round; until then no second attempt is
+    /// made.
     dials: BTreeSet<Address>,
-    /// Rounds that failed since the last registration.
+    /// The number of failed rounds since the last registration.
     failed_rounds: u32,
     history: History,
 }
@@ -51,16 +52,16 @@ enum Phase {
     /// Not started, or shutting down without a Master.
     #[default]
     Idle,
-    /// All Masters are being dialled and asked.
+    /// The Worker connects to all Masters and registers.
     Round {
-        /// Those that are connected and were told who this is.
+        /// The connected Masters that were sent a registration.
         asked: BTreeMap<PeerId, Asked>,
-        /// When the round has failed.
+        /// The time at which the round has failed.
         until: Timestamp,
     },
-    /// The next round comes then.
+    /// The next round begins at this time.
     Pause { until: Timestamp },
-    /// A Master has taken the Worker.
+    /// A Master has registered the Worker.
     Registered(Master),
 }
 
@@ -69,15 +70,15 @@ enum Phase {
 struct Asked {
     address: Address,
     previous_role: PreviousRole,
-    /// The executors as they were listed to it.
+    /// The executors that it was told of.
     listed: BTreeMap<ExecutorKey, ExecutorState>,
 }
 
-/// What a Master that was asked was to the Worker before.
+/// What this Master was to the Worker before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum PreviousRole {
     None,
-    /// The Worker was registered with it on this very connection: orders of its may still be on their way.
+    /// The Worker was registered with it on this connection, and orders may still be on their way.
     Master,
 }
 
@@ -98,7 +99,7 @@ pub(super) struct Master {
     next_heartbeat: Timestamp,
 }
 
-/// Whether any Master ever took the Worker.
+/// Whether any Master has ever registered the Worker.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum History {
     #[default]
@@ -107,7 +108,7 @@ enum History {
 }
 
 impl Registration {
-    /// The Master that gives orders.
+    /// The Master that the Worker is registered with.
     pub(super) fn master(&self) -> Option<&Master> {
         match &self.phase {
             Phase::Registered(master) => Some(master),
@@ -115,8 +116,8 @@ impl Registration {
         }
     }
 
-    /// Whether that connection's orders count: those of the Master, and those of a Master on whose wish the
-    /// Worker registers again. An order that crossed the wish is not given a second time.
+    /// Whether orders from that connection count: those of the Master, and of a Master that asked the Worker
+    /// to register again. An order on its way at that moment is not sent twice.
     pub(super) fn takes_orders_of(&self, peer: PeerId) -> bool {
         match &self.phase {
             Phase::Registered(master) => master.peer == peer,
@@ -168,7 +169,7 @@ impl Registration {
         Ok(())
     }
 
-    /// Forgets the Master and every one that was asked, and returns their connections.
+    /// Forgets the Master and all that were asked. Returns their connections.
     pub(super) fn leave(&mut self) -> Vec<PeerId> {
         match std::mem::take(&mut self.phase) {
             Phase::Idle | Phase::Pause { .. } => Vec::new(),
@@ -177,7 +178,7 @@ impl Registration {
         }
     }
 
-    /// Stops looking for a Master, but stays with the one that there is. Returns connections to close.
+    /// Stops looking for a Master, but keeps the one it has. Returns the connections to close.
     pub(super) fn stop_looking(&mut self) -> Vec<PeerId> {
         match self.phase {
             Phase::Idle | Phase::Registered(_) => Vec::new(),
@@ -187,7 +188,7 @@ impl Registration {
 }
 
 impl Worker {
-    /// Dials every Master that is not being dialled already.
+    /// Connects to every Master that is not being connected to.
     pub(super) fn start_round(&mut self, now: Timestamp) {
         self.registration.phase = Phase::Round { asked: BTreeMap::new(), until: now + ROUND_TIMEOUT };
         for master in &self.config.masters {
@@ -230,7 +231,7 @@ impl Worker {
         let chosen = match &mut self.registration.phase {
             Phase::Round { asked, .. } => asked.remove(&peer),
             Phase::Registered(master) if master.peer == peer => {
-                // Said twice: the heartbeats that run go on, at the latest pace.
+                // A repetition: heartbeats go on, at the new interval.
                 master.url = url;
                 master.heartbeat = heartbeat;
                 return;
@@ -253,7 +254,7 @@ impl Worker {
         self.registration.history = History::WasRegistered;
         self.doubt_files();
 
-        // What was listed is known now; what happened since is told now.
+        // Changes since the Master was told of the executors.
         for report in self.executors.reports() {
             if listed.get(&report.executor) != Some(&report.state) {
                 self.effects.push(send(peer, WorkerToMaster::ExecutorStateChanged(report)));
@@ -284,12 +285,12 @@ impl Worker {
         self.effects.push(Effect::Close { peer });
         match self.registration.history {
             History::NeverRegistered => self.exit(Exit::Refused(refusal)),
-            // Executors may live here: the Worker keeps them, and asks again later.
+            // Executors may live here, so the Worker stays and asks again later.
             History::WasRegistered => self.end_round_without_masters(now),
         }
     }
 
-    /// The Master does not know the Worker (any more): it registers again on the same connection.
+    /// The Master does not know the Worker, which registers again on the same connection.
     pub(super) fn on_reconnect_worker(&mut self, now: Timestamp, peer: PeerId) {
         if self.life != Life::Serving {
             return;
@@ -303,7 +304,7 @@ impl Worker {
                     Phase::Round { asked: BTreeMap::from([(peer, asked)]), until: now + ROUND_TIMEOUT };
                 self.effects.push(self.register_worker(peer, listed));
             }
-            // It was asked already, and that message is on its way.
+            // The registration is already on its way.
             Phase::Round { asked, .. } if asked.contains_key(&peer) => {}
             Phase::Idle | Phase::Round { .. } | Phase::Pause { .. } | Phase::Registered(_) => {
                 self.effects.note(Note::NotMyMaster { peer, message: "ReconnectWorker" });
@@ -324,7 +325,7 @@ impl Worker {
                     self.end_round_without_masters(now);
                 }
             }
-            // A status client, or a connection that was closed from here.
+            // The connection of a status client, or one that was closed from here.
             Phase::Idle | Phase::Pause { .. } | Phase::Registered(_) => {}
         }
     }
@@ -353,7 +354,7 @@ impl Worker {
         }
     }
 
-    /// A round of which nobody is left that could answer has failed.
+    /// Fails the round if no Master is left that could answer.
     fn end_round_without_masters(&mut self, now: Timestamp) {
         if let Phase::Round { asked, .. } = &self.registration.phase
             && asked.is_empty()

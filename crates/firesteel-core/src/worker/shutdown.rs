@@ -1,4 +1,4 @@
-//! The end of the daemon.
+//! The shutdown of the daemon.
 
 use std::time::Duration;
 
@@ -8,8 +8,7 @@ use crate::messages::WorkerToMaster;
 use crate::process::Signal;
 use crate::time::Timestamp;
 
-/// How long executors that were killed may take to be gone. A busy machine needs its time for that, however short
-/// the grace before it is.
+/// How long killed executors may take to end. A busy machine needs this time, however short the grace was.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
 /// Whether the daemon goes on.
@@ -22,14 +21,14 @@ const GONE_WITHIN: Duration = Duration::from_secs(10);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Life {
-    /// It takes executors.
+    /// The Worker runs and takes executors.
     Serving,
-    /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for [`GONE_WITHIN`], and the daemon ends
-    /// though the system still holds on to one.
+    /// The Master was told, and every executor was asked to end. At `give_up` all have been killed for
+    /// [`GONE_WITHIN`], and the daemon ends even if one is left.
     Ending { give_up: Timestamp },
-    /// Asked twice: every executor was killed.
+    /// The daemon was asked twice: every executor was killed.
     Killing { give_up: Timestamp },
-    /// The shell was told to end. Nothing counts any more.
+    /// The shell was told to end the daemon. Events no longer matter.
     Over,
 }
 
@@ -71,7 +70,7 @@ impl Worker {
         }
     }
 
-    /// A shutdown is over with the last executor.
+    /// Ends the daemon if it is shutting down and no executor is left.
     pub(super) fn exit_if_done(&mut self) {
         match self.life {
             Life::Ending { .. } | Life::Killing { .. } if self.executors.live() == 0 => {
@@ -81,7 +80,7 @@ impl Worker {
         }
     }
 
-    /// Closes every connection to a Master, removes the files of applications and ends the daemon.
+    /// Closes all connections to Masters, removes the files of applications, and ends the daemon.
     pub(super) fn exit(&mut self, exit: Exit) {
         self.life = Life::Over;
         let peers = self.registration.leave();
