@@ -1,8 +1,8 @@
-//! An application's side of the Master: what every machine that owns an application needs.
+//! What every machine that owns an application shares: its side of the Master.
 //!
-//! It finds a Master, registers its application with it, stays with it, and says why no executor comes. A
-//! [`Registration`](registration::Registration) and a [`Starvation`](starvation::Starvation) are parts of such a
-//! machine; what they want done they return, and the machine does it in its own words.
+//! It finds a Master, registers the application, stays registered, and says why no executor comes.
+//! [`Registration`](registration::Registration) and [`Starvation`](starvation::Starvation) are parts of such
+//! a machine. They return what is to be done, and the machine turns it into its own effects and notes.
 
 pub(crate) mod registration;
 pub(crate) mod starvation;

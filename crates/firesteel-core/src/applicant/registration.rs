@@ -1,4 +1,4 @@
-//! Finding a Master and staying with it.
+//! How an application finds a Master and stays registered.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -13,12 +13,12 @@ use crate::ids::{AppId, ExecutorId, PeerId};
 use crate::messages::{ApplicationDescription, DriverToMaster};
 use crate::time::Timestamp;
 
-/// The first pause between two rounds; it doubles with each round, up to [`LAST_PAUSE`].
+/// The first pause between two rounds. It doubles with each round, up to [`LAST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// The longest pause. Somebody waits for it, and a Master that has just come up is to be found soon: Spark's
-/// application client tries every 20 s.
+/// The longest pause between two rounds. It is short, since a user waits and a Master that has just started
+/// should be found soon. Spark's application client tries every 20 s.
 const LAST_PAUSE: Duration = Duration::from_secs(5);
-/// A last round is this long before a first Master is no longer sought, so that it can still answer.
+/// How long before giving up the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
 /// Where an application stands with its Masters. A round dials every Master that is not connected, and asks those
@@ -34,15 +34,15 @@ pub(crate) struct Registration {
     masters: Vec<Address>,
     description: ApplicationDescription,
     state: State,
-    /// The application's latest id. It outlives the connection to the Master that gave it.
+    /// The application's latest id. It is kept when the connection to the Master ends.
     app: Option<AppId>,
-    /// Masters that are being dialled.
+    /// The Masters that are being connected to.
     dialling: BTreeSet<Address>,
-    /// Connected Masters that have not answered.
+    /// The connected Masters that have not answered.
     candidates: BTreeMap<PeerId, Address>,
     /// The last error of each Master.
     errors: BTreeMap<Address, String>,
-    /// How long a first Master is sought, and until when.
+    /// How long a first Master is looked for.
     timeout: Duration,
     give_up: Option<Timestamp>,
     rng: ChaCha8Rng,
@@ -54,7 +54,7 @@ enum State {
     Seeking {
         /// When all Masters are tried again.
         next_round: Timestamp,
-        /// How many rounds there were.
+        /// The number of rounds so far.
         rounds: u32,
     },
     Registered {
@@ -63,40 +63,40 @@ enum State {
     },
 }
 
-/// What a registration has its machine do, in order.
+/// What the machine has to do for its registration, in order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Order {
-    /// Dial this Master.
+    /// Connect to this Master.
     Connect(Address),
-    /// Send a Master the message that registers the application.
+    /// Send a Master the registration of the application.
     Register(PeerId, DriverToMaster),
-    /// End a connection.
+    /// Close this connection.
     Close(PeerId),
-    /// Remark it.
+    /// Write a note about this.
     Remark(Remark),
 }
 
-/// What a registration has to say.
+/// An event of the registration that is worth a note.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Remark {
-    /// A Master could not be reached; it will be tried again.
+    /// A Master could not be reached, and will be tried again.
     Unreachable { master: Address, error: String, patience: Patience },
-    /// A Master took the application under this id.
+    /// A Master registered the application under this id.
     Registered { app: AppId, master: Address },
     /// The Master's connection ended.
     Lost { master: Address },
 }
 
-/// How long a Master that cannot be reached is tried, from the first time on.
+/// How long a Master that cannot be reached is tried, from the first attempt on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// So long.
+    /// For this time at most.
     UpTo(Duration),
-    /// For as long as the application lives: a Master has taken it.
+    /// While the application lives, since a Master has registered it.
     Endless,
 }
 
-/// `tried for 60 s`, `tried again`.
+/// Written as `is tried for 60 s` or `is tried again`.
 impl fmt::Display for Patience {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -106,27 +106,27 @@ impl fmt::Display for Patience {
     }
 }
 
-/// How a Master is found.
+/// Where and how long to look for a Master.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     /// The Masters to try, in this order.
     pub(crate) masters: Vec<Address>,
-    /// How long a first one is sought.
+    /// How long a first Master is looked for.
     pub(crate) timeout: Duration,
-    /// Seeds the generator of the jitter.
+    /// The seed of the generator for jitter.
     pub(crate) seed: u64,
 }
 
 /// What a `RegisteredApplication` means.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Registered {
-    /// Nothing new, or nobody that was asked.
+    /// Nothing: it is a repetition, or from a Master that was not asked.
     Ignored,
-    /// The first Master took the application.
+    /// The first Master has registered the application.
     First,
-    /// A Master took up the application that it knew: its executors go on.
+    /// A Master that knows the application has it again: its executors keep running.
     Resumed,
-    /// A Master took it as a new application: the executors of the old one are lost.
+    /// A Master registered it as a new application: the executors of the old one are lost.
     Anew,
 }
 
@@ -148,22 +148,23 @@ impl Registration {
         }
     }
 
-    /// The default profile's target, for a Master that will hear of the application.
+    /// Sets the default profile's target, for Masters that will be told of the application.
     pub(crate) fn set_limit(&mut self, limit: ExecutorLimit) {
         self.description.initial_limit = limit;
     }
 
-    /// Whether an executor with that number was there, or is.
+    /// Whether an executor with that number exists or existed.
     pub(crate) fn has_seen(&self, executor: ExecutorId) -> bool {
         executor < self.description.first_executor
     }
 
-    /// The application's id, once a Master gave one.
+    /// The application's id, once a Master has given one.
     pub(crate) fn app(&self) -> Option<&AppId> {
         self.app.as_ref()
     }
 
-    /// An executor has this number, and none is to have it again. One that nobody gives is not believed.
+    /// Notes that an executor has this number, so that no other gets it. Numbers that are too high are
+    /// ignored.
     pub(crate) fn see(&mut self, executor: ExecutorId) {
         const HIGHEST: u32 = i32::MAX as u32;
         if executor.0 > HIGHEST {
@@ -173,12 +174,12 @@ impl Registration {
         self.description.first_executor = self.description.first_executor.max(next);
     }
 
-    /// The application as the next Master will be told of it.
+    /// The description that the next Master will get.
     pub(crate) fn description(&self) -> &ApplicationDescription {
         &self.description
     }
 
-    /// The same, to change it.
+    /// The same description, to be changed.
     pub(crate) fn description_mut(&mut self) -> &mut ApplicationDescription {
         &mut self.description
     }
@@ -191,7 +192,7 @@ impl Registration {
         }
     }
 
-    /// Whether the connection is one to a Master, asked or registered with.
+    /// Whether the connection is one to a Master, registered with or only asked.
     pub(crate) fn is_master(&self, peer: PeerId) -> bool {
         self.candidates.contains_key(&peer) || self.master().is_some_and(|(master, _)| master == peer)
     }
@@ -210,7 +211,7 @@ impl Registration {
         }
     }
 
-    /// When a first Master is no longer sought.
+    /// When the search for a first Master is given up.
     pub(crate) fn give_up(&self) -> Option<Timestamp> {
         self.give_up
     }
@@ -221,7 +222,7 @@ impl Registration {
         self.run_rounds(now)
     }
 
-    /// Begins a round if it is time for one.
+    /// Begins a round if one is due.
     pub(crate) fn run_rounds(&mut self, now: Timestamp) -> Vec<Order> {
         let State::Seeking { next_round, rounds } = self.state else { return Vec::new() };
         if now < next_round {
@@ -240,7 +241,7 @@ impl Registration {
         orders
     }
 
-    /// The Masters are others from now on: those that were known are gone for good.
+    /// Replaces the list of Masters. Those that are not in the new list are gone for good.
     pub(crate) fn move_to(&mut self, now: Timestamp, masters: Vec<Address>) -> Vec<Order> {
         let mut seen = BTreeSet::new();
         self.masters = masters.into_iter().filter(|master| seen.insert(master.clone())).collect();
@@ -284,9 +285,9 @@ impl Registration {
         }
     }
 
-    /// The first Master to answer wins; the other connections end.
+    /// A Master registered the application. The first one that answers is kept; other connections are closed.
     pub(crate) fn on_registered(&mut self, peer: PeerId, app: AppId) -> (Registered, Vec<Order>) {
-        // The Master that has the application may say so twice.
+        // The Master that has the application may answer twice.
         let Some(master) = self.candidates.remove(&peer) else { return (Registered::Ignored, Vec::new()) };
         let others = std::mem::take(&mut self.candidates).into_keys();
         let mut orders: Vec<_> = others.map(Order::Close).collect();
@@ -298,7 +299,7 @@ impl Registration {
             None => Registered::First,
             Some(known) if *known == app => Registered::Resumed,
             Some(_) => {
-                // It counts its executors anew.
+                // This Master starts the numbers of executors again.
                 self.description.first_executor = ExecutorId::default();
                 Registered::Anew
             }
@@ -307,7 +308,7 @@ impl Registration {
         (meaning, orders)
     }
 
-    /// A connection ended: what follows if it was one to a Master.
+    /// A connection ended. Returns the orders that follow, if it was one to a Master.
     pub(crate) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) -> Option<Vec<Order>> {
         if let Some(master) = self.candidates.remove(&peer) {
             self.errors.insert(master, "the connection ended without an answer".to_owned());
@@ -323,30 +324,31 @@ impl Registration {
         }
     }
 
-    /// Asks that Master to take the application.
+    /// The order to register the application with that Master.
     fn application(&self, peer: PeerId) -> Order {
         Order::Register(peer, DriverToMaster::RegisterApplication(self.description.clone()))
     }
 
-    /// The pause after that many rounds, between half and one and a half of its nominal length, so that many
-    /// drivers do not come back to a restarted Master at once.
+    /// The pause after that many rounds, with a jitter of half its length in either direction. So many
+    /// drivers do not return to a restarted Master at once.
     fn pause(&mut self, rounds: u32) -> Duration {
         let nominal = FIRST_PAUSE.saturating_mul(1 << rounds.min(10)).min(LAST_PAUSE);
         nominal.mul_f64(self.rng.random_range(0.5..1.5))
     }
 
-    /// A round that would come when it is too late, or nearly so, comes a little before that.
+    /// Moves a round that would come too late to a moment before the search is given up.
     fn in_time(&self, now: Timestamp, next_round: Timestamp) -> Timestamp {
         let last = self.give_up.map(|give_up| give_up - LAST_CHANCE);
         last.filter(|last| now < *last).map_or(next_round, |last| next_round.min(last))
     }
 
-    /// How long a first Master is sought; without an end once one has taken the application.
+    /// How long a Master is tried: without end once a Master has registered the application.
     fn patience(&self) -> Patience {
         self.give_up.map_or(Patience::Endless, |_| Patience::UpTo(self.timeout))
     }
 
-    /// For the invariants: no Master is both dialled and connected, and a registered driver asks nobody.
+    /// Checks that no Master is both connected and being connected to, and that a registered driver asks no
+    /// other Master.
     pub(crate) fn contradiction(&self) -> Option<String> {
         if let Some(both) = self.candidates.values().find(|master| self.dialling.contains(*master)) {
             return Some(format!("{both} is connected and dialled"));

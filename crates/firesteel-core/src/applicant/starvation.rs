@@ -1,13 +1,13 @@
-//! Saying why no executor comes.
+//! Finds out why no executor comes.
 
 use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// Watches how long the application has been without an executor that takes tasks.
+/// Measures how long the application has had no executor that takes tasks.
 ///
-/// Source: Spark's driver, 4.0.1, says every 15 s that "Initial job has not accepted any resources". Firesteel
-/// asks the Master for the reason.
+/// Source: Spark's driver, 4.0.1, warns every 15 s that "Initial job has not accepted any resources".
+/// Firesteel asks the Master for the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Starvation {
     timeout: Duration,
@@ -18,18 +18,18 @@ pub(crate) struct Starvation {
 #[derive(Clone, Copy, Debug)]
 struct Hunger {
     since: Timestamp,
-    /// When the reason is asked for (again).
+    /// When to ask for the reason, or to ask again.
     ask_at: Timestamp,
 }
 
 /// Why the Master was asked for the shortfall.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Asked {
-    /// It was not.
+    /// The Master was not asked.
     Nothing,
-    /// To hear at once of what can never be.
+    /// To learn at once of permanent shortfalls.
     AtOnce,
-    /// Because no executor came.
+    /// Because no executor has come.
     Starving,
 }
 
@@ -38,12 +38,12 @@ impl Starvation {
         Self { timeout, hunger: None, asked: Asked::Nothing }
     }
 
-    /// There is an executor that takes tasks.
+    /// An executor takes tasks.
     pub(crate) fn fed(&mut self) {
         self.hunger = None;
     }
 
-    /// There is none.
+    /// No executor takes tasks.
     pub(crate) fn hungry(&mut self, now: Timestamp) {
         self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.timeout });
     }
@@ -52,7 +52,7 @@ impl Starvation {
         self.hunger.map(|hunger| hunger.ask_at)
     }
 
-    /// How long there has been no executor, if it is time to speak of it.
+    /// How long there has been no executor, if a note about it is due.
     pub(crate) fn due(&mut self, now: Timestamp) -> Option<Duration> {
         let hunger = self.hunger.as_mut().filter(|hunger| hunger.ask_at <= now)?;
         hunger.ask_at = now + self.timeout;
@@ -68,7 +68,7 @@ impl Starvation {
         self.asked = why;
     }
 
-    /// The answer came: what it is an answer to.
+    /// The Master's answer came. Returns why the Master was asked.
     pub(crate) fn answered(&mut self) -> Asked {
         std::mem::replace(&mut self.asked, Asked::Nothing)
     }

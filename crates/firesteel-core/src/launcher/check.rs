@@ -1,4 +1,4 @@
-//! What holds of a launcher after every event.
+//! The invariants of a launcher after every event.
 
 use super::{Launcher, Phase, Until};
 use crate::machine::{Violation, ensure};

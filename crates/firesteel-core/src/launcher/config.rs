@@ -10,31 +10,31 @@ use crate::messages::{ApplicationDescription, Relaunch};
 pub struct Config {
     /// The Masters to try, in this order.
     pub masters: Vec<Address>,
-    /// The application. Which of its executors are replaced follows from `until`.
+    /// The application. `until` decides which of its executors are replaced.
     pub description: ApplicationDescription,
-    /// When it is over.
+    /// When the application is over.
     pub until: Until,
-    /// How long to wait for a first Master before giving up.
+    /// How long a first Master is looked for.
     pub registration_timeout: Duration,
-    /// How long to wait for executors before saying why there are fewer than asked.
+    /// How long the launcher waits for executors before it says why there are fewer than asked for.
     pub starvation_timeout: Duration,
-    /// Seeds the generator of the jitter.
+    /// The seed of the generator for jitter.
     pub seed: u64,
 }
 
 /// When a launched application is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// When the first of its executors ended by itself.
+    /// When the first executor has ended by itself.
     Any,
     /// When all executors that were asked for have ended by themselves.
     All,
-    /// Not by its executors: one that ended is replaced.
+    /// Never by its executors: one that ends is replaced.
     Never,
 }
 
 impl Until {
-    /// Which executors the Master replaces meanwhile.
+    /// The executors that the Master replaces meanwhile.
     #[must_use]
     pub fn relaunch(self) -> Relaunch {
         match self {

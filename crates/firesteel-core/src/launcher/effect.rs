@@ -1,33 +1,33 @@
-//! What a launcher has its shell do.
+//! The effects of a launcher, which its shell performs.
 
 use super::Note;
 use crate::address::Address;
 use crate::ids::PeerId;
 use crate::messages::{ApplicationEnd, DriverToMaster};
 
-/// What a launcher has its shell do.
+/// An effect of a launcher, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Dial a Master: `Connected` or `ConnectFailed` comes back.
+    /// Connect to a Master. Leads to `Connected` or `ConnectFailed`.
     Connect {
         /// The Master's address.
         master: Address,
     },
-    /// Send a message to a Master. Silently nothing if the connection has ended.
+    /// Send a message to a Master. If the connection has ended, nothing happens.
     Send {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: DriverToMaster,
     },
-    /// End a connection, after what was sent before. `Disconnected` comes back.
+    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
         /// The connection's number.
         peer: PeerId,
     },
-    /// Something that the user is told.
+    /// Tell the user about an event.
     Note(Note),
-    /// The application is over, and as far as anybody knows nothing of it is left. Comes once; nothing comes after it.
+    /// The application has ended, with all its executors as far as known. Comes once, last.
     Done(Outcome),
 }
 
@@ -40,19 +40,19 @@ impl From<Note> for Effect {
 /// How a launched application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Its executors ended as was waited for.
+    /// Its executors ended as the settings say.
     Met {
-        /// The code of the first that ended, or the greatest of all, as a shell shows it; 127 for one that could not
-        /// be started.
+        /// The exit code of the first executor that ended, or the greatest of all, as a shell reports it. 127
+        /// if an executor could not be started.
         code: i32,
     },
-    /// The user wanted it to end.
+    /// The user asked for its end.
     Asked,
     /// The Master ended it.
     Removed(ApplicationEnd),
-    /// No Master took it in time.
+    /// No Master registered it in time.
     NoMaster {
-        /// The last error of each Master that was dialled.
+        /// The last error of each Master.
         errors: Vec<(Address, String)>,
     },
 }

@@ -1,53 +1,52 @@
-//! What happens to a launcher.
+//! The events that a launcher is told.
 
 use crate::address::Address;
 use crate::ids::PeerId;
 use crate::messages::{ApplicationEnd, MasterToDriver};
 
-/// What happens to a launcher.
+/// An event for a launcher.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// Comes once, first.
+    /// The launcher starts. Comes once, first.
     Start,
-    /// A connection that was asked for is open.
+    /// A requested connection is open.
     Connected {
         /// Its number from now on.
         peer: PeerId,
-        /// The Master that was dialled.
+        /// The address of the Master.
         master: Address,
     },
-    /// A connection that was asked for could not be opened.
+    /// A requested connection could not be opened.
     ConnectFailed {
-        /// The Master that was dialled.
+        /// The address of the Master.
         master: Address,
         /// The error, in words for people.
         error: String,
     },
-    /// A Master says something.
+    /// A message from a Master arrived.
     Received {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: MasterToDriver,
     },
-    /// A connection ended, however.
+    /// A connection ended, for whatever reason.
     Disconnected {
         /// The connection's number.
         peer: PeerId,
     },
-    /// The Masters are others from now on: whoever manages the cluster has started the one anew, elsewhere. What it said
-    /// before counts for nothing.
+    /// The cluster's manager has restarted the Master elsewhere. What the old one said no longer counts.
     MastersMoved {
         /// The addresses of the Masters.
         masters: Vec<Address>,
     },
-    /// Whoever manages the cluster has ended the application, and no Master is left to say so.
+    /// The cluster's manager has ended the application, and no Master is left to say so.
     Removed {
         /// How the application ended.
         end: ApplicationEnd,
     },
-    /// The user wants it to end.
+    /// The user asks for the end of the application.
     End,
-    /// The time of the next deadline has come.
+    /// The next deadline has passed.
     Deadline,
 }

@@ -1,20 +1,21 @@
-//! The executors that have had their turn, and what is still wanted: what the Master counts too, so that both agree on
-//! when all have had theirs, and a Master that does not know the application is asked for the rest only.
+//! The final ends of executors, and what is still wanted. The Master counts in the same way, so both agree on
+//! when all executors have ended. A Master that does not know the application is asked for the rest only.
 
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize};
 
 use crate::messages::{ApplicationDescription, ExecutorState, limit_after_final_end};
 
-/// The code of an executor that could not be started, as a shell has it for a command that is not found.
+/// The exit code for an executor that could not be started, as a shell reports a command that it does not
+/// find.
 const NOT_STARTED: i32 = 127;
 
-/// The executors that have had their turn.
+/// The executors that have ended and are not replaced.
 #[derive(Clone, Debug)]
 pub(super) struct FinalEnds {
-    /// The code of the first, and the greatest of all.
+    /// The exit code of the first one, and the greatest of all.
     codes: Option<(i32, i32)>,
-    /// Cores that are left for others: the application's maximum at its Master less those of the executors that have
-    /// had their turn. [`Cores::UNLIMITED`] if there is no maximum.
+    /// The cores left for other executors: the application's maximum at its Master, less those of executors
+    /// with final ends. [`Cores::UNLIMITED`]: no maximum.
     max_cores: Cores,
 }
 
@@ -25,12 +26,12 @@ impl Default for FinalEnds {
 }
 
 impl FinalEnds {
-    /// A Master took the application and lets it hold so many cores.
+    /// A Master registered the application with this maximum of cores.
     pub(super) fn set_maximum(&mut self, max_cores: Cores) {
         self.max_cores = max_cores;
     }
 
-    /// An executor of so many cores has had its turn and ended so; `held` are left. A Master that does not know the
+    /// Counts the final end of an executor; `held` executors are left. A Master that does not know the
     /// application will be asked for one less.
     pub(super) fn add(
         &mut self,
@@ -62,7 +63,7 @@ impl FinalEnds {
         description.initial_limit != ExecutorLimit::Unlimited || self.max_cores < Cores::UNLIMITED
     }
 
-    /// Whether more is wanted than `held` executors of `cores` together.
+    /// Whether more is wanted than `held` executors with `cores` cores together.
     pub(super) fn want_more(&self, description: &ApplicationDescription, cores: Cores, held: u64) -> bool {
         let demand = Demand {
             size: description.profile.cores.map_or(ExecutorSize::OnePerWorker, ExecutorSize::Fixed),

@@ -1,8 +1,8 @@
-//! The launcher: owns an application whose executors run a command of the user's.
+//! The launcher owns an application whose executors run a command of the user's.
 //!
-//! It registers the application with a Master, follows what becomes of each executor, says why there are fewer than
-//! asked, and ends the application when its executors have ended as was waited for ([`Until`]) or when the user wants
-//! it. It is over when the Master says that nothing of it is left.
+//! It registers the application with a Master, follows each executor, and says why there are fewer than asked
+//! for. It ends the application when its executors have ended as the settings say ([`Until`]), or when the
+//! user asks for it. The application is over when the Master says that none of its executors is left.
 
 mod check;
 mod config;
@@ -33,20 +33,20 @@ pub use effect::{Effect, Outcome};
 pub use event::Event;
 pub use note::{ExecutorEnd, Note};
 
-/// How long the end of the executors is waited for. A Worker kills after its grace, and a Master takes a Worker for
-/// lost after a minute; both are over by then.
+/// How long the launcher waits for executors to end. A Worker kills after its grace, and a Master takes a
+/// silent Worker for lost after a minute; both are over by then.
 const PATIENCE: Duration = Duration::from_secs(90);
 
-/// A launcher.
+/// The launcher of an application.
 #[derive(Clone, Debug)]
 pub struct Launcher {
     registration: Registration,
     starvation: Starvation,
-    /// The reason that the user was told last.
+    /// The shortfalls that the user was told last.
     said: Vec<(ProfileId, Shortfall)>,
     until: Until,
     final_ends: FinalEnds,
-    /// Executors that have not ended.
+    /// The executors that have not ended.
     executors: BTreeMap<ExecutorId, Executor>,
     /// Connections that were told to close and have not ended.
     closing: BTreeSet<PeerId>,
@@ -72,22 +72,22 @@ enum Phase {
     Running,
     Ending {
         outcome: Outcome,
-        /// When the executors are no longer waited for.
+        /// When the launcher stops waiting for its executors.
         give_up: Timestamp,
     },
     Done,
 }
 
-/// Why a launcher wants to be woken.
+/// Why a launcher has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// No Master has taken the application in time.
+    /// No Master has registered the application in time.
     RegistrationTimeout,
-    /// The Masters are tried again.
+    /// The next round of connecting to Masters is due.
     RegistrationRound,
-    /// There have been fewer executors than asked for a while.
+    /// There have been fewer executors than asked for for a while.
     Starvation,
-    /// The executors' end has been waited for long enough.
+    /// The executors have not ended in time.
     Patience,
 }
 
@@ -111,7 +111,7 @@ impl Launcher {
         }
     }
 
-    /// Whether the application is over: [`Effect::Done`] was given.
+    /// Whether the application has ended: [`Effect::Done`] was returned.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -176,7 +176,7 @@ impl Machine for Launcher {
 
 impl Launcher {
     fn on_executor_updated(&mut self, now: Timestamp, executor: ExecutorId, state: ExecutorState) {
-        // The Master may speak of one that has ended.
+        // The Master may report on an executor that has ended.
         let Some(row) = self.executors.get_mut(&executor) else { return };
         match state {
             ExecutorState::Launching => {}
@@ -201,7 +201,7 @@ impl Launcher {
         }
     }
 
-    /// An executor is over.
+    /// Removes an executor that has ended.
     fn lose(&mut self, now: Timestamp, executor: ExecutorId, end: ExecutorEnd) {
         let row = self.executors.remove(&executor).expect("it was found live");
         let Executor { host, running, .. } = row;
@@ -227,7 +227,7 @@ impl Launcher {
     }
 
     fn request_shortfall(&mut self, why: Asked) {
-        // There may be no Master at the moment: then there is nobody to ask.
+        // Without a Master there is nothing to ask.
         if let (Some((peer, _)), Some(app)) = (self.registration.master(), self.registration.app().cloned()) {
             self.starvation.asked(why);
             let message = DriverToMaster::RequestShortfall { app };
@@ -235,7 +235,7 @@ impl Launcher {
         }
     }
 
-    /// At once only what can never be is worth a word.
+    /// Tells the user about shortfalls. Unasked, only permanent ones are told.
     fn on_shortfalls(&mut self, shortfalls: Vec<(ProfileId, Shortfall)>) {
         let told = match self.starvation.answered() {
             Asked::Nothing => return,
@@ -251,7 +251,7 @@ impl Launcher {
         }
     }
 
-    /// What follows from the tables, once, at the end of every event.
+    /// Brings everything up to date at the end of each event.
     fn settle(&mut self, now: Timestamp) {
         if self.phase != Phase::Running {
             return;
@@ -270,7 +270,7 @@ impl Launcher {
         }
     }
 
-    /// The code to end with, if the executors have ended as is waited for.
+    /// The exit code to end with, if the executors have ended as the settings say.
     fn met(&self) -> Option<i32> {
         match self.until {
             Until::Any => self.final_ends.first(),
@@ -279,13 +279,13 @@ impl Launcher {
         }
     }
 
-    /// Whether more executors are to come than there are.
+    /// Whether more executors are wanted than there are.
     fn wants_more(&self) -> bool {
         let cores = self.executors.values().map(|executor| executor.cores).sum();
         self.final_ends.want_more(self.registration.description(), cores, self.executors.len() as u64)
     }
 
-    /// The application is to end. Its executors are waited for as long as somebody can speak of them.
+    /// Starts to end the application. Waits for its executors while a Master can report on them.
     fn end(&mut self, now: Timestamp, outcome: Outcome) {
         if self.phase != Phase::Running {
             return;
@@ -301,7 +301,7 @@ impl Launcher {
         self.effects.push(Effect::Send { peer, message: DriverToMaster::UnregisterApplication { app } });
     }
 
-    /// Nothing is waited for any more.
+    /// Ends the application without waiting any longer.
     fn finish(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Done) {
             Phase::Ending { outcome, .. } => {
@@ -310,7 +310,7 @@ impl Launcher {
                 }
                 self.effects.push(Effect::Done(outcome));
             }
-            // A Master that says that all are gone before it is asked to end them is none to believe.
+            // A Master that says so before it was asked to end them is not believed.
             running @ (Phase::Running | Phase::Done) => self.phase = running,
         }
     }

@@ -1,4 +1,4 @@
-//! What a launcher remarks: the events that its user sees.
+//! The notes of a launcher, which its user sees.
 
 use std::fmt;
 use std::time::Duration;
@@ -12,26 +12,26 @@ use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::machine::NoteLevel;
 use crate::messages::{ExecutorState, LossReason};
 
-/// Something worth telling the user.
+/// A note for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A Master could not be reached; it will be tried again.
+    /// A Master could not be reached. The launcher will try again.
     MasterUnreachable {
         /// The Master's address.
         master: Address,
         /// The error, in words for people.
         error: String,
-        /// How long it is tried.
+        /// How long the launcher will keep trying.
         patience: Patience,
     },
-    /// A Master took the application.
+    /// A Master registered the application.
     Registered {
         /// The application's id there.
         app: AppId,
         /// The Master's address.
         master: Address,
     },
-    /// The Master's connection ended. Executors go on; it is dialled again.
+    /// The Master's connection ended. Executors keep running, and the launcher reconnects.
     MasterLost {
         /// The Master's address.
         master: Address,
@@ -55,10 +55,10 @@ pub enum Note {
         executor: ExecutorId,
         /// The host's name.
         host: String,
-        /// Since it was assigned.
+        /// The time since it was assigned.
         after: Duration,
     },
-    /// An executor is over.
+    /// An executor has ended.
     ExecutorEnded {
         /// The executor's number.
         executor: ExecutorId,
@@ -66,10 +66,10 @@ pub enum Note {
         host: String,
         /// How the executor ended.
         end: ExecutorEnd,
-        /// How long its process ran, if it was seen to.
+        /// How long its process ran, if it was seen to start.
         ran: Option<Duration>,
     },
-    /// A Worker is gone.
+    /// The Master lost a Worker.
     WorkerRemoved {
         /// The Worker's id.
         worker: WorkerId,
@@ -78,24 +78,24 @@ pub enum Note {
         /// Why it is lost.
         reason: LossReason,
     },
-    /// There are fewer executors than were asked for. Said once, and again when the reason changes.
+    /// There are fewer executors than asked for. Told once, and again when the reason changes.
     FewerThanAsked {
-        /// How many there are.
+        /// The number of executors.
         held: usize,
-        /// What the Master says is missing, by profile.
+        /// What is missing, by profile, as the Master says.
         shortfalls: Vec<(ProfileId, Shortfall)>,
     },
-    /// The application ends, and so many executors are waited for.
+    /// The application is ending, and its executors are awaited.
     Ending {
         /// The number of executors.
         executors: usize,
     },
-    /// Executors of which nobody said that they are gone.
+    /// Executors are left whose ends were not reported.
     LeftBehind {
         /// The number of executors.
         executors: usize,
     },
-    /// A connection brought a message that it may not bring now. The message is ignored and the connection closed.
+    /// A connection sent a message that is not valid now. The message is ignored and the connection closed.
     UnexpectedMessage {
         /// The connection's number.
         peer: PeerId,
@@ -105,9 +105,10 @@ pub enum Note {
 /// How an executor ended, as far as its launcher knows.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ExecutorEnd {
-    /// As the Master says.
+    /// It ended as the Master reports.
     Told(ExecutorState),
-    /// A Master that does not know the application took it as a new one, and has the executors of the old one ended.
+    /// A Master that does not know the application registered it as a new one, and has the old executors
+    /// ended.
     ApplicationReplaced,
 }
 
@@ -126,7 +127,7 @@ impl fmt::Display for ExecutorEnd {
 }
 
 impl Note {
-    /// How loud it is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {
@@ -195,7 +196,7 @@ impl fmt::Display for Note {
     }
 }
 
-/// `0.3 s`, `75 s`.
+/// Written as `0.3 s` or `75 s`.
 fn seconds(duration: Duration) -> String {
     match duration.as_secs() {
         0..10 => format!("{:.1} s", duration.as_secs_f64()),

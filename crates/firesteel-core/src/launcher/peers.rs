@@ -1,4 +1,4 @@
-//! The Masters: what they say, and what is done about it.
+//! Messages from Masters, and their connections.
 
 use firesteel_placement::Cores;
 
@@ -19,10 +19,10 @@ impl Launcher {
                 self.on_registered(now, peer, app, max_cores, first_executor);
             }
             MasterToDriver::ApplicationRemoved(end) => self.on_removed(now, end),
-            // Only the Master that has the application has anything else to say.
+            // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile: _, worker, host, cores, memory } => {
-                // Whoever comes back hears everything again: of those that run, and of those that have ended.
+                // After a reconnection the Master repeats everything, about live and ended executors.
                 if !self.registration.has_seen(executor) {
                     let row = Executor { host: host.clone(), cores, launched: now, running: None };
                     self.registration.see(executor);
@@ -43,7 +43,7 @@ impl Launcher {
                 }
             }
             MasterToDriver::Shortfalls(shortfalls) => self.on_shortfalls(shortfalls),
-            // Answers to what a launcher never asks.
+            // Answers to requests that a launcher never makes.
             MasterToDriver::ExecutorsRequested { .. } | MasterToDriver::ExecutorsKilled { .. } => {}
         }
     }
@@ -72,7 +72,7 @@ impl Launcher {
     }
 
     fn on_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
-        // Nothing was ever started of an application that is refused, and nobody speaks of it again.
+        // A refused application never had executors, and nothing more is reported of it.
         let refused = matches!(end, ApplicationEnd::Refused { .. }) || self.registration.master().is_none();
         if self.phase == Phase::Running {
             self.phase = Phase::Ending { outcome: Outcome::Removed(end), give_up: now + PATIENCE };
@@ -82,7 +82,7 @@ impl Launcher {
         }
     }
 
-    /// Nobody is left who could say that the executors are gone.
+    /// The cluster is gone: nothing can report on the executors any more.
     pub(super) fn on_cluster_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
         self.executors.clear();
         self.on_removed(now, end);
@@ -92,16 +92,16 @@ impl Launcher {
     pub(super) fn on_disconnected(&mut self, now: Timestamp, peer: PeerId) {
         self.closing.remove(&peer);
         let had_master = self.registration.master().is_some();
-        // It may be a connection that was closed from here.
+        // The connection may be one that was closed from here.
         let Some(orders) = self.registration.on_disconnected(now, peer) else { return };
         self.follow(orders);
-        // Whoever could have said that the executors are gone is gone itself.
+        // Only that Master could have reported that the executors are gone.
         if had_master && self.registration.master().is_none() && self.phase != Phase::Running {
             self.finish();
         }
     }
 
-    /// Does what the registration wants done.
+    /// Performs what the registration orders.
     pub(super) fn follow(&mut self, orders: Vec<Order>) {
         for order in orders {
             match order {
@@ -119,7 +119,8 @@ impl Launcher {
         }
     }
 
-    /// A connection spoke out of turn. What comes from one that is being closed is of no interest.
+    /// A connection sent a message that is not valid now: it is closed. Messages of closing connections are
+    /// ignored.
     pub(super) fn unexpected(&mut self, peer: PeerId) {
         if !self.closing.contains(&peer) {
             self.effects.note(Note::UnexpectedMessage { peer });
