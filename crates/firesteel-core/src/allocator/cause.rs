@@ -13,37 +13,37 @@ use std::fmt;
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
-    /// It returned 0, which executors do when the cluster asks them to.
+    /// It exited with 0, as executors do when the cluster asks them to end.
     Ended,
-    /// The manager took it for somebody else.
+    /// The manager preempted it for another application.
     Preempted,
     /// It used more memory than the container has.
     OverMemory {
         /// Physical or virtual memory.
         kind: MemoryKind,
-        /// `2.1 GB of 2 GB`, where the manager said so.
+        /// For example `2.1 GB of 2 GB`, if the manager said so.
         used: Option<String>,
     },
     /// The manager or the machine ended it, with this status.
     Manager(i32),
-    /// Anything else, with this status: it ended by itself with a code, a signal ended it (128 and its number), or it
-    /// could not be started as it was asked for.
+    /// It ended in another way, with this status: it exited by itself, a signal ended it (128 and the
+    /// signal's number), or it could not be started as requested.
     Failed(i32),
     /// It ended while the driver was ending.
     DriverStopping,
 }
 
-/// The memory that a container's processes use.
+/// A kind of memory that the processes of a container use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryKind {
-    /// Address space.
+    /// The size of their address space.
     Virtual,
-    /// Memory of the machine.
+    /// The memory of the machine that they occupy.
     Physical,
 }
 
 impl Cause {
-    /// The cause behind a status and what the manager says about it.
+    /// The cause behind an exit status and the manager's diagnostics.
     ///
     /// Source: YARN's `ContainerExitStatus`, 3.4.1, and Spark on YARN, 4.0.1.
     #[must_use]
@@ -54,13 +54,14 @@ impl Cause {
             -102 => Self::Preempted,
             -103 => over(MemoryKind::Virtual),
             -104 => over(MemoryKind::Physical),
-            // Aborted, disks failed, killed by the ApplicationMaster, by the manager, after the application's end.
+            // Aborted; disks failed; killed by the ApplicationMaster, by the manager, or after the
+            // application's end.
             -100 | -101 | -105 | -106 | -107 => Self::Manager(status),
             _ => Self::Failed(status),
         }
     }
 
-    /// What it says against whom.
+    /// Against what this end counts.
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
@@ -71,19 +72,19 @@ impl Cause {
     }
 }
 
-/// Against whom an end counts.
+/// Against what an end counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
-    /// Against nobody.
+    /// It does not count as a failure.
     Nobody,
-    /// The application fails if there are too many of these.
+    /// It counts for the application, which fails after too many of these.
     Application,
-    /// The same, and the host is avoided if there are too many there.
+    /// It also counts for the host, which is excluded after too many of these.
     Host,
 }
 
 impl MemoryKind {
-    /// What stands before ` physical memory used` or ` virtual memory used`: `2.1 GB of 2 GB`.
+    /// The text before ` physical memory used` or ` virtual memory used`: `2.1 GB of 2 GB`.
     fn used(self, diagnostics: &str) -> Option<String> {
         let (before, _) = diagnostics.split_once(&format!(" {self} memory used"))?;
         let words: Vec<&str> = before.split_whitespace().rev().take(5).collect();
@@ -133,7 +134,7 @@ fn manager_words(status: i32) -> &'static str {
     }
 }
 
-/// Spark's executors end with these codes.
+/// The exit codes of Spark's executors, in words.
 fn failure_words(status: i32) -> Option<String> {
     let words = match status {
         50 => "an uncaught exception",

@@ -1,4 +1,4 @@
-//! What holds of an allocator after every event.
+//! The invariants of an allocator after every event.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

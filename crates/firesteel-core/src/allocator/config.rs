@@ -1,4 +1,4 @@
-//! What an allocator is told at its start.
+//! The settings of an allocator.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -11,62 +11,63 @@ use crate::ids::ExecutorId;
 /// The settings of an allocator.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Which host is in which rack. The manager must see it in the same way.
+    /// The racks of the hosts. The manager must have the same.
     pub topology: Topology,
-    /// What a container must have for an executor of each profile.
+    /// What a container needs for an executor of each profile.
     pub sizing: Sizing,
-    /// Executors of the default profile to have at first, and of each other one until the driver says how many.
+    /// The initial number of executors of each profile, until the driver sets it.
     pub initial_target: u64,
-    /// Which hosts a request names.
+    /// The hosts that a request names.
     pub naming: Naming,
-    /// The number of the first executor that is launched: one more than the driver has ever seen, so that an
-    /// ApplicationMaster that was started again gives none twice.
+    /// The number of the first executor to launch. It is above all numbers that the driver has seen, so that
+    /// a restarted ApplicationMaster gives no number twice.
     pub first_executor: ExecutorId,
-    /// The longest time between two calls to the manager. Spark: 3 s.
+    /// The longest interval between two calls to the manager. Spark's default is 3 s.
     pub heartbeat: Duration,
-    /// The time between two calls when something is wanted; doubled with each call that leaves something wanted, up
-    /// to a heartbeat. Spark: 200 ms.
+    /// The interval between two calls while something is wanted. It doubles with each call that leaves
+    /// something wanted, up to a heartbeat. Spark's default is 200 ms.
     pub initial_pause: Duration,
-    /// So many calls in a row that fail are too many. Spark: 5.
+    /// The number of failed calls in a row that ends the application. Spark's default is 5.
     pub most_errors: u32,
-    /// So many executors that fail are too many.
+    /// The number of failed executors that ends the application.
     pub most_failures: u64,
-    /// A failure counts for so long. `None`: for ever.
+    /// How long a failure counts. `None`: for ever.
     pub failure_window: Option<Duration>,
-    /// Whether hosts where executors fail are avoided.
+    /// Whether hosts where executors fail are excluded.
     pub exclusion: HostExclusion,
     /// Hosts where no executor is ever wanted.
     pub never: BTreeSet<String>,
-    /// What is done when a host is being decommissioned.
+    /// What happens when a host is being decommissioned.
     pub decommissioning: Decommissioning,
 }
 
-/// Whether hosts where executors fail are avoided.
+/// Whether hosts where executors fail are excluded.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum HostExclusion {
-    /// They are not. Spark's default.
+    /// They are not excluded. Spark's default.
     #[default]
     Off,
-    /// They are.
+    /// They are excluded for a while.
     On {
-        /// More failures than this on one host exclude it. Spark: 2.
+        /// A host with more failures than this is excluded. Spark's default is 2.
         failures: u64,
-        /// For so long. Spark: an hour.
+        /// How long the exclusion lasts. Spark's default is one hour.
         timeout: Duration,
     },
 }
 
-/// What is done when a host is being decommissioned.
+/// What happens when a host is being decommissioned.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Decommissioning {
-    /// Nothing. Spark's default.
+    /// Nothing happens. Spark's default.
     #[default]
     Ignored,
     /// The driver is told, once.
     Told,
 }
 
-/// How many failed executors are too many, where nobody has said: twice as many as there may be, and no fewer than 3.
+/// The default number of failed executors that ends the application: twice the maximum number of executors,
+/// and at least 3.
 ///
 /// Source: Spark on YARN, 4.0.1.
 #[must_use]

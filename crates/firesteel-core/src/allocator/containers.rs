@@ -1,14 +1,14 @@
-//! The containers that the application has, from their grant to their end.
+//! The table of the application's containers, from grant to end.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use crate::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// So many ended containers are remembered, in case they are granted or said to end once more.
+/// The maximum number of ended containers that are remembered, in case they are granted or reported again.
 const MOST_REMEMBERED: usize = 10_000;
 
-/// A container.
+/// A container of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Container {
     pub(super) host: Arc<str>,
@@ -27,25 +27,25 @@ pub(super) struct Container {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// Its process is about to run.
+    /// Its executor's process is being started.
     Launching(ExecutorId),
-    /// Its process runs.
+    /// Its executor's process runs.
     Running(ExecutorId),
-    /// It is given back; the manager has not said yet that it is gone.
+    /// It was given back. The manager has not reported its end yet.
     Released(Residue),
 }
 
-/// What is left in a container that is given back.
+/// What is left in a container that was given back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Residue {
-    /// Nobody knows of an executor there.
+    /// No executor that the driver knows.
     Nothing,
-    /// An executor whose end the driver has not heard of.
+    /// An executor whose end was not told to the driver.
     Executor(ExecutorId),
 }
 
 impl Stage {
-    /// The executor in it, unless it is given back.
+    /// The executor in it, unless it was given back.
     pub(super) fn live(self) -> Option<ExecutorId> {
         match self {
             Self::Launching(executor) | Self::Running(executor) => Some(executor),
@@ -64,14 +64,14 @@ impl Stage {
     }
 }
 
-/// All of them.
+/// All containers of the application.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Containers {
     rows: BTreeMap<ContainerId, Container>,
     of_executor: BTreeMap<ExecutorId, ContainerId>,
-    /// To be given back with the next call.
+    /// The containers to give back with the next call.
     to_release: BTreeSet<ContainerId>,
-    /// Given back with the call under way.
+    /// The containers given back with the call that is under way.
     releasing: BTreeSet<ContainerId>,
     ended: BTreeSet<ContainerId>,
     ended_order: VecDeque<ContainerId>,
@@ -86,22 +86,22 @@ impl Containers {
         self.rows.iter()
     }
 
-    /// Whether it is here, or was not long ago.
+    /// Whether the container is in the table, or was until recently.
     pub(super) fn knows(&self, id: &ContainerId) -> bool {
         self.rows.contains_key(id) || self.ended.contains(id)
     }
 
-    /// The container of an executor whose end has not been told.
+    /// The container of an executor whose end was not told.
     pub(super) fn of(&self, executor: ExecutorId) -> Option<&ContainerId> {
         self.of_executor.get(&executor)
     }
 
-    /// The executors whose end has not been told, by number.
+    /// The executors whose ends were not told, by number.
     pub(super) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.of_executor.keys().copied()
     }
 
-    /// A granted container is used, or given back at once.
+    /// Adds a granted container, which is used or given back at once.
     pub(super) fn insert(&mut self, id: ContainerId, container: Container) {
         match container.stage {
             Stage::Launching(executor) | Stage::Running(executor) => {
@@ -112,7 +112,7 @@ impl Containers {
         self.rows.insert(id, container);
     }
 
-    /// A container's process runs. Returns its executor's profile, unless it was not about to be started.
+    /// A container's process runs. Returns its executor's profile, unless the process was not being started.
     pub(super) fn run(&mut self, id: &ContainerId) -> Option<ProfileId> {
         let container = self.rows.get_mut(id)?;
         match container.stage {
@@ -124,7 +124,7 @@ impl Containers {
         }
     }
 
-    /// A container is given back.
+    /// Gives a container back.
     pub(super) fn release(&mut self, id: &ContainerId, residue: Residue) {
         let container = self.rows.get_mut(id).expect("only a container that is here is given back");
         if let (Some(executor), Residue::Nothing) = (container.stage.executor(), residue) {
@@ -134,7 +134,7 @@ impl Containers {
         self.to_release.insert(id.clone());
     }
 
-    /// A container is gone.
+    /// Removes a container that has ended.
     pub(super) fn remove(&mut self, id: &ContainerId) -> Option<Container> {
         let container = self.rows.remove(id)?;
         if let Some(executor) = container.stage.executor() {
@@ -152,30 +152,30 @@ impl Containers {
         Some(container)
     }
 
-    /// What the next call gives back.
+    /// Takes the containers to give back with the next call.
     pub(super) fn releases(&mut self) -> Vec<ContainerId> {
         self.releasing = std::mem::take(&mut self.to_release);
         self.releasing.iter().cloned().collect()
     }
 
-    /// The manager heard the last call.
+    /// The manager received the last call.
     pub(super) fn heard(&mut self) {
         self.releasing.clear();
     }
 
-    /// Nobody knows whether it did.
+    /// The manager may not have received the last call.
     pub(super) fn doubt(&mut self) {
         self.to_release.append(&mut self.releasing);
     }
 
-    /// The manager has forgotten everything: all that it has not confirmed is given back again.
+    /// The manager has forgotten everything: containers whose ends it has not reported are given back again.
     pub(super) fn forget(&mut self) {
         self.releasing.clear();
         let released = self.rows.iter().filter(|(_, container)| container.stage.live().is_none());
         self.to_release = released.map(|(id, _)| id.clone()).collect();
     }
 
-    /// What contradicts itself.
+    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let executors = self.rows.iter().filter_map(|(id, row)| Some((row.stage.executor()?, id.clone())));
         let executors: BTreeMap<_, _> = executors.collect();

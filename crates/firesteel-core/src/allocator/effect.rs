@@ -1,4 +1,4 @@
-//! What an allocator asks its shell to do.
+//! The effects of an allocator, which its shell performs.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,17 +11,17 @@ use super::note::Note;
 use super::size::ContainerSize;
 use crate::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// What an allocator asks its shell to do.
+/// An effect of an allocator, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Call the manager; `Allocated` or `AllocateFailed` must follow. There is one call at a time.
+    /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
     Allocate(Call),
-    /// Register with the manager again; `Registered` must follow.
+    /// Register with the manager again. Leads to `Registered`.
     Register,
-    /// Tell the driver of a new executor, and start its container; `ContainerStarted` or `ContainerStartFailed` should
-    /// follow.
+    /// Tell the driver of a new executor and start its container. Leads to `ContainerStarted` or
+    /// `ContainerStartFailed`.
     Launch(Launch),
-    /// Tell the driver that an executor is gone. Comes once for each that was launched.
+    /// Tell the driver that an executor has ended. Comes once for each executor.
     ExecutorEnded {
         /// The executor's number.
         executor: ExecutorId,
@@ -35,18 +35,18 @@ pub enum Effect {
         /// The host's name.
         host: String,
     },
-    /// Answer a question of the driver's.
+    /// Answer a question of the driver.
     AnswerLoss {
         /// The number of the question.
         question: u64,
         /// The executor's number.
         executor: ExecutorId,
-        /// Why it is gone; nothing if nobody knows.
+        /// Why it has ended. `None`: not known.
         loss: Option<Loss>,
     },
-    /// The application has failed. Nothing comes after that.
+    /// The application has failed. Nothing comes after this.
     Fail(Failure),
-    /// Something worth a line in the log.
+    /// Write a line to the log.
     Note(Note),
 }
 
@@ -56,45 +56,45 @@ impl From<Note> for Effect {
     }
 }
 
-/// What the manager is told in one call. All numbers are absolute.
+/// One call to the manager. All numbers replace earlier ones.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Call {
-    /// What is wanted where; what is not named is wanted as before.
+    /// The containers wanted at each location. Locations that are not named stay as they were.
     pub asks: Vec<Ask>,
-    /// Containers that are given back.
+    /// The containers to give back.
     pub release: Vec<ContainerId>,
-    /// Hosts to avoid from now on, in order.
+    /// The hosts to exclude from now on, in order.
     pub exclude: Vec<String>,
-    /// Hosts to avoid no longer, in order.
+    /// The hosts to exclude no longer, in order.
     pub include: Vec<String>,
 }
 
-/// How many containers of a profile are wanted somewhere. One that is wanted on any of three hosts counts on each, in
-/// each of their racks, and anywhere.
+/// The number of containers of a profile wanted at a location. A container that is wanted on any of three
+/// hosts counts for each of these, for each of their racks, and for any host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ask {
     /// The number of its resource profile.
     pub profile: ProfileId,
     /// Where containers are asked for.
     pub location: Location,
-    /// How many; 0 takes an earlier number back.
+    /// The number of containers. 0 takes an earlier number back.
     pub containers: u64,
-    /// What each must have.
+    /// What each container must have.
     pub size: Arc<ContainerSize>,
 }
 
-/// Where containers are wanted.
+/// A location where containers are wanted.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Location {
-    /// On this host.
+    /// The host with this name.
     Host(Arc<str>),
-    /// In this rack.
+    /// The rack with this name.
     Rack(Arc<str>),
-    /// All of them, wherever.
+    /// Any host: the total of containers wanted.
     Any,
 }
 
-/// Hadoop's name for it: the host, the rack, or `*`.
+/// The name in Hadoop: that of the host or the rack, or `*`.
 impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -104,7 +104,7 @@ impl fmt::Display for Location {
     }
 }
 
-/// A container that an executor is to be started in.
+/// A container in which an executor is to be started.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Launch {
     /// The container's id.
@@ -124,21 +124,21 @@ pub struct Launch {
 /// Why an application has failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Failure {
-    /// Too many executors failed.
+    /// Too many executors have failed.
     ExecutorsFailed {
         /// The number of failures.
         failures: u64,
     },
-    /// There is no machine left that is not excluded.
+    /// All machines are excluded.
     AllExcluded {
-        /// How many machines there are.
+        /// The number of machines.
         machines: u64,
     },
-    /// The manager cannot be talked to any more.
+    /// The manager cannot be reached any more.
     Manager {
-        /// How many calls failed in a row.
+        /// The number of failed calls in a row.
         errors: u32,
-        /// How the last one did.
+        /// How the last call failed.
         last: AllocateFailure,
     },
 }

@@ -1,4 +1,4 @@
-//! Executors end: by themselves, with their container, or because the driver wants it.
+//! The ends of executors: by themselves, with their containers, or on the driver's request.
 
 use std::sync::Arc;
 
@@ -14,7 +14,8 @@ use crate::ids::{ContainerId, ExecutorId};
 use crate::time::Timestamp;
 
 impl Allocator {
-    /// A container is gone. That one of ours ended counts, by its cause; that one ended which was given back does not.
+    /// A container has ended. The end of a live executor counts by its cause; that of a container that was
+    /// given back does not.
     pub(super) fn on_completed(&mut self, now: Timestamp, completed: Completed) {
         let Completed { container: id, status, diagnostics } = completed;
         let Some(stage) = self.containers.get(&id).map(|container| container.stage) else {
@@ -41,12 +42,13 @@ impl Allocator {
         }
     }
 
-    /// A container's process could not be started: it is given back, and that counts against its host.
+    /// A container's process could not be started. The container is given back, and the failure counts for
+    /// its host.
     ///
-    /// Source: Spark on YARN, 4.0.1, where it counts for nothing, so that an application that cannot be started anywhere
-    /// is tried for ever.
+    /// Source: Spark on YARN, 4.0.1, where it does not count, so that an application that cannot be started
+    /// anywhere is tried for ever.
     pub(super) fn on_start_failed(&mut self, now: Timestamp, id: &ContainerId, error: String) {
-        // It may have been given back, or have ended, meanwhile.
+        // The container may have been given back, or have ended, meanwhile.
         let Some(container) = self.containers.get(id) else { return };
         let (stage, host) = (container.stage, Arc::clone(&container.host));
         let Stage::Launching(executor) = stage else { return };
@@ -59,7 +61,7 @@ impl Allocator {
         self.lose(executor, host, Loss::NotStarted { error });
     }
 
-    /// The driver wants an executor ended. Its end is told when the manager says that its container is gone.
+    /// The driver ends an executor. The end is told when the manager reports that the container has ended.
     pub(super) fn kill(&mut self, executor: ExecutorId) {
         let found = self.containers.of(executor).cloned();
         let stage = |id: &ContainerId| Some(self.containers.get(id)?.stage);
@@ -71,9 +73,9 @@ impl Allocator {
         self.containers.release(&id, Residue::Executor(executor));
     }
 
-    /// The driver asks why an executor is gone. If it is not yet, the answer comes when it is.
+    /// The driver asks why an executor has ended. If it has not ended yet, the answer comes when it does.
     pub(super) fn on_question(&mut self, now: Timestamp, question: u64, executor: ExecutorId) {
-        // An answer may be on its way: the manager is asked soon.
+        // The answer may be on its way, so the manager is called soon.
         self.pace.wake(now);
         if self.containers.of(executor).is_some() && self.losses.ask(executor, question) {
             return;
@@ -82,7 +84,7 @@ impl Allocator {
         self.effects.push(Effect::AnswerLoss { question, executor, loss });
     }
 
-    /// An executor does not count among those of its profile any more.
+    /// Subtracts an executor from those of its profile.
     fn leave(&mut self, id: &ContainerId, stage: Stage) {
         let container = self.containers.get(id).expect("the container was found");
         let profile = self.profiles.get_mut(&container.profile).expect("an executor's profile is known");
@@ -107,7 +109,7 @@ impl Allocator {
         }
     }
 
-    /// An executor's end is told, once, and to whoever had asked.
+    /// Tells an executor's end once, and answers the questions about it.
     fn lose(&mut self, executor: ExecutorId, host: Arc<str>, loss: Loss) {
         for question in self.losses.lose(executor, &loss) {
             let loss = Some(loss.clone());

@@ -1,4 +1,4 @@
-//! What happens to an allocator.
+//! The events that an allocator is told.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,37 +7,37 @@ use firesteel_placement::MiB;
 use super::size::ExecutorNeeds;
 use crate::ids::{ContainerId, ExecutorId, ProfileId};
 
-/// What happens to an allocator.
+/// An event for an allocator.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The manager has the application: for the first time, or again after it had forgotten all that it was told.
+    /// The manager has registered the application, for the first time or after it forgot everything.
     Registered,
-    /// The driver is known. Comes before it asks for anything.
+    /// The driver has registered. Comes before it asks for anything.
     DriverKnown {
-        /// One more than the highest number of an executor that it has seen.
+        /// One more than the highest executor number that the driver has seen.
         first_executor: ExecutorId,
-        /// What executors of the default profile need; nothing changes once one was asked for.
+        /// What executors of the default profile need. Ignored once an executor was asked for.
         needs: ExecutorNeeds,
     },
-    /// The driver says how many executors there are to be, and where they would be welcome.
+    /// The driver sets the number of executors, and the hosts that its tasks prefer.
     RequestExecutors {
-        /// The profiles whose targets change. None at all: no executor is wanted any more, of any profile.
+        /// The profiles whose targets change. An empty list means that no executor of any profile is wanted.
         targets: Vec<Target>,
-        /// Hosts where no executor is wanted, in the driver's opinion.
+        /// The hosts that the driver excludes.
         excluded: BTreeSet<String>,
     },
-    /// The driver wants executors ended. The target stays.
+    /// The driver ends executors. The target stays.
     KillExecutors(Vec<ExecutorId>),
-    /// The driver asks why an executor is gone, or will be.
+    /// The driver asks why an executor has ended or is about to.
     AskLoss {
-        /// The question, for the answer.
+        /// The number of the question, for the answer.
         question: u64,
         /// The executor's number.
         executor: ExecutorId,
     },
-    /// The driver ends; what becomes of executors from now on is nobody's fault.
+    /// The driver is ending: from now on ends of executors do not count as failures.
     DriverStopping,
-    /// The manager answers a call.
+    /// The manager answered a call.
     Allocated(Allocated),
     /// A call to the manager failed.
     AllocateFailed(AllocateFailure),
@@ -53,41 +53,41 @@ pub enum Event {
         /// The error, in words for people.
         error: String,
     },
-    /// The time of the next deadline has come.
+    /// The next deadline has passed.
     Deadline,
 }
 
-/// How many executors of one profile there are to be, and what is known of the tasks that wait for them.
+/// The number of executors wanted of one profile, and what is known of the tasks that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
     /// The number of its resource profile.
     pub profile: ProfileId,
-    /// What its executors need; fixed when the profile is first seen.
+    /// What its executors need. Fixed when the profile is first named.
     pub needs: ExecutorNeeds,
-    /// How many, absolute.
+    /// The number of executors wanted, including those that it has.
     pub total: u64,
-    /// How many of an executor's tasks run at once.
+    /// The number of tasks that an executor runs at once.
     pub tasks_per_executor: u64,
-    /// Waiting tasks that would like to run somewhere.
+    /// The number of waiting tasks with preferred hosts.
     pub tasks: u64,
-    /// How many of them would like to run on each host.
+    /// The number of waiting tasks that prefer each host.
     pub on_hosts: BTreeMap<String, u64>,
 }
 
 /// What the manager has decided since the last call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Allocated {
-    /// How many machines the cluster has.
+    /// The number of machines in the cluster.
     pub machines: u64,
-    /// New containers, in the order in which they were granted.
+    /// The new containers, in the order in which they were granted.
     pub granted: Vec<Granted>,
-    /// Containers that are gone.
+    /// The containers that have ended.
     pub completed: Vec<Completed>,
-    /// Hosts that are being decommissioned.
+    /// The hosts that are being decommissioned.
     pub decommissioning: Vec<String>,
 }
 
-/// A container that may be used.
+/// A container that was granted to the application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Granted {
     /// The container's id.
@@ -100,27 +100,27 @@ pub struct Granted {
     pub memory: MiB,
 }
 
-/// A container that is gone.
+/// A container that has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completed {
     /// The container's id.
     pub container: ContainerId,
     /// How its process ended, or why there is none: see [`Cause`](super::Cause).
     pub status: i32,
-    /// What the manager says about it.
+    /// What the manager says about it, in words.
     pub diagnostics: String,
 }
 
 /// Why a call to the manager failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum AllocateFailure {
-    /// It was restarted and knows nothing of this attempt's registration.
+    /// The manager was restarted and does not know this attempt.
     #[error("the manager does not know that the application is registered")]
     NotRegistered,
-    /// It knows nothing of this attempt, or has begun another one.
+    /// The manager has ended this attempt, or has begun another one.
     #[error("the manager has given up this attempt")]
     Replaced,
-    /// Nobody knows whether it took the call.
+    /// The call may or may not have arrived. Has the error.
     #[error("{0}")]
     Failed(String),
 }

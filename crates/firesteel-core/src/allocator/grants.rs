@@ -1,4 +1,4 @@
-//! Containers come: they meet requests, and executors are launched in them.
+//! Granted containers: they serve requests, and executors are launched in them.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -12,20 +12,21 @@ use super::event::Granted;
 use super::note::Note;
 use crate::ids::ContainerId;
 
-/// A container that has come and is not used yet.
+/// A granted container that is not used yet.
 struct Arrival {
     granted: Granted,
     sites: Sites,
 }
 
 impl Allocator {
-    /// Gives each container to the oldest request that it meets: all of them to requests for their hosts, then what is
-    /// left to requests in their racks, then to any; and gives back what is left then.
+    /// Matches granted containers with requests, the oldest request first: first all containers with requests
+    /// for their hosts, then the rest with requests for their racks, then with any. What is left is given
+    /// back.
     ///
-    /// A request that names hosts may be served elsewhere: it is asked for anywhere, too.
+    /// A request that names hosts may be served elsewhere, since it also asks for any host.
     ///
-    /// Source: Spark on YARN, 4.0.1. There a container that was granted, and is not wanted when its turn to launch comes,
-    /// stays with the application unused.
+    /// Source: Spark on YARN, 4.0.1. There, a container that is no longer wanted when its executor would be
+    /// launched stays with the application unused.
     pub(super) fn on_granted(&mut self, granted: Vec<Granted>) {
         let mut arrivals = Vec::with_capacity(granted.len());
         let mut seen = BTreeSet::new();
@@ -60,13 +61,13 @@ impl Allocator {
         }
     }
 
-    /// The container, unless it is known already, or no executor fits into it.
+    /// Returns the container, unless it is known already or too small for an executor.
     fn examine(&mut self, granted: Granted) -> Option<Granted> {
         if self.containers.knows(&granted.container) {
             self.effects.note(Note::GrantedTwice { container: granted.container });
             return None;
         }
-        // Of a profile that nobody asked for: it serves no request, and is given back.
+        // A container of a profile that was never asked for serves no request, and is given back.
         let Some(profile) = self.profiles.get_mut(&granted.profile) else { return Some(granted) };
         let asked = profile.size.memory;
         if granted.memory >= asked {
@@ -91,7 +92,7 @@ impl Allocator {
         self.containers.insert(container, Container { host: host.into(), profile, stage });
     }
 
-    /// Launches an executor in a container that has met a request, if one is still missing.
+    /// Launches an executor in a container that serves a request, if one is still missing.
     fn use_container(&mut self, granted: Granted, level: Locality) {
         let profile = self.profiles.get_mut(&granted.profile).expect("it has met a request of the profile");
         if profile.launched() >= profile.target() {
@@ -118,7 +119,8 @@ impl Allocator {
         self.effects.push(Effect::Launch(launch));
     }
 
-    /// A container's process runs. One that was given back meanwhile, or has ended, is none of ours any more.
+    /// A container's process runs. Late reports about containers that were given back or have ended are
+    /// ignored.
     pub(super) fn on_started(&mut self, id: &ContainerId) {
         let Some(profile) = self.containers.run(id) else { return };
         let profile = self.profiles.get_mut(&profile).expect("an executor's profile is known");

@@ -1,4 +1,4 @@
-//! How many executors have failed, and which hosts are avoided.
+//! Failed executors, and hosts that are excluded.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
@@ -7,7 +7,7 @@ use super::cause::Blame;
 use super::config::HostExclusion;
 use crate::time::Timestamp;
 
-/// Failures within the window, and hosts that are avoided: those where nothing is ever wanted, those that the driver
+/// The failures within the window, and the excluded hosts: those of the settings, those that the driver
 /// names, and those where executors failed.
 ///
 /// Source: Spark on YARN, 4.0.1.
@@ -15,27 +15,27 @@ use crate::time::Timestamp;
 pub(super) struct Health {
     exclusion: HostExclusion,
     window: Option<Duration>,
-    /// No more failures are remembered than are too many.
+    /// The maximum number of failures that are remembered: the number that ends the application.
     most: usize,
     failures: VecDeque<Timestamp>,
     on_host: BTreeMap<String, VecDeque<Timestamp>>,
     never: BTreeSet<String>,
     by_driver: BTreeSet<String>,
     by_failures: BTreeMap<String, Timestamp>,
-    /// What the manager was told, all calls included.
+    /// The excluded hosts that the manager was told, with all calls.
     told: BTreeSet<String>,
-    /// Hosts that the last call named, whichever way.
+    /// The hosts that the last call named.
     named: BTreeSet<String>,
-    /// Hosts that were named in calls of which nobody knows whether they were heard.
+    /// The hosts named in calls that the manager may not have received.
     doubted: BTreeSet<String>,
 }
 
-/// What a failure led to.
+/// The result of counting a failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// Nothing but that it counts, or not even that.
+    /// The failure counts, or not even that.
     Nothing,
-    /// The host is avoided from now on; so many executors failed there.
+    /// The host is excluded from now on, after that many failures.
     Excluded { failures: u64 },
 }
 
@@ -61,7 +61,7 @@ impl Health {
         }
     }
 
-    /// An executor failed there. On a host that is avoided for failures anyway it counts for nothing.
+    /// An executor failed on that host. A failure on a host that is excluded for failures does not count.
     pub(super) fn failed(&mut self, now: Timestamp, host: &str, blame: Blame) -> Verdict {
         let HostExclusion::On { failures: most, timeout } = self.exclusion else {
             return self.count(now, blame);
@@ -78,7 +78,7 @@ impl Health {
         let on_host = self.on_host.entry(host.to_owned()).or_default();
         on_host.push_back(now);
         let failures = count(on_host, now, window);
-        // What would exclude it again is all that needs to be remembered of it.
+        // More failures are not needed to exclude the host again.
         while on_host.len() as u64 > most.saturating_add(1) {
             on_host.pop_front();
         }
@@ -99,17 +99,17 @@ impl Health {
         Verdict::Nothing
     }
 
-    /// How many executors failed within the window; no more than are too many are counted.
+    /// The number of failed executors within the window, up to the limit.
     pub(super) fn failures(&mut self, now: Timestamp) -> u64 {
         count(&mut self.failures, now, self.window)
     }
 
-    /// The driver's list, which replaces its last one.
+    /// Replaces the hosts that the driver excludes.
     pub(super) fn exclude(&mut self, hosts: BTreeSet<String>) {
         self.by_driver = hosts;
     }
 
-    /// What the manager must hear to know which hosts are avoided: those that are new, and those that are no more.
+    /// The changes to tell the manager: hosts that are newly excluded, and those that no longer are.
     pub(super) fn changes(&mut self, now: Timestamp) -> (Vec<String>, Vec<String>) {
         self.by_failures.retain(|_, until| *until > now);
         self.on_host.retain(|_, times| count(times, now, self.window) > 0);
@@ -123,12 +123,12 @@ impl Health {
         self.never.iter().chain(&self.by_driver).chain(self.by_failures.keys())
     }
 
-    /// The manager heard the last changes.
+    /// The manager received the last changes.
     pub(super) fn heard(&mut self) {
         self.doubted.clear();
     }
 
-    /// Nobody knows whether the manager heard the last changes: they are named again, as they will be then.
+    /// The manager may not have received the last changes: these hosts are named again.
     pub(super) fn doubt(&mut self) {
         self.doubted = std::mem::take(&mut self.named);
     }
@@ -140,13 +140,13 @@ impl Health {
         self.doubted.clear();
     }
 
-    /// Whether as many hosts are avoided as there are machines.
+    /// Whether at least as many hosts are excluded as there are machines.
     pub(super) fn covers(&self, machines: u64) -> bool {
         machines > 0 && self.excluded().collect::<BTreeSet<_>>().len() as u64 >= machines
     }
 }
 
-/// Those within the window; the rest is forgotten.
+/// The number of failures within the window. Forgets older ones.
 fn count(times: &mut VecDeque<Timestamp>, now: Timestamp, window: Option<Duration>) -> u64 {
     if let Some(window) = window {
         while times.front().is_some_and(|time| *time < now - window) {

@@ -1,4 +1,4 @@
-//! Why executors are gone, and who wants to know.
+//! Why executors have ended, and the driver's questions about it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fmt;
@@ -6,17 +6,17 @@ use std::fmt;
 use super::cause::Cause;
 use crate::ids::ExecutorId;
 
-/// Why an executor is gone.
+/// Why an executor has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Loss {
     /// Its container ended.
     Ended {
         /// Why the container ended.
         cause: Cause,
-        /// What the manager says about it.
+        /// What the manager says about it, in words.
         diagnostics: String,
     },
-    /// The driver wanted it ended.
+    /// The driver ended it.
     Killed,
     /// Its process could not be started.
     NotStarted {
@@ -36,15 +36,15 @@ impl fmt::Display for Loss {
     }
 }
 
-/// So many losses are remembered that nobody has asked for.
+/// The maximum number of remembered losses for which the driver has not asked.
 const MOST_REMEMBERED: usize = 1000;
-/// So many questions can be open.
+/// The maximum number of open questions.
 pub(super) const MOST_OPEN: usize = 1000;
 
-/// Losses that nobody has asked for yet, and questions about executors that are not lost yet.
+/// Losses for which the driver has not asked, and questions about executors that have not ended.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Losses {
-    /// In the order in which they came, for the bound.
+    /// The executors in the order of their losses, to drop the oldest.
     order: VecDeque<ExecutorId>,
     known: BTreeMap<ExecutorId, Loss>,
     open: BTreeMap<ExecutorId, Vec<u64>>,
@@ -52,12 +52,12 @@ pub(super) struct Losses {
 }
 
 impl Losses {
-    /// Whether a question waits.
+    /// Whether a question is open.
     pub(super) fn is_awaited(&self) -> bool {
         self.open_in_all > 0
     }
 
-    /// Remembers a question about an executor that is not lost yet. Whether there is room.
+    /// Adds a question about an executor that has not ended. Returns whether there was room for it.
     pub(super) fn ask(&mut self, executor: ExecutorId, question: u64) -> bool {
         let room = self.open_in_all < MOST_OPEN;
         if room {
@@ -67,14 +67,15 @@ impl Losses {
         room
     }
 
-    /// Tells a loss to whoever asks first.
+    /// Takes a loss, for the first question about it.
     pub(super) fn tell(&mut self, executor: ExecutorId) -> Option<Loss> {
         let loss = self.known.remove(&executor)?;
         self.order.retain(|other| *other != executor);
         Some(loss)
     }
 
-    /// An executor is lost. Returns the questions that this answers; without any the loss is kept for the first one.
+    /// An executor has ended. Returns the questions that this answers. Without any, the loss is kept for the
+    /// first question.
     pub(super) fn lose(&mut self, executor: ExecutorId, loss: &Loss) -> Vec<u64> {
         let questions = self.open.remove(&executor).unwrap_or_default();
         self.open_in_all -= questions.len();
@@ -90,7 +91,7 @@ impl Losses {
         questions
     }
 
-    /// What contradicts itself.
+    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self, lives: impl Fn(ExecutorId) -> bool) -> Option<String> {
         let open: usize = self.open.values().map(Vec::len).sum();
         if open != self.open_in_all {

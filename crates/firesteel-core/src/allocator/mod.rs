@@ -60,16 +60,16 @@ pub use note::Note;
 pub use size::{Amount, BadAmount, ContainerSize, ExecutorNeeds, Sizing};
 pub use view::{AllocatorView, ProfileView};
 
-/// So many hosts are remembered as being decommissioned.
+/// The maximum number of hosts remembered as being decommissioned.
 const MOST_DECOMMISSIONING: usize = 200;
 
-/// An allocator.
+/// The allocator of an application's containers.
 #[derive(Clone, Debug)]
 pub struct Allocator {
     config: Config,
     phase: Phase,
     pace: Pace,
-    /// Calls that failed in a row.
+    /// The number of failed calls in a row.
     errors: u32,
     profiles: BTreeMap<ProfileId, Profile>,
     containers: Containers,
@@ -77,9 +77,9 @@ pub struct Allocator {
     losses: Losses,
     health: Health,
     machines: Option<u64>,
-    /// When the last call was made that was answered.
+    /// When the last answered call was made.
     heard: Timestamp,
-    /// Hosts that the driver was told of.
+    /// The decommissioned hosts that the driver was told of.
     decommissioning: VecDeque<String>,
     driver_is_stopping: bool,
     unexpected_ends: u64,
@@ -98,10 +98,10 @@ enum Phase {
     Failed,
 }
 
-/// Why an allocator wants to be woken.
+/// Why an allocator has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The manager is to be called.
+    /// The next call to the manager is due.
     Call,
 }
 
@@ -131,7 +131,7 @@ impl Allocator {
         }
     }
 
-    /// What a container for an executor of that profile has, if the profile is known.
+    /// The size of a container for an executor of that profile, if the profile is known.
     #[must_use]
     pub fn size(&self, profile: ProfileId) -> Option<Arc<ContainerSize>> {
         self.profiles.get(&profile).map(|profile| Arc::clone(&profile.size))
@@ -143,12 +143,12 @@ impl Allocator {
         self.profiles.values_mut().for_each(|profile| profile.requests.misjudge(flaw));
     }
 
-    /// The executors that were launched and whose end was not told, by number.
+    /// The executors that were launched and whose ends were not told, by number.
     pub(crate) fn executors(&self) -> impl Iterator<Item = ExecutorId> {
         self.containers.executors()
     }
 
-    /// What it knows at that time.
+    /// A copy of its tables at that time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> AllocatorView {
         let view = |profile: &Profile| ProfileView {
@@ -207,7 +207,7 @@ impl Machine for Allocator {
 }
 
 impl Allocator {
-    /// The manager knows nothing, whatever it was told before, except what containers it gave.
+    /// The manager has registered the application, and knows only the containers that it granted.
     fn on_registered(&mut self, now: Timestamp) {
         self.phase = Phase::Registered;
         self.errors = 0;
@@ -217,7 +217,7 @@ impl Allocator {
         self.pace.start(now);
     }
 
-    /// What the driver says of the default profile goes before what is set, where it says something.
+    /// The driver has registered. What it says of the default profile takes precedence over the settings.
     fn on_driver(&mut self, first_executor: ExecutorId, needs: ExecutorNeeds) {
         self.next_executor = self.next_executor.max(first_executor);
         let profile =
@@ -236,7 +236,8 @@ impl Allocator {
         profile.size = Arc::new(self.config.sizing.default_container());
     }
 
-    /// The driver's word replaces its last one: what it says of tasks for all profiles, targets for those that it names.
+    /// The driver's request replaces its last one: the preferences of tasks for all profiles, and the targets
+    /// of those that it names.
     ///
     /// Source: Spark on YARN, 4.0.1, where hosts are excluded only if a target changes at the same time.
     fn on_request(&mut self, now: Timestamp, targets: Vec<Target>, excluded: BTreeSet<String>) {
@@ -278,10 +279,10 @@ impl Allocator {
         change
     }
 
-    /// What the manager has decided: machines, containers that come, containers that are gone.
+    /// The manager's answer: machines, granted containers, and ended containers.
     fn on_allocated(&mut self, now: Timestamp, allocated: Allocated) {
         if !self.pace.is_called() {
-            // Nobody knows which call this answers; what it says of containers is so all the same.
+            // The answer belongs to no known call, but what it says of containers is still true.
             self.effects.note(Note::UnexpectedAnswer);
         } else {
             self.errors = 0;
@@ -339,13 +340,13 @@ impl Allocator {
         }
     }
 
-    /// Whether the next call may bring something that is waited for.
+    /// Whether something is awaited that the next call may bring.
     fn wanted(&self) -> Wanted {
         let pending = self.profiles.values().any(|profile| profile.requests.pending() > 0);
         if pending || self.losses.is_awaited() { Wanted::Something } else { Wanted::Nothing }
     }
 
-    /// Calls the manager, if it is time to, with all that has changed since the last call.
+    /// Calls the manager, if a call is due, with all changes since the last call.
     fn settle(&mut self, now: Timestamp) {
         if !self.pace.is_due(now) {
             return;

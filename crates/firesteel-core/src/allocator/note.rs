@@ -1,4 +1,4 @@
-//! What an allocator remarks.
+//! The notes of an allocator, each a line of the log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,59 +11,59 @@ use super::event::AllocateFailure;
 use crate::ids::{ContainerId, ExecutorId, ProfileId};
 use crate::machine::NoteLevel;
 
-/// Something worth a line in the log.
+/// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// A profile is to have another number of executors.
+    /// The number of executors wanted of a profile has changed.
     TargetSet {
         /// The number of its resource profile.
         profile: ProfileId,
         /// The number of executors wanted.
         total: u64,
     },
-    /// A target names a profile that there is no room for.
+    /// A target names one profile more than the maximum. It is ignored.
     TooManyProfiles {
         /// The number of its resource profile.
         profile: ProfileId,
     },
-    /// A container serves a request.
+    /// A granted container serves a request.
     Matched {
         /// The container's id.
         container: ContainerId,
         /// The host's name.
         host: Arc<str>,
-        /// How near it is to what the request named.
+        /// How near it is to what the request asked for.
         level: Locality,
     },
-    /// A container serves no request, or none any more, and is given back.
+    /// A granted container serves no request, and is given back.
     Excess {
         /// The container's id.
         container: ContainerId,
         /// The host's name.
         host: Arc<str>,
     },
-    /// A container has less memory than was asked for, and is given back.
+    /// A granted container has too little memory, and is given back.
     TooSmall {
         /// The container's id.
         container: ContainerId,
         /// The amount of memory.
         memory: MiB,
-        /// What was asked for.
+        /// The amount of memory that was asked for.
         asked: MiB,
     },
-    /// A container was granted a second time; nothing is done.
+    /// A container was granted a second time. This is ignored.
     GrantedTwice {
         /// The container's id.
         container: ContainerId,
     },
-    /// A container ended that nobody knows here, or that has ended before; nothing is done.
+    /// A container has ended that is unknown, or had ended before. This is ignored.
     UnknownEnd {
         /// The container's id.
         container: ContainerId,
     },
-    /// An answer came to no call; nothing is done.
+    /// An answer came although no call was made. Its containers are taken in.
     UnexpectedAnswer,
-    /// An executor is to be ended that nobody knows, or that is being ended; nothing is done.
+    /// An executor is to be ended that is unknown, or is being ended already. This is ignored.
     UnknownExecutor {
         /// The executor's number.
         executor: ExecutorId,
@@ -77,24 +77,24 @@ pub enum Note {
         /// The error, in words for people.
         error: String,
     },
-    /// Too many executors failed on a host; it is avoided.
+    /// Too many executors failed on a host, which is excluded.
     HostExcluded {
         /// The host's name.
         host: Arc<str>,
-        /// How many failed there.
+        /// The number of failures on it.
         failures: u64,
     },
-    /// A call to the manager failed; it is repeated.
+    /// A call to the manager failed, and will be repeated.
     CallFailed {
         /// How the call failed.
         failure: AllocateFailure,
-        /// So many failed in a row.
+        /// The number of failed calls in a row.
         errors: u32,
     },
 }
 
 impl Note {
-    /// How loud it is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

@@ -1,4 +1,4 @@
-//! When the manager is called.
+//! Decides when the manager is called.
 
 use std::time::Duration;
 
@@ -27,11 +27,11 @@ pub(super) struct Pace {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// Nobody is to be called.
+    /// No call is to be made.
     Asleep,
-    /// The next call is due then.
+    /// The next call is due at this time.
     Waiting(Timestamp),
-    /// A call has not been answered.
+    /// A call was made and has not been answered.
     Called(Woken),
 }
 
@@ -55,13 +55,13 @@ impl Pace {
         Self { heartbeat, initial, next: initial, called: None, state: State::Asleep }
     }
 
-    /// Calls begin at once.
+    /// Starts with a call at once.
     pub(super) fn start(&mut self, now: Timestamp) {
         self.next = self.initial;
         self.state = State::Waiting(now);
     }
 
-    /// Nobody is called any more.
+    /// Makes no more calls.
     pub(super) fn stop(&mut self) {
         self.state = State::Asleep;
     }
@@ -78,7 +78,7 @@ impl Pace {
         }
     }
 
-    /// Whether an answer is awaited.
+    /// Whether a call has not been answered.
     pub(super) fn is_called(&self) -> bool {
         matches!(self.state, State::Called(_))
     }
@@ -88,15 +88,15 @@ impl Pace {
         self.called
     }
 
-    /// The call is made.
+    /// The call was made.
     pub(super) fn call(&mut self, now: Timestamp) {
         self.called = Some(now);
         self.state = State::Called(Woken::No);
     }
 
-    /// The call is over, well or badly.
+    /// The call was answered, or failed.
     pub(super) fn answered(&mut self, now: Timestamp, wanted: Wanted) {
-        // An answer that nobody waits for changes no pause.
+        // An answer to no call changes no pause.
         let State::Called(woken) = self.state else { return };
         let pause = match wanted {
             Wanted::Something => {
@@ -115,7 +115,8 @@ impl Pace {
         }
     }
 
-    /// There is new demand: the pauses begin anew, and the next call comes an initial pause after the last one.
+    /// There is new demand: the pauses start again, and the next call comes an initial pause after the last
+    /// one.
     pub(super) fn wake(&mut self, now: Timestamp) {
         self.next = self.initial;
         match &mut self.state {
@@ -177,7 +178,7 @@ mod tests {
         pace.answered(at(1210), Wanted::Nothing);
         pace.wake(at(3000));
         assert_eq!(pace.deadline(), Some(at(3000)));
-        // While a call is under way the wish is remembered.
+        // New demand during a call is remembered.
         pace.call(at(3000));
         pace.wake(at(3001));
         pace.answered(at(3002), Wanted::Something);

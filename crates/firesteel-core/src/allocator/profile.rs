@@ -1,4 +1,4 @@
-//! One resource profile: how many executors it is to have, has, and asks for.
+//! One resource profile: the executors wanted, launched, and asked for.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ use super::size::ContainerSize;
 use crate::messages::MOST_PREFERRED;
 use crate::time::Timestamp;
 
-/// So many executors of a profile can be wanted at most: managers count in 32 bits.
+/// The maximum number of executors of a profile. Managers count in 32 bits.
 const MOST_EXECUTORS: u64 = i32::MAX as u64;
 
-/// One resource profile.
+/// A resource profile with its executors and requests.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
     pub(super) size: Arc<ContainerSize>,
     target: u64,
-    /// What is known of the tasks that wait.
+    /// The number of waiting tasks with preferred hosts.
     tasks: u64,
     tasks_per_executor: u64,
     on_hosts: BTreeMap<String, u64>,
-    /// Executors whose process runs.
+    /// The number of executors whose process runs.
     pub(super) running: u64,
-    /// Executors whose process is about to.
+    /// The number of executors whose process is being started.
     pub(super) starting: u64,
-    /// How many of both are on each host.
+    /// The number of both on each host.
     pub(super) on_host: BTreeMap<Arc<str>, u64>,
     pub(super) requests: Requests,
     passed_over: PassedOver,
@@ -41,11 +41,11 @@ pub(super) struct Profile {
 pub(super) struct Asking<'a> {
     pub(super) topology: &'a Topology,
     pub(super) naming: Naming,
-    /// When the manager was last called and has told what it had granted.
+    /// When the last answered call was made.
     pub(super) heard: Timestamp,
 }
 
-/// Whether something has changed.
+/// Whether a target has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Change {
     None,
@@ -68,7 +68,7 @@ impl Profile {
         }
     }
 
-    /// How many executors there are to be.
+    /// The number of executors wanted.
     pub(super) fn target(&self) -> u64 {
         self.target
     }
@@ -80,30 +80,31 @@ impl Profile {
         change
     }
 
-    /// What is known of waiting tasks replaces what was; no more of it is kept than a sound driver sends.
+    /// Replaces what is known of waiting tasks, within the limits that a valid driver keeps.
     pub(super) fn set_hints(&mut self, target: &mut Target) {
         self.tasks = target.tasks;
         self.tasks_per_executor = target.tasks_per_executor;
         self.on_hosts = std::mem::take(&mut target.on_hosts).into_iter().take(MOST_PREFERRED).collect();
     }
 
-    /// Nothing is known of waiting tasks.
+    /// Forgets what is known of waiting tasks.
     pub(super) fn clear_hints(&mut self) {
         self.tasks = 0;
         self.on_hosts.clear();
     }
 
-    /// Executors that were launched and have not ended.
+    /// The number of executors that were launched and have not ended.
     pub(super) fn launched(&self) -> u64 {
         self.running + self.starting
     }
 
-    /// Asks for executors until target, executors and requests agree, or takes requests back.
+    /// Asks for executors, or takes requests back, until the target equals executors plus requests.
     ///
-    /// Requests that are pending stay as they are while nothing is missing, even if tasks would now rather run
-    /// elsewhere; but those of one host that it has not met in time are made again.
+    /// Pending requests stay while nothing is missing, even if tasks now prefer other hosts. A request for
+    /// one host that did not grant it in time is made again.
     ///
-    /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those that a host has.
+    /// Source: Spark on YARN, 4.0.1, which does not count executors that are being started among those of a
+    /// host.
     pub(super) fn renew(&mut self, now: Timestamp, how: &Asking<'_>) {
         match how.naming {
             Naming::Many => {}
@@ -140,7 +141,7 @@ impl Profile {
         }
     }
 
-    /// Takes back what was asked of hosts that have had time to give it; they are asked no more for a while.
+    /// Takes back requests for hosts that had time to grant them. These hosts are not asked for a while.
     fn pass_over(&mut self, now: Timestamp, heard: Timestamp) {
         self.passed_over.expire(now);
         let waited = self.requests.of_one_host().filter(|(.., since)| PassedOver::has_waited(*since, heard));
@@ -151,7 +152,7 @@ impl Profile {
         }
     }
 
-    /// So many executors, on the hosts that need them.
+    /// That many executors, on the hosts that need them.
     fn wishes(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<Wish> {
         let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
         let expected =

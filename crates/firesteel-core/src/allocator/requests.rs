@@ -1,4 +1,4 @@
-//! What was asked for and has not come, of one profile.
+//! The pending requests of one profile.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,26 +8,26 @@ use firesteel_placement::locality::{Flaw, Locality, Located, Pending, Sites};
 use super::effect::Location;
 use crate::time::Timestamp;
 
-/// Pending requests. Those that were made at once for the same hosts are one group with a number, and all lie in an
-/// index by host and rack, so that what a granted container costs does not grow with what is pending: Spark looks at
-/// every request.
+/// Pending requests. Requests made at once for the same hosts form one group with a number. An index by host
+/// and rack finds the group that a container serves, so the cost of a granted container does not grow with
+/// the number of requests. (Spark looks at every request.)
 ///
-/// What the manager must hear is counted by location, and only once for each call, since a request for many hosts counts
-/// at each of them.
+/// What the manager must be told is counted by location once for each call, since a request for many hosts
+/// counts at each of them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
-    /// By age: numbers only grow.
+    /// The groups by number, which is also their age: numbers only grow.
     groups: BTreeMap<u64, Group>,
     next: u64,
     located: Located<u64>,
     pending: u64,
-    /// How many are wanted at each location, without what has moved since.
+    /// The number wanted at each location, without changes since the last call.
     wanted: BTreeMap<Location, u64>,
-    /// Groups that have grown or shrunk since the last call, by how much.
+    /// The groups that have grown or shrunk since the last call, with the difference.
     moved: BTreeMap<u64, (Arc<Sites>, i64)>,
-    /// Locations that the next call must name, whatever moves.
+    /// The locations that the next call must name in any case.
     touched: BTreeSet<Location>,
-    /// Locations that the call under way names.
+    /// The locations that the last call named.
     named: BTreeSet<Location>,
 }
 
@@ -35,28 +35,28 @@ pub(super) struct Requests {
 struct Group {
     sites: Arc<Sites>,
     executors: u64,
-    /// When they were made.
+    /// When these requests were made.
     since: Timestamp,
 }
 
-/// Groups by what their hosts are to the tasks that wait now, each part by age.
+/// The groups by what the waiting tasks now prefer, each part by age.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    /// Those that name a host where tasks would like to run.
+    /// Groups that name a host which waiting tasks prefer.
     pub(super) local: Vec<u64>,
-    /// Those that name only hosts where none would like to run any more.
+    /// Groups that name only hosts which no waiting task prefers any more.
     pub(super) stale: Vec<u64>,
-    /// Those that name none.
+    /// Groups that name no host.
     pub(super) any: Vec<u64>,
 }
 
 impl Requests {
-    /// How many executors are asked for.
+    /// The number of executors that are asked for.
     pub(super) fn pending(&self) -> u64 {
         self.pending
     }
 
-    /// Asks for so many more on those hosts, from now on.
+    /// Asks for that many more executors on those hosts.
     pub(super) fn add(&mut self, now: Timestamp, sites: Sites, executors: u64) {
         if executors == 0 {
             return;
@@ -69,7 +69,7 @@ impl Requests {
         self.groups.insert(id, Group { sites, executors, since: now });
     }
 
-    /// Takes back up to so many of those groups, in that order.
+    /// Takes back at most `most` requests of those groups, in that order. Returns their number.
     pub(super) fn cancel(&mut self, ids: &[u64], most: u64) -> u64 {
         let mut left = most;
         for id in ids {
@@ -80,7 +80,7 @@ impl Requests {
         most - left
     }
 
-    /// Groups that name one host alone, with that host and since when.
+    /// The groups that name only one host, with that host and their time.
     pub(super) fn of_one_host(&self) -> impl Iterator<Item = (u64, &str, Timestamp)> {
         self.groups.iter().filter_map(|(id, group)| {
             let mut hosts = group.sites.hosts();
@@ -89,12 +89,12 @@ impl Requests {
         })
     }
 
-    /// How many executors these groups ask for.
+    /// The number of executors that these groups ask for.
     pub(super) fn count(&self, ids: &[u64]) -> u64 {
         ids.iter().filter_map(|id| self.groups.get(id)).map(|group| group.executors).sum()
     }
 
-    /// Has a container serve the oldest request that it meets at that level. Whether there is one.
+    /// Lets a container serve the oldest matching request at that level. Returns whether there is one.
     pub(super) fn serve(&mut self, container: &Sites, level: Locality) -> bool {
         let id = self.located.first(container, level);
         id.inspect(|id| self.take_from(*id, 1)).is_some()
@@ -116,7 +116,7 @@ impl Requests {
         *moved -= i64::try_from(count).unwrap_or(i64::MAX);
     }
 
-    /// All groups, by what their hosts are to those where tasks would like to run.
+    /// All groups, by what the waiting tasks now prefer.
     pub(super) fn parts(&self, on_hosts: &BTreeMap<String, u64>) -> Parts {
         let mut parts = Parts::default();
         for (id, group) in &self.groups {
@@ -130,7 +130,7 @@ impl Requests {
         parts
     }
 
-    /// How many executors these groups ask for, in all and on each host.
+    /// The number of executors that these groups ask for, in all and on each host.
     pub(super) fn naming(&self, ids: &[u64]) -> Pending {
         let mut pending = Pending::default();
         for group in ids.iter().filter_map(|id| self.groups.get(id)) {
@@ -145,14 +145,14 @@ impl Requests {
         pending
     }
 
-    /// A container came there that serves no request: the manager may count one less than is asked for, and hears the
-    /// numbers again.
+    /// A container came that serves no request. The manager may count one less than is asked for, so the next
+    /// call names these locations again.
     pub(super) fn remind(&mut self, container: &Sites) {
         self.touched.extend(locations(container));
     }
 
-    /// The numbers that the next call must name: those that have changed, those that the manager may have counted
-    /// down, and those of which nobody knows whether it heard them.
+    /// The numbers that the next call must name: those that changed, those that the manager may have reduced,
+    /// and those that it may not have received.
     pub(super) fn asks(&mut self) -> Vec<(Location, u64)> {
         for (_, (sites, moved)) in std::mem::take(&mut self.moved) {
             for location in locations(&sites) {
@@ -169,7 +169,7 @@ impl Requests {
         self.named.iter().map(ask).collect()
     }
 
-    /// Nobody knows whether the manager heard the last call.
+    /// The manager may not have received the last call.
     pub(super) fn doubt(&mut self) {
         self.touched.append(&mut self.named);
     }
@@ -185,7 +185,7 @@ impl Requests {
         self.located.err(flaw);
     }
 
-    /// What contradicts itself.
+    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let pending: u64 = self.groups.values().map(|group| group.executors).sum();
         if pending != self.pending {
@@ -216,7 +216,7 @@ impl Requests {
     }
 }
 
-/// Where a request for those hosts counts.
+/// The locations at which a request for those hosts counts.
 fn locations(sites: &Sites) -> impl Iterator<Item = Location> {
     let hosts = sites.hosts().map(|host| Location::Host(host.into()));
     hosts.chain(sites.racks().map(|rack| Location::Rack(rack.into()))).chain([Location::Any])

@@ -1,4 +1,4 @@
-//! What a container must have for an executor.
+//! The size of a container for an executor.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,25 +6,25 @@ use std::str::FromStr;
 
 use firesteel_placement::{Cores, MiB};
 
-/// What the executors of one profile need. What is left open is as in the default profile, but for the overhead, which
-/// follows from the profile's own heap, and for the resources, which are never inherited.
+/// What the executors of one profile need. What is left open is inherited from the default profile, except
+/// the overhead, which follows from the profile's own heap, and resources, which are never inherited.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ExecutorNeeds {
     /// The number of cores.
     pub cores: Option<Cores>,
     /// The executor's own memory (Spark: heap).
     pub memory: Option<MiB>,
-    /// What a container has beyond all named memory. `None`: a part of the executor's own.
+    /// The container's memory beyond all other amounts. `None`: a part of the executor's own memory.
     pub overhead: Option<MiB>,
-    /// Memory outside of the heap.
+    /// The amount of memory outside of the heap.
     pub off_heap: Option<MiB>,
-    /// Memory of Python processes.
+    /// The amount of memory of Python processes.
     pub python: Option<MiB>,
-    /// Custom resources, by Spark's names.
+    /// The custom resources, by Spark's names.
     pub resources: BTreeMap<String, u64>,
 }
 
-/// How needs become containers.
+/// How the sizes of containers follow from needs.
 ///
 /// Source: Spark on YARN, 4.0.1.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,15 +33,15 @@ pub struct Sizing {
     pub cores: Cores,
     /// Memory where nobody has said.
     pub memory: MiB,
-    /// The default profile.
+    /// What executors of the default profile need.
     pub default: ExecutorNeeds,
-    /// The overhead is this part of the executor's own memory. Spark: 0.1.
+    /// The overhead as a part of the executor's own memory. Spark's default is 0.1.
     pub overhead_factor: f64,
-    /// And no less than this. Spark: 384 MiB.
+    /// The least overhead. Spark's default is 384 MiB.
     pub least_overhead: MiB,
-    /// Names of resources that differ on the manager's side: `gpu` is `yarn.io/gpu`.
+    /// The manager's names of resources that differ from Spark's: `gpu` is `yarn.io/gpu`.
     pub names: BTreeMap<String, String>,
-    /// Resources of the default profile by the manager's names.
+    /// The resources of the default profile by the manager's names.
     pub extra: BTreeMap<String, Amount>,
 }
 
@@ -60,16 +60,16 @@ impl Default for Sizing {
     }
 }
 
-/// A container, as the manager is asked for it.
+/// The size of a container, as the manager is asked for it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ContainerSize {
     /// Its virtual cores: the executor's cores.
     pub cores: Cores,
     /// The amount of memory.
     pub memory: MiB,
-    /// The part of it that is the executor's own.
+    /// The part of the memory that is the executor's own.
     pub own_memory: MiB,
-    /// Its other resources, by the manager's names.
+    /// The other resources, by the manager's names.
     pub resources: BTreeMap<String, Amount>,
 }
 
@@ -78,7 +78,7 @@ impl Sizing {
     #[must_use]
     pub fn default_container(&self) -> ContainerSize {
         let mut size = self.memory_and_cores(&self.default);
-        // Of custom resources only those that the manager has a name for are asked for, as in Spark.
+        // As in Spark, only custom resources that the manager has a name for are asked for.
         let named =
             |(spark, amount): (&String, &u64)| Some((self.names.get(spark)?.clone(), Amount::plain(*amount)));
         size.resources.extend(self.extra.clone());
@@ -115,17 +115,17 @@ impl Sizing {
     }
 
     fn overhead(&self, own_memory: MiB) -> MiB {
-        // Cut off, as Spark does; a product that is no number of MiB saturates.
+        // Cut off to whole MiB, as in Spark. A product that is out of range saturates.
         MiB((own_memory.0 as f64 * self.overhead_factor) as i64).max(self.least_overhead)
     }
 }
 
-/// An amount of a resource: a number, and perhaps a unit of the manager's.
+/// An amount of a resource: a number, with a unit of the manager's if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
     /// The number that was given.
     pub value: u64,
-    /// Letters after it; those for powers of ten are in upper case. Empty: none.
+    /// The letters after the number; those for powers of ten in upper case. Empty: no unit.
     pub unit: String,
 }
 
@@ -135,12 +135,12 @@ impl Amount {
     }
 }
 
-/// An amount that is none.
+/// A text that is not an amount.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0:?} is no amount of a resource: write a number and perhaps a unit, such as 2 or 2G")]
 pub struct BadAmount(pub String);
 
-/// Digits, then perhaps letters; `g`, `t` and `p` become upper case.
+/// Parsed from digits and optional letters. `g`, `t` and `p` become upper case.
 ///
 /// Source: Spark on YARN, 4.0.1.
 impl FromStr for Amount {

@@ -1,35 +1,35 @@
-//! A copy of what an allocator knows, for status pages and tests.
+//! A copy of an allocator's tables, for status pages and tests.
 
 use std::collections::BTreeMap;
 
 use crate::ids::ProfileId;
 
-/// What an allocator knows.
+/// A copy of an allocator's tables.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AllocatorView {
-    /// The profiles.
+    /// The resource profiles, by number.
     pub profiles: BTreeMap<ProfileId, ProfileView>,
-    /// Machines of the cluster, once the manager has said so.
+    /// The number of machines in the cluster, once the manager has told it.
     pub machines: Option<u64>,
-    /// Executors that failed within the window.
+    /// The number of executors that failed within the window.
     pub failures: u64,
-    /// Executors that ended though nobody here wanted them to.
+    /// The number of executors that ended without being asked to.
     pub unexpected_ends: u64,
-    /// Containers that are given back and not gone yet.
+    /// The number of containers that were given back and have not ended.
     pub released: u64,
 }
 
-/// What is known of one profile.
+/// A copy of one profile.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProfileView {
-    /// Executors that there are to be.
+    /// The number of executors wanted.
     pub target: u64,
-    /// Those that are asked for and have not come.
+    /// The number of executors asked for and not granted.
     pub pending: u64,
-    /// Those whose process is about to run.
+    /// The number of executors whose process is being started.
     pub starting: u64,
-    /// Those whose process runs.
+    /// The number of executors whose process runs.
     pub running: u64,
-    /// How many of both are on each host.
+    /// The number of both on each host.
     pub on_host: BTreeMap<String, u64>,
 }

@@ -1,4 +1,4 @@
-//! What holds of an ApplicationMaster after every event.
+//! The invariants of an ApplicationMaster after every event.
 
 use super::{ApplicationMaster, Manager, Phase, Program};
 use crate::Machine as _;

@@ -1,4 +1,4 @@
-//! Status clients, which find a Master with one application and no Workers of its own.
+//! Requests of status clients, which see a Master with one application and no Workers.
 
 use std::collections::BTreeMap;
 
@@ -18,9 +18,9 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// So many executors are told in one answer.
+/// The maximum number of executors in one answer.
 const MOST_EXECUTORS: usize = 10_000;
-/// The longest name of whoever kills an application; the rest is cut.
+/// The longest name of a user who kills an application, in bytes. The rest is cut.
 const LONGEST_NAME: usize = 200;
 
 impl ApplicationMaster {
@@ -95,7 +95,8 @@ impl ApplicationMaster {
         }
     }
 
-    /// What is known of the cluster is how many machines it has, and what it has granted.
+    /// How the scheduler sees the application. Of the cluster only the number of machines and the granted
+    /// containers are known.
     fn standing(&self, now: Timestamp) -> SchedulingStatus {
         let view = self.allocator.view(now);
         let shortfalls: BTreeMap<ProfileId, Shortfall> = self.shortfalls(now).into_iter().collect();
@@ -131,7 +132,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// The application with those executors, and how many of them are left out.
+    /// The application with those executors, and the number of those that are left out.
     fn application(&self, mut known: BTreeMap<ExecutorId, Known<'_>>) -> (ApplicationView, u64) {
         let description = self.drivers.description();
         let text = |text: fn(&crate::messages::ApplicationDescription) -> &String| {

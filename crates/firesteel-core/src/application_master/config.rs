@@ -1,4 +1,4 @@
-//! What an ApplicationMaster is told at its start.
+//! The settings of an ApplicationMaster.
 
 use std::time::Duration;
 
@@ -12,45 +12,45 @@ use crate::ids::AppId;
 pub struct Config {
     /// The application's id.
     pub app: AppId,
-    /// Where drivers find it, `spark://host:port`.
+    /// The URL where drivers find it, `spark://host:port`.
     pub url: String,
-    /// Where the driver is.
+    /// Where the driver runs.
     pub mode: Mode,
     /// Which attempt at the application this is, counted from 1.
     pub attempt: u32,
-    /// How many there are at most.
+    /// The maximum number of attempts.
     pub most_attempts: u32,
-    /// How long the driver is waited for. Spark: 100 s.
+    /// How long the driver is awaited. Spark's default is 100 s.
     pub wait_time: Duration,
-    /// What it means when the driver does not come back, in client mode.
+    /// What it means if the driver does not come back, in client mode.
     pub silence: Silence,
-    /// The longest message that the manager is told at the end, in bytes. Spark: 1 MiB.
+    /// The longest message to the manager at the end, in bytes. Spark's is 1 MiB.
     pub longest_message: usize,
-    /// Executors where the driver does not say how many. Spark: 2.
+    /// The number of executors if the driver names none. Spark's default is 2.
     pub executors: u64,
-    /// Cores of a task, for how many tasks an executor runs at once.
+    /// The cores of a task, from which the number of tasks that an executor runs at once follows.
     pub task_cores: Cores,
-    /// How containers are asked for. Its targets come from the driver: an initial one counts for nothing.
+    /// How containers are asked for. Targets come from the driver; the initial one is ignored.
     pub allocator: allocator::Config,
 }
 
-/// Where the driver is.
+/// Where the driver runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// Where the application was submitted.
+    /// On the machine where the application was submitted.
     Client,
-    /// In the same process.
+    /// In the same process as the ApplicationMaster.
     Unmanaged,
     /// In a program that the ApplicationMaster starts.
     Cluster,
 }
 
-/// What it means when a driver has vanished that did not say that it is done.
+/// What it means if the driver vanishes without saying that it is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Silence {
-    /// That all is well. Spark's default.
+    /// The application has succeeded. Spark's default.
     #[default]
     Success,
-    /// That the application has failed.
+    /// The application has failed.
     Failure,
 }

@@ -1,4 +1,4 @@
-//! The driver: it registers, says what it wants, and is gone.
+//! The driver: how it registers, what it requests, and how it ends.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,45 +15,47 @@ use crate::messages::{
 };
 use crate::time::Timestamp;
 
-/// A driver that says to have seen higher numbers is not believed: they would not last for an attempt.
+/// The highest executor number that a driver is believed to have seen. Higher ones would leave too few for an
+/// attempt.
 const HIGHEST_FIRST: ExecutorId = ExecutorId(1 << 31);
 
-/// The driver, and what it has said.
+/// The driver and its requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Drivers {
     /// Its connection, if there is one.
     peer: Option<PeerId>,
-    /// Without one it is waited for until then.
+    /// Until when the driver is awaited, if its connection has ended.
     away: Option<Timestamp>,
     description: Option<ApplicationDescription>,
-    /// The profiles that it has spoken of: what they need, and how many executors there are to be.
+    /// The profiles that it has named: what they need, and the number of executors wanted.
     targets: BTreeMap<ProfileId, (ExecutorNeeds, u64)>,
     wishes: HostWishes,
-    /// Executors have had their turn, and the allocator has not heard of it.
+    /// Whether executors have ended for good, and the allocator was not told yet.
     has_final_ends: bool,
-    /// Until then its wishes are waited for, so that its first executors are asked for where it wants them.
+    /// Until when its first wishes are awaited, so that its first executors are asked for where it wants
+    /// them.
     listening: Option<Timestamp>,
-    /// The first executor of this attempt.
+    /// The number of the first executor of this attempt.
     first_executor: ExecutorId,
 }
 
 impl Drivers {
-    /// Its connection.
+    /// The number of its connection, if there is one.
     pub(super) fn peer(&self) -> Option<PeerId> {
         self.peer
     }
 
-    /// Until when it is waited for, if its connection has ended and it must come back.
+    /// Until when the driver is awaited, if its connection has ended and it must come back.
     pub(super) fn away(&self) -> Option<Timestamp> {
         self.away
     }
 
-    /// Until when its first wishes are waited for.
+    /// Until when its first wishes are awaited.
     pub(super) fn listening(&self) -> Option<Timestamp> {
         self.listening
     }
 
-    /// The application, as it has described it.
+    /// The description of the application, once the driver has registered.
     pub(super) fn description(&self) -> Option<&ApplicationDescription> {
         self.description.as_ref()
     }
@@ -71,7 +73,7 @@ impl ApplicationMaster {
                 }
             }
             DriverToMaster::RequestExecutors { app, targets } => {
-                // The answer first: what is asked for may be the end of the application.
+                // The answer goes first, since the request may end the application.
                 let accepted = self.is_own(peer, &app) && self.can_have(&targets);
                 self.tell_peer(peer, MasterToDriver::ExecutorsRequested { accepted });
                 if accepted {
@@ -100,7 +102,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// A driver brings its application, or comes back to it on a new connection.
+    /// A driver registers its application, or returns to it on a new connection.
     fn on_register_application(&mut self, now: Timestamp, peer: PeerId, description: ApplicationDescription) {
         if self.drivers.peer == Some(peer) {
             return self.welcome();
@@ -146,14 +148,14 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::DriverKnown { first_executor, needs });
     }
 
-    /// Why an application is not taken: there is one already, or it cannot run here.
+    /// Why an application is refused: another one is registered, or it cannot run here.
     fn objection(&self, description: &ApplicationDescription) -> Option<String> {
         let known = self.drivers.description.as_ref();
         match &self.phase {
             Phase::Finishing(_) | Phase::Done => return Some("the application is over".to_owned()),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
         }
-        // A driver has an address of its own, which its executors are told to dial.
+        // A returning driver may have another address, which is part of its command.
         if known.is_some_and(|known| known.command != description.command) {
             return Some("this ApplicationMaster has its application already, and takes no other".to_owned());
         }
@@ -166,8 +168,8 @@ impl ApplicationMaster {
         description.profile.check().err().map(|unsound| unsound.to_string())
     }
 
-    /// The driver hears that it is registered, and of all executors that there are and were, once the manager has the
-    /// application, too.
+    /// Tells the driver that it is registered, and of all live and ended executors, once the manager has
+    /// registered the application, too.
     pub(super) fn welcome(&mut self) {
         if self.drivers.peer.is_none() || self.manager != Manager::Registered {
             return;
@@ -186,7 +188,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// Whether such targets can be set.
+    /// Whether these targets are valid.
     fn can_have(&self, targets: &[ExecutorTarget]) -> bool {
         let ids = targets.iter().map(|target| &target.id).chain(self.drivers.targets.keys());
         let fits = ids.collect::<BTreeSet<_>>().len() <= MOST_PROFILES;
@@ -202,8 +204,8 @@ impl ApplicationMaster {
         self.request(now);
     }
 
-    /// An executor has had its turn: the application wants one less, which the allocator hears when it is done with
-    /// what it is told now.
+    /// An executor has ended for good: the application wants one less. The allocator is told when it has
+    /// finished its current event.
     pub(super) fn want_one_less(&mut self, profile: ProfileId) {
         if let Some((_, total)) = self.drivers.targets.get_mut(&profile) {
             *total = total.saturating_sub(1);
@@ -211,27 +213,28 @@ impl ApplicationMaster {
         }
     }
 
-    /// The allocator hears of executors that have had their turn.
+    /// Tells the allocator of executors that have ended for good.
     pub(super) fn count_final_ends(&mut self, now: Timestamp) {
         if std::mem::take(&mut self.drivers.has_final_ends) {
             self.request(now);
         }
     }
 
-    /// Its driver has just heard that it is registered, and may say where it wants its executors.
+    /// The driver was told that it is registered, and may soon name the hosts that it wants.
     pub(super) fn listen(&mut self, now: Timestamp) {
         if self.drivers.description.is_some() {
             self.drivers.listening = Some(now + self.config.allocator.initial_pause);
         }
     }
 
-    /// Its first wishes have been waited for long enough: they come task by task.
+    /// The first wishes were awaited long enough.
     pub(super) fn stop_listening(&mut self, now: Timestamp) {
         self.drivers.listening = None;
         self.request(now);
     }
 
-    /// The allocator hears everything that the driver wants. Wishes are not told by profile: each has all of them.
+    /// Tells the allocator everything that the driver wants. Wishes are not told by profile: each profile has
+    /// all of them.
     fn request(&mut self, now: Timestamp) {
         let is_early = self.manager != Manager::Registered || self.drivers.listening.is_some();
         if self.phase != Phase::Serving || is_early {
@@ -253,14 +256,14 @@ impl ApplicationMaster {
         self.allocate(now, allocator::Event::RequestExecutors { targets, excluded: avoided });
     }
 
-    /// The driver is done: its executors end, and it hears of that as long as it listens.
+    /// The driver is done: its executors end, and it is told while it is connected.
     fn on_driver_done(&mut self, now: Timestamp) {
         if self.phase != Phase::Serving {
             return;
         }
         let then = match self.config.mode {
             Mode::Client | Mode::Unmanaged => Some((Verdict::succeeded(), now + PATIENCE)),
-            // What becomes of the application, its program says when it ends.
+            // The program's end decides how the application ended.
             Mode::Cluster => None,
         };
         self.phase = Phase::Stopping { then };
@@ -271,7 +274,7 @@ impl ApplicationMaster {
         self.stop_if_all_are_gone();
     }
 
-    /// When the last executor of an application that is done has ended, its driver hears that.
+    /// Tells the driver when the last executor of a finished application has ended.
     pub(super) fn stop_if_all_are_gone(&mut self) {
         let Phase::Stopping { then } = &self.phase else { return };
         if !self.executors.is_empty() {
@@ -315,12 +318,12 @@ impl ApplicationMaster {
         }
     }
 
-    /// How many executors of each profile are missing, and what is known of why.
+    /// The number of executors missing of each profile, with the reason as far as known.
     pub(super) fn shortfalls(&self, now: Timestamp) -> Vec<(ProfileId, Shortfall)> {
         let view = self.allocator.view(now);
         let shortfall = |(id, profile): (&ProfileId, &allocator::ProfileView)| {
             let granted = profile.starting + profile.running;
-            // What the allocator does not know yet counts, too.
+            // This includes what the allocator was not told yet.
             let target = self.drivers.targets.get(id).map_or(profile.target, |(_, total)| *total);
             let missing = target.checked_sub(granted).filter(|missing| *missing > 0)?;
             let size = self.allocator.size(*id)?;
@@ -353,7 +356,7 @@ impl ApplicationMaster {
     }
 }
 
-/// What a profile's executors need of a container. The rest is as it is set.
+/// What a profile's executors need of a container. The rest comes from the settings.
 fn needs(profile: &ResourceProfile) -> ExecutorNeeds {
     let ResourceProfile { cores, memory, resources } = profile;
     let resources = resources.iter().map(|(name, amount)| (name.clone(), *amount)).collect();

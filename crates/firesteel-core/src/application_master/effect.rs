@@ -1,4 +1,4 @@
-//! What an ApplicationMaster asks its shell to do.
+//! The effects of an ApplicationMaster, which its shell performs.
 
 use std::fmt;
 
@@ -10,41 +10,41 @@ use crate::messages::{MasterToClient, MasterToDriver, TaskDirectory};
 use crate::process::Command;
 use firesteel_placement::{Cores, MiB};
 
-/// What an ApplicationMaster asks its shell to do.
+/// An effect of an ApplicationMaster, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Register with the manager; `Registered` or `RegisterFailed` must follow.
+    /// Register with the manager. Leads to `Registered` or `RegisterFailed`.
     Register,
-    /// Call the manager; `Allocated` or `AllocateFailed` must follow. There is one call at a time.
+    /// Call the manager. Leads to `Allocated` or `AllocateFailed`. There is one call at a time.
     Allocate(Call),
-    /// Start an executor; `ContainerStarted` or `ContainerStartFailed` should follow.
+    /// Start an executor. Leads to `ContainerStarted` or `ContainerStartFailed`.
     Launch(Launch),
-    /// Start the program; `ProgramNotStarted` or `ProgramEnded` must follow.
+    /// Start the program. Leads to `ProgramNotStarted` or `ProgramEnded`.
     StartProgram,
     /// End the program, if it runs.
     EndProgram,
-    /// Send a message. Silently nothing if the connection has ended.
+    /// Send a message. If the connection has ended, nothing happens.
     Send {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Outbound,
     },
-    /// End a connection, after what was sent before. `Disconnected` comes back.
+    /// Close a connection, after sending what was sent before. Leads to `Disconnected`.
     Close {
         /// The connection's number.
         peer: PeerId,
     },
-    /// Tell the manager how the application has ended; `Unregistered` or `UnregisterFailed` must follow.
+    /// Tell the manager how the application ended. Leads to `Unregistered` or `UnregisterFailed`.
     Unregister {
         /// The application's final status.
         status: FinalStatus,
         /// The same for people.
         message: String,
     },
-    /// End the daemon. Nothing comes after that.
+    /// End the daemon. Nothing comes after this.
     Exit(Exit),
-    /// Something worth a line in the log.
+    /// Write a line to the log.
     Note(Note),
 }
 
@@ -59,11 +59,11 @@ impl From<Note> for Effect {
 pub struct Launch {
     /// The container's id.
     pub container: ContainerId,
-    /// Where it is, if the manager has said so.
+    /// The node that the container is on, if the manager has told it.
     pub node: Option<Node>,
     /// The executor's id.
     pub executor: ExecutorKey,
-    /// What to run; placeholders are filled in, but for the binary, whose place only the shell knows.
+    /// The command to run, with all placeholders filled in but the binary's path, which only the shell knows.
     pub command: Command,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
@@ -73,29 +73,29 @@ pub struct Launch {
     pub memory: MiB,
 }
 
-/// A message from the ApplicationMaster.
+/// A message from the ApplicationMaster to a peer.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outbound {
-    /// To a driver.
+    /// A message to a driver.
     Driver(MasterToDriver),
-    /// To a status client.
+    /// A message to a status client.
     Client(MasterToClient),
 }
 
 /// How an application has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FinalStatus {
-    /// Nobody knows; whoever manages the cluster decides.
+    /// Not known: the cluster's manager decides.
     Undefined,
-    /// Well.
+    /// The application has succeeded.
     Succeeded,
-    /// Badly.
+    /// The application has failed.
     Failed,
-    /// Somebody wanted it to.
+    /// A user or a program killed it.
     Killed,
 }
 
-/// How YARN calls it.
+/// The name in YARN.
 impl fmt::Display for FinalStatus {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -112,19 +112,19 @@ impl fmt::Display for FinalStatus {
 pub struct Exit {
     /// How the application, or this attempt at it, has ended.
     pub status: FinalStatus,
-    /// The exit code.
+    /// The exit code of the daemon.
     pub code: i32,
     /// The reason, in words for people.
     pub message: String,
-    /// Whether what was staged for it is of use to somebody.
+    /// Whether the staged files are still needed.
     pub staging: Staging,
 }
 
-/// Whether what was staged for an application is of use to somebody.
+/// Whether the staged files of an application are still needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Staging {
-    /// It is: another attempt may come.
+    /// They are needed: another attempt may come.
     Needed,
-    /// The application is over.
+    /// They are not needed: the application has ended.
     Unneeded,
 }

@@ -1,10 +1,10 @@
-//! How an application ends, and what is done about it: once.
+//! How an application ends. This happens once.
 //!
-//! The manager is told of the end only where there is nothing more to try: when the application has succeeded, when it
-//! was killed, or when this is the last attempt. Else the ApplicationMaster leaves without a word, and the manager
-//! begins the next attempt.
+//! The manager is told of the end only if no other attempt is to be made: the application has succeeded, it
+//! was killed, or this is the last attempt. Otherwise the ApplicationMaster ends without a message, and the
+//! manager begins the next attempt.
 //!
-//! Source: Spark's ApplicationMaster, 4.0.1, whose exit codes these are.
+//! Source: Spark's ApplicationMaster, 4.0.1, which has the same exit codes.
 
 use super::effect::{Effect, Exit, FinalStatus, Outbound, Staging};
 use super::note::Note;
@@ -13,13 +13,13 @@ use crate::allocator::{AllocateFailure, Failure};
 use crate::messages::{ApplicationEnd, MasterToDriver};
 use crate::process::{ExitStatus, StartFailure};
 
-/// No driver registered in time.
+/// The exit code if no driver registered in time.
 const NO_DRIVER: i32 = 13;
-/// It ended before anything had ended the application.
+/// The exit code if the daemon ends before the application has.
 const EARLY: i32 = 16;
-/// The driver is gone.
+/// The exit code if the driver is gone.
 const DRIVER_GONE: i32 = 17;
-/// Something that nobody expected.
+/// The exit code for an unexpected failure.
 const UNEXPECTED: i32 = 10;
 
 /// How an application has ended.
@@ -28,25 +28,25 @@ pub(super) struct Verdict {
     pub(super) status: FinalStatus,
     pub(super) code: i32,
     pub(super) message: String,
-    /// What the driver is told, if it still listens.
+    /// What the driver is told, if it is connected.
     pub(super) end: ApplicationEnd,
 }
 
 impl Verdict {
-    /// It has ended badly.
+    /// The verdict of a failed application.
     fn failed(code: i32, message: impl Into<String>) -> Self {
         let message = message.into();
         let end = ApplicationEnd::GivenUp { reason: message.clone() };
         Self { status: FinalStatus::Failed, code, message, end }
     }
 
-    /// It has ended well.
+    /// The verdict of a successful application.
     pub(super) fn succeeded() -> Self {
         let (message, end) = ("the driver is done".to_owned(), ApplicationEnd::Finished);
         Self { status: FinalStatus::Succeeded, code: 0, message, end }
     }
 
-    /// Somebody has ended it.
+    /// The verdict of an application that a user killed.
     pub(super) fn killed(by: String) -> Self {
         let message = format!("it was killed by {by}");
         Self { status: FinalStatus::Killed, code: EARLY, message, end: ApplicationEnd::Killed { by } }
@@ -54,7 +54,7 @@ impl Verdict {
 }
 
 impl ApplicationMaster {
-    /// The application, or this attempt at it, is over. Only the first word counts.
+    /// Ends the application, or this attempt at it. Only the first verdict counts.
     pub(super) fn finish(&mut self, mut verdict: Verdict) {
         match &self.phase {
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } => {}
@@ -72,7 +72,7 @@ impl ApplicationMaster {
             match self.manager {
                 Manager::Registered => self.unregister(),
                 Manager::Registering => {}
-                // It must know the attempt before it can be told how it ended.
+                // The manager must know the attempt before it can be told of its end.
                 Manager::Unregistered => self.register(),
                 Manager::Gone => self.exit(Staging::Needed),
             }
@@ -82,7 +82,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// Whether the manager is to begin no other attempt.
+    /// Whether the manager must not begin another attempt.
     fn is_over_for_good(&self, verdict: &Verdict) -> bool {
         let last = self.config.attempt >= self.config.most_attempts;
         match verdict.status {
@@ -92,7 +92,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// The driver, unless it knows, hears that its application is over.
+    /// Tells the driver that its application has ended, unless it knows.
     fn tell_end(&mut self, verdict: &Verdict) {
         if let (Some(peer), Phase::Waiting { .. } | Phase::Serving) = (self.drivers.peer(), &self.phase) {
             let message = Outbound::Driver(MasterToDriver::ApplicationRemoved(verdict.end.clone()));
@@ -142,7 +142,7 @@ impl ApplicationMaster {
         }
     }
 
-    /// The allocator has given the application up.
+    /// The allocator has failed.
     pub(super) fn on_allocator_failed(&mut self, failure: &Failure) {
         if let Failure::Manager { last: AllocateFailure::Replaced, .. } = failure {
             self.manager = Manager::Gone;
@@ -156,7 +156,8 @@ impl ApplicationMaster {
         self.finish(Verdict::failed(NO_DRIVER, message));
     }
 
-    /// In client mode a driver that does not come back ends the application; by default well, as in Spark.
+    /// In client mode, a driver that does not come back ends the application. As in Spark, this is a success by
+    /// default.
     pub(super) fn on_driver_silent(&mut self) {
         let message = "the driver is gone and has not said that it is done";
         self.finish(match self.config.silence {
@@ -170,10 +171,10 @@ impl ApplicationMaster {
         self.finish(Verdict::failed(UNEXPECTED, failure.to_string()));
     }
 
-    /// The program's own exit code is the application's, whether or not it ever had a driver.
+    /// The exit code of the program is that of the application, whether or not it ever had a driver.
     ///
-    /// Source: Spark's ApplicationMaster, 4.0.1, where a program that ends without a driver has failed with code 13,
-    /// even one that had nothing to do.
+    /// Source: Spark's ApplicationMaster, 4.0.1. There, a program that ends without a driver has failed with
+    /// code 13, even if it had nothing to do.
     pub(super) fn on_program_ended(&mut self, status: ExitStatus) {
         if self.program != Program::Running {
             return;
@@ -190,7 +191,8 @@ impl ApplicationMaster {
         self.finish(verdict);
     }
 
-    /// Source: Spark's ApplicationMaster, 4.0.1, where it is the same in its shutdown hook.
+    /// The daemon is asked to end. Source: Spark's ApplicationMaster, 4.0.1, which does the same in its
+    /// shutdown hook.
     pub(super) fn on_shutdown(&mut self) {
         let verdict = Verdict::failed(EARLY, "the ApplicationMaster was asked to end");
         let status = match self.config.mode {
@@ -198,7 +200,7 @@ impl ApplicationMaster {
             Mode::Client | Mode::Unmanaged => FinalStatus::Undefined,
         };
         match std::mem::replace(&mut self.phase, Phase::Done) {
-            // Whoever asks while the manager is told does not want to wait for it.
+            // The manager is being told already, and a second request means not to wait for it.
             Phase::Finishing(verdict) => {
                 self.phase = Phase::Finishing(verdict);
                 self.exit(Staging::Needed);
@@ -211,7 +213,7 @@ impl ApplicationMaster {
     }
 }
 
-/// Cuts a message to so many bytes, an ellipsis included.
+/// Cuts a message to that number of bytes, including the ellipsis.
 fn cut(message: &mut String, longest: usize) {
     const ELLIPSIS: &str = "...";
     if message.len() > longest {

@@ -1,4 +1,4 @@
-//! What happens to an ApplicationMaster.
+//! The events that an ApplicationMaster is told.
 
 use std::collections::BTreeMap;
 
@@ -8,38 +8,38 @@ use crate::ids::{ContainerId, PeerId};
 use crate::messages::{ClientToMaster, DriverToMaster};
 use crate::process::{ExitStatus, StartFailure};
 
-/// What happens to an ApplicationMaster.
+/// An event for an ApplicationMaster.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// It begins.
+    /// The daemon starts. Comes once, first.
     Start,
-    /// The manager has registered it, for the first time or again.
+    /// The manager has registered the application, for the first time or again.
     Registered {
-        /// The most that one container may have.
+        /// The size of the largest container that is possible.
         largest: ContainerSize,
     },
-    /// The manager does not.
+    /// The manager did not register the application.
     RegisterFailed {
         /// The error, in words for people.
         error: String,
     },
-    /// A message came.
+    /// A message arrived on a connection.
     Received {
         /// The connection's number.
         peer: PeerId,
         /// The message itself.
         message: Inbound,
     },
-    /// A connection ended, however.
+    /// A connection ended, for whatever reason.
     Disconnected {
         /// The connection's number.
         peer: PeerId,
     },
-    /// The manager answers a call.
+    /// The manager answered a call.
     Allocated {
         /// What the manager has decided.
         allocated: Allocated,
-        /// Where the containers are that it has granted.
+        /// The nodes of the granted containers.
         nodes: BTreeMap<ContainerId, Node>,
     },
     /// A call to the manager failed.
@@ -58,35 +58,35 @@ pub enum Event {
     },
     /// The program could not be started.
     ProgramNotStarted(StartFailure),
-    /// The program has ended, and nothing of it is left.
+    /// The program has ended, with all its processes.
     ProgramEnded(ExitStatus),
-    /// The manager knows how the application ended.
+    /// The manager was told how the application ended.
     Unregistered,
     /// The manager could not be told.
     UnregisterFailed {
         /// The error, in words for people.
         error: String,
     },
-    /// Somebody wants it to end.
+    /// The daemon is asked to end.
     Shutdown,
-    /// The time of the next deadline has come.
+    /// The next deadline has passed.
     Deadline,
 }
 
-/// A machine that a container is on.
+/// A node with a container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Node {
-    /// Whoever starts containers there.
+    /// The address of the NodeManager, which starts containers there.
     pub address: Address,
-    /// Where people find what the container writes.
+    /// Where people find the container's logs.
     pub logs: String,
 }
 
-/// A message to the ApplicationMaster. Which kind a connection may send was settled by its hello.
+/// A message to the ApplicationMaster. The roles in the hello decide which kind a connection may send.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Inbound {
-    /// From a driver.
+    /// A message from a driver.
     Driver(DriverToMaster),
-    /// From a status client.
+    /// A message from a status client.
     Client(ClientToMaster),
 }

@@ -1,4 +1,4 @@
-//! The executors: what the allocator decides becomes processes, and what becomes of those becomes messages.
+//! The executors: turns the allocator's effects into processes and messages.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
@@ -14,9 +14,9 @@ use crate::messages::{ExecutorState, LossReason, MasterToDriver};
 use crate::process::{ExitStatus, Filling, StartFailure, StartStep};
 use crate::time::Timestamp;
 
-/// So many ends are kept for a driver that comes back.
+/// The maximum number of ends that are kept for a driver that returns.
 const MOST_ENDS: usize = 1_000;
-/// Of what a manager says about a container so many bytes are told.
+/// The number of bytes that are told of what a manager says about a container.
 const LONGEST_WORDS: usize = 2_000;
 
 /// The executors that have not ended.
@@ -24,16 +24,16 @@ const LONGEST_WORDS: usize = 2_000;
 pub(super) struct Executors {
     rows: BTreeMap<ExecutorId, Executor>,
     of_container: BTreeMap<ContainerId, ExecutorId>,
-    /// Where containers are that were granted with the last answer.
+    /// The nodes of the containers that the last answer granted.
     nodes: BTreeMap<ContainerId, Node>,
-    /// The latest that have ended, in order. What was told on a connection that had ended, nobody heard.
+    /// The latest executors that ended, in order, for a driver that missed the messages.
     ends: VecDeque<End>,
-    /// How many executors have ended.
+    /// The number of executors that have ended.
     ended: u64,
     gone_told: bool,
 }
 
-/// One that has ended.
+/// An executor that has ended.
 #[derive(Clone, Debug)]
 struct End {
     executor: ExecutorId,
@@ -42,7 +42,7 @@ struct End {
     at: Timestamp,
 }
 
-/// What is known of one.
+/// What is known of an executor.
 #[derive(Clone, Debug)]
 pub(super) struct Known<'a> {
     pub(super) row: &'a Executor,
@@ -50,7 +50,7 @@ pub(super) struct Known<'a> {
     pub(super) ended: Option<Timestamp>,
 }
 
-/// One that has not ended.
+/// An executor that has not ended.
 #[derive(Clone, Debug)]
 pub(super) struct Executor {
     pub(super) container: ContainerId,
@@ -65,7 +65,7 @@ pub(super) struct Executor {
 }
 
 impl Executor {
-    /// As one that has not ended.
+    /// What is known of it while it lives.
     fn living(&self) -> Known<'_> {
         let state = self.started.map_or(ExecutorState::Launching, |_| ExecutorState::Running);
         Known { row: self, state, ended: None }
@@ -84,7 +84,7 @@ impl Executor {
 }
 
 impl Executors {
-    /// The manager has said where containers are.
+    /// The manager has told the nodes of containers.
     pub(super) fn know(&mut self, nodes: BTreeMap<ContainerId, Node>) {
         self.nodes = nodes;
     }
@@ -101,28 +101,28 @@ impl Executors {
         self.rows.iter().map(|(id, row)| (*id, row))
     }
 
-    /// How many executors have ended.
+    /// The number of executors that have ended.
     pub(super) fn ended(&self) -> u64 {
         self.ended
     }
 
-    /// How many of those are not remembered.
+    /// The number of ended executors that are no longer remembered.
     pub(super) fn forgotten(&self) -> u64 {
         self.ended - self.ends.len() as u64
     }
 
-    /// Whether the driver was told that all are gone.
+    /// Whether the driver was told that all executors are gone.
     pub(super) fn are_gone_told(&self) -> bool {
         self.gone_told
     }
 
-    /// It is told now.
+    /// Notes that the driver is told now.
     pub(super) fn tell_gone(&mut self) {
         self.gone_told = true;
     }
 
-    /// All that a driver must hear that may have missed something, in the order of the numbers: who has come, who runs,
-    /// and who has ended. So the driver knows every number that was given.
+    /// The messages for a driver that may have missed some, by executor number: which executors were added,
+    /// run, or have ended. So the driver knows every number that was given.
     pub(super) fn story(&self) -> Vec<MasterToDriver> {
         let tell = |(executor, Known { row, state, ended: _ }): (ExecutorId, Known<'_>)| {
             let news = (state != ExecutorState::Launching).then(|| updated(executor, state));
@@ -131,7 +131,7 @@ impl Executors {
         self.known().into_iter().flat_map(tell).flatten().collect()
     }
 
-    /// Those that live, and the latest that have ended, in the order of their numbers.
+    /// The live executors and the latest ended ones, by number.
     pub(super) fn known(&self) -> BTreeMap<ExecutorId, Known<'_>> {
         let live = self.rows.iter().map(|(executor, row)| (*executor, row.living()));
         let over = self.ends.iter().map(|End { executor, row, state, at }| {
@@ -147,7 +147,7 @@ impl Executors {
         self.ends.push_back(end);
     }
 
-    /// What contradicts itself.
+    /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let expected: BTreeMap<_, _> =
             self.rows.iter().map(|(id, row)| (row.container.clone(), *id)).collect();
@@ -164,7 +164,7 @@ fn updated(executor: ExecutorId, state: ExecutorState) -> MasterToDriver {
 }
 
 impl ApplicationMaster {
-    /// The allocator hears something, and what it decides is done. Nothing once the end is being told.
+    /// Tells the allocator an event and performs its effects. Does nothing once the end is being told.
     pub(super) fn allocate(&mut self, now: Timestamp, event: allocator::Event) {
         match &self.phase {
             Phase::Finishing(_) | Phase::Done => return,
@@ -182,7 +182,7 @@ impl ApplicationMaster {
                     self.end_executor(now, executor, host, &loss);
                 }
                 allocator::Effect::Decommission { host } => self.effects.note(Note::Decommissioning { host }),
-                // Drivers do not ask: they are told.
+                // Drivers never ask this question: they are told of every end.
                 allocator::Effect::AnswerLoss { .. } => {}
                 allocator::Effect::Fail(failure) => self.on_allocator_failed(&failure),
                 allocator::Effect::Note(note) => self.effects.note(Note::Allocator(note)),
@@ -268,12 +268,12 @@ impl ApplicationMaster {
     }
 }
 
-/// How a driver hears of an executor's end.
+/// How a driver is told of an executor's end.
 ///
-/// Above 128 an exit code is a signal's, as a shell tells it; NodeManagers know nothing else.
+/// An exit code above 128 means a signal, as in a shell; NodeManagers do not tell them apart.
 fn state(loss: &Loss) -> ExecutorState {
     const SIGNALS: std::ops::RangeInclusive<i32> = 129..=192;
-    /// The container's files could not be brought, or its command not be run.
+    /// The container's files could not be fetched, or its command could not be run.
     const NEVER_RAN: i32 = -1000;
     match loss {
         Loss::Killed => ExecutorState::Killed(None),
@@ -300,7 +300,7 @@ fn state(loss: &Loss) -> ExecutorState {
     }
 }
 
-/// What a manager says, in one line that is not too long.
+/// What a manager says, in one line of limited length.
 fn words(text: &str) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     line[..line.floor_char_boundary(LONGEST_WORDS)].to_owned()

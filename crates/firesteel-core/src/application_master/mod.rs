@@ -46,12 +46,12 @@ pub use effect::{Effect, Exit, FinalStatus, Launch, Outbound, Staging};
 pub use event::{Event, Inbound, Node};
 pub use note::Note;
 
-/// A driver whose connection has ended is waited for so long. Spark gives up at once.
+/// How long a driver whose connection has ended is awaited. Spark gives up at once.
 const RECONNECT: Duration = Duration::from_secs(10);
-/// When the application is done, the ends of its executors are waited for so long, as long as its driver listens.
+/// How long the ends of executors are awaited when the application is done and its driver is connected.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// An ApplicationMaster.
+/// The ApplicationMaster of one application.
 #[derive(Clone, Debug)]
 pub struct ApplicationMaster {
     config: Config,
@@ -61,7 +61,7 @@ pub struct ApplicationMaster {
     drivers: Drivers,
     allocator: Allocator,
     executors: Executors,
-    /// The most that one container may have, once the manager has said so.
+    /// The size of the largest possible container, once the manager has told it.
     largest: Option<ContainerSize>,
     started: Timestamp,
     effects: Effects<Effect>,
@@ -79,55 +79,55 @@ enum Phase {
     Idle,
     /// The driver has not registered yet.
     Waiting {
-        /// It is waited for until then.
+        /// Until when the driver is awaited.
         until: Timestamp,
     },
     /// The driver has registered, and has not said that it is done.
     Serving,
-    /// It has; its executors end.
+    /// The driver is done, and its executors are ending.
     Stopping {
-        /// What comes of it, and when at the latest; nothing if the program's end decides.
+        /// The verdict, and when it takes effect at the latest. `None`: the program's end decides.
         then: Option<(Verdict, Timestamp)>,
     },
-    /// The manager is told.
+    /// The manager is being told.
     Finishing(Verdict),
     Done,
 }
 
-/// How it stands with the manager.
+/// The state of the registration with the manager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Manager {
     Unregistered,
     Registering,
     Registered,
-    /// It has given this attempt up, and hears nothing of it any more.
+    /// The manager has given this attempt up, and is told nothing more.
     Gone,
 }
 
-/// How it stands with the program.
+/// The state of the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Program {
-    /// There is none, or not yet.
+    /// There is no program, or it has not started.
     None,
     Running,
     Ended(ExitStatus),
 }
 
-/// Why an ApplicationMaster wants to be woken.
+/// Why an ApplicationMaster has to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Reason {
-    /// The manager is to be called.
+    /// The next call to the manager is due.
     Call,
-    /// The driver has been waited for long enough.
+    /// The driver has not come in time.
     Driver,
-    /// Its first wishes have.
+    /// The driver's first wishes have not come in time.
     Wishes,
-    /// The executors' end has.
+    /// The executors have not ended in time.
     Patience,
 }
 
 impl ApplicationMaster {
-    /// One that has not started.
+    /// An ApplicationMaster that has not started.
     #[must_use]
     pub fn new(config: Config) -> Self {
         let allocator = Allocator::new(allocator::Config { initial_target: 0, ..config.allocator.clone() });
@@ -145,13 +145,13 @@ impl ApplicationMaster {
         }
     }
 
-    /// What its allocator knows at that time.
+    /// A copy of its allocator's tables at that time.
     #[must_use]
     pub fn view(&self, now: Timestamp) -> allocator::AllocatorView {
         self.allocator.view(now)
     }
 
-    /// Whether [`Effect::Exit`] was given.
+    /// Whether the daemon is to end: [`Effect::Exit`] was returned.
     #[must_use]
     pub fn is_done(&self) -> bool {
         self.phase == Phase::Done
@@ -170,7 +170,7 @@ impl Machine for ApplicationMaster {
             Event::Registered { largest } => self.on_registered(now, largest),
             Event::RegisterFailed { error } => self.on_register_failed(error),
             Event::Received { peer, message: Inbound::Driver(message) } => {
-                // Whoever finds it before it has begun has it begin.
+                // A driver may find it before it has started.
                 self.on_start(now);
                 self.on_driver_message(now, peer, message);
             }
@@ -253,7 +253,7 @@ impl ApplicationMaster {
         match &self.phase {
             Phase::Finishing(_) => self.unregister(),
             Phase::Idle | Phase::Waiting { .. } | Phase::Serving | Phase::Stopping { .. } | Phase::Done => {
-                // The first call may be the end of it: an application may have no machine to be on.
+                // The first call may already end the application, if there is no machine for it.
                 self.welcome();
                 self.listen(now);
                 self.allocate(now, allocator::Event::Registered);

@@ -1,4 +1,4 @@
-//! What an ApplicationMaster remarks.
+//! The notes of an ApplicationMaster, each a line of the log.
 
 use std::fmt;
 use std::sync::Arc;
@@ -12,34 +12,34 @@ use crate::messages::ExecutorState;
 
 use super::effect::FinalStatus;
 
-/// Something worth a line in the log.
+/// A note for the log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// The manager has registered it.
+    /// The manager has registered the application.
     Registered,
-    /// The driver is there.
+    /// The driver has registered.
     DriverRegistered {
         /// The application's name.
         name: String,
     },
-    /// The driver is there again, on a new connection.
+    /// The driver has returned on a new connection.
     DriverReturned,
     /// The driver's connection ended.
     DriverLost {
-        /// It is waited for so long; nothing if it need not come back.
+        /// How long the driver is awaited. `None`: it need not come back.
         patience: Option<Duration>,
     },
-    /// An application is not taken.
+    /// An application is refused.
     Refused {
         /// The reason, in words for people.
         reason: String,
     },
-    /// A connection asks for what is not its own; nothing is done.
+    /// A connection asks for something that is not its own. This is ignored.
     NotItsOwn {
         /// The connection's number.
         peer: PeerId,
     },
-    /// An executor is started.
+    /// An executor is being started.
     ExecutorLaunched {
         /// The executor's number.
         executor: ExecutorId,
@@ -47,10 +47,10 @@ pub enum Note {
         container: ContainerId,
         /// The node that the container is on.
         node: Address,
-        /// Where people find what it writes.
+        /// Where people find its logs.
         logs: String,
     },
-    /// An executor is over.
+    /// An executor has ended.
     ExecutorEnded {
         /// The executor's number.
         executor: ExecutorId,
@@ -59,12 +59,12 @@ pub enum Note {
         /// The executor's state.
         state: ExecutorState,
     },
-    /// A host is being decommissioned. Executors there go on until it is gone.
+    /// A host is being decommissioned. Its executors run until it is gone.
     Decommissioning {
         /// The host's name.
         host: String,
     },
-    /// The application, or this attempt at it, ends.
+    /// The application, or this attempt at it, is ending.
     Finishing {
         /// The application's final status.
         status: FinalStatus,
@@ -78,12 +78,12 @@ pub enum Note {
         /// The error, in words for people.
         error: String,
     },
-    /// The allocator's.
+    /// A note of the allocator.
     Allocator(allocator::Note),
 }
 
 impl Note {
-    /// How loud it is.
+    /// The level at which the note is logged.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {
