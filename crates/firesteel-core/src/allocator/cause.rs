@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Why a container's process ended, or why there is none any more.
+/// Why a container's process ended, or why it never ran.
 ///
 /// ```text
 ///  whose fault                      counts as a failure        excludes its host

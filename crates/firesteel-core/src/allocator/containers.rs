@@ -16,7 +16,7 @@ pub(super) struct Container {
     pub(super) stage: Stage,
 }
 
-/// Where a container stands.
+/// The stages of a container.
 ///
 /// ```text
 ///           used              started

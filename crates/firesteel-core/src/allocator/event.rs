@@ -60,7 +60,7 @@ pub enum Event {
 /// The number of executors wanted of one profile, and what is known of the tasks that wait for them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The number of its resource profile.
+    /// The number of the resource profile.
     pub profile: ProfileId,
     /// What its executors need. Fixed when the profile is first named.
     pub needs: ExecutorNeeds,

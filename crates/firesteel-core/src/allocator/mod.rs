@@ -1,13 +1,13 @@
-//! The allocator: has executors run in the containers of somebody else's cluster.
+//! The allocator gets containers for executors from the manager of another cluster.
 //!
-//! Where a *manager* (YARN's ResourceManager) decides who gets what, this machine asks it for containers, on the
-//! hosts where tasks would like to run; gives those that come to its requests, by host, then by rack, then any; has
-//! executors launched in them, and gives back what it cannot use. It counts what fails, avoids hosts where much
-//! does, and says when the application must be given up.
+//! The *manager* (YARN's ResourceManager) decides which application gets which container. The allocator asks it for
+//! containers on the hosts where tasks prefer to run. It matches granted containers with its requests: by host, then
+//! by rack, then any. It has executors launched in them, and gives back what it cannot use. It counts failures,
+//! excludes hosts with many of them, and says when the application has failed.
 //!
-//! It knows nothing of YARN's protocol: it says with [`Effect::Allocate`] how many containers it wants where, and
-//! hears with [`Event::Allocated`] what it was given. The rule by which containers meet requests is
-//! `firesteel_placement`'s, and that by which the Master takes Workers near an application's tasks.
+//! It does not know YARN's protocol. [`Effect::Allocate`] says how many containers are wanted where, and
+//! [`Event::Allocated`] says what was granted. `firesteel_placement` matches containers with requests, by the rule by
+//! which the Master ranks Workers near an application's preferred hosts.
 //!
 //! ```text
 //!  RequestExecutors -> target --renew--> requests --asks--> manager
@@ -86,10 +86,12 @@ pub struct Allocator {
     effects: Effects<Effect>,
 }
 
+/// The phases of an allocator.
+///
 /// ```text
 ///  Unregistered --Registered--> Registered --too many failures--> Failed
 ///        ^                           |
-///        `----- it forgot us --------'
+///        `----- manager forgot it --------'
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {

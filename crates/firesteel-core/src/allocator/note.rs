@@ -16,14 +16,14 @@ use crate::machine::NoteLevel;
 pub enum Note {
     /// The number of executors wanted of a profile has changed.
     TargetSet {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
         /// The number of executors wanted.
         total: u64,
     },
     /// A target names one profile more than the maximum. It is ignored.
     TooManyProfiles {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
     },
     /// A granted container serves a request.

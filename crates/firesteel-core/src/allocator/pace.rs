@@ -4,14 +4,15 @@ use std::time::Duration;
 
 use crate::time::Timestamp;
 
-/// The pace of calls: one at a time, a heartbeat apart; sooner, and then ever later, while something is wanted.
+/// The pace of calls to the manager. There is one call at a time. Calls are a heartbeat apart; while something is
+/// wanted, they start at a short interval that doubles with each call.
 ///
 /// ```text
 ///  calls while something is wanted: at once, after 200 ms, 400, 800, 1600, 3000, 3000 ..
 /// ```
 ///
-/// Source: Spark on YARN, 4.0.1, as it is meant: there, milliseconds are taken from nanoseconds, and calls that new
-/// demand brings about can follow each other without a pause.
+/// Source: Spark on YARN, 4.0.1, as it is intended. Its code subtracts milliseconds from nanoseconds, so that calls
+/// for new demand can follow each other without a pause.
 #[derive(Clone, Debug)]
 pub(super) struct Pace {
     heartbeat: Duration,
@@ -21,6 +22,8 @@ pub(super) struct Pace {
     state: State,
 }
 
+/// The state of the calls to the manager.
+///
 /// ```text
 ///         registered           due             answered
 ///  Asleep ----------> Waiting -----> Called ------------> Waiting

@@ -29,9 +29,9 @@ pub struct ExecutorNeeds {
 /// Source: Spark on YARN, 4.0.1.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Sizing {
-    /// Cores where nobody has said.
+    /// The cores of an executor if the driver names none.
     pub cores: Cores,
-    /// Memory where nobody has said.
+    /// The memory of an executor if the driver names none.
     pub memory: MiB,
     /// What executors of the default profile need.
     pub default: ExecutorNeeds,
@@ -123,7 +123,7 @@ impl Sizing {
 /// An amount of a resource: a number, with a unit of the manager's if it has one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// The number that was given.
+    /// The number without its unit.
     pub value: u64,
     /// The letters after the number; those for powers of ten in upper case. Empty: no unit.
     pub unit: String,

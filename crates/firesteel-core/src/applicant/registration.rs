@@ -21,8 +21,8 @@ const LAST_PAUSE: Duration = Duration::from_secs(5);
 /// How long before giving up the last round begins, so that a Master can still answer.
 const LAST_CHANCE: Duration = Duration::from_secs(1);
 
-/// Where an application stands with its Masters. A round dials every Master that is not connected, and asks those
-/// that are again: a Master may have begun to lead since.
+/// The registration of an application with its Masters. Each round connects to every Master that is not connected,
+/// and asks connected ones again, since one of them may have become the leader.
 ///
 /// ```text
 ///  IDLE --start--> SEEKING --first RegisteredApplication--> REGISTERED

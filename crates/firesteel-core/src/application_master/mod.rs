@@ -1,9 +1,9 @@
-//! The ApplicationMaster: a Master for one application, whose executors run in the containers of somebody else's cluster.
+//! The ApplicationMaster: a Master for one application, whose executors run in the containers of another cluster.
 //!
-//! To drivers and launchers it is a Master: they register, say how many executors there are to be and where they would
-//! be welcome, and hear of those that come and go. To the *manager* of the cluster (YARN's ResourceManager) it is an
-//! application: it registers, asks for containers, and says how the application has ended. What is asked for, and what
-//! becomes of what is granted, its [`Allocator`] decides.
+//! To drivers and launchers it is a Master: they register, set the number of executors, name the hosts that they
+//! prefer, and are told of executors that start and end. To the *manager* of the cluster (YARN's ResourceManager) it
+//! is an application: it registers, asks for containers, and says how the application ended. Its [`Allocator`] decides
+//! which containers to ask for, and what to do with those that are granted.
 //!
 //! ```text
 //!            RegisterApplication                                     Register, Allocate, Unregister
@@ -17,7 +17,8 @@
 //!  cluster mode:   start the program; wait for its driver; register with the manager
 //! ```
 //!
-//! Source: Spark's ApplicationMaster, 4.0.1. There the ApplicationMaster dials the driver; here the driver dials it.
+//! Source: Spark's ApplicationMaster, 4.0.1. There, the ApplicationMaster connects to the driver; here, the driver
+//! connects to it.
 
 mod check;
 mod clients;
@@ -67,6 +68,8 @@ pub struct ApplicationMaster {
     effects: Effects<Effect>,
 }
 
+/// The phases of an ApplicationMaster.
+///
 /// ```text
 ///  Idle --Start--> Waiting --driver registers--> Serving --driver is done--> Stopping
 ///                     |                             |                           | executors are gone

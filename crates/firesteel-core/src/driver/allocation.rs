@@ -10,7 +10,7 @@ use super::config::DynamicAllocation;
 use crate::ids::ExecutorId;
 use crate::time::Timestamp;
 
-/// One profile's way up.
+/// How the number of executors of one profile rises while tasks wait.
 ///
 /// ```text
 ///            tasks wait for the backlog time-out          they still wait after the sustained one

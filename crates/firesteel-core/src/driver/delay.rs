@@ -9,18 +9,18 @@ use super::LocalityWait;
 use crate::ids::ProfileId;
 use crate::time::Timestamp;
 
-/// The farthest level at which tasks with preferred hosts may run now, beyond the nearest that they can have.
+/// The farthest level at which tasks with preferred hosts may run now, beyond the nearest level that they can have.
 ///
 /// ```text
 ///  HOST --cores kept free for wait.node--> RACK --for wait.rack--> ANY
 ///    ^                                      |                       |
 ///    `------- a nearer task was launched, and nothing is kept free -'
 /// ```
-/// A level that no waiting task could have is passed over without a wait. Once no task with a preference waits,
-/// it begins anew.
+/// A level that no waiting task can have is skipped without a wait. When no task with a preference waits, the delay
+/// starts again.
 ///
-/// Source: Spark's driver, 4.0.1 (`TaskSetManager`), where the time counts from the last such launch; here only
-/// while cores are kept free, so that a slot that was busy for long is kept too.
+/// Source: Spark's driver, 4.0.1 (`TaskSetManager`). There, the time counts from the last such launch. Here, it counts
+/// only while cores are kept free, so that a core that was busy for long is kept, too.
 #[derive(Clone, Debug)]
 pub(super) struct Delay {
     waits: LocalityWait,

@@ -55,7 +55,7 @@ pub enum Event {
     /// Adds a resource profile for tasks that need other executors. What its executors need is fixed from
     /// then on; its target can change.
     AddProfile {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
         /// What its executors need.
         needs: ResourceProfile,
@@ -64,7 +64,7 @@ pub enum Event {
     },
     /// Sets the number of executors wanted of a profile. A lower number ends no executor.
     RequestExecutors {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
         /// The number of executors wanted.
         total: u64,

@@ -64,6 +64,8 @@ pub(super) enum Trust {
     Excluded,
 }
 
+/// The states of an executor at its driver.
+///
 /// ```text
 ///  (nothing) --ExecutorAdded--> ANNOUNCED --it runs--> EXPECTED
 ///      |                            |                     |
@@ -71,8 +73,8 @@ pub(super) enum Trust {
 ///                                                                 |                                   |
 ///                                                                 `--------- connection ended --------+--> SILENT
 /// ```
-/// From each state an executor is lost by the Master's word; a silent one also by time. One that is expected for too
-/// long is ended.
+/// In each state the Master may report that the executor is lost. A silent executor is also lost after a while. An
+/// expected one that takes too long is ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// The Master assigned it; it has not connected.

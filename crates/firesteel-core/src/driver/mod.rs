@@ -108,6 +108,8 @@ pub struct Driver {
     effects: Effects<Effect>,
 }
 
+/// The phases of a driver.
+///
 /// ```text
 ///  OPEN --InputEnded--> DRAINING --last task ended--> DONE
 ///    |                     |                           ^

@@ -87,7 +87,7 @@ pub enum Note {
     },
     /// The number of executors wanted of a profile has changed.
     TargetSet {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
         /// The number of executors wanted.
         total: u64,
@@ -118,12 +118,12 @@ pub enum Note {
     },
     /// There is no such resource profile.
     ProfileUnknown {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
     },
     /// A resource profile is refused: no executor can have it, or its number is taken.
     ProfileRefused {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
         /// Why it is refused.
         reason: RefusedProfile,

@@ -57,6 +57,8 @@ impl Task {
     }
 }
 
+/// The phases of a task.
+///
 /// ```text
 ///  WAITING --launched--> RUNNING --ended------------------> (gone)
 ///     ^                   |   |                                ^

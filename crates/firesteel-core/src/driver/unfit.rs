@@ -27,7 +27,7 @@ pub enum Unfit {
     },
     /// Its resource profile was never added.
     NoSuchProfile {
-        /// The number of its resource profile.
+        /// The number of the resource profile.
         profile: ProfileId,
     },
     /// It takes more of a custom resource than an executor of its profile has.

@@ -47,6 +47,8 @@ enum Link {
     Ended,
 }
 
+/// The phases of an executor.
+///
 /// ```text
 ///  SERVING --stop, shutdown, driver lost--> ENDING --no task is left--> EXITED
 /// ```

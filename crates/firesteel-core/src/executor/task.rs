@@ -12,7 +12,8 @@ pub(super) struct Task {
     state: State,
 }
 
-/// Only a process can be signalled, so an attempt that is told to end while it starts ends once it has started.
+/// The states of an attempt. Only a process can be signalled, so an attempt that is told to end while it starts ends
+/// once it has started.
 ///
 /// ```text
 ///  STARTING --told to end--> DOOMED ------.

@@ -63,9 +63,11 @@ struct Executor {
     running: Option<Timestamp>,
 }
 
+/// The phases of a launcher.
+///
 /// ```text
 ///  RUNNING --met, asked, or removed by the Master--> ENDING --executors gone, Master lost, or time--> DONE
-///     `---------------- no Master, refused, or nobody to ask -----------------------------------------^
+///     `---------------- no Master to ask, or refused ------------------------------------------------^
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {

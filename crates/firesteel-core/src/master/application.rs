@@ -88,7 +88,7 @@ pub(super) struct Executor {
     pub(super) started: Option<Timestamp>,
 }
 
-/// Where a live executor stands.
+/// The life of an executor while it is live.
 ///
 /// ```text
 ///  Launching -> OnProbation -> Proven

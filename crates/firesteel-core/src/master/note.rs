@@ -51,12 +51,12 @@ pub enum Note {
     ApplicationRegistered {
         /// The application's id.
         app: AppId,
-        /// The name, as given.
+        /// The application's name.
         name: String,
     },
     /// The Master refused an application.
     ApplicationRefused {
-        /// The name, as given.
+        /// The application's name.
         name: String,
         /// The reason, in words for people.
         reason: String,

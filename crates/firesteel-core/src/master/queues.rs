@@ -27,19 +27,19 @@ pub enum QueueError {
     /// its limit.
     #[error("{text:?} is no queue: write NAME=WEIGHT, with a weight from 1 to {most}", most = Queues::MOST_WEIGHT)]
     Unsound {
-        /// The text that was found.
+        /// The text of that queue.
         text: String,
     },
     /// Two queues have the same name.
     #[error("there are two queues called {name}")]
     Twice {
-        /// The name, as given.
+        /// The name of both queues.
         name: String,
     },
     /// There are more queues than [`Queues::MOST`].
     #[error("there are {count} queues: at most {most}", most = Queues::MOST)]
     TooMany {
-        /// The number found.
+        /// The number of queues.
         count: usize,
     },
     /// There is no queue of that name.

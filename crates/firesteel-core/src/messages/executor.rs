@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::AppId;
 use crate::process::{ExitStatus, StartFailure};
 
-/// Where an executor stands.
+/// The states of an executor.
 ///
 /// ```text
 ///              process started         process ended by itself

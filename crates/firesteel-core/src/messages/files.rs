@@ -82,19 +82,19 @@ pub enum UnsoundFiles {
     /// A name that a file in an executor's directory cannot have.
     #[error("{name:?} cannot be the name of a file in an executor's directory")]
     Name {
-        /// The name, as given.
+        /// The name of the file.
         name: String,
     },
     /// Two files have the same name.
     #[error("two files are called {name:?}")]
     Twice {
-        /// The name, as given.
+        /// The name of both files.
         name: String,
     },
     /// There are more than [`MOST_FILES`] files.
     #[error("{found} files are more than the {MOST_FILES} that an application may bring")]
     TooMany {
-        /// The number found.
+        /// The number of files.
         found: usize,
     },
 }

@@ -12,6 +12,8 @@ use super::{Effect, Note};
 use crate::ids::AppId;
 use crate::time::Timestamp;
 
+/// The state of the search for old directories.
+///
 /// ```text
 ///          Start, if so set            deadline
 ///  NEVER -------------------> PLANNED ----------> LOOKING

@@ -40,6 +40,8 @@ struct Executor {
     stage: Stage,
 }
 
+/// The stages of an executor.
+///
 /// ```text
 ///  FETCHING --- asked to end, or no files ---> (end)
 ///     | files are there

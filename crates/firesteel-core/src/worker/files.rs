@@ -24,6 +24,8 @@ struct AppFiles {
     until: Until,
 }
 
+/// The stages of an application's files.
+///
 /// ```text
 ///           launch              fetched
 ///  (none) ---------> FETCHING -----------> THERE

@@ -38,12 +38,14 @@ pub(super) struct Registration {
     history: History,
 }
 
+/// The phases of the registration.
+///
 /// ```text
 ///           Start               first RegisteredWorker
 ///  IDLE ------------> ROUND ----------------------------> REGISTERED
 ///                     |   ^ ^                               |     |
 ///     time-out, or    |   | |        ReconnectWorker        |     |
-///     nobody is left  v   | +-------------------------------+     |
+///     no Master left  v   | +-------------------------------+     |
 ///                    PAUSE <--------------------------------------+
 ///                                    connection lost
 /// ```

@@ -11,7 +11,7 @@ use crate::time::Timestamp;
 /// How long killed executors may take to end. A busy machine needs this time, however short the grace was.
 const GONE_WITHIN: Duration = Duration::from_secs(10);
 
-/// Whether the daemon goes on.
+/// Whether the daemon runs or is shutting down.
 ///
 /// ```text
 ///            Shutdown           Shutdown              Shutdown, or give_up
