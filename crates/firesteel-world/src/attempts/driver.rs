@@ -9,7 +9,7 @@ use firesteel_core::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Re
 #[derive(Clone, Debug, Default)]
 pub(super) struct Driver {
     /// Its connection, as it sees it: to which attempt.
-    pub(super) line: Option<Line>,
+    pub(super) connection: Option<Connection>,
     /// Whether it was told that it is registered, on this connection.
     pub(super) registered: bool,
     /// The executors that it knows of and that have not ended.
@@ -34,7 +34,7 @@ pub(super) struct Driver {
 
 /// A connection to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Line {
+pub(super) struct Connection {
     /// Which attempt, counted from 0.
     pub(super) attempt: usize,
     pub(super) peer: PeerId,

@@ -84,7 +84,7 @@ impl Books {
         }
     }
 
-    /// What the manager is asked for is what the driver wants, less those that have had their turn.
+    /// What the manager is asked for is what the driver wants, less those whose end was final.
     fn judge_targets(&self, view: &AllocatorView) -> Verdict {
         for (id, wanted) in &self.wanted {
             let target = view.profiles.get(id).map_or(0, |profile| profile.target);

@@ -9,9 +9,9 @@ use firesteel_core::messages::ClientToMaster;
 use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, MiB};
 
-use super::driver::{Line, Reaction};
+use super::driver::{Connection, Reaction};
 use super::plan::node_address;
-use super::supervisor::Standing;
+use super::supervisor::AttemptState;
 use super::world::{Happening, Way, World};
 use crate::containers::Care;
 
@@ -53,11 +53,11 @@ impl World {
 
     fn arrive(&mut self, attempt: usize, call: &Call, way: Way) {
         let failed = |words: &str| Event::AllocateFailed(AllocateFailure::Failed(words.to_owned()));
-        let standing = self.supervisor.standing;
+        let state = self.supervisor.state;
         let event = match way {
             Way::LostThere => failed("the call was lost"),
             _ if !self.supervisor.accepts(attempt) => Event::AllocateFailed(AllocateFailure::Replaced),
-            _ if standing == Standing::Forgotten => Event::AllocateFailed(AllocateFailure::NotRegistered),
+            _ if state == AttemptState::Forgotten => Event::AllocateFailed(AllocateFailure::NotRegistered),
             Way::LostBack => {
                 self.manager.hear(call);
                 failed("the answer was lost")
@@ -86,13 +86,13 @@ impl World {
             let error = "the manager does not want it".to_owned();
             return self.tell(attempt, Event::RegisterFailed { error });
         }
-        self.supervisor.standing = Standing::Known;
+        self.supervisor.state = AttemptState::Known;
         let (cores, memory) = (Cores(64), MiB(1 << 20));
         let largest = ContainerSize { cores, memory, ..ContainerSize::default() };
         self.tell(attempt, Event::Registered { largest });
         // Whoever submitted the application learns where its ApplicationMaster is now.
         if self.plan.config.mode == Mode::Client {
-            if self.drivers[0].line.is_some_and(|line| line.attempt != attempt) {
+            if self.drivers[0].connection.is_some_and(|line| line.attempt != attempt) {
                 self.hang_up(0);
             }
             self.later(10, 2_000, Happening::Dial(0));
@@ -100,11 +100,11 @@ impl World {
     }
 
     fn unregister(&mut self, attempt: usize, status: FinalStatus) {
-        let refused = !self.supervisor.accepts(attempt) || self.supervisor.standing != Standing::Known;
+        let refused = !self.supervisor.accepts(attempt) || self.supervisor.state != AttemptState::Known;
         let event = if refused || self.strikes(4) {
             Event::UnregisterFailed { error: "the manager did not hear it".to_owned() }
         } else {
-            self.supervisor.standing = Standing::Over(Some(status));
+            self.supervisor.state = AttemptState::Over(Some(status));
             match self.strikes(4) {
                 true => Event::UnregisterFailed { error: "the answer was lost".to_owned() },
                 false => Event::Unregistered,
@@ -162,8 +162,8 @@ impl World {
     fn bury(&mut self, attempt: usize) {
         self.attempts[attempt].alive = false;
         let driver = self.driver_of(attempt);
-        if self.drivers[driver].line.is_some_and(|line| line.attempt == attempt) {
-            self.drivers[driver].line = None;
+        if self.drivers[driver].connection.is_some_and(|line| line.attempt == attempt) {
+            self.drivers[driver].connection = None;
             self.drivers[driver].registered = false;
             self.later(10, 3_000, Happening::Dial(driver));
         }
@@ -209,8 +209,8 @@ impl World {
         if self.strikes(2) {
             self.manager.grant_again(&mut self.dice);
         }
-        if self.strikes(4) && self.supervisor.standing == Standing::Known {
-            self.supervisor.standing = Standing::Forgotten;
+        if self.strikes(4) && self.supervisor.state == AttemptState::Known {
+            self.supervisor.state = AttemptState::Forgotten;
             self.manager.forget();
         }
         if self.strikes(15) && self.attempts[attempt].alive && self.plan.config.mode != Mode::Unmanaged {
@@ -255,8 +255,8 @@ impl World {
             Effect::Send { message: Outbound::Client(_), .. } | Effect::Note(_) => {}
             Effect::Close { peer } => {
                 for driver in 0..self.drivers.len() {
-                    if self.drivers[driver].line == Some(Line { attempt, peer }) {
-                        self.drivers[driver].line = None;
+                    if self.drivers[driver].connection == Some(Connection { attempt, peer }) {
+                        self.drivers[driver].connection = None;
                         self.drivers[driver].registered = false;
                         self.later(10, 3_000, Happening::Dial(driver));
                     }
@@ -280,7 +280,7 @@ impl World {
 
     fn deliver(&mut self, attempt: usize, peer: PeerId, message: &firesteel_core::messages::MasterToDriver) {
         let driver = self.driver_of(attempt);
-        if self.drivers[driver].line != Some(Line { attempt, peer }) {
+        if self.drivers[driver].connection != Some(Connection { attempt, peer }) {
             return;
         }
         let rows = &self.attempts[attempt].books.executors;

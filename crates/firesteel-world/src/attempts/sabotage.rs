@@ -30,7 +30,7 @@ pub enum AttemptSabotage {
     ForgetTargets,
     /// It ends nobody.
     ForgetKills,
-    /// It replaces executors that have had their turn.
+    /// It replaces executors whose end was final.
     MissTurn,
     /// It never says that nothing is left.
     DropGone,

@@ -7,7 +7,7 @@ use firesteel_core::application_master::FinalStatus;
 pub(super) struct Supervisor {
     /// The attempt that it has begun last, counted from 0.
     pub(super) current: usize,
-    pub(super) standing: Standing,
+    pub(super) state: AttemptState,
     most: u32,
 }
 
@@ -19,7 +19,7 @@ pub(super) struct Supervisor {
 ///    `-- next attempt ---+---- no attempt is left ----> Over(None)
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum AttemptState {
     /// The attempt has not registered.
     Begun,
     /// It has.
@@ -34,26 +34,26 @@ pub(super) enum Standing {
 
 impl Supervisor {
     pub(super) fn new(most: u32) -> Self {
-        Self { current: 0, standing: Standing::Begun, most }
+        Self { current: 0, state: AttemptState::Begun, most }
     }
 
     /// Whether that attempt is the one that may speak.
     pub(super) fn accepts(&self, attempt: usize) -> bool {
         attempt == self.current
-            && match self.standing {
-                Standing::Begun | Standing::Known | Standing::Forgotten => true,
-                Standing::Between | Standing::Over(_) => false,
+            && match self.state {
+                AttemptState::Begun | AttemptState::Known | AttemptState::Forgotten => true,
+                AttemptState::Between | AttemptState::Over(_) => false,
             }
     }
 
     pub(super) fn is_over(&self) -> bool {
-        matches!(self.standing, Standing::Over(_))
+        matches!(self.state, AttemptState::Over(_))
     }
 
     /// An attempt's end was noticed. Whether another one begins.
     pub(super) fn lose(&mut self) -> bool {
         let more = (self.current as u64) + 1 < u64::from(self.most);
-        self.standing = if more { Standing::Between } else { Standing::Over(None) };
+        self.state = if more { AttemptState::Between } else { AttemptState::Over(None) };
         more
     }
 }

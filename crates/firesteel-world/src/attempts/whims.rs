@@ -5,9 +5,9 @@ use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{ApplicationFiles, DriverToMaster, ExecutorTarget, ResourceProfile};
 use firesteel_placement::Cores;
 
-use super::driver::Line;
+use super::driver::Connection;
 use super::plan::target;
-use super::supervisor::Standing;
+use super::supervisor::AttemptState;
 use super::world::{Happening, World};
 
 impl World {
@@ -15,28 +15,28 @@ impl World {
     pub(super) fn dial(&mut self, driver: usize) {
         let state = &self.drivers[driver];
         let patient = !state.gone && (!state.done || self.plan.config.mode == Mode::Cluster);
-        if state.line.is_some() || state.vanished || !patient {
+        if state.connection.is_some() || state.vanished || !patient {
             return;
         }
         let attempt = match self.plan.config.mode {
             Mode::Cluster => driver,
             Mode::Client | Mode::Unmanaged => self.supervisor.current,
         };
-        let known = self.supervisor.standing == Standing::Known || self.plan.config.mode != Mode::Client;
+        let known = self.supervisor.state == AttemptState::Known || self.plan.config.mode != Mode::Client;
         if !self.attempts[attempt].alive || !known {
             return self.later(100, 3_000, Happening::Dial(driver));
         }
         let wanted = state.wanted.get(&ProfileId::DEFAULT).copied().unwrap_or(0);
         let description = self.plan.description(state.first_executor(), wanted);
         let peer = self.new_peer();
-        self.drivers[driver].line = Some(Line { attempt, peer });
+        self.drivers[driver].connection = Some(Connection { attempt, peer });
         self.drivers[driver].registered = false;
         self.driver_says(driver, DriverToMaster::RegisterApplication(description));
     }
 
     /// A driver's connection breaks; its ApplicationMaster notices that later.
     pub(super) fn hang_up(&mut self, driver: usize) {
-        if let Some(Line { attempt, peer }) = self.drivers[driver].line.take() {
+        if let Some(Connection { attempt, peer }) = self.drivers[driver].connection.take() {
             self.drivers[driver].registered = false;
             let notice = if self.calm { 100 } else { 15_000 };
             self.later(0, notice, Happening::Tell(attempt, Event::Disconnected { peer }));
@@ -46,7 +46,7 @@ impl World {
     /// A driver says all that it wants.
     pub(super) fn wish(&mut self, driver: usize) {
         let state = &self.drivers[driver];
-        if state.line.is_none() || !state.registered || state.done {
+        if state.connection.is_none() || !state.registered || state.done {
             return;
         }
         let app = self.plan.config.app.clone();
@@ -67,7 +67,7 @@ impl World {
         }
         self.later(50, 4_000, Happening::Whim(driver));
         let state = &self.drivers[driver];
-        let Some(line) = state.line.filter(|_| state.registered && !state.done) else { return };
+        let Some(line) = state.connection.filter(|_| state.registered && !state.done) else { return };
         let app = self.plan.config.app.clone();
         if self.dice.one_in(2) {
             let targets = self.plan.targets(&mut self.dice);

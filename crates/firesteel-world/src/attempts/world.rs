@@ -14,7 +14,7 @@ use super::coverage::AttemptCoverage;
 use super::driver::Driver;
 use super::plan::{Ending, Plan, target};
 use super::sabotage::AttemptSabotage;
-use super::supervisor::{Standing, Supervisor};
+use super::supervisor::{AttemptState, Supervisor};
 use crate::containers::Manager;
 use firesteel_sim::dice::Dice;
 
@@ -227,7 +227,7 @@ impl World {
         }
         self.attempts.push(Attempt { machine: ApplicationMaster::new(config), books, alive: true });
         self.supervisor.current = index;
-        self.supervisor.standing = Standing::Begun;
+        self.supervisor.state = AttemptState::Begun;
         if self.plan.config.mode == Mode::Cluster {
             self.add_driver();
         }
@@ -295,11 +295,11 @@ impl World {
     fn is_well(&self) -> bool {
         let current = self.supervisor.current;
         let (attempt, driver) = (&self.attempts[current], &self.drivers[self.driver_of(current)]);
-        if self.supervisor.standing != Standing::Known || !attempt.alive || attempt.books.finishing.is_some()
+        if self.supervisor.state != AttemptState::Known || !attempt.alive || attempt.books.finishing.is_some()
         {
             return false;
         }
-        let connected = driver.line.is_some_and(|line| line.attempt == current) && driver.registered;
+        let connected = driver.connection.is_some_and(|line| line.attempt == current) && driver.registered;
         let live: BTreeMap<_, _> = attempt.books.live().map(|(id, row)| (id, row.profile)).collect();
         let held = |(id, total): (&ProfileId, &u64)| {
             live.values().filter(|profile| *profile == id).count() as u64 == *total
@@ -360,7 +360,7 @@ impl World {
 
     /// The application is over, and nobody is left.
     fn judge_over(&self) -> Result<(), String> {
-        let Standing::Over(status) = self.supervisor.standing else { return Ok(()) };
+        let AttemptState::Over(status) = self.supervisor.state else { return Ok(()) };
         let (begun, most) = (self.attempts.len(), self.plan.config.most_attempts);
         if status.is_none() && (begun as u64) < u64::from(most) {
             return Err(format!("the application was given up after {begun} of {most} attempts"));
@@ -404,7 +404,7 @@ impl World {
     }
 
     pub(super) fn driver_says(&mut self, driver: usize, message: DriverToMaster) {
-        if let Some(line) = self.drivers[driver].line {
+        if let Some(line) = self.drivers[driver].connection {
             let (peer, message) = (line.peer, Inbound::Driver(message));
             self.tell(line.attempt, Event::Received { peer, message });
         }
@@ -417,7 +417,7 @@ impl World {
 
     /// A driver is done. Its program ends when it has heard that nothing is left.
     pub(super) fn finish_driver(&mut self, driver: usize) {
-        if self.drivers[driver].line.is_some() {
+        if self.drivers[driver].connection.is_some() {
             self.drivers[driver].done = true;
             let app = self.plan.config.app.clone();
             self.driver_says(driver, DriverToMaster::UnregisterApplication { app });

@@ -11,7 +11,7 @@ use firesteel_core::process::ExitStatus;
 use firesteel_core::worker;
 
 use super::happening::Target;
-use super::ledger::Turn;
+use super::ledger::EventOutcome;
 use super::message::Message;
 use super::network::Goes;
 use super::node::{Body, DriverBody, NodeEffects};
@@ -49,23 +49,23 @@ impl World {
     }
 
     /// What the ledger learned of one of the Master's events.
-    pub(crate) fn turn(&mut self, master: NodeIndex, entry: Result<Turn, String>) {
-        let turn = match entry {
-            Ok(turn) => turn,
+    pub(crate) fn take_outcome(&mut self, master: NodeIndex, entry: Result<EventOutcome, String>) {
+        let outcome = match entry {
+            Ok(outcome) => outcome,
             Err(sentence) => return self.violate(sentence),
         };
-        for end in &turn.ended {
+        for end in &outcome.ended {
             self.coverage.application_end.count(end);
             if self.is_settled() && *end == ApplicationEnd::DriverLost {
                 self.violate("an application lost its driver though nothing goes wrong any more");
             }
         }
-        for key in &turn.gone {
+        for key in &outcome.gone {
             if self.processes.contains_key(key) {
                 self.violate(format!("the driver of executor {key} is told that it is gone: it runs"));
             }
         }
-        for (app, peer) in turn.registered {
+        for (app, peer) in outcome.registered {
             let Some(link) = self.link_of(master, peer) else { continue };
             let side = self.links[link.0].side_of(master).other();
             let end = self.links[link.0].end(side);

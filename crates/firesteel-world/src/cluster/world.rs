@@ -317,7 +317,7 @@ impl World {
                 after: self.nodes[node.0].body.reservation(),
             };
             let entry = self.ledger.enter(&event, effects, &order);
-            self.turn(node, entry);
+            self.take_outcome(node, entry);
         }
         self.perform(node, effects);
         if let Some(event) = heard {

@@ -11,16 +11,16 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 pub(super) struct WorkerBook {
     pub(super) total: WorkerDescription,
     pub(super) peer: PeerId,
-    pub(super) standing: Standing,
+    pub(super) availability: Availability,
     pub(super) grants: BTreeMap<ExecutorKey, ExecutorLaunch>,
 }
 
 /// Whether a Worker may be given executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Standing {
+pub(super) enum Availability {
     Serving,
     /// It said that it is about to end.
-    Leaving,
+    Decommissioning,
 }
 
 /// A live application.

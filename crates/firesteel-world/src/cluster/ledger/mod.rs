@@ -3,8 +3,8 @@
 
 mod answers;
 mod books;
+mod queue_order;
 mod reading;
-mod turns;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,10 +16,10 @@ use firesteel_core::messages::{
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
-use self::books::{AppBook, Standing, WorkerBook};
-use self::turns::{Launched, Preempted};
+use self::books::{AppBook, Availability, WorkerBook};
+use self::queue_order::{Launched, Preempted};
 
-pub(crate) use self::turns::Order;
+pub(crate) use self::queue_order::Order;
 
 /// The books of one Master's life.
 #[derive(Debug, Default)]
@@ -41,7 +41,7 @@ pub(crate) struct Ledger {
 
 /// What one event did to the books.
 #[derive(Debug, Default)]
-pub(crate) struct Turn {
+pub(crate) struct EventOutcome {
     /// Applications that ended, and how.
     pub(crate) ended: Vec<ApplicationEnd>,
     /// Applications that registered, each with its driver's connection.
@@ -70,13 +70,13 @@ impl Ledger {
         event: &Event,
         effects: &[Effect],
         order: &Order<'_>,
-    ) -> Result<Turn, String> {
-        let mut turn = Turn::default();
+    ) -> Result<EventOutcome, String> {
+        let mut outcome = EventOutcome::default();
         let before = self.holdings(event);
         let mut released = BTreeSet::new();
-        self.on_event(event, effects, &mut released, &mut turn);
+        self.on_event(event, effects, &mut released, &mut outcome);
         for effect in effects {
-            self.on_release(effect, &mut released, &mut turn);
+            self.on_release(effect, &mut released, &mut outcome);
         }
         let mut added = BTreeSet::new();
         let mut launched = Vec::new();
@@ -87,7 +87,7 @@ impl Ledger {
                         self.on_worker_message(*peer, message, event, &mut added, &mut launched)?;
                     }
                     Outbound::Driver(message) => {
-                        self.on_driver_message(*peer, message, order, &mut added, &released, &mut turn)?;
+                        self.on_driver_message(*peer, message, order, &mut added, &released, &mut outcome)?;
                     }
                     Outbound::Client(answer) => self.check_answer(answer, &before)?,
                 }
@@ -98,10 +98,10 @@ impl Ledger {
                 message: Outbound::Worker(MasterToWorker::KillExecutor { executor }), ..
             } = effect
             {
-                turn.doomed.remove(executor);
+                outcome.doomed.remove(executor);
             }
         }
-        if let Some(executor) = turn.doomed.first() {
+        if let Some(executor) = outcome.doomed.first() {
             return Err(format!("executor {executor} is taken back, and its Worker is not told to end it"));
         }
         if let Some((app, _)) = self.leaving.values().find(|(_, executors)| executors.is_empty()) {
@@ -110,9 +110,9 @@ impl Ledger {
         if let Some(executor) = added.first() {
             return Err(format!("the driver of executor {executor} is not told that it was added"));
         }
-        let preempted = std::mem::take(&mut turn.preempted);
+        let preempted = std::mem::take(&mut outcome.preempted);
         self.check_turns(&launched, &preempted, order)?;
-        Ok(turn)
+        Ok(outcome)
     }
 
     /// What ends by the event itself.
@@ -121,7 +121,7 @@ impl Ledger {
         event: &Event,
         effects: &[Effect],
         released: &mut BTreeSet<ExecutorKey>,
-        turn: &mut Turn,
+        outcome: &mut EventOutcome,
     ) {
         match event {
             Event::Received {
@@ -148,7 +148,7 @@ impl Ledger {
                 if self.worker_of.get(peer) == Some(worker)
                     && let Some(book) = self.workers.get_mut(worker)
                 {
-                    book.standing = Standing::Leaving;
+                    book.availability = Availability::Decommissioning;
                 }
             }
             Event::Received {
@@ -156,7 +156,7 @@ impl Ledger {
                 message: Inbound::Driver(DriverToMaster::UnregisterApplication { app }),
             } => {
                 if self.app_of.get(peer) == Some(app) {
-                    self.end_app(*peer, ApplicationEnd::Finished, released, turn);
+                    self.end_app(*peer, ApplicationEnd::Finished, released, outcome);
                 }
             }
             Event::Received {
@@ -184,7 +184,7 @@ impl Ledger {
                 if let Some(worker) = self.worker_of.remove(peer) {
                     self.remove_worker(&worker, released);
                 }
-                self.end_app(*peer, ApplicationEnd::DriverLost, released, turn);
+                self.end_app(*peer, ApplicationEnd::DriverLost, released, outcome);
             }
         }
     }
@@ -205,7 +205,7 @@ impl Ledger {
         match same {
             Some(book) => {
                 if book.peer != peer {
-                    book.standing = Standing::Serving;
+                    book.availability = Availability::Serving;
                 }
                 self.worker_of.remove(&book.peer);
                 book.peer = peer;
@@ -215,7 +215,7 @@ impl Ledger {
                 let book = WorkerBook {
                     total: worker.clone(),
                     peer,
-                    standing: Standing::Serving,
+                    availability: Availability::Serving,
                     grants: BTreeMap::new(),
                 };
                 self.workers.insert(worker.id.clone(), book);
@@ -264,15 +264,20 @@ impl Ledger {
     }
 
     /// What ends by an effect.
-    fn on_release(&mut self, effect: &Effect, released: &mut BTreeSet<ExecutorKey>, turn: &mut Turn) {
+    fn on_release(
+        &mut self,
+        effect: &Effect,
+        released: &mut BTreeSet<ExecutorKey>,
+        outcome: &mut EventOutcome,
+    ) {
         let Effect::Send { peer, message } = effect else { return };
         match message {
             Outbound::Worker(MasterToWorker::KillExecutor { executor }) => {
                 if let Some(worker) = self.worker_of.get(peer)
                     && self.workers.get(worker).is_some_and(|book| book.grants.contains_key(executor))
                 {
-                    turn.killed.insert(executor.clone());
-                    turn.killed_on.insert(executor.clone(), worker.clone());
+                    outcome.killed.insert(executor.clone());
+                    outcome.killed_on.insert(executor.clone(), worker.clone());
                     self.release(executor, released);
                 }
             }
@@ -281,9 +286,9 @@ impl Ledger {
                     let key = ExecutorKey { app: app.clone(), executor: *executor };
                     let was_held = self.holds(&key);
                     if let ExecutorState::Lost(LossReason::Preempted { by }) = state
-                        && let Some(worker) = turn.killed_on.get(&key).cloned()
+                        && let Some(worker) = outcome.killed_on.get(&key).cloned()
                     {
-                        turn.preempted.push(Preempted { executor: key.clone(), worker, by: by.clone() });
+                        outcome.preempted.push(Preempted { executor: key.clone(), worker, by: by.clone() });
                     }
                     self.release(&key, released);
                     let is_taken_back = matches!(
@@ -291,12 +296,12 @@ impl Ledger {
                         ExecutorState::Killed(_) | ExecutorState::Lost(LossReason::Preempted { .. })
                     );
                     if was_held && is_taken_back {
-                        turn.doomed.insert(key);
+                        outcome.doomed.insert(key);
                     }
                 }
             }
             Outbound::Driver(MasterToDriver::ApplicationRemoved(end)) => {
-                self.end_app(*peer, end.clone(), released, turn);
+                self.end_app(*peer, end.clone(), released, outcome);
             }
             Outbound::Driver(MasterToDriver::WorkerRemoved { worker, .. }) => {
                 self.remove_worker(worker, released);
@@ -349,7 +354,7 @@ impl Ledger {
         app.next = key.executor.0 + 1;
         app.executors.insert(key.executor, worker.clone());
         let book = self.workers.get_mut(worker).ok_or("a Worker's connection outlives it")?;
-        if book.standing == Standing::Leaving {
+        if book.availability == Availability::Decommissioning {
             return Err(format!(
                 "executor {key} is launched on {worker}, which has said that it is about to end"
             ));
@@ -391,7 +396,7 @@ impl Ledger {
         order: &Order<'_>,
         added: &mut BTreeSet<ExecutorKey>,
         released: &BTreeSet<ExecutorKey>,
-        turn: &mut Turn,
+        outcome: &mut EventOutcome,
     ) -> Result<(), String> {
         match message {
             MasterToDriver::RegisteredApplication { app, .. } => {
@@ -427,7 +432,7 @@ impl Ledger {
                 self.leaving.remove(&peer);
                 self.apps.insert(app.clone(), book);
                 self.app_of.insert(peer, app.clone());
-                turn.registered.push((app.clone(), peer));
+                outcome.registered.push((app.clone(), peer));
             }
             MasterToDriver::ExecutorAdded { executor, worker, .. } => {
                 let Some(app) = self.app_of.get(&peer) else {
@@ -447,10 +452,10 @@ impl Ledger {
                     && executors.remove(executor)
                 {
                     let key = ExecutorKey { app: app.clone(), executor: *executor };
-                    turn.gone.extend((!matches!(state, ExecutorState::Lost(_))).then_some(key));
+                    outcome.gone.extend((!matches!(state, ExecutorState::Lost(_))).then_some(key));
                     return Ok(());
                 }
-                let Some(app) = self.app_of.get(&peer).or(turn.former.get(&peer)) else {
+                let Some(app) = self.app_of.get(&peer).or(outcome.former.get(&peer)) else {
                     return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
                 };
                 let key = ExecutorKey { app: app.clone(), executor: *executor };
@@ -497,30 +502,30 @@ impl Ledger {
         peer: PeerId,
         end: ApplicationEnd,
         released: &mut BTreeSet<ExecutorKey>,
-        turn: &mut Turn,
+        outcome: &mut EventOutcome,
     ) {
         let Some(id) = self.app_of.remove(&peer) else {
             if matches!(end, ApplicationEnd::Refused { .. }) {
-                turn.ended.push(end);
+                outcome.ended.push(end);
             }
             return;
         };
         let Some(app) = self.apps.remove(&id) else { return };
-        let killed = turn.killed.iter().filter(|key| key.app == id).map(|key| key.executor);
+        let killed = outcome.killed.iter().filter(|key| key.app == id).map(|key| key.executor);
         let leaving = app.executors.keys().copied().chain(killed).collect();
         for (executor, worker) in app.executors {
             let key = ExecutorKey { app: id.clone(), executor };
             if let Some(book) = self.workers.get_mut(&worker) {
                 book.grants.remove(&key);
             }
-            turn.doomed.insert(key.clone());
+            outcome.doomed.insert(key.clone());
             released.insert(key);
         }
         if end != ApplicationEnd::DriverLost {
             self.leaving.insert(peer, (id.clone(), leaving));
         }
-        turn.former.insert(peer, id);
-        turn.ended.push(end);
+        outcome.former.insert(peer, id);
+        outcome.ended.push(end);
     }
 }
 

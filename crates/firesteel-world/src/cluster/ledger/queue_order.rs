@@ -1,4 +1,4 @@
-//! Whether everybody was served in turn: by queues, priorities, gangs and reservations.
+//! Whether applications were served in the right order: by queues, priorities, gangs and reservations.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -11,7 +11,7 @@ use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
 
 use super::Ledger;
-use super::books::{AppBook, Standing, WorkerBook};
+use super::books::{AppBook, Availability, WorkerBook};
 
 /// The order that a Master keeps, and for whom room was kept before and after an event.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ pub(super) type Launched = (WorkerId, ExecutorLaunch);
 
 impl AppBook {
     /// Where it stands in its queue.
-    fn turn(&self) -> (Reverse<i32>, u64) {
+    fn queue_rank(&self) -> (Reverse<i32>, u64) {
         (Reverse(self.priority), self.order)
     }
 }
@@ -52,7 +52,7 @@ impl WorkerBook {
 }
 
 impl Ledger {
-    /// Holds what was launched in one event, in order, against the order of turns.
+    /// Holds what was launched in one event, in order, against the order of serving.
     pub(super) fn check_turns(
         &mut self,
         launched: &[Launched],
@@ -149,7 +149,7 @@ impl Ledger {
         for (worker, launch) in launched {
             let id = &launch.executor.app;
             let Some(app) = self.apps.get(id) else { continue };
-            if app.queue == holder.queue && app.turn() <= holder.turn() {
+            if app.queue == holder.queue && app.queue_rank() <= holder.queue_rank() {
                 continue;
             }
             if order.backfill == Backfill::Off {
@@ -169,14 +169,14 @@ impl Ledger {
         Ok(())
     }
 
-    /// In one event the applications of a queue are served in the order of their turns.
+    /// In one event the applications of a queue are served in the order of their ranks.
     fn check_queue_order(&self, launched: &[Launched]) -> Result<(), String> {
         let mut latest: BTreeMap<usize, (&AppId, &AppBook)> = BTreeMap::new();
         for (_, launch) in launched {
             let id = &launch.executor.app;
             let Some(app) = self.apps.get(id) else { continue };
             if let Some((other, earlier)) = latest.insert(app.queue, (id, app))
-                && earlier.turn() > app.turn()
+                && earlier.queue_rank() > app.queue_rank()
             {
                 return Err(format!("{other} is served before {id}, which comes first in their queue"));
             }
@@ -193,9 +193,9 @@ impl Ledger {
         }
         let mut whole = Amounts::default();
         for book in self.workers.values() {
-            let cores = match book.standing {
-                Standing::Serving => book.total.cores,
-                Standing::Leaving => Cores::ZERO,
+            let cores = match book.availability {
+                Availability::Serving => book.total.cores,
+                Availability::Decommissioning => Cores::ZERO,
             };
             let memory = book.total.memory;
             whole.add(&Amounts { cores, memory, resources: book.total.resources.amounts() });
@@ -231,7 +231,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a launch is not part of the turn of the one before it: a gang, or executors of no fixed size.
+    /// Whether a launch is not part of the same grant as the one before it: a gang, or executors of no fixed size.
     fn is_new_turn(&self, before: &[Launched], launch: &ExecutorLaunch) -> bool {
         let id = &launch.executor.app;
         let run = before.iter().rev().take_while(|(_, other)| other.executor.app == *id).count() as u64;
@@ -245,7 +245,7 @@ impl Ledger {
         let holder = order.before.as_ref().and_then(|kept| self.apps.get(&kept.app));
         let app = self.apps.get(&launch.executor.app);
         holder.zip(app).is_some_and(|(holder, app)| {
-            !holder.begun && holder.queue == app.queue && app.turn() <= holder.turn()
+            !holder.begun && holder.queue == app.queue && app.queue_rank() <= holder.queue_rank()
         })
     }
 }
