@@ -92,7 +92,7 @@ impl World {
         self.tell(attempt, Event::Registered { largest });
         // Whoever submitted the application learns where its ApplicationMaster is now.
         if self.plan.config.mode == Mode::Client {
-            if self.drivers[0].connection.is_some_and(|line| line.attempt != attempt) {
+            if self.drivers[0].connection.is_some_and(|connection| connection.attempt != attempt) {
                 self.hang_up(0);
             }
             self.later(10, 2_000, Happening::Dial(0));
@@ -162,7 +162,7 @@ impl World {
     fn bury(&mut self, attempt: usize) {
         self.attempts[attempt].alive = false;
         let driver = self.driver_of(attempt);
-        if self.drivers[driver].connection.is_some_and(|line| line.attempt == attempt) {
+        if self.drivers[driver].connection.is_some_and(|connection| connection.attempt == attempt) {
             self.drivers[driver].connection = None;
             self.drivers[driver].registered = false;
             self.later(10, 3_000, Happening::Dial(driver));

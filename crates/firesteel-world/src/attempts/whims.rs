@@ -67,7 +67,7 @@ impl World {
         }
         self.later(50, 4_000, Happening::Whim(driver));
         let state = &self.drivers[driver];
-        let Some(line) = state.connection.filter(|_| state.registered && !state.done) else { return };
+        let Some(connection) = state.connection.filter(|_| state.registered && !state.done) else { return };
         let app = self.plan.config.app.clone();
         if self.dice.one_in(2) {
             let targets = self.plan.targets(&mut self.dice);
@@ -88,7 +88,7 @@ impl World {
             self.driver_says(driver, DriverToMaster::RequestShortfall { app: app.clone() });
         }
         if self.strikes(4) {
-            self.stray(line.attempt, driver);
+            self.stray(connection.attempt, driver);
         }
         if self.strikes(4) {
             self.hang_up(driver);

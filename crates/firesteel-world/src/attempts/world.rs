@@ -299,7 +299,8 @@ impl World {
         {
             return false;
         }
-        let connected = driver.connection.is_some_and(|line| line.attempt == current) && driver.registered;
+        let connected =
+            driver.connection.is_some_and(|connection| connection.attempt == current) && driver.registered;
         let live: BTreeMap<_, _> = attempt.books.live().map(|(id, row)| (id, row.profile)).collect();
         let held = |(id, total): (&ProfileId, &u64)| {
             live.values().filter(|profile| *profile == id).count() as u64 == *total
@@ -404,9 +405,9 @@ impl World {
     }
 
     pub(super) fn driver_says(&mut self, driver: usize, message: DriverToMaster) {
-        if let Some(line) = self.drivers[driver].connection {
-            let (peer, message) = (line.peer, Inbound::Driver(message));
-            self.tell(line.attempt, Event::Received { peer, message });
+        if let Some(connection) = self.drivers[driver].connection {
+            let (peer, message) = (connection.peer, Inbound::Driver(message));
+            self.tell(connection.attempt, Event::Received { peer, message });
         }
     }
 
