@@ -21,6 +21,8 @@ pub mod machine;
 pub mod master;
 pub mod messages;
 pub mod process;
+pub mod queues;
+pub mod scheduling;
 pub mod time;
 pub mod wire;
 pub mod worker;

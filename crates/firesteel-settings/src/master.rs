@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use firesteel_core::master::{Backfill, Config, Preemption, Retries};
+use firesteel_core::master::{Config, Retries};
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::Strategy;
 
 use super::duration::Unit;

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
-use firesteel_core::master::{
-    Backfill, Config, Effect, Event, Inbound, Master, Outbound, Preemption, Retries,
-};
+use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
     MasterToWorker, Relaunch, TaskDirectory, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{ExecutorLimit, Strategy};
 

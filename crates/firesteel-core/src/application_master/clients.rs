@@ -11,11 +11,12 @@ use super::executors::Known;
 use super::{ApplicationMaster, Effect, Outbound, Phase};
 use crate::allocator;
 use crate::ids::{ExecutorId, PeerId, ProfileId};
-use crate::master::{Backfill, Preemption, Queues};
 use crate::messages::{
     ApplicationAnswer, ApplicationDetail, ApplicationState, ApplicationView, ClientToMaster, ClusterView,
     Deciding, ExecutorView, KillAnswer, LeftOut, MasterToClient, MasterView, ProfileView, SchedulingStatus,
 };
+use crate::queues::Queues;
+use crate::scheduling::{Backfill, Preemption};
 use crate::time::Timestamp;
 
 /// The maximum number of executors in one answer.

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use firesteel_placement::{Cores, Policy, Strategy, WorkerOrder};
-use serde::{Deserialize, Serialize};
 
-use super::Queues;
+use crate::queues::Queues;
+use crate::scheduling::{Backfill, Preemption};
 
 /// A Master's settings. `Default` has Spark's defaults.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -43,31 +43,6 @@ pub struct Config {
     pub preemption: Preemption,
     /// `spark.dead.worker.persistence`: a lost Worker is remembered for this many timeouts and one more.
     pub dead_worker_persistence: u32,
-}
-
-/// Whether applications are served that come after a gang with a reservation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Backfill {
-    /// They may use what is not reserved.
-    #[default]
-    On,
-    /// They wait, so that the order is strict.
-    Off,
-}
-
-/// Whether executors are ended to make room for applications of higher priority.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Preemption {
-    /// No executor is ended for others.
-    #[default]
-    Off,
-    /// A limited number of executors is ended for each application.
-    AtMost {
-        /// The maximum number of executors within the interval.
-        executors: u32,
-        /// The length of the interval. Not zero.
-        every: Duration,
-    },
 }
 
 /// When an application is ended because its executors fail.

@@ -22,7 +22,6 @@ mod leavers;
 mod note;
 mod preemption;
 mod queue_scheduling;
-mod queues;
 mod settle;
 mod snapshot;
 #[cfg(test)]
@@ -40,12 +39,11 @@ use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
 use worker_table::WorkerTable;
 
-pub use config::{Backfill, Config, Preemption, Retries};
+pub use config::{Config, Retries};
 pub use effect::{Effect, Outbound};
 pub use event::{Event, Inbound};
 pub use note::{Ignored, Note};
 pub use queue_scheduling::ReservationView;
-pub use queues::{Queue, QueueError, Queues};
 pub use snapshot::{
     ApplicationSnapshot, ExecutorSnapshot, ProfileSnapshot, Snapshot, SnapshotError, WorkerSnapshot,
 };

@@ -15,9 +15,10 @@ use firesteel_placement::index::Slot;
 use firesteel_placement::preemption::{Stand, Victim, victims};
 use firesteel_placement::shortfall::Amounts;
 
-use super::{Master, Note, Preemption};
+use super::{Master, Note};
 use crate::ids::{AppId, ExecutorKey};
 use crate::messages::{ExecutorState, LossReason, MasterToDriver, MasterToWorker};
+use crate::scheduling::Preemption;
 use crate::time::Timestamp;
 
 /// When executors were ended for each application, within the interval.

@@ -31,9 +31,10 @@ use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer};
 
 use super::application::Application;
 use super::choice::choose;
-use super::{Backfill, Master, Note};
+use super::{Master, Note};
 use crate::ids::{AppId, ProfileId, WorkerId};
 use crate::messages::{Hindrance, MOST_KEPT};
+use crate::scheduling::Backfill;
 use crate::time::Timestamp;
 
 /// What scheduling by queues remembers between passes.

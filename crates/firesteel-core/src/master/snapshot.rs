@@ -4,9 +4,10 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
 use super::application::{Application, Entry};
 use super::worker_row::WorkerRow;
-use super::{Config, Master, Pass, QueueError};
+use super::{Config, Master, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{ApplicationDescription, ResourceProfile, WorkerDescription};
+use crate::queues::QueueError;
 use crate::time::Timestamp;
 
 /// The tables of a Master.

@@ -5,7 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, RefusedLog};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
-use crate::master::{Backfill, Preemption, Queues};
+use crate::queues::Queues;
+use crate::scheduling::{Backfill, Preemption};
 use crate::time::Timestamp;
 
 /// A message from a status client to a Master.

@@ -26,11 +26,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
 use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::{Backfill, Preemption, QueueError, Queues};
 use firesteel_core::messages::{
     ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, WorkerDescription,
 };
 use firesteel_core::process::Command;
+use firesteel_core::queues::{QueueError, Queues};
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 use toml::Spanned;
 

@@ -9,8 +9,10 @@ mod metrics;
 mod outcome;
 
 use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::{Backfill, Preemption, ProfileSnapshot, Queues};
+use firesteel_core::master::ProfileSnapshot;
 use firesteel_core::messages::{ApplicationDescription, WorkerDescription};
+use firesteel_core::queues::Queues;
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
 pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};

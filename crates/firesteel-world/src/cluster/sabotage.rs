@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
-use firesteel_core::master::Preemption;
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState,
     ExecutorToDriver, MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
 };
+use firesteel_core::scheduling::Preemption;
 use firesteel_core::{driver, executor, launcher, master, worker};
 use firesteel_placement::index::Flaw;
 use firesteel_placement::{Cores, Resources};

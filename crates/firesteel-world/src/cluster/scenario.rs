@@ -7,9 +7,10 @@ use std::time::Duration;
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::launcher::Until;
-use firesteel_core::master::{Backfill, Preemption, Queues};
 use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
 use firesteel_core::process::{Command, Placeholder};
+use firesteel_core::queues::Queues;
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{
     Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Resources, Strategy, TaskResources, WorkerOrder,
 };

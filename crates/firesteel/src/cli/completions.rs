@@ -190,8 +190,9 @@ mod tests {
     use super::*;
     use firesteel_core::Timestamp;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-    use firesteel_core::master::{Backfill, Preemption, Queues};
     use firesteel_core::messages::{ApplicationState, Deciding, ExecutorState, LeftOut};
+    use firesteel_core::queues::Queues;
+    use firesteel_core::scheduling::{Backfill, Preemption};
     use firesteel_placement::{Cores, MiB, Resources, Strategy, WorkerOrder};
 
     fn application(id: &str, name: &str, executors: &[u32]) -> ApplicationView {

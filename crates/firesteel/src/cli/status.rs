@@ -251,9 +251,10 @@ pub(super) fn addresses(resources: &Resources) -> String {
 mod tests {
     use super::*;
     use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
-    use firesteel_core::master::{Backfill, Preemption, Queues};
     use firesteel_core::messages::{Deciding, ExecutorState, LeftOut};
     use firesteel_core::process::ExitStatus;
+    use firesteel_core::queues::Queues;
+    use firesteel_core::scheduling::{Backfill, Preemption};
     use firesteel_placement::{MiB, Policy, Strategy, WorkerOrder};
 
     fn application() -> ApplicationView {

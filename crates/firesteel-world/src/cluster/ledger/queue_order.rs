@@ -4,8 +4,10 @@ use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{AppId, ExecutorKey, WorkerId};
-use firesteel_core::master::{Backfill, Preemption, Queues, ReservationView};
+use firesteel_core::master::ReservationView;
 use firesteel_core::messages::ExecutorLaunch;
+use firesteel_core::queues::Queues;
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, ExecutorLimit, MiB};

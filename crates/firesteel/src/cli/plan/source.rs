@@ -6,12 +6,14 @@ use std::path::Path;
 use firesteel_apps::local_cluster::LocalClusterSpec;
 use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::ids::{ProfileId, WorkerId};
-use firesteel_core::master::{Backfill, Preemption, ProfileSnapshot, Queues};
+use firesteel_core::master::ProfileSnapshot;
 use firesteel_core::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, ProfileView,
     Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerState, WorkerView,
 };
 use firesteel_core::process::Command;
+use firesteel_core::queues::Queues;
+use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_placement::{Cores, ExecutorSize, Resources};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::description::describe;

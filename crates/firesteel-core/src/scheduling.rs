@@ -1,0 +1,30 @@
+//! In which order applications are served, as far as a Master's settings decide it and its status tells it.
+
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+/// Whether applications are served that come after a gang with a reservation.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Backfill {
+    /// They may use what is not reserved.
+    #[default]
+    On,
+    /// They wait, so that the order is strict.
+    Off,
+}
+
+/// Whether executors are ended to make room for applications of higher priority.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Preemption {
+    /// No executor is ended for others.
+    #[default]
+    Off,
+    /// A limited number of executors is ended for each application.
+    AtMost {
+        /// The maximum number of executors within the interval.
+        executors: u32,
+        /// The length of the interval. Not zero.
+        every: Duration,
+    },
+}
