@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, ProfileId, TaskId, WorkerId};
 use firesteel_core::messages::*;
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::wire::{self, Hello, Role};
+use firesteel_core::{Kind, Timestamp};
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
@@ -31,15 +31,22 @@ struct Record {
 }
 
 impl Record {
-    fn add<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+    fn add<M: Kind + Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
         &mut self,
+        pair: &str,
+        message: &M,
+    ) {
+        self.add_called(message.kind(), pair, message);
+    }
+
+    fn add_called<M: Serialize + DeserializeOwned + PartialEq + std::fmt::Debug>(
+        &mut self,
+        name: &str,
         pair: &str,
         message: &M,
     ) {
         let body = wire::encode(message, wire::MAX_FRAME).expect("it is short");
         assert_eq!(wire::decode::<M>(&body).as_ref(), Ok(message));
-        let shown = format!("{message:?}");
-        let name: String = shown.chars().take_while(|c| c.is_alphanumeric()).collect();
         let hex: String = body.iter().map(|byte| format!("{byte:02x}")).collect();
         self.lines.push(format!("{pair} {name} {hex}"));
         self.bodies.push(body.to_vec());
@@ -100,7 +107,11 @@ fn executor_states() -> [ExecutorState; 11] {
 fn record() -> Record {
     let mut record = Record { lines: Vec::new(), bodies: Vec::new() };
     for role in [Role::Master, Role::Worker, Role::Driver, Role::Client, Role::Executor] {
-        record.add("hello", &Hello { role, name: "me".to_owned(), challenge: Bytes::new(), epoch: 0 });
+        record.add_called(
+            "Hello",
+            "hello",
+            &Hello { role, name: "me".to_owned(), challenge: Bytes::new(), epoch: 0 },
+        );
     }
     workers(&mut record);
     drivers(&mut record);

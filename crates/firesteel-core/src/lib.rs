@@ -16,6 +16,7 @@ pub mod application_master;
 pub mod driver;
 pub mod executor;
 pub mod ids;
+pub mod kind;
 pub mod launcher;
 pub mod machine;
 pub mod master;
@@ -27,5 +28,6 @@ pub mod time;
 pub mod wire;
 pub mod worker;
 
+pub use kind::Kind;
 pub use machine::{Machine, NoteLevel, Violation};
 pub use time::Timestamp;

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use crate::kind::Kind;
 use crate::time::Timestamp;
 
 /// A state machine: a value that is told events and returns effects.
@@ -14,7 +15,7 @@ use crate::time::Timestamp;
 /// - Nothing waits inside `apply`: an answer is a later event.
 pub trait Machine {
     /// What can happen to the machine.
-    type Event: fmt::Debug + Send + 'static;
+    type Event: Kind + fmt::Debug + Send + 'static;
     /// What the machine asks its shell to do.
     type Effect;
     /// Why the machine wants to be woken.

@@ -6,7 +6,6 @@ pub mod clock;
 pub mod daemon;
 pub mod exit_code;
 pub mod inbox;
-mod kind;
 pub mod net;
 pub mod owner;
 pub mod process_group;

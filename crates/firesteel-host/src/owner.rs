@@ -64,12 +64,11 @@ use std::ops::ControlFlow;
 
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::Role;
-use firesteel_core::{Machine, NoteLevel, Timestamp};
+use firesteel_core::{Kind, Machine, NoteLevel, Timestamp};
 use tokio::time::sleep_until;
 
 use crate::clock::Clock;
 use crate::inbox::{Arrivals, Inbox, inbox};
-use crate::kind::Kind;
 use crate::net::{Limits, Peers};
 use crate::signals::{EndRequest, EndRequests};
 
@@ -205,7 +204,7 @@ fn turn<S: Shell>(
     event: <S::Machine as Machine>::Event,
 ) -> ControlFlow<S::End> {
     let peer = peer.map(tracing::field::display);
-    let span = tracing::info_span!("event", kind = %Kind(&event), peer);
+    let span = tracing::info_span!("event", kind = %event.label(), peer);
     let _entered = span.enter();
     let effects = machine.apply(context.now(), event);
     if cfg!(debug_assertions)

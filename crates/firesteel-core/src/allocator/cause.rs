@@ -150,6 +150,8 @@ fn failure_words(status: i32) -> Option<String> {
     Some(words.to_owned())
 }
 
+crate::kinds!("cause", Cause: Ended Preempted OverMemory Manager Failed DriverStopping);
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -170,3 +170,7 @@ impl fmt::Display for Failure {
         }
     }
 }
+
+crate::kinds!("allocator effect", Effect: Allocate Register Launch ExecutorEnded Decommission AnswerLoss Fail
+    Note);
+crate::kinds!("failure", Failure: ExecutorsFailed AllExcluded Manager);

@@ -124,3 +124,7 @@ pub enum AllocateFailure {
     #[error("{0}")]
     Failed(String),
 }
+
+crate::kinds!("allocator event", Event: Registered DriverKnown RequestExecutors KillExecutors AskLoss
+    DriverStopping Allocated AllocateFailed ContainerStarted ContainerStartFailed Deadline);
+crate::kinds!("call failure", AllocateFailure: NotRegistered Replaced Failed);

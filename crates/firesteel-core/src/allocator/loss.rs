@@ -104,3 +104,5 @@ impl Losses {
         Some(format!("a question about executor {dead}, which is gone, is open"))
     }
 }
+
+crate::kinds!("loss", Loss: Ended Killed NotStarted);

@@ -148,3 +148,6 @@ impl fmt::Display for Note {
         }
     }
 }
+
+crate::kinds!("allocator note", Note: TargetSet TooManyProfiles Matched Excess TooSmall GrantedTwice
+    UnknownEnd UnexpectedAnswer UnknownExecutor NotStarted HostExcluded CallFailed);

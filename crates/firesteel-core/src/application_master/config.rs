@@ -54,3 +54,5 @@ pub enum Silence {
     /// The application has failed.
     Failure,
 }
+
+crate::kinds!("mode", Mode: Client Unmanaged Cluster);

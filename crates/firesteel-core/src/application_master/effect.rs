@@ -128,3 +128,8 @@ pub enum Staging {
     /// They are not needed: the application has ended.
     Unneeded,
 }
+
+crate::kinds!("application master effect", Effect: Register Allocate Launch StartProgram EndProgram Send Close
+    Unregister Exit Note);
+crate::kinds!("final status", FinalStatus: Undefined Succeeded Failed Killed);
+crate::kinds!("staging", Staging: Needed Unneeded);

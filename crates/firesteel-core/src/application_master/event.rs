@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::address::Address;
 use crate::allocator::{AllocateFailure, Allocated, ContainerSize};
 use crate::ids::{ContainerId, PeerId};
+use crate::kind::{Kind, Label};
 use crate::messages::{ClientToMaster, DriverToMaster};
 use crate::process::{ExitStatus, StartFailure};
 
@@ -90,3 +91,16 @@ pub enum Inbound {
     /// A message from a status client.
     Client(ClientToMaster),
 }
+
+impl Inbound {
+    fn label(&self) -> Label {
+        match self {
+            Self::Driver(message) => message.label().from("Driver"),
+            Self::Client(message) => message.label().from("Client"),
+        }
+    }
+}
+
+crate::kinds!("application master event", Event: Start Registered RegisterFailed Received Disconnected
+    Allocated AllocateFailed ContainerStarted ContainerStartFailed ProgramNotStarted ProgramEnded Unregistered
+    UnregisterFailed Shutdown Deadline; Received => message);

@@ -136,3 +136,6 @@ impl fmt::Display for Note {
         }
     }
 }
+
+crate::kinds!("application master note", Note: Registered DriverRegistered DriverReturned DriverLost Refused
+    NotItsOwn ExecutorLaunched ExecutorEnded Decommissioning Finishing UnregisterFailed Allocator);

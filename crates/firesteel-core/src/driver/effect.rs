@@ -160,3 +160,8 @@ pub enum Outcome {
         errors: Vec<(Address, String)>,
     },
 }
+
+crate::kinds!("driver effect", Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done
+    NothingLeft Note);
+crate::kinds!("task outcome", TaskOutcome: Succeeded Failed Cancelled Unfit);
+crate::kinds!("application outcome", Outcome: Completed Cancelled Removed NoMaster);

@@ -3,6 +3,7 @@
 use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
+use crate::kind::{Kind, Label};
 use crate::messages::{ApplicationEnd, ExecutorToDriver, MasterToDriver, ResourceProfile};
 
 /// An event for a driver.
@@ -122,3 +123,16 @@ pub enum Inbound {
     /// A message from an executor.
     Executor(ExecutorToDriver),
 }
+
+impl Inbound {
+    fn label(&self) -> Label {
+        match self {
+            Self::Master(message) => message.label().from("Master"),
+            Self::Executor(message) => message.label().from("Executor"),
+        }
+    }
+}
+
+crate::kinds!("driver event", Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
+    AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask MastersMoved Removed Cancel
+    Deadline; Received => message);

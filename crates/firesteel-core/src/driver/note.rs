@@ -353,3 +353,8 @@ impl Note {
         }
     }
 }
+
+crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
+    ExecutorRefused ExecutorAbsent ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
+    KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
+    HostsReadmitted TaskTooLarge NeverFits NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

@@ -85,3 +85,5 @@ impl Driver {
         self.effects.push(Effect::Answer { number, answer });
     }
 }
+
+crate::kinds!("answer", Answer: View Shortfalls NoMaster);

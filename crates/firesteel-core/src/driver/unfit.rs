@@ -128,3 +128,5 @@ impl Driver {
         }
     }
 }
+
+crate::kinds!("unfit", Unfit: TooLong NoSuchProfile TooFewAddresses NoSuchExecutor TooFewCores);

@@ -72,3 +72,6 @@ pub enum Exit {
     /// The driver refused it.
     Refused(RefusedExecutor),
 }
+
+crate::kinds!("executor effect", Effect: Connect Send StartTask AllowOutput DrainOutput SignalTask Exit Note);
+crate::kinds!("executor exit", Exit: Stopped DriverLost DriverUnreachable Refused);

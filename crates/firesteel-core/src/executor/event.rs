@@ -63,3 +63,6 @@ pub enum Event {
     /// The next deadline has passed.
     Deadline,
 }
+
+crate::kinds!("executor event", Event: Start Connected ConnectFailed Received Disconnected TaskStarted
+    TaskNotStarted TaskOutput TaskExited Shutdown Deadline; Received => message);

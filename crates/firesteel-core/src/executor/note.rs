@@ -60,3 +60,5 @@ impl fmt::Display for Note {
         }
     }
 }
+
+crate::kinds!("executor note", Note: Registered RepeatedLaunch TooFewCores GraceOver);

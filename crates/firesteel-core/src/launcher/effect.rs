@@ -56,3 +56,6 @@ pub enum Outcome {
         errors: Vec<(Address, String)>,
     },
 }
+
+crate::kinds!("launcher effect", Effect: Connect Send Close Note Done);
+crate::kinds!("launch outcome", Outcome: Met Asked Removed NoMaster);

@@ -50,3 +50,6 @@ pub enum Event {
     /// The next deadline has passed.
     Deadline,
 }
+
+crate::kinds!("launcher event", Event: Start Connected ConnectFailed Received Disconnected MastersMoved
+    Removed End Deadline; Received => message);

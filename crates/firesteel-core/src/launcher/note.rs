@@ -203,3 +203,6 @@ fn seconds(duration: Duration) -> String {
         seconds => format!("{seconds} s"),
     }
 }
+
+crate::kinds!("launcher note", Note: MasterUnreachable Registered MasterLost ExecutorLaunched ExecutorRunning
+    ExecutorEnded WorkerRemoved FewerThanAsked Ending LeftBehind UnexpectedMessage);

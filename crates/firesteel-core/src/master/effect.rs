@@ -46,3 +46,5 @@ pub enum Outbound {
     /// A message to a status client.
     Client(MasterToClient),
 }
+
+crate::kinds!("master effect", Effect: Send Close Note);

@@ -1,6 +1,7 @@
 //! The events that a Master is told.
 
 use crate::ids::PeerId;
+use crate::kind::{Kind, Label};
 use crate::messages::{ClientToMaster, DriverToMaster, WorkerToMaster};
 
 /// An event for a Master. There is none for a new connection: a peer counts from its first message.
@@ -32,3 +33,15 @@ pub enum Inbound {
     /// A message from a status client.
     Client(ClientToMaster),
 }
+
+impl Inbound {
+    fn label(&self) -> Label {
+        match self {
+            Self::Worker(message) => message.label().from("Worker"),
+            Self::Driver(message) => message.label().from("Driver"),
+            Self::Client(message) => message.label().from("Client"),
+        }
+    }
+}
+
+crate::kinds!("master event", Event: Received Disconnected Deadline; Received => message);

@@ -248,3 +248,8 @@ impl fmt::Display for Ignored {
         }
     }
 }
+
+crate::kinds!("master note", Note: WorkerRegistered WorkerReconnected WorkerLeaving WorkerRefused
+    WorkerRemoved ApplicationRegistered ApplicationRefused ApplicationRemoved Reserved GangNeverFits
+    ExecutorPreempted ExecutorLaunched ExecutorEnded RelaunchDelayed UnknownExecutor Inconsistent
+    Ignored);

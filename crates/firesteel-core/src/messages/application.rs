@@ -223,3 +223,6 @@ pub struct ProfileView {
     /// Changes to the request that would bring more executors at once. Only the first profiles have it.
     pub advice: Vec<Advice>,
 }
+
+crate::kinds!("ApplicationAnswer", ApplicationAnswer: Known Unknown Ambiguous);
+crate::kinds!("KillAnswer", KillAnswer: Killed Over Unknown Ambiguous);

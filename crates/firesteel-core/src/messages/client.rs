@@ -272,3 +272,9 @@ pub struct RunningExecutor {
     /// The id of its process, once it has started.
     pub pid: Option<u32>,
 }
+
+crate::kinds!("ClientToMaster", ClientToMaster: RequestMasterState RequestApplication KillApplication);
+crate::kinds!("MasterToClient", MasterToClient: MasterStateResponse ApplicationResponse
+    KillApplicationResponse);
+crate::kinds!("ClientToWorker", ClientToWorker: RequestWorkerState RequestLog);
+crate::kinds!("WorkerToClient", WorkerToClient: WorkerStateResponse LogResponse RequestLogFailed);

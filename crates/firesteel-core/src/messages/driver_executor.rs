@@ -203,3 +203,10 @@ impl fmt::Display for RefusedExecutor {
         })
     }
 }
+
+crate::kinds!("ExecutorToDriver", ExecutorToDriver: RegisterExecutor StatusUpdate TaskOutput);
+crate::kinds!("DriverToExecutor", DriverToExecutor: RegisteredExecutor RegisterExecutorFailed LaunchTask
+    KillTask OutputCredit StopExecutor);
+crate::kinds!("RefusedExecutor", RefusedExecutor: OtherApplication NumberTaken TooManyAddresses Stopping);
+crate::kinds!("TaskState", TaskState: Running Ended);
+crate::kinds!("TaskEnd", TaskEnd: Exited Killed NotStarted);

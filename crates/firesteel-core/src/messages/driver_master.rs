@@ -369,3 +369,9 @@ impl fmt::Display for ApplicationEnd {
         }
     }
 }
+
+crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterApplication RequestExecutors
+    KillExecutors PreferHosts RequestShortfall);
+crate::kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated
+    WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
+crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused);

@@ -129,3 +129,7 @@ impl fmt::Display for LossReason {
         }
     }
 }
+
+crate::kinds!("ExecutorState", ExecutorState: Launching Running Killed Failed Lost Exited);
+crate::kinds!("LossReason", LossReason: Disconnected HeartbeatTimeout LaunchLost Preempted Container
+    OverMemory);

@@ -168,6 +168,9 @@ pub enum DriverToWorker {
     FileDelayed,
 }
 
+crate::kinds!("DriverToWorker", DriverToWorker: FileChunk RequestFileFailed FileDelayed);
+crate::kinds!("WorkerToDriver", WorkerToDriver: RequestFile);
+
 #[cfg(test)]
 mod tests {
     use super::*;

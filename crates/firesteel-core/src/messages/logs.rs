@@ -79,3 +79,5 @@ impl fmt::Display for RefusedLog {
         }
     }
 }
+
+crate::kinds!("RefusedLog", RefusedLog: UnsoundId OneAtATime NoLog Unreadable);

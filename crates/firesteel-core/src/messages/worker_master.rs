@@ -171,3 +171,9 @@ impl fmt::Display for RefusedRegistration {
         }
     }
 }
+
+crate::kinds!("WorkerToMaster", WorkerToMaster: RegisterWorker Heartbeat WorkerDecommissioning
+    ExecutorStateChanged);
+crate::kinds!("MasterToWorker", MasterToWorker: RegisteredWorker RegisterWorkerFailed ReconnectWorker
+    LaunchExecutor KillExecutor ApplicationFinished ExecutorEndNoted);
+crate::kinds!("RefusedRegistration", RefusedRegistration: UnsoundId SameAddress UnsoundSize);

@@ -140,3 +140,7 @@ pub enum Exit {
     /// A Master refused it, for this reason.
     Refused(crate::messages::RefusedRegistration),
 }
+
+crate::kinds!("worker effect", Effect: Connect Send Close FetchFiles RemoveFiles StartExecutor SignalExecutor
+    CleanApplication FindStale RemoveDirectory ReadLog Exit Note);
+crate::kinds!("worker exit", Exit: Shutdown NoMaster Refused);

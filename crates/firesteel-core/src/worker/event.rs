@@ -4,6 +4,7 @@ use bytes::Bytes;
 
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, FetchId, PeerId};
+use crate::kind::{Kind, Label};
 use crate::messages::{ClientToWorker, MasterToWorker};
 use crate::process::{ExitStatus, StartFailure};
 
@@ -125,3 +126,16 @@ pub enum Inbound {
     /// A message from a status client.
     Client(ClientToWorker),
 }
+
+impl Inbound {
+    fn label(&self) -> Label {
+        match self {
+            Self::Master(message) => message.label().from("Master"),
+            Self::Client(message) => message.label().from("Client"),
+        }
+    }
+}
+
+crate::kinds!("worker event", Event: Start Connected ConnectFailed Received Disconnected FilesFetched
+    FilesFailed RunnerStarted RunnerFailed RunnerExited StaleFound LogRead Shutdown Deadline; Received =>
+    message);

@@ -303,3 +303,8 @@ impl fmt::Display for Note {
         }
     }
 }
+
+crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused
+    NextRound AskedToReconnect NotMyMaster LaunchRepeated FetchingFiles FilesFetched FilesFailed StrayFetch
+    ExecutorStarted ExecutorEnded KillAsked KillUnknown GraceOver UnknownRunner EndForgotten
+    DirectoriesRemoved ShuttingDown ShutdownForced LeftBehind);

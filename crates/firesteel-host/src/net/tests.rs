@@ -31,6 +31,8 @@ enum Event {
     Deadline,
 }
 
+firesteel_core::kinds!("puppet event", Event: Start Connected ConnectFailed Received Disconnected Deadline);
+
 enum Effect {
     Dial(Address),
     Send(PeerId, String),

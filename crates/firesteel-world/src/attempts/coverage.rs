@@ -10,22 +10,9 @@ use firesteel_core::messages::{
 
 use super::plan::Ending;
 use crate::cluster::coverage::tallies;
-use crate::cluster::kind::kinds;
 use crate::cluster::{Row, Tally};
 
-kinds!("application master event", Event: Start Registered RegisterFailed Received Disconnected Allocated
-    AllocateFailed ContainerStarted ContainerStartFailed ProgramNotStarted ProgramEnded Unregistered UnregisterFailed
-    Shutdown Deadline);
-kinds!("application master effect", Effect: Register Allocate Launch StartProgram EndProgram Send Close Unregister Exit
-    Note);
-kinds!("application master note", Note: Registered DriverRegistered DriverReturned DriverLost Refused NotItsOwn
-    ExecutorLaunched ExecutorEnded Decommissioning Finishing UnregisterFailed Allocator);
-kinds!("mode", Mode: Client Unmanaged Cluster);
-kinds!("final status", FinalStatus: Undefined Succeeded Failed Killed);
-kinds!("staging", Staging: Needed Unneeded);
-kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
-kinds!("ApplicationAnswer", ApplicationAnswer: Known Unknown Ambiguous);
-kinds!("KillAnswer", KillAnswer: Killed Over Unknown Ambiguous);
+firesteel_core::kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
 
 tallies! {
     /// How often everything that can happen to ApplicationMasters has happened.

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
+use firesteel_core::kind::Kind;
 use firesteel_core::messages::{
     ApplicationEnd, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorState,
     ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
@@ -11,7 +12,6 @@ use firesteel_core::messages::{
 use firesteel_core::{driver, executor, launcher, master, worker};
 
 use super::faults::Fault;
-use super::kind::Kind;
 use super::message::Message;
 
 /// How often each variant of an enum was seen.

@@ -1,6 +1,5 @@
 //! What goes wrong.
 
-use super::kind::kinds;
 use firesteel_sim::dice::Dice;
 
 /// Something that goes wrong in a simulated cluster, or that an unusual peer does.
@@ -86,7 +85,7 @@ pub enum Fault {
     RepeatedOrder,
 }
 
-kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
+firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectRefused ConnectTimesOut SlowLink
     ExecutorStartsLate ExecutorCannotStart ExecutorCrashesAtOnce ExecutorExitsZero ExecutorHangs
     ExecutorIgnoresTerminate ExecutorCrashesLater SlowFetch FetchFails TaskFails TaskCannotStart TaskHangs TaskIgnoresTerminate
     OutputBeyondCredit WorkerCrash WorkerShutdown DriverCrash DriverCancel TaskCancel Question MasterCrash LateDeadline

@@ -3,6 +3,7 @@
 
 use std::time::Duration;
 
+use firesteel_core::Kind;
 use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
@@ -14,7 +15,6 @@ use firesteel_core::{driver, executor, launcher, master, worker};
 use firesteel_placement::index::Flaw;
 use firesteel_placement::{Cores, Resources};
 
-use super::kind::{Kind, kinds};
 use super::ledger::Ledger;
 use super::node::{Body, NodeEffects, NodeEvent};
 use firesteel_sim::dice::Dice;
@@ -158,7 +158,7 @@ pub enum Sabotage {
     DropExit,
 }
 
-kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
+firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
     DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone MissFreed MissWorker StaleSummary RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
@@ -240,7 +240,7 @@ impl Sabotage {
     /// Its name, as in the list of all.
     #[must_use]
     pub fn name(self) -> &'static str {
-        Kind::name(&self)
+        self.kind()
     }
 }
 

@@ -14,25 +14,13 @@ mod truth;
 
 use std::collections::BTreeMap;
 
+use firesteel_core::Kind;
 use firesteel_core::allocator::{AllocateFailure, Cause, Effect, Event, Failure, Loss, Note};
-
-use crate::cluster::Kind;
-use crate::cluster::kind::kinds;
 
 pub use manager::{Care, Held, Manager};
 pub use run::{Outcome, run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;
-
-kinds!("allocator event", Event: Registered DriverKnown RequestExecutors KillExecutors AskLoss DriverStopping Allocated
-    AllocateFailed ContainerStarted ContainerStartFailed Deadline);
-kinds!("allocator effect", Effect: Allocate Register Launch ExecutorEnded Decommission AnswerLoss Fail Note);
-kinds!("allocator note", Note: TargetSet TooManyProfiles Matched Excess TooSmall GrantedTwice UnknownEnd
-    UnexpectedAnswer UnknownExecutor NotStarted HostExcluded CallFailed);
-kinds!("call failure", AllocateFailure: NotRegistered Replaced Failed);
-kinds!("loss", Loss: Ended Killed NotStarted);
-kinds!("cause", Cause: Ended Preempted OverMemory Manager Failed DriverStopping);
-kinds!("failure", Failure: ExecutorsFailed AllExcluded Manager);
 
 /// How often everything that can happen to an allocator has happened, over many runs: by enum and variant.
 #[derive(Clone, Debug, Default)]
@@ -42,7 +30,7 @@ pub struct Seen {
 
 impl Seen {
     fn count<K: Kind>(&mut self, kind: &K) {
-        *self.counts.entry((K::ENUM, kind.name())).or_default() += 1;
+        *self.counts.entry((K::ENUM, kind.kind())).or_default() += 1;
     }
 
     fn event(&mut self, event: &Event) {
