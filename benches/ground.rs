@@ -1,13 +1,11 @@
 //! What benches of the Master stand on: Workers and applications that register, and what the Master did.
 
-use std::collections::BTreeMap;
-
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, MasterToDriver, MasterToWorker, Relaunch, ResourceProfile,
-    TaskDirectory, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, MasterToDriver, MasterToWorker, Placing, ResourceProfile,
+    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
@@ -33,26 +31,20 @@ pub(crate) fn worker_registers(n: u64) -> Event {
 
 /// An application registers, and wants executors of so many cores, up to so many in all.
 pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
-    let message = DriverToMaster::RegisterApplication(ApplicationDescription {
-        name: "bench".to_owned(),
-        user: "bench".to_owned(),
-        max_cores: Some(Cores(max_cores)),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        profile: ResourceProfile {
-            cores: Some(Cores(cores)),
-            memory: Some(MiB(1024)),
-            resources: ResourceAmounts::new(),
+    let message = DriverToMaster::RegisterApplication(ApplicationDescription::new(
+        Submitter::new("bench", "bench"),
+        WantedExecutors {
+            profile: ResourceProfile {
+                cores: Some(Cores(cores)),
+                memory: Some(MiB(1024)),
+                resources: ResourceAmounts::new(),
+            },
+            max_cores: Some(Cores(max_cores)),
+            ..WantedExecutors::default()
         },
-        initial_limit: ExecutorLimit::Unlimited,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-        policy: None,
-        files: None,
-    });
+        Placing::default(),
+        Work::of(Command::of("true")),
+    ));
     Event::Received { peer, message: Inbound::Driver(message) }
 }
 

@@ -1,12 +1,10 @@
 //! The Master: one event each.
 
-use std::collections::BTreeMap;
-
 use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToWorker, Relaunch,
-    ResourceProfile, TaskDirectory, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToWorker, Placing,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Machine, Timestamp};
@@ -42,26 +40,20 @@ fn cluster(workers: u64) -> Master {
 }
 
 fn registration(driver: u64, max_cores: i64, cores: i64) -> Event {
-    let message = DriverToMaster::RegisterApplication(ApplicationDescription {
-        name: "bench".to_owned(),
-        user: "bench".to_owned(),
-        max_cores: Some(Cores(max_cores)),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        profile: ResourceProfile {
-            cores: Some(Cores(cores)),
-            memory: Some(MiB(1024)),
-            resources: ResourceAmounts::new(),
+    let message = DriverToMaster::RegisterApplication(ApplicationDescription::new(
+        Submitter::new("bench", "bench"),
+        WantedExecutors {
+            profile: ResourceProfile {
+                cores: Some(Cores(cores)),
+                memory: Some(MiB(1024)),
+                resources: ResourceAmounts::new(),
+            },
+            max_cores: Some(Cores(max_cores)),
+            ..WantedExecutors::default()
         },
-        initial_limit: ExecutorLimit::Unlimited,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        files: None,
-        policy: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-    });
+        Placing::default(),
+        Work::of(Command::of("true")),
+    ));
     Event::Received { peer: PeerId(DRIVERS + driver), message: Inbound::Driver(message) }
 }
 

@@ -5,8 +5,8 @@ use std::net::{SocketAddr, TcpStream};
 
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver, Relaunch, ResourceProfile,
-    TaskDirectory,
+    ApplicationDescription, DriverToMaster, ExecutorState, MasterToDriver, Placing, ResourceProfile,
+    Submitter, WantedExecutors, Work,
 };
 use firesteel_core::process::Command;
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
@@ -24,32 +24,26 @@ pub(crate) struct Driver {
 
 /// Executors of 1 core and 64 MiB that run a shell script.
 pub(crate) fn script(script: &str, executors: u64) -> ApplicationDescription {
-    ApplicationDescription {
-        name: "a test".into(),
-        user: "tester".into(),
-        max_cores: None,
-        command: Command {
+    ApplicationDescription::new(
+        Submitter::new("a test", "tester"),
+        WantedExecutors {
+            profile: ResourceProfile {
+                cores: Some(Cores(1)),
+                memory: Some(MiB(64)),
+                resources: Default::default(),
+            },
+            limit: ExecutorLimit::AtMost(executors),
+            ..WantedExecutors::default()
+        },
+        Placing::default(),
+        Work::of(Command {
             program: "sh".into(),
             arguments: vec!["-c".into(), script.into()],
             environment: [("TEST_PASSWORD", "hunter2"), ("TEST_COLOUR", "red")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .into(),
-        },
-        profile: ResourceProfile {
-            cores: Some(Cores(1)),
-            memory: Some(MiB(64)),
-            resources: Default::default(),
-        },
-        initial_limit: ExecutorLimit::AtMost(executors),
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-        files: None,
-    }
+        }),
+    )
 }
 
 impl Driver {

@@ -3,7 +3,7 @@
 //! Source: Spark 4.0.1, `StandaloneDynamicAllocationSuite`: the same numbers after the same steps, on the same two
 //! Workers of 10 cores.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
 use firesteel_core::address::Address;
@@ -11,8 +11,8 @@ use firesteel_core::driver::{self, Driver, Replacement};
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{self, Master};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, Relaunch, ResourceProfile,
-    TaskDirectory, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, Placing, ResourceProfile,
+    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -33,30 +33,21 @@ struct Pair {
 
 impl Pair {
     fn new(max_cores: Option<i64>, executor_cores: Option<i64>, initial_limit: ExecutorLimit) -> Self {
-        let description = ApplicationDescription {
-            directory: TaskDirectory::Executor,
-            relaunch: Relaunch::WhenEnded,
-            policy: None,
-            name: "test".to_owned(),
-            user: "me".to_owned(),
-            max_cores: max_cores.map(Cores),
-            command: Command {
-                program: "true".to_owned(),
-                arguments: Vec::new(),
-                environment: BTreeMap::new(),
+        let description = ApplicationDescription::new(
+            Submitter::new("test", "me"),
+            WantedExecutors {
+                profile: ResourceProfile {
+                    cores: executor_cores.map(Cores),
+                    memory: Some(MiB(256)),
+                    ..ResourceProfile::default()
+                },
+                max_cores: max_cores.map(Cores),
+                limit: initial_limit,
+                ..WantedExecutors::default()
             },
-            profile: ResourceProfile {
-                cores: executor_cores.map(Cores),
-                memory: Some(MiB(256)),
-                ..ResourceProfile::default()
-            },
-            initial_limit,
-            files: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: Default::default(),
-        };
+            Placing::default(),
+            Work::of(Command::of("true")),
+        );
         let config = driver::Config {
             masters: vec![address()],
             description,

@@ -174,22 +174,18 @@ fn workers(record: &mut Record) {
 
 fn drivers(record: &mut Record) {
     let app = key().app;
-    let description = ApplicationDescription {
-        name: "name".to_owned(),
-        user: "user".to_owned(),
-        max_cores: Some(Cores(300)),
-        command: command(),
-        profile: profile(),
-        initial_limit: ExecutorLimit::AtMost(2),
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenLost,
-        policy: Some(Policy::BestFit),
-        files: None,
-        queue: Some("prod".to_owned()),
-        priority: -1,
-        gang: 3,
-        first_executor: ExecutorId(17),
-    };
+    let description = ApplicationDescription::new(
+        Submitter::new("name", "user"),
+        WantedExecutors {
+            profile: profile(),
+            max_cores: Some(Cores(300)),
+            limit: ExecutorLimit::AtMost(2),
+            relaunch: Relaunch::WhenLost,
+            first: ExecutorId(17),
+        },
+        Placing { policy: Some(Policy::BestFit), queue: Some("prod".to_owned()), priority: -1, gang: 3 },
+        Work::of(command()),
+    );
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
         DriverToMaster::RegisterApplication(description),

@@ -23,6 +23,14 @@ pub struct Command {
     pub environment: BTreeMap<String, String>,
 }
 
+impl Command {
+    /// The program without arguments, in the inherited environment.
+    #[must_use]
+    pub fn of(program: impl Into<String>) -> Self {
+        Self { program: program.into(), arguments: Vec::new(), environment: BTreeMap::new() }
+    }
+}
+
 /// Written as a shell command, quoted where a shell needs it: `sh -c 'echo hi'`.
 impl fmt::Display for Command {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

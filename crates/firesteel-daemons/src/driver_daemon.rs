@@ -19,7 +19,7 @@ use firesteel_core::driver::{
     Replacement, TaskOutcome, TaskRequest, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{ApplicationDescription, DriverToMaster, ResourceProfile, Stream};
+use firesteel_core::messages::{DriverToMaster, ResourceProfile, Stream, Work};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
@@ -307,8 +307,8 @@ pub async fn start(
 
 fn config(application: Application, driver: &Address) -> Config {
     let Application { name, masters, settings, files } = application;
-    let described = describe(name, &settings, executor_command(driver));
-    let description = ApplicationDescription { files: files.description(driver), ..described };
+    let work = Work { files: files.description(driver), ..Work::of(executor_command(driver)) };
+    let description = describe(name, &settings, work);
     Config {
         masters,
         description,

@@ -1,41 +1,37 @@
 //! How an application describes itself to the Master.
 
-use firesteel_core::ids::ExecutorId;
-use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory};
-use firesteel_core::process::Command;
+use firesteel_core::messages::{
+    ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+};
 
 use super::application::ApplicationSettings;
 
-/// The description of an application of that name whose executors run that command.
+/// The description of an application of that name whose executors do that work.
 #[must_use]
-pub fn describe(
-    name: String,
-    settings: &ApplicationSettings,
-    mut command: Command,
-) -> ApplicationDescription {
+pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) -> ApplicationDescription {
     for (variable, value) in &settings.executor_environment {
-        command.environment.entry(variable.clone()).or_insert_with(|| value.clone());
+        work.command.environment.entry(variable.clone()).or_insert_with(|| value.clone());
     }
-    ApplicationDescription {
-        name,
-        user: user(),
-        max_cores: settings.max_cores,
-        command,
-        profile: ResourceProfile {
-            cores: settings.executor_cores,
-            memory: Some(settings.executor_memory),
-            resources: settings.executor_resources.clone(),
+    ApplicationDescription::new(
+        Submitter::new(name, user()),
+        WantedExecutors {
+            profile: ResourceProfile {
+                cores: settings.executor_cores,
+                memory: Some(settings.executor_memory),
+                resources: settings.executor_resources.clone(),
+            },
+            max_cores: settings.max_cores,
+            limit: settings.executors,
+            ..WantedExecutors::default()
         },
-        initial_limit: settings.executors,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: settings.policy,
-        queue: settings.queue.clone(),
-        priority: settings.priority,
-        gang: settings.gang,
-        first_executor: ExecutorId::default(),
-        files: None,
-    }
+        Placing {
+            policy: settings.policy,
+            queue: settings.queue.clone(),
+            priority: settings.priority,
+            gang: settings.gang,
+        },
+        work,
+    )
 }
 
 /// Who submits: as Spark, `SPARK_USER` or else the user of this process.

@@ -14,8 +14,8 @@ use firesteel_core::application_master::{
 };
 use firesteel_core::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
-    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes, Relaunch,
-    ResourceProfile, TaskDirectory,
+    ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorTarget, HostWishes, Placing, Relaunch,
+    ResourceProfile, Submitter, WantedExecutors, Work,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Machine as _, Timestamp};
@@ -168,34 +168,26 @@ impl Stage {
 
     /// `driver limit=2 relaunch=lost first=5 on=driver2`.
     fn register(&mut self, words: &Words<'_>) -> Vec<String> {
-        let description = ApplicationDescription {
-            name: "sums".to_owned(),
-            user: "ann".to_owned(),
-            max_cores: None,
-            command: Command {
-                program: "executor".to_owned(),
-                arguments: Vec::new(),
-                environment: BTreeMap::new(),
+        let description = ApplicationDescription::new(
+            Submitter::new("sums", "ann"),
+            WantedExecutors {
+                profile: profile(),
+                limit: words
+                    .setting("limit")
+                    .map_or(ExecutorLimit::Unlimited, |limit| ExecutorLimit::AtMost(count(limit))),
+                relaunch: match words.setting("relaunch") {
+                    None => Relaunch::WhenEnded,
+                    Some("lost") => Relaunch::WhenLost,
+                    Some(other) => panic!("{other:?} are never relaunched: write lost"),
+                },
+                first: ExecutorId(
+                    words.setting("first").map_or(0, |first| u32::try_from(count(first)).expect("a number")),
+                ),
+                ..WantedExecutors::default()
             },
-            directory: TaskDirectory::Executor,
-            profile: profile(),
-            initial_limit: words
-                .setting("limit")
-                .map_or(ExecutorLimit::Unlimited, |limit| ExecutorLimit::AtMost(count(limit))),
-            relaunch: match words.setting("relaunch") {
-                None => Relaunch::WhenEnded,
-                Some("lost") => Relaunch::WhenLost,
-                Some(other) => panic!("{other:?} are never relaunched: write lost"),
-            },
-            policy: None,
-            files: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: ExecutorId(
-                words.setting("first").map_or(0, |first| u32::try_from(count(first)).expect("a number")),
-            ),
-        };
+            Placing::default(),
+            Work::of(Command::of("executor")),
+        );
         let name = words.setting("on").unwrap_or("driver");
         let peer = self.peer(name);
         let message = Inbound::Driver(DriverToMaster::RegisterApplication(description));

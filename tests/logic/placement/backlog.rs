@@ -7,8 +7,8 @@ use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
-    MasterToDriver, MasterToWorker, Relaunch, ResourceProfile, TaskDirectory, WorkerDescription,
-    WorkerToMaster,
+    MasterToDriver, MasterToWorker, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+    WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
 use firesteel_core::{Machine, Timestamp};
@@ -326,21 +326,19 @@ fn asked(asks: &Asks) -> ResourceProfile {
 }
 
 fn description(most: Option<i64>, profile: &Asks, limit: Option<u64>) -> ApplicationDescription {
-    ApplicationDescription {
-        name: "test".to_owned(),
-        user: "test".to_owned(),
-        max_cores: most.map(Cores),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        profile: asked(profile),
-        initial_limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        // One or the other, or the Master's.
-        policy: Policy::ALL.get(most.map_or(9, |most| most as usize % 6)).copied(),
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-        files: None,
-    }
+    ApplicationDescription::new(
+        Submitter::new("test", "test"),
+        WantedExecutors {
+            profile: asked(profile),
+            max_cores: most.map(Cores),
+            limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
+            ..WantedExecutors::default()
+        },
+        Placing {
+            // One or the other, or the Master's.
+            policy: Policy::ALL.get(most.map_or(9, |most| most as usize % 6)).copied(),
+            ..Placing::default()
+        },
+        Work::of(Command::of("true")),
+    )
 }

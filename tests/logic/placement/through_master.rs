@@ -1,15 +1,13 @@
 //! The same placements, decided by a whole Master: through `Master::apply`.
 
-use std::collections::BTreeMap;
-
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Snapshot,
     WorkerSnapshot,
 };
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Relaunch, ResourceProfile,
-    TaskDirectory, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Placing, ResourceProfile,
+    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -26,29 +24,24 @@ const DRIVERS: u64 = 1_000_000;
 const ELSEWHERE: &str = "elsewhere";
 
 fn description(demand: &Demand, max_cores: Cores) -> ApplicationDescription {
-    ApplicationDescription {
-        name: "test".to_owned(),
-        user: "test".to_owned(),
-        max_cores: Some(max_cores),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        profile: ResourceProfile {
-            cores: match demand.size {
-                ExecutorSize::Fixed(cores) => Some(cores),
-                ExecutorSize::OnePerWorker => None,
+    ApplicationDescription::new(
+        Submitter::new("test", "test"),
+        WantedExecutors {
+            profile: ResourceProfile {
+                cores: match demand.size {
+                    ExecutorSize::Fixed(cores) => Some(cores),
+                    ExecutorSize::OnePerWorker => None,
+                },
+                memory: Some(demand.memory),
+                resources: demand.resources.clone(),
             },
-            memory: Some(demand.memory),
-            resources: demand.resources.clone(),
+            max_cores: Some(max_cores),
+            limit: demand.limit,
+            ..WantedExecutors::default()
         },
-        initial_limit: demand.limit,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-        files: None,
-    }
+        Placing::default(),
+        Work::of(Command::of("true")),
+    )
 }
 
 fn worker(n: usize, offer: &Offer<'_>) -> WorkerSnapshot {

@@ -7,7 +7,7 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, Wor
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, Relaunch, TaskDirectory, WorkerDescription, WorkerToMaster,
+    MasterToWorker, Placing, Relaunch, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::scheduling::{Backfill, Preemption};
@@ -155,30 +155,27 @@ impl Stage {
     fn register_application(&mut self, words: &Words<'_>) -> Vec<String> {
         let name = words.name(0);
         let limit = words.setting("limit").map(|text| text.parse().expect("a number"));
-        let description = ApplicationDescription {
-            name: name.to_owned(),
-            user: "somebody".to_owned(),
-            max_cores: words.cores("max"),
-            command: Command {
-                program: "executor".to_owned(),
-                arguments: Vec::new(),
-                environment: BTreeMap::new(),
+        let description = ApplicationDescription::new(
+            Submitter::new(name, "somebody"),
+            WantedExecutors {
+                profile: words.profile(),
+                max_cores: words.cores("max"),
+                limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
+                relaunch: match words.setting("relaunch") {
+                    None => Relaunch::WhenEnded,
+                    Some("lost") => Relaunch::WhenLost,
+                    Some(other) => panic!("{other:?} are never relaunched: write lost"),
+                },
+                ..WantedExecutors::default()
             },
-            profile: words.profile(),
-            initial_limit: limit.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost),
-            directory: TaskDirectory::Executor,
-            relaunch: match words.setting("relaunch") {
-                None => Relaunch::WhenEnded,
-                Some("lost") => Relaunch::WhenLost,
-                Some(other) => panic!("{other:?} are never relaunched: write lost"),
+            Placing {
+                policy: words.setting("policy").map(|name| name.parse().expect("a policy")),
+                queue: words.setting("queue").map(str::to_owned),
+                priority: words.setting("priority").map_or(0, |text| text.parse().expect("a number")),
+                gang: words.setting("gang").map_or(0, |text| text.parse().expect("a number")),
             },
-            policy: words.setting("policy").map(|name| name.parse().expect("a policy")),
-            files: None,
-            queue: words.setting("queue").map(str::to_owned),
-            priority: words.setting("priority").map_or(0, |text| text.parse().expect("a number")),
-            gang: words.setting("gang").map_or(0, |text| text.parse().expect("a number")),
-            first_executor: ExecutorId(0),
-        };
+            Work::of(Command::of("executor")),
+        );
         let peer = self.new_peer(name);
         self.drivers.insert(name.to_owned(), peer);
         self.driver_says(peer, DriverToMaster::RegisterApplication(description))

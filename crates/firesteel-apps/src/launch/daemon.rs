@@ -6,7 +6,7 @@ use std::time::Instant;
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
 use firesteel_core::launcher::{Config, Effect, Event, Launcher, Outcome};
-use firesteel_core::messages::{ApplicationDescription, ApplicationFiles};
+use firesteel_core::messages::{ApplicationFiles, Work};
 use firesteel_core::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
 
@@ -101,10 +101,10 @@ pub async fn start(
 
 fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>) -> Config {
     let Launch { name, command, directory, until, cluster: _, settings, properties: _ } = launch;
-    let description = describe(name, &settings, command);
+    let description = describe(name, &settings, Work { command, directory, files });
     Config {
         masters,
-        description: ApplicationDescription { directory, files, ..description },
+        description,
         until,
         registration_timeout: settings.registration_timeout,
         starvation_timeout: settings.starvation_timeout,

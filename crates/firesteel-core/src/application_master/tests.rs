@@ -16,7 +16,7 @@ use crate::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId,
 use crate::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationEnd, ClientToMaster,
     DriverToMaster, ExecutorState, ExecutorTarget, HostWishes, KillAnswer, LossReason, MasterToClient,
-    MasterToDriver, Relaunch, ResourceProfile, TaskDirectory,
+    MasterToDriver, Placing, Relaunch, ResourceProfile, Submitter, TaskDirectory, WantedExecutors, Work,
 };
 use crate::process::{Command, Placeholder, StartFailure, StartStep};
 
@@ -70,11 +70,13 @@ fn description(limit: ExecutorLimit) -> ApplicationDescription {
         arguments: words.into_iter().chain(filled).collect(),
         environment: BTreeMap::new(),
     };
-    ApplicationDescription {
-        profile: ResourceProfile { cores: Some(Cores(2)), memory: Some(MiB(2048)), ..Default::default() },
-        initial_limit: limit,
-        ..ApplicationDescription::plain("sums", command)
-    }
+    let profile = ResourceProfile { cores: Some(Cores(2)), memory: Some(MiB(2048)), ..Default::default() };
+    ApplicationDescription::new(
+        Submitter::new("sums", "ann"),
+        WantedExecutors { profile, limit, ..WantedExecutors::default() },
+        Placing::default(),
+        Work::of(command),
+    )
 }
 
 fn largest() -> ContainerSize {

@@ -1,4 +1,3 @@
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -75,7 +74,7 @@ fn attempt(task: u64) -> AttemptId {
 }
 
 fn spec(cores: i64) -> TaskSpec {
-    let command = Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() };
+    let command = Command::of("true");
     TaskSpec { command, directory: TaskDirectory::Executor, stdin: Bytes::new(), cores: Cores(cores) }
 }
 

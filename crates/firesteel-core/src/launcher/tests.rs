@@ -1,6 +1,5 @@
 //! Tables: an event, and everything that it leads to.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use firesteel_placement::shortfall::{Amounts, Missing};
@@ -9,7 +8,10 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB, Shortfall, shortfall};
 use super::*;
 use crate::address::Address;
 use crate::ids::{AppId, WorkerId};
-use crate::messages::{ApplicationEnd, LossReason, MasterToDriver, Relaunch, ResourceProfile};
+use crate::messages::{
+    ApplicationEnd, LossReason, MasterToDriver, Placing, Relaunch, ResourceProfile, Submitter,
+    WantedExecutors, Work,
+};
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 const MASTER: PeerId = PeerId(1);
@@ -62,15 +64,16 @@ fn master() -> Address {
 }
 
 fn config(until: Until, limit: ExecutorLimit) -> Config {
-    let command = Command { program: "server".into(), arguments: Vec::new(), environment: BTreeMap::new() };
+    let command = Command::of("server");
     let profile = ResourceProfile { cores: Some(Cores(2)), ..ResourceProfile::default() };
     Config {
         masters: vec![master()],
-        description: ApplicationDescription {
-            profile,
-            initial_limit: limit,
-            ..ApplicationDescription::plain("servers", command)
-        },
+        description: ApplicationDescription::new(
+            Submitter::new("servers", "ann"),
+            WantedExecutors { profile, limit, ..WantedExecutors::default() },
+            Placing::default(),
+            Work::of(command),
+        ),
         until,
         registration_timeout: Duration::from_secs(60),
         starvation_timeout: Duration::from_secs(15),

@@ -88,30 +88,24 @@ fn register(n: u64, cores: i64, executors: Vec<ExecutorReport>) -> WorkerToMaste
 }
 
 fn command() -> Command {
-    Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() }
+    Command::of("true")
 }
 
 fn description(max_cores: Option<i64>, cores: Option<i64>) -> ApplicationDescription {
-    ApplicationDescription {
-        name: "test".to_owned(),
-        user: "me".to_owned(),
-        max_cores: max_cores.map(Cores),
-        command: command(),
-        profile: ResourceProfile {
-            cores: cores.map(Cores),
-            memory: Some(MiB(1024)),
-            resources: ResourceAmounts::new(),
+    ApplicationDescription::new(
+        Submitter::new("test", "me"),
+        WantedExecutors {
+            profile: ResourceProfile {
+                cores: cores.map(Cores),
+                memory: Some(MiB(1024)),
+                resources: ResourceAmounts::new(),
+            },
+            max_cores: max_cores.map(Cores),
+            ..WantedExecutors::default()
         },
-        initial_limit: ExecutorLimit::Unlimited,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-        files: None,
-    }
+        Placing::default(),
+        Work::of(command()),
+    )
 }
 
 fn to_worker(peer: u64, message: MasterToWorker) -> Effect {

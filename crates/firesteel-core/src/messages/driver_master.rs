@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, Shortfall};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationFiles, ExecutorState, LossReason, TaskDirectory};
+use super::{ApplicationDescription, ExecutorState, LossReason};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
-use crate::process::Command;
 
 /// A message from a driver to the Master.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,64 +47,6 @@ pub enum DriverToMaster {
         /// The application's id.
         app: AppId,
     },
-}
-
-/// An application as its driver describes it.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ApplicationDescription {
-    /// A name for people; it need not be unique.
-    pub name: String,
-    /// The user who submitted it.
-    pub user: String,
-    /// `spark.cores.max`: cores in all. `None`: the Master's default.
-    pub max_cores: Option<Cores>,
-    /// What every executor runs.
-    pub command: Command,
-    /// The directory that it runs in.
-    pub directory: TaskDirectory,
-    /// The default resource profile.
-    pub profile: ResourceProfile,
-    /// The default profile's executor target at the start.
-    pub initial_limit: ExecutorLimit,
-    /// Which of its executors are replaced when they end.
-    pub relaunch: Relaunch,
-    /// By which rule Workers are chosen for its executors. `None`: by the Master's.
-    pub policy: Option<Policy>,
-    /// The files that executors find in their directories. `None`: none.
-    pub files: Option<ApplicationFiles>,
-    /// The Master's queue that it is in. `None`: the one called `default`, or else the first.
-    pub queue: Option<String>,
-    /// Who comes first in its queue: the highest.
-    pub priority: i32,
-    /// How many executors it must be given at once before it begins, or none. 0 and 1: one by one. No more than it
-    /// asks for altogether. Once it has begun, executors come one by one.
-    pub gang: u64,
-    /// One more than the highest number of an executor that the driver has seen. An ApplicationMaster that was started
-    /// anew counts on from there; a Master, which gives a new application id then, begins with 0 again.
-    pub first_executor: ExecutorId,
-}
-
-#[cfg(test)]
-impl ApplicationDescription {
-    /// One that says nothing but what its executors run, for tests.
-    pub(crate) fn plain(name: &str, command: Command) -> Self {
-        Self {
-            name: name.to_owned(),
-            user: "ann".to_owned(),
-            max_cores: None,
-            command,
-            directory: TaskDirectory::Executor,
-            profile: ResourceProfile::default(),
-            initial_limit: ExecutorLimit::Unlimited,
-            relaunch: Relaunch::WhenEnded,
-            policy: None,
-            files: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: ExecutorId(0),
-        }
-    }
 }
 
 /// Which of an application's executors are replaced when they end.

@@ -5,6 +5,7 @@
 
 mod application;
 mod client;
+mod description;
 mod driver_executor;
 mod driver_master;
 mod executor;
@@ -20,13 +21,13 @@ pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, LeftOut,
     MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
+pub use description::{ApplicationDescription, Placing, Submitter, WantedExecutors, Work};
 pub use driver_executor::{
     DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };
 pub use driver_master::{
-    ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED,
-    MOST_PROFILES, MOST_ROWS, MasterToDriver, Relaunch, ResourceProfile, UnsoundProfile,
-    limit_after_final_end,
+    ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PREFERRED, MOST_PROFILES, MOST_ROWS,
+    MasterToDriver, Relaunch, ResourceProfile, UnsoundProfile, limit_after_final_end,
 };
 pub use executor::{ExecutorState, LossReason};
 pub use files::{

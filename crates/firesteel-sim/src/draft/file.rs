@@ -27,7 +27,7 @@ use std::ops::Range;
 
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, WorkerDescription,
+    ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription,
 };
 use firesteel_core::process::Command;
 use firesteel_core::queues::{QueueError, Queues};
@@ -295,26 +295,22 @@ impl Reader<'_> {
         }
         let limit = form.num_executors.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost);
         Ok(DraftApplication {
-            description: ApplicationDescription {
-                name,
-                user: String::new(),
-                max_cores: form.max_cores.map(|cores| Cores(cores.0)),
-                command: Command {
-                    program: "true".to_owned(),
-                    arguments: Vec::new(),
-                    environment: BTreeMap::new(),
+            description: ApplicationDescription::new(
+                Submitter::new(name, ""),
+                WantedExecutors {
+                    profile,
+                    max_cores: form.max_cores.map(|cores| Cores(cores.0)),
+                    limit,
+                    ..WantedExecutors::default()
                 },
-                profile,
-                initial_limit: limit,
-                directory: TaskDirectory::Executor,
-                relaunch: Relaunch::WhenEnded,
-                queue: form.queue.clone(),
-                priority: form.priority,
-                gang,
-                first_executor: Default::default(),
-                files: None,
-                policy: form.placement_policy,
-            },
+                Placing {
+                    policy: form.placement_policy,
+                    queue: form.queue.clone(),
+                    priority: form.priority,
+                    gang,
+                },
+                Work::of(Command::of("true")),
+            ),
             profiles: Vec::new(),
             running,
         })

@@ -1,7 +1,7 @@
 //! A pass is answered by a Master: its tables are made from the line, and its first scheduling pass is the
 //! answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
@@ -9,8 +9,8 @@ use firesteel_core::master::{
     Snapshot, SnapshotError, WorkerSnapshot,
 };
 use firesteel_core::messages::{
-    ApplicationDescription, ExecutorLaunch, MasterToWorker, Relaunch, ResourceProfile, TaskDirectory,
-    WorkerDescription,
+    ApplicationDescription, ExecutorLaunch, MasterToWorker, Placing, ResourceProfile, Submitter,
+    WantedExecutors, Work, WorkerDescription,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -118,26 +118,20 @@ impl SchedulePass {
         if executors.len() > next as usize {
             return Err(PassError::NextExecutor { pass, app: index, next, held: executors.len() });
         }
-        let command =
-            Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() };
+        let command = Command::of("true");
         Ok(ApplicationSnapshot {
             id: AppId::new(index.to_string()),
-            description: ApplicationDescription {
-                name: format!("apps[{index}]"),
-                user: String::new(),
-                max_cores: app.cores_max,
-                command,
-                profile: default.needs(),
-                initial_limit: default.limit,
-                directory: TaskDirectory::Executor,
-                relaunch: Relaunch::WhenEnded,
-                policy: None,
-                files: None,
-                queue: None,
-                priority: 0,
-                gang: 0,
-                first_executor: Default::default(),
-            },
+            description: ApplicationDescription::new(
+                Submitter::new(format!("apps[{index}]"), ""),
+                WantedExecutors {
+                    profile: default.needs(),
+                    max_cores: app.cores_max,
+                    limit: default.limit,
+                    ..WantedExecutors::default()
+                },
+                Placing::default(),
+                Work::of(command),
+            ),
             peer: PeerId((self.workers.len() + 1 + index) as u64),
             profiles: others.iter().map(PassProfile::snapshot).collect(),
             executors,

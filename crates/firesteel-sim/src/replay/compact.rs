@@ -1,6 +1,7 @@
 //! How few Workers hold the same load.
 
 use firesteel_core::master::Config;
+use firesteel_core::messages::Placing;
 
 use super::run::describe;
 use super::stage::{Apply, Stage};
@@ -34,7 +35,7 @@ pub fn compact(config: &Config, workload: &Workload, apply: &mut impl Apply) -> 
         let workers: Vec<_> = workload.workers.iter().cycle().take(workers).copied().collect();
         let mut stage = Stage::new(config.clone(), &workers, apply);
         for (application, driver) in workload.applications.iter().zip(0..) {
-            stage.register(driver, describe(application));
+            stage.register(driver, describe(application, Placing::default()));
         }
         (all - stage.books.executors() as u64) * 1000 <= all * PICKY
     };

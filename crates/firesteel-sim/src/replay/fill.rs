@@ -1,6 +1,7 @@
 //! Applications come and none goes.
 
 use firesteel_core::master::Config;
+use firesteel_core::messages::Placing;
 
 use super::outcome::{Shares, requests};
 use super::run::describe;
@@ -43,7 +44,7 @@ pub fn fill(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Fil
     for (application, driver) in workload.applications.iter().zip(0..) {
         let amounts = Size::of(&application.request).amounts();
         asked.iter_mut().zip(amounts).for_each(|(all, amount)| *all += amount * application.executors as f64);
-        stage.register(driver, describe(application));
+        stage.register(driver, describe(application, Placing::default()));
         let is_last = driver + 1 == workload.applications.len() as u64;
         let now = workload.asked(asked);
         if is_last || now * 100.0 >= steps.len() as f64 + 1.0 {

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use firesteel_core::Timestamp;
 use firesteel_core::master::Config;
-use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory};
+use firesteel_core::messages::{
+    ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+};
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
@@ -127,7 +129,7 @@ impl<A: Apply> Run<'_, A> {
             Gangs::Keep | Gangs::Retry => 0,
             Gangs::Reserve => application.gang,
         };
-        self.stage.register(driver as u64, ApplicationDescription { gang, ..describe(&application) });
+        self.stage.register(driver as u64, describe(&application, Placing { gang, ..Placing::default() }));
         self.learn();
         let waits = match self.gangs {
             Gangs::Keep | Gangs::Reserve => true,
@@ -184,7 +186,7 @@ enum Attempt {
 }
 
 /// The application as its driver registers it.
-pub(super) fn describe(application: &TraceApplication) -> ApplicationDescription {
+pub(super) fn describe(application: &TraceApplication, placing: Placing) -> ApplicationDescription {
     let TraceApplication { executors, request, .. } = application;
     let cores = request.cores();
     let all = i64::try_from(*executors).expect("a trace has no such number of executors");
@@ -192,20 +194,15 @@ pub(super) fn describe(application: &TraceApplication) -> ApplicationDescription
     if request.gpus > 0 {
         resources.insert(GPU.to_owned(), request.gpus);
     }
-    ApplicationDescription {
-        name: "trace".to_owned(),
-        user: "trace".to_owned(),
-        max_cores: Some(Cores(cores.0.saturating_mul(all))),
-        command: Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() },
-        directory: TaskDirectory::Executor,
-        profile: ResourceProfile { cores: Some(cores), memory: Some(request.memory), resources },
-        initial_limit: ExecutorLimit::AtMost(*executors),
-        relaunch: Relaunch::WhenEnded,
-        files: None,
-        policy: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-    }
+    ApplicationDescription::new(
+        Submitter::new("trace", "trace"),
+        WantedExecutors {
+            profile: ResourceProfile { cores: Some(cores), memory: Some(request.memory), resources },
+            max_cores: Some(Cores(cores.0.saturating_mul(all))),
+            limit: ExecutorLimit::AtMost(*executors),
+            ..WantedExecutors::default()
+        },
+        placing,
+        Work::of(Command::of("true")),
+    )
 }

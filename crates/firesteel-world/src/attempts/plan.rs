@@ -8,7 +8,8 @@ use firesteel_core::allocator::Decommissioning;
 use firesteel_core::application_master::{Config, Mode, Silence};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{
-    ApplicationDescription, ExecutorTarget, HostWishes, Relaunch, ResourceProfile, TaskDirectory,
+    ApplicationDescription, ExecutorTarget, HostWishes, Placing, Relaunch, ResourceProfile, Submitter,
+    WantedExecutors, Work,
 };
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
@@ -99,26 +100,22 @@ impl Plan {
             Placeholder::ResourceProfileId,
             Placeholder::AppId,
         ];
-        ApplicationDescription {
-            name: "sums".to_owned(),
-            user: "ann".to_owned(),
-            max_cores: None,
-            command: Command {
+        ApplicationDescription::new(
+            Submitter::new("sums", "ann"),
+            WantedExecutors {
+                profile: profile(0),
+                limit: ExecutorLimit::AtMost(executors),
+                relaunch: self.relaunch,
+                first: first_executor,
+                ..WantedExecutors::default()
+            },
+            Placing::default(),
+            Work::of(Command {
                 program: Placeholder::Firesteel.word().to_owned(),
                 arguments: words.map(|word| word.word().to_owned()).into(),
                 environment: BTreeMap::new(),
-            },
-            directory: TaskDirectory::Executor,
-            profile: profile(0),
-            initial_limit: ExecutorLimit::AtMost(executors),
-            relaunch: self.relaunch,
-            policy: None,
-            files: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor,
-        }
+            }),
+        )
     }
 
     /// Targets of all profiles that there is room for on machines that may be used.

@@ -7,7 +7,10 @@ use std::time::Duration;
 use firesteel_core::driver::{Allocation, DynamicAllocation, Ratio, TaskRequest};
 use firesteel_core::ids::{ExecutorId, ProfileId};
 use firesteel_core::launcher::Until;
-use firesteel_core::messages::{ApplicationDescription, Relaunch, ResourceProfile, TaskDirectory, TaskSpec};
+use firesteel_core::messages::{
+    ApplicationDescription, Placing, ResourceProfile, Submitter, TaskDirectory, TaskSpec, WantedExecutors,
+    Work,
+};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::queues::Queues;
 use firesteel_core::scheduling::{Backfill, Preemption};
@@ -289,30 +292,25 @@ impl AppPlan {
         let task_cores = cores.map_or(1, |cores| dice.between(1, cores));
         let tasks = dice.between(1, most_tasks);
         let tasks = (0..tasks).map(|_| TaskPlan::rolled(dice, task_cores)).collect();
-        let description = ApplicationDescription {
-            name: format!("app {number}"),
-            user: "simulated".to_owned(),
-            max_cores: (!dice.one_in(3)).then(|| Cores(wide(dice.between(1, most_cores)))),
-            command: executor_command(number),
-            profile: ResourceProfile {
-                cores: cores.map(|cores| Cores(wide(cores))),
-                memory: (!dice.one_in(4)).then(|| MiB(wide(dice.between(1, 24)) * 256)),
-                resources,
+        let description = ApplicationDescription::new(
+            Submitter::new(format!("app {number}"), "simulated"),
+            WantedExecutors {
+                max_cores: (!dice.one_in(3)).then(|| Cores(wide(dice.between(1, most_cores)))),
+                profile: ResourceProfile {
+                    cores: cores.map(|cores| Cores(wide(cores))),
+                    memory: (!dice.one_in(4)).then(|| MiB(wide(dice.between(1, 24)) * 256)),
+                    resources,
+                },
+                limit: if dice.one_in(4) {
+                    ExecutorLimit::AtMost(dice.between(0, 3))
+                } else {
+                    ExecutorLimit::Unlimited
+                },
+                ..WantedExecutors::default()
             },
-            initial_limit: if dice.one_in(4) {
-                ExecutorLimit::AtMost(dice.between(0, 3))
-            } else {
-                ExecutorLimit::Unlimited
-            },
-            directory: TaskDirectory::Executor,
-            relaunch: Relaunch::WhenEnded,
-            policy: None,
-            files: rolled_files(dice, number),
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: Default::default(),
-        };
+            Placing::default(),
+            Work { files: rolled_files(dice, number), ..Work::of(executor_command(number)) },
+        );
         Self {
             starts_at: dice.below(40_000),
             description,

@@ -6,8 +6,9 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, Pro
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
     ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes,
-    LogRequest, LogStart, LossReason, MasterToWorker, RefusedRegistration, Relaunch, ResourceProfile, Sha256,
-    Stream, TaskDirectory, TaskEnd, TaskState, WorkerDescription, WorkerToMaster,
+    LogRequest, LogStart, LossReason, MasterToWorker, Placing, RefusedRegistration, ResourceProfile, Sha256,
+    Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
+    WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
@@ -119,11 +120,7 @@ impl World {
                 executor,
                 profile: ProfileId::DEFAULT,
                 app_name: String::new(),
-                command: Command {
-                    program: String::new(),
-                    arguments: Vec::new(),
-                    environment: Default::default(),
-                },
+                command: Command::of(""),
                 directory: TaskDirectory::Executor,
                 cores: Cores(-1),
                 memory: MiB(i64::MAX),
@@ -201,30 +198,21 @@ impl World {
     /// An application that wants executors which end at once: it has no such driver. Only where executors are
     /// rough already is it given any.
     fn odd_application(&mut self) -> ApplicationDescription {
-        ApplicationDescription {
-            name: "\u{202e}nobody's\n".to_owned(),
-            user: String::new(),
-            max_cores: Some(*self.dice.pick(&[Cores(0), Cores(-5), Cores(i64::MAX), Cores(3)])),
-            command: Command {
-                program: String::new(),
-                arguments: Vec::new(),
-                environment: Default::default(),
+        ApplicationDescription::new(
+            Submitter::new("\u{202e}nobody's\n", ""),
+            WantedExecutors {
+                max_cores: Some(*self.dice.pick(&[Cores(0), Cores(-5), Cores(i64::MAX), Cores(3)])),
+                profile: ResourceProfile {
+                    cores: Some(*self.dice.pick(&[Cores(0), Cores(1), Cores(i64::MAX)])),
+                    memory: Some(*self.dice.pick(&[MiB(-1), MiB(1), MiB(i64::MAX)])),
+                    ..ResourceProfile::default()
+                },
+                limit: ExecutorLimit::AtMost(0),
+                ..WantedExecutors::default()
             },
-            profile: ResourceProfile {
-                cores: Some(*self.dice.pick(&[Cores(0), Cores(1), Cores(i64::MAX)])),
-                memory: Some(*self.dice.pick(&[MiB(-1), MiB(1), MiB(i64::MAX)])),
-                ..ResourceProfile::default()
-            },
-            initial_limit: ExecutorLimit::AtMost(0),
-            directory: TaskDirectory::Executor,
-            relaunch: Relaunch::WhenEnded,
-            policy: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: Default::default(),
-            files: self.dice.one_in(4).then(odd_files),
-        }
+            Placing::default(),
+            Work { files: self.dice.one_in(4).then(odd_files), ..Work::of(Command::of("")) },
+        )
     }
 
     fn odd_executor_message(&mut self) -> ExecutorToDriver {

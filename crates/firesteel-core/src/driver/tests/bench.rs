@@ -1,6 +1,5 @@
 //! A driver with its Master and executors played by the test.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -16,7 +15,8 @@ use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, Worker
 use crate::machine::Machine;
 use crate::messages::{
     ApplicationDescription, DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, HostWishes,
-    MasterToDriver, Relaunch, ResourceProfile, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+    MasterToDriver, Placing, ResourceProfile, Submitter, TaskDirectory, TaskEnd, TaskSpec, TaskState,
+    WantedExecutors, Work,
 };
 use crate::process::{Command, ExitStatus};
 use crate::time::Timestamp;
@@ -176,26 +176,16 @@ pub(super) fn peer(executor: u32) -> PeerId {
 
 pub(super) fn description() -> ApplicationDescription {
     let profile = ResourceProfile { cores: None, memory: Some(MiB(512)), ..ResourceProfile::default() };
-    ApplicationDescription {
-        name: "test".to_owned(),
-        user: "someone".to_owned(),
-        max_cores: None,
-        command: command(),
-        profile,
-        initial_limit: ExecutorLimit::Unlimited,
-        directory: TaskDirectory::Executor,
-        relaunch: Relaunch::WhenEnded,
-        policy: None,
-        queue: None,
-        priority: 0,
-        gang: 0,
-        first_executor: Default::default(),
-        files: None,
-    }
+    ApplicationDescription::new(
+        Submitter::new("test", "someone"),
+        WantedExecutors { profile, ..WantedExecutors::default() },
+        Placing::default(),
+        Work::of(command()),
+    )
 }
 
 pub(super) fn command() -> Command {
-    Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() }
+    Command::of("true")
 }
 
 pub(super) fn spec(cores: i64) -> TaskSpec {

@@ -1,7 +1,5 @@
 //! Sentences for applications as a Master tells of them.
 
-use std::collections::BTreeMap;
-
 use firesteel_core::Timestamp;
 use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::machine::Machine;
@@ -52,26 +50,21 @@ impl Stage {
         memory: i64,
         limit: ExecutorLimit,
     ) {
-        let description = ApplicationDescription {
-            name: name.to_owned(),
-            user: "ann".to_owned(),
-            max_cores: most.map(Cores),
-            command: Command { program: String::new(), arguments: Vec::new(), environment: BTreeMap::new() },
-            profile: ResourceProfile {
-                cores: Some(Cores(each)),
-                memory: Some(MiB(memory)),
-                ..ResourceProfile::default()
+        let description = ApplicationDescription::new(
+            Submitter::new(name.to_owned(), "ann"),
+            WantedExecutors {
+                profile: ResourceProfile {
+                    cores: Some(Cores(each)),
+                    memory: Some(MiB(memory)),
+                    ..ResourceProfile::default()
+                },
+                max_cores: most.map(Cores),
+                limit,
+                ..WantedExecutors::default()
             },
-            initial_limit: limit,
-            directory: TaskDirectory::Executor,
-            relaunch: Relaunch::WhenEnded,
-            policy: None,
-            files: None,
-            queue: None,
-            priority: 0,
-            gang: 0,
-            first_executor: Default::default(),
-        };
+            Placing::default(),
+            Work::of(Command::of("")),
+        );
         self.tell(peer, Inbound::Driver(DriverToMaster::RegisterApplication(description)));
     }
 

@@ -8,8 +8,8 @@ use firesteel_apps::master_url::MasterUrl;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::ProfileSnapshot;
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, ProfileView,
-    Relaunch, ResourceProfile, TaskDirectory, WorkerDescription, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, Placing, ProfileView,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerState, WorkerView,
 };
 use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
@@ -160,22 +160,17 @@ fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
         memory: executor.memory,
         resources: executor.resources.amounts(),
     });
-    let description = ApplicationDescription {
-        name: view.name.clone(),
-        user: view.user.clone(),
-        max_cores: view.max_cores,
-        command: nothing(),
-        directory: TaskDirectory::Executor,
-        profile,
-        initial_limit: limit,
-        relaunch: Relaunch::WhenEnded,
-        policy: standing.policy,
-        files: None,
-        queue: view.queue.clone(),
-        priority: view.priority,
-        gang: view.gang,
-        first_executor: Default::default(),
-    };
+    let description = ApplicationDescription::new(
+        Submitter::new(view.name.clone(), view.user.clone()),
+        WantedExecutors { profile, max_cores: view.max_cores, limit, ..WantedExecutors::default() },
+        Placing {
+            policy: standing.policy,
+            queue: view.queue.clone(),
+            priority: view.priority,
+            gang: view.gang,
+        },
+        Work::of(nothing()),
+    );
     Some(DraftApplication { description, profiles, running: running.collect() })
 }
 
@@ -191,11 +186,11 @@ fn profile(view: &ProfileView) -> ProfileSnapshot {
 /// The application that the options describe.
 fn asking(settings: &ApplicationSettings) -> DraftApplication {
     let name = settings.name.clone().unwrap_or_else(|| "new".to_owned());
-    let description = describe(name, settings, nothing());
+    let description = describe(name, settings, Work::of(nothing()));
     DraftApplication { description, profiles: Vec::new(), running: Vec::new() }
 }
 
 /// Nothing is run.
 fn nothing() -> Command {
-    Command { program: "true".to_owned(), arguments: Vec::new(), environment: Default::default() }
+    Command::of("true")
 }
