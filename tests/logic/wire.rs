@@ -240,6 +240,15 @@ fn drivers(record: &mut Record) {
         MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed { by: "ann@host".to_owned() }),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::GivenUp { reason: "why".to_owned() }),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason: "why".to_owned() }),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::GangRefused(UnsoundGang::NoCores {
+            executors: 3,
+        })),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::GangRefused(UnsoundGang::TooManyCores {
+            executors: 3,
+            cores: Cores(2),
+            needed: Cores(6),
+            max: Cores(5),
+        })),
         MasterToDriver::ExecutorsRequested { accepted: true },
         MasterToDriver::ExecutorsKilled { accepted: false },
         MasterToDriver::Shortfalls(shortfalls()),

@@ -4,7 +4,7 @@ use std::fmt;
 
 use firesteel_core::address::Address;
 use firesteel_core::driver;
-use firesteel_core::messages::ApplicationEnd;
+use firesteel_core::messages::{ApplicationEnd, UnsoundGang};
 
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
@@ -40,7 +40,8 @@ impl Over {
                 | ApplicationEnd::DriverLost
                 | ApplicationEnd::ExecutorsFailed { .. }
                 | ApplicationEnd::GivenUp { .. }
-                | ApplicationEnd::Refused { .. },
+                | ApplicationEnd::Refused { .. }
+                | ApplicationEnd::GangRefused(_),
             ) => exit_code::FAILURE,
             Self::NoMaster(_) => exit_code::UNREACHABLE,
         }
@@ -51,12 +52,33 @@ impl fmt::Display for Over {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Removed(ApplicationEnd::Killed { by }) => write!(f, "the application was killed by {by}"),
+            Self::Removed(ApplicationEnd::GangRefused(gang)) => {
+                write!(f, "the Master ended the application: refused: {}", GangInWords(gang))
+            }
             Self::Removed(end) => write!(f, "the Master ended the application: {end}"),
             Self::NoMaster(errors) => {
                 let list: Vec<String> =
                     errors.iter().map(|(master, error)| format!("{}: {error}", master.url())).collect();
                 write!(f, "no Master took the application: {}", list.join("; "))
             }
+        }
+    }
+}
+
+/// Why executors cannot begin at once, in the words of the command line.
+struct GangInWords<'a>(&'a UnsoundGang);
+
+impl fmt::Display for GangInWords<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            UnsoundGang::NoCores { executors } => write!(
+                f,
+                "{executors} executors at once (--gang) must have a number of cores each: set spark.executor.cores"
+            ),
+            UnsoundGang::TooManyCores { executors, cores, needed, max } => write!(
+                f,
+                "{executors} executors of {cores} cores at once (--gang) are {needed} cores, and the application may have {max}"
+            ),
         }
     }
 }

@@ -69,7 +69,7 @@ fn applications_keep_every_law_under_faults_and_end_rightly_after_them() {
 }
 
 /// What no world can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 11] = [
+const IMPOSSIBLE: [(&str, &str, &str); 12] = [
     ("MasterToDriver", "WorkerRemoved", "there are no Workers"),
     ("ExecutorState", "Launching", "an executor that is launched is told as added"),
     ("LossReason", "Disconnected", "there are no Workers whose connection could end"),
@@ -78,6 +78,7 @@ const IMPOSSIBLE: [(&str, &str, &str); 11] = [
     ("LossReason", "Preempted", "the cluster's manager takes containers away, which is told as such"),
     ("ApplicationEnd", "DriverLost", "a driver that is lost is not there to be told"),
     ("ApplicationEnd", "ExecutorsFailed", "too many failures are told in the allocator's words, as GivenUp"),
+    ("ApplicationEnd", "GangRefused", "containers come one by one"),
     ("ApplicationAnswer", "Ambiguous", "there is one application"),
     ("KillAnswer", "Over", "an ApplicationMaster ends when its application does"),
     ("KillAnswer", "Ambiguous", "there is one application"),

@@ -73,7 +73,7 @@ impl Launcher {
 
     fn on_removed(&mut self, now: Timestamp, end: ApplicationEnd) {
         // A refused application never had executors, and nothing more is reported of it.
-        let refused = matches!(end, ApplicationEnd::Refused { .. }) || self.registration.master().is_none();
+        let refused = end.is_refusal() || self.registration.master().is_none();
         if self.phase == Phase::Running {
             self.phase = Phase::Ending { outcome: Outcome::Removed(end), give_up: now + PATIENCE };
         }

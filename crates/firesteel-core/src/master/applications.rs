@@ -11,7 +11,7 @@ use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    Hindrance, HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, ResourceProfile,
+    Hindrance, HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, ResourceProfile, UnsoundGang,
 };
 use crate::time::Timestamp;
 
@@ -19,6 +19,12 @@ use crate::time::Timestamp;
 const LONGEST_NAME: usize = 4096;
 /// The number of characters that the log shows of a refused application's name.
 const LONGEST_NOTED: usize = 100;
+
+/// The reason why an application is refused.
+enum Refusal {
+    Unsound(String),
+    Gang(UnsoundGang),
+}
 
 impl Master {
     /// A driver registers an application.
@@ -36,7 +42,7 @@ impl Master {
         }
         let entry = match self.admits_application(&description) {
             Ok(entry) => entry,
-            Err(reason) => return self.refuse_application(peer, &description, reason),
+            Err(refusal) => return self.refuse_application(peer, &description, refusal),
         };
         let number = self.config.first_application.saturating_add(self.applications.registered());
         let app = AppId::new(format!("app-{}-{number:04}", now.compact()));
@@ -51,19 +57,23 @@ impl Master {
 
     /// Checks a description. Returns the application's queue and default cores, or the reason why it is
     /// refused.
-    fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, String> {
-        check_description(description)?;
-        let queue =
-            self.config.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
+    fn admits_application(&self, description: &ApplicationDescription) -> Result<Entry, Refusal> {
+        check_description(description).map_err(Refusal::Unsound)?;
+        let queue = self.config.queues.find(description.queue.as_deref());
+        let queue = queue.map_err(|error| Refusal::Unsound(error.to_string()))?;
         let default_cores = self.config.default_cores;
-        check_gang(description, description.max_cores.unwrap_or(default_cores))?;
+        check_gang(description, description.max_cores.unwrap_or(default_cores)).map_err(Refusal::Gang)?;
         Ok(Entry { queue, default_cores })
     }
 
-    fn refuse_application(&mut self, peer: PeerId, description: &ApplicationDescription, reason: String) {
+    fn refuse_application(&mut self, peer: PeerId, description: &ApplicationDescription, refusal: Refusal) {
         let name = description.name.chars().take(LONGEST_NOTED).collect();
-        self.effects.note(Note::ApplicationRefused { name, reason: reason.clone() });
-        self.tell_driver(peer, MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { reason }));
+        let (reason, end) = match refusal {
+            Refusal::Unsound(reason) => (reason.clone(), ApplicationEnd::Refused { reason }),
+            Refusal::Gang(gang) => (gang.to_string(), ApplicationEnd::GangRefused(gang)),
+        };
+        self.effects.note(Note::ApplicationRefused { name, reason });
+        self.tell_driver(peer, MasterToDriver::ApplicationRemoved(end));
     }
 
     fn welcome(&mut self, peer: PeerId, app: AppId) {
@@ -207,7 +217,8 @@ impl Master {
             ApplicationEnd::ExecutorsFailed { .. }
             | ApplicationEnd::Killed { .. }
             | ApplicationEnd::GivenUp { .. }
-            | ApplicationEnd::Refused { .. } => {
+            | ApplicationEnd::Refused { .. }
+            | ApplicationEnd::GangRefused(_) => {
                 self.tell_driver(application.peer, MasterToDriver::ApplicationRemoved(end));
                 self.see_off(app.clone(), application.peer, executors);
             }
@@ -236,23 +247,18 @@ fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::GivenUp { .. }
-        | ApplicationEnd::Refused { .. } => (ApplicationState::Failed, Some(end.to_string())),
+        | ApplicationEnd::Refused { .. }
+        | ApplicationEnd::GangRefused(_) => (ApplicationState::Failed, Some(end.to_string())),
     }
 }
 
 /// Checks that the application's own limits allow its gang.
-fn check_gang(description: &ApplicationDescription, max: Cores) -> Result<(), String> {
-    let gang @ 2.. = description.gang else { return Ok(()) };
-    let Some(each) = description.profile.cores else {
-        return Err(format!(
-            "{gang} executors at once (--gang) must have a number of cores each: set spark.executor.cores"
-        ));
-    };
-    let needed = each.0.saturating_mul(i64::try_from(gang).unwrap_or(i64::MAX));
-    if needed > max.0 {
-        return Err(format!(
-            "{gang} executors of {each} cores at once (--gang) are {needed} cores, and the application may have {max}"
-        ));
+fn check_gang(description: &ApplicationDescription, max: Cores) -> Result<(), UnsoundGang> {
+    let executors @ 2.. = description.gang else { return Ok(()) };
+    let Some(cores) = description.profile.cores else { return Err(UnsoundGang::NoCores { executors }) };
+    let needed = Cores(cores.0.saturating_mul(i64::try_from(executors).unwrap_or(i64::MAX)));
+    if needed > max {
+        return Err(UnsoundGang::TooManyCores { executors, cores, needed, max });
     }
     Ok(())
 }

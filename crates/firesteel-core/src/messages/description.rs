@@ -134,3 +134,28 @@ impl Work {
         Self { command, directory: TaskDirectory::Executor, files: None }
     }
 }
+
+/// Why an application cannot begin with as many executors at once as it asks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
+pub enum UnsoundGang {
+    /// Its executors have no number of cores.
+    #[error("{executors} executors at once must have a number of cores each")]
+    NoCores {
+        /// How many executors are to come at once.
+        executors: u64,
+    },
+    /// They need more cores than the application may have.
+    #[error(
+        "{executors} executors of {cores} cores at once are {needed} cores, and the application may have {max}"
+    )]
+    TooManyCores {
+        /// How many executors are to come at once.
+        executors: u64,
+        /// The cores of each.
+        cores: Cores,
+        /// The cores of all.
+        needed: Cores,
+        /// Cores that the application may have.
+        max: Cores,
+    },
+}

@@ -6,7 +6,7 @@ use std::fmt;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationDescription, ExecutorState, LossReason};
+use super::{ApplicationDescription, ExecutorState, LossReason, UnsoundGang};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 
 /// A message from a driver to the Master.
@@ -294,6 +294,23 @@ pub enum ApplicationEnd {
         /// What is wrong with the description.
         reason: String,
     },
+    /// The description asks for more executors at once than it can be given.
+    GangRefused(UnsoundGang),
+}
+
+impl ApplicationEnd {
+    /// Whether the application was never taken.
+    #[must_use]
+    pub fn is_refusal(&self) -> bool {
+        match self {
+            Self::Refused { .. } | Self::GangRefused(_) => true,
+            Self::Finished
+            | Self::DriverLost
+            | Self::ExecutorsFailed { .. }
+            | Self::Killed { .. }
+            | Self::GivenUp { .. } => false,
+        }
+    }
 }
 
 impl fmt::Display for ApplicationEnd {
@@ -307,6 +324,7 @@ impl fmt::Display for ApplicationEnd {
             Self::Killed { by } => write!(f, "it was killed by {by}"),
             Self::GivenUp { reason } => write!(f, "it was given up: {reason}"),
             Self::Refused { reason } => write!(f, "refused: {reason}"),
+            Self::GangRefused(gang) => write!(f, "refused: {gang}"),
         }
     }
 }
@@ -315,4 +333,4 @@ crate::kinds!("DriverToMaster", DriverToMaster: RegisterApplication UnregisterAp
     KillExecutors PreferHosts RequestShortfall);
 crate::kinds!("MasterToDriver", MasterToDriver: RegisteredApplication ExecutorAdded ExecutorUpdated
     WorkerRemoved ApplicationRemoved ExecutorsGone ExecutorsRequested ExecutorsKilled Shortfalls);
-crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused);
+crate::kinds!("ApplicationEnd", ApplicationEnd: Finished DriverLost ExecutorsFailed Killed GivenUp Refused GangRefused);

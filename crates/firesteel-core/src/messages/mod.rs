@@ -21,7 +21,7 @@ pub use client::{
     ApplicationState, ApplicationView, ClientToMaster, ClientToWorker, Deciding, ExecutorView, LeftOut,
     MasterToClient, MasterView, RunningExecutor, WorkerState, WorkerToClient, WorkerView, WorkerViewOfItself,
 };
-pub use description::{ApplicationDescription, Placing, Submitter, WantedExecutors, Work};
+pub use description::{ApplicationDescription, Placing, Submitter, UnsoundGang, WantedExecutors, Work};
 pub use driver_executor::{
     DriverToExecutor, ExecutorToDriver, RefusedExecutor, Stream, TaskDirectory, TaskEnd, TaskSpec, TaskState,
 };

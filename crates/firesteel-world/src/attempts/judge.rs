@@ -5,9 +5,7 @@ use firesteel_core::application_master::{
     Effect, Event, Exit, FinalStatus, Inbound, Launch, Mode, Note, Outbound, Staging,
 };
 use firesteel_core::ids::{ExecutorId, PeerId};
-use firesteel_core::messages::{
-    ApplicationEnd, DriverToMaster, ExecutorState, LossReason, MasterToClient, MasterToDriver,
-};
+use firesteel_core::messages::{DriverToMaster, ExecutorState, LossReason, MasterToClient, MasterToDriver};
 use firesteel_core::process::ExitStatus;
 
 use super::books::{Books, Fate, Manager, Program, Row, are_sound};
@@ -200,7 +198,7 @@ impl Books {
                     _ => Ok(()),
                 }
             }
-            MasterToDriver::ApplicationRemoved(ApplicationEnd::Refused { .. }) => Ok(()),
+            MasterToDriver::ApplicationRemoved(end) if end.is_refusal() => Ok(()),
             _ if !own => Err(format!("connection {peer}, which is not the driver's, is told {message:?}")),
             _ => Ok(()),
         }
@@ -346,7 +344,7 @@ impl Books {
 fn is_removal(effect: &Effect) -> bool {
     match effect {
         Effect::Send { message: Outbound::Driver(MasterToDriver::ApplicationRemoved(end)), .. } => {
-            !matches!(end, ApplicationEnd::Refused { .. })
+            !end.is_refusal()
         }
         _ => false,
     }

@@ -505,7 +505,7 @@ impl Ledger {
         outcome: &mut EventOutcome,
     ) {
         let Some(id) = self.app_of.remove(&peer) else {
-            if matches!(end, ApplicationEnd::Refused { .. }) {
+            if end.is_refusal() {
                 outcome.ended.push(end);
             }
             return;
