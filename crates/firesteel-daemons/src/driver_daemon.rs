@@ -28,6 +28,7 @@ use tokio::time::Instant;
 
 use crate::cluster_news::ClusterNews;
 use crate::files::OfferedFiles;
+use crate::remark::Remark;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
@@ -414,7 +415,7 @@ impl Shell for DriverShell {
             Effect::NothingLeft => return ControlFlow::Break(Report::NothingLeft),
             Effect::Note(note) => {
                 // Whoever gets the reports words what matters to people.
-                tracing::info!("{note}");
+                tracing::info!("{}", Remark(&note));
                 self.report(Report::Note(note));
             }
         }

@@ -6,4 +6,5 @@ pub mod executor;
 pub mod executor_log;
 pub mod files;
 pub mod master;
+pub mod remark;
 pub mod worker;

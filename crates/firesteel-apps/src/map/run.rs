@@ -27,6 +27,7 @@ use crate::over::Over;
 use firesteel_daemons::driver_daemon::{Handle, Report};
 use firesteel_host::progress::{Progress, Standing, counted};
 use firesteel_host::signals::{EndRequest, EndRequests};
+use firesteel_daemons::remark::Remark;
 
 /// How many items may be begun and not printed: those that wait for an earlier one.
 const WINDOW: usize = 100_000;
@@ -520,7 +521,7 @@ impl Run {
             | Note::UnexpectedTask { .. } => {}
         }
         match (note.level(), &self.ending) {
-            (NoteLevel::Warn, Ending::Completed) => self.progress.remark(&note),
+            (NoteLevel::Warn, Ending::Completed) => self.progress.remark(Remark(&note)),
             (NoteLevel::Info | NoteLevel::Warn, _) => {}
         }
     }

@@ -15,6 +15,7 @@ use crate::over::Over;
 use firesteel_daemons::driver_daemon::Report;
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
+use firesteel_daemons::remark::Remark;
 
 /// What [`Session::step`] saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -191,7 +192,7 @@ impl Session {
             _ => note.level() == NoteLevel::Warn,
         };
         if is_worth_it {
-            self.remark(&note.to_string());
+            self.remark(&Remark(note).to_string());
         }
     }
 

@@ -115,9 +115,6 @@ impl fmt::Display for Note {
                 if reasons.is_empty() {
                     return f.write_str("those assigned have not registered yet");
                 }
-                if !shortfalls.is_empty() {
-                    reasons.push("firesteel explain says who has what there is".to_owned());
-                }
                 f.write_str(&reasons.join("; "))
             }
             Self::NoExecutor { waited, master: MasterStanding::Lost } => {

@@ -1,0 +1,48 @@
+//! A driver's remarks, as people read them at a terminal and in the log.
+
+use std::fmt;
+
+use firesteel_core::driver::{MasterStanding, Note};
+
+/// A remark, and the command that tells more where there is one.
+#[derive(Clone, Copy, Debug)]
+pub struct Remark<'a>(pub &'a Note);
+
+impl fmt::Display for Remark<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self(note) = self;
+        write!(f, "{note}")?;
+        match note {
+            Note::NoExecutor { master: MasterStanding::Registered { shortfalls, .. }, .. }
+                if !shortfalls.is_empty() =>
+            {
+                f.write_str("; firesteel explain says who has what there is")
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use firesteel_core::address::Address;
+    use firesteel_core::ids::ProfileId;
+    use firesteel_placement::{Cores, Demand, shortfall};
+
+    use super::*;
+
+    #[test]
+    fn who_has_no_executor_for_lack_of_room_is_told_what_explains_it() {
+        let demand = Demand { cores_left: Cores(4), ..Demand::default() };
+        let missing = shortfall(&demand, &[], &[]).expect("there are no Workers");
+        for (shortfalls, hint) in [(vec![(ProfileId::DEFAULT, missing)], true), (Vec::new(), false)] {
+            let master = Address::new("m1", 7077);
+            let standing = MasterStanding::Registered { master, shortfalls, unwanted: Vec::new() };
+            let note = Note::NoExecutor { waited: Duration::from_secs(15), master: standing };
+            let hinted = Remark(&note).to_string().ends_with("; firesteel explain says who has what there is");
+            assert_eq!(hinted, hint, "{}", Remark(&note));
+        }
+    }
+}
