@@ -41,7 +41,8 @@ mod tests {
             let master = Address::new("m1", 7077);
             let standing = MasterStanding::Registered { master, shortfalls, unwanted: Vec::new() };
             let note = Note::NoExecutor { waited: Duration::from_secs(15), master: standing };
-            let hinted = Remark(&note).to_string().ends_with("; firesteel explain says who has what there is");
+            let hinted =
+                Remark(&note).to_string().ends_with("; firesteel explain says who has what there is");
             assert_eq!(hinted, hint, "{}", Remark(&note));
         }
     }

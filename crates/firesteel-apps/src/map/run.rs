@@ -25,9 +25,9 @@ use super::template::Template;
 use super::wished_hosts::WishedHosts;
 use crate::over::Over;
 use firesteel_daemons::driver_daemon::{Handle, Report};
+use firesteel_daemons::remark::Remark;
 use firesteel_host::progress::{Progress, Standing, counted};
 use firesteel_host::signals::{EndRequest, EndRequests};
-use firesteel_daemons::remark::Remark;
 
 /// How many items may be begun and not printed: those that wait for an earlier one.
 const WINDOW: usize = 100_000;

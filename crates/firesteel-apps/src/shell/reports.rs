@@ -13,9 +13,9 @@ use super::session::Session;
 use super::tasks::ending;
 use crate::over::Over;
 use firesteel_daemons::driver_daemon::Report;
+use firesteel_daemons::remark::Remark;
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
-use firesteel_daemons::remark::Remark;
 
 /// What [`Session::step`] saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

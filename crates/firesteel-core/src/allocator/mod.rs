@@ -39,8 +39,6 @@ mod view;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use firesteel_placement::locality::Flaw;
-
 use self::containers::Containers;
 use self::health::Health;
 use self::loss::Losses;
@@ -137,12 +135,6 @@ impl Allocator {
     #[must_use]
     pub fn size(&self, profile: ProfileId) -> Option<Arc<ContainerSize>> {
         self.profiles.get(&profile).map(|profile| Arc::clone(&profile.size))
-    }
-
-    /// Has the rule err by which containers meet requests, for the simulator, whose checks have to see it.
-    #[doc(hidden)]
-    pub fn misjudge(&mut self, flaw: Flaw) {
-        self.profiles.values_mut().for_each(|profile| profile.requests.misjudge(flaw));
     }
 
     /// The executors that were launched and whose ends were not told, by number.

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firesteel_placement::locality::{Flaw, Locality, Located, Pending, Sites};
+use firesteel_placement::locality::{Locality, Located, Pending, Sites};
 
 use super::effect::Location;
 use crate::time::Timestamp;
@@ -180,18 +180,13 @@ impl Requests {
         self.touched = self.wanted.keys().cloned().collect();
     }
 
-    /// Has the rule err by which containers meet requests.
-    pub(super) fn misjudge(&mut self, flaw: Flaw) {
-        self.located.err(flaw);
-    }
-
     /// Checks the table. Returns the first contradiction.
     pub(super) fn contradiction(&self) -> Option<String> {
         let pending: u64 = self.groups.values().map(|group| group.executors).sum();
         if pending != self.pending {
             return Some(format!("{} requests are counted, {pending} are pending", self.pending));
         }
-        let (mut located, mut wanted) = (self.located.emptied(), BTreeMap::<Location, i64>::new());
+        let (mut located, mut wanted) = (Located::default(), BTreeMap::<Location, i64>::new());
         for (id, group) in &self.groups {
             if group.executors == 0 {
                 return Some(format!("group {id} of requests has none"));

@@ -143,9 +143,6 @@ impl Master {
         if self.is_own(peer, app) {
             let application = self.applications.live_mut(app);
             application.wishes = Wishes::new(wishes);
-            if let Some(flaw) = self.misjudges {
-                application.wishes.misjudge(flaw);
-            }
             self.pass = Pass::Due;
         }
     }

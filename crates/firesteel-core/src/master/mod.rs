@@ -33,7 +33,6 @@ mod worker_table;
 mod workers;
 
 use application_table::ApplicationTable;
-use firesteel_placement::locality::Flaw;
 use leavers::Leavers;
 use preemption::Preempted;
 use queue_scheduling::QueueScheduling;
@@ -63,8 +62,6 @@ pub struct Master {
     queue_scheduling: QueueScheduling,
     preempted: Preempted,
     pass: Pass,
-    /// How the rule errs by which Workers are near to what is wished for; see `misjudge`.
-    misjudges: Option<Flaw>,
     /// The time of the latest event.
     now: Timestamp,
     /// The effects of the event at hand.
@@ -101,7 +98,6 @@ impl Master {
             queue_scheduling: QueueScheduling::default(),
             preempted: Preempted::default(),
             pass: Pass::NotDue,
-            misjudges: None,
             now: Timestamp::default(),
             effects: Effects::default(),
         }

@@ -1,7 +1,6 @@
 //! The scheduling pass.
 
-use firesteel_placement::index::{Flaw, Share};
-use firesteel_placement::locality;
+use firesteel_placement::index::Share;
 use firesteel_placement::{Demand, Offer};
 
 use super::application::Application;
@@ -46,18 +45,6 @@ impl Master {
     /// tests.
     pub fn doubt(&mut self) {
         self.applications.touch_all();
-    }
-
-    /// Has the index over the Workers err, for the simulator, whose checks have to see it.
-    #[doc(hidden)]
-    pub fn misindex(&mut self, flaw: Flaw) {
-        self.workers.misindex(flaw);
-    }
-
-    /// Has the rule err by which Workers are near to what applications wish for from now on, for laws that have to see it.
-    #[doc(hidden)]
-    pub fn misjudge(&mut self, flaw: locality::Flaw) {
-        self.misjudges = Some(flaw);
     }
 
     /// Launches the executors of one profile for which there is room.

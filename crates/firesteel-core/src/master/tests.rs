@@ -12,6 +12,7 @@ use crate::messages::*;
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
 
 mod clients;
+mod flaws;
 mod policies;
 
 const T0: Timestamp = Timestamp::from_millis(1_795_209_755_000);

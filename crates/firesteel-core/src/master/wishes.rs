@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Flaw, Locality, Located, Topology};
+use firesteel_placement::locality::{Locality, Located, Topology};
 
 use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
@@ -32,11 +32,6 @@ impl Wishes {
         let near = preferred.keys().cloned().chain(neighbours).collect();
         let avoided = wishes.avoided.into_iter().take(MOST_PREFERRED).collect();
         Self { topology, preferred, near, located, avoided }
-    }
-
-    /// Has the rule err by which Workers are near.
-    pub(super) fn misjudge(&mut self, flaw: Flaw) {
-        self.located.err(flaw);
     }
 
     /// Whether the application has no wishes, so that all Workers have the same rank.

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use firesteel_placement::index::{Flaw, Index, Share, Slot};
+use firesteel_placement::index::{Index, Share, Slot};
 use firesteel_placement::policy::{Favourites, Measure, Whole};
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
@@ -383,9 +383,10 @@ impl WorkerTable {
         living.chain(self.dead.iter().map(|dead| dead.view.clone())).collect()
     }
 
-    /// Has the index err.
-    pub(super) fn misindex(&mut self, flaw: Flaw) {
-        self.index.err(flaw);
+    /// The index, to have it err.
+    #[cfg(test)]
+    pub(super) fn index_mut(&mut self) -> &mut Index<WorkerId> {
+        &mut self.index
     }
 
     /// Checks that all indexes name the same Workers, and that the index has the same free amounts as the

@@ -35,6 +35,8 @@ mod sorted;
 mod sorting;
 mod step;
 mod stock;
+#[cfg(test)]
+mod tests;
 mod together;
 mod transfer;
 mod tree;
@@ -54,18 +56,6 @@ use tree::Tree;
 use wants::Wants;
 
 use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, WorkerOrder};
-
-/// Ways in which an index may err. For the simulator, whose checks have to see it.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
-    /// It was not told of a core that a worker got back.
-    MissesFreed,
-    /// It was not told that a worker is there.
-    MissesWorker,
-    /// A part of it knows less than what its workers have, as if it had not been told of the best of them.
-    StaleSummary,
-}
 
 /// A worker's number in an [`Index`]: small, and another one's after the worker was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -266,21 +256,6 @@ impl<I: Ord> Index<I> {
     /// Gives it back.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
         self.sorted.change(shares, Transfer::GivenBack(demand), &mut self.stock);
-    }
-
-    /// Errs from now on, if there is a worker about whom it can.
-    #[doc(hidden)]
-    pub fn err(&mut self, flaw: Flaw) {
-        let Some(slot) = self.slots.values().next().copied() else { return };
-        match flaw {
-            Flaw::MissesFreed => {
-                if let Some(free) = self.sorted.get(slot) {
-                    self.sorted.set(slot, Free { cores: free.cores - Cores(1), ..free });
-                }
-            }
-            Flaw::MissesWorker => _ = self.sorted.remove(slot),
-            Flaw::StaleSummary => self.sorted.forget_best(),
-        }
     }
 
     /// What is wrong with the index, if something is: with itself, or with what the workers have free according to

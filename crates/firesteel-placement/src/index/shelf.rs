@@ -188,6 +188,7 @@ impl Shelf {
     }
 
     /// Forgets what the best have.
+    #[cfg(test)]
     pub(super) fn forget_best(&mut self) {
         self.words.iter_mut().for_each(|row| row.extent.best = Brief::NOTHING);
     }

@@ -168,6 +168,7 @@ impl Shelves {
     }
 
     /// Forgets what the best on a shelf have.
+    #[cfg(test)]
     pub(super) fn forget_best(&mut self) {
         if let Some(shelf) = self.shelves.iter_mut().rfind(|shelf| !shelf.is_empty()) {
             shelf.forget_best();

@@ -139,6 +139,7 @@ impl Sorted {
     }
 
     /// Forgets what the best of a part has.
+    #[cfg(test)]
     pub(super) fn forget_best(&mut self) {
         match self {
             Self::Shelves(shelves) => shelves.forget_best(),

@@ -385,6 +385,7 @@ impl Tree {
     }
 
     /// Forgets what the best of a branch has.
+    #[cfg(test)]
     pub(super) fn forget_best(&mut self) {
         self.root.iter_mut().for_each(|branch| branch.best = Free::LEAST);
     }

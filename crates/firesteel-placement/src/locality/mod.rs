@@ -89,28 +89,17 @@ pub fn nearness(one: &Sites, other: &Sites) -> Locality {
     Locality::ALL.into_iter().find(|level| share(*level)).unwrap_or(Locality::Any)
 }
 
-/// Ways in which the rule may err. For the simulator and for laws, which have to see it.
-#[doc(hidden)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Flaw {
-    /// It sees nothing on a host.
-    BlindToHosts,
-    /// It sees nothing in a rack.
-    BlindToRacks,
-}
-
 /// An index of things by their hosts and racks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Located<Id> {
     on_host: BTreeMap<Arc<str>, BTreeSet<Id>>,
     in_rack: BTreeMap<Arc<str>, BTreeSet<Id>>,
     all: BTreeSet<Id>,
-    flaw: Option<Flaw>,
 }
 
 impl<Id> Default for Located<Id> {
     fn default() -> Self {
-        Self { on_host: BTreeMap::new(), in_rack: BTreeMap::new(), all: BTreeSet::new(), flaw: None }
+        Self { on_host: BTreeMap::new(), in_rack: BTreeMap::new(), all: BTreeSet::new() }
     }
 }
 
@@ -184,31 +173,12 @@ impl<Id: Ord + Copy> Located<Id> {
     /// any. What it costs does not depend on how many things are in it, but for a logarithm.
     #[must_use]
     pub fn first(&self, sites: &Sites, level: Locality) -> Option<Id> {
-        match (self.flaw, level) {
-            (Some(Flaw::BlindToHosts), Locality::Host) | (Some(Flaw::BlindToRacks), Locality::Rack) => {
-                return None;
-            }
-            (None | Some(Flaw::BlindToHosts | Flaw::BlindToRacks), _) => {}
-        }
         let index = match level {
             Locality::Host => &self.on_host,
             Locality::Rack => &self.in_rack,
             Locality::Any => return self.all.first().copied(),
         };
         sites.names(level).iter().filter_map(|name| index.get(name)?.first().copied()).min()
-    }
-
-    /// Has the rule err from now on.
-    #[doc(hidden)]
-    pub fn err(&mut self, flaw: Flaw) {
-        self.flaw = Some(flaw);
-    }
-
-    /// One with nothing in it that errs as this one does.
-    #[doc(hidden)]
-    #[must_use]
-    pub fn emptied(&self) -> Self {
-        Self { flaw: self.flaw, ..Self::default() }
     }
 
     /// How near the nearest thing in it is.

@@ -12,7 +12,6 @@ use firesteel_core::messages::{
 };
 use firesteel_core::scheduling::Preemption;
 use firesteel_core::{driver, executor, launcher, master, worker};
-use firesteel_placement::index::Flaw;
 use firesteel_placement::{Cores, Resources};
 
 use super::ledger::Ledger;
@@ -68,12 +67,6 @@ pub enum Sabotage {
     DropExecutorsGone,
     /// The Master says that all executors are gone as soon as they were told to end.
     EarlyExecutorsGone,
-    /// The Master's index over the Workers is not told of a core that was given back.
-    MissFreed,
-    /// The Master's index over the Workers is not told of a Worker.
-    MissWorker,
-    /// The Master's index over the Workers keeps what the best had before they got more.
-    StaleSummary,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker keeps an executor's end to itself, and forgets it.
@@ -160,7 +153,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone MissFreed MissWorker StaleSummary RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -191,9 +184,6 @@ impl Sabotage {
         Self::PreemptPeers,
         Self::DropExecutorsGone,
         Self::EarlyExecutorsGone,
-        Self::MissFreed,
-        Self::MissWorker,
-        Self::StaleSummary,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,
@@ -361,21 +351,6 @@ impl Saboteur {
             Sabotage::ForgetQueue => description.queue = None,
             Sabotage::PreemptPeers => description.priority = i32::try_from(peer.0).unwrap_or(0),
             _ => {}
-        }
-    }
-
-    /// What becomes of a machine's own tables.
-    pub(crate) fn tables(&self, body: &mut Body, dice: &mut Dice) {
-        let flaw = match self.sabotage {
-            Sabotage::MissFreed => Flaw::MissesFreed,
-            Sabotage::MissWorker => Flaw::MissesWorker,
-            Sabotage::StaleSummary => Flaw::StaleSummary,
-            _ => return,
-        };
-        if let Body::Master(master) = body
-            && dice.one_in(10)
-        {
-            master.misindex(flaw);
         }
     }
 

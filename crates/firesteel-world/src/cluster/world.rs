@@ -298,7 +298,6 @@ impl World {
         };
         if let Some(saboteur) = &mut self.saboteur {
             saboteur.effects(&mut effects, &self.ledger, &mut self.dice);
-            saboteur.tables(&mut self.nodes[node.0].body, &mut self.dice);
         }
         if let Some(event) = seen {
             let effects = match &effects {

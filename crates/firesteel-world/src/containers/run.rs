@@ -376,7 +376,6 @@ impl World {
     /// The allocator is told something; what it does is judged, and done.
     fn tell(&mut self, mut event: Event) {
         if let Some(saboteur) = &self.saboteur {
-            saboteur.tables(&mut self.allocator);
             saboteur.event(&mut event);
         }
         let now = Timestamp::from_millis(self.now);

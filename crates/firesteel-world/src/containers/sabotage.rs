@@ -1,7 +1,7 @@
-//! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred, or its matching function errs.
+//! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred.
 
-use firesteel_core::allocator::{Allocator, Effect, Event, Location};
-use firesteel_placement::locality::Flaw;
+use firesteel_core::allocator::{Effect, Event, Location, Note};
+use firesteel_placement::locality::Locality;
 
 /// A way in which an allocator can be made to err.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -61,15 +61,6 @@ impl Saboteur {
         Self { sabotage }
     }
 
-    /// What becomes of the allocator's own tables.
-    pub(super) fn tables(&self, allocator: &mut Allocator) {
-        match self.sabotage {
-            ContainerSabotage::BlindToHosts => allocator.misjudge(Flaw::BlindToHosts),
-            ContainerSabotage::BlindToRacks => allocator.misjudge(Flaw::BlindToRacks),
-            _ => {}
-        }
-    }
-
     /// What the allocator is told instead.
     pub(super) fn event(&self, event: &mut Event) {
         let Event::Allocated(allocated) = event else { return };
@@ -91,6 +82,14 @@ impl Saboteur {
                     any.for_each(|ask| ask.containers += 1);
                 }
                 (ContainerSabotage::DropInclude, Effect::Allocate(call)) => call.include.clear(),
+                (ContainerSabotage::BlindToHosts, Effect::Note(Note::Matched { level, .. })) => {
+                    *level = (*level).max(Locality::Rack);
+                }
+                (ContainerSabotage::BlindToRacks, Effect::Note(Note::Matched { level, .. }))
+                    if *level == Locality::Rack =>
+                {
+                    *level = Locality::Any;
+                }
                 (ContainerSabotage::WrongHost, Effect::Launch(launch)) => launch.host = "elsewhere".into(),
                 _ => {}
             }
