@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use firesteel_placement::Policy;
+
 use crate::fixtures;
 
 fn root() -> PathBuf {
@@ -292,6 +294,14 @@ fn the_core_is_built_from_below_and_no_machine_knows_another() {
     }
     assert!(wrong.is_empty(), "in firesteel-core:\n{}", wrong.join("\n"));
     assert_eq!(machines, MACHINES.map(str::to_owned).into(), "these are the machines");
+}
+
+#[test]
+fn the_page_of_policies_has_a_row_for_each() {
+    let page = read(&root().join("docs/POLICIES.md"));
+    for policy in Policy::ALL {
+        assert!(page.contains(&format!("| `{policy}` |")), "docs/POLICIES.md has no row for {policy}");
+    }
 }
 
 #[test]

@@ -48,6 +48,14 @@ impl WorkerOrder {
     }
 }
 
+/// The names of all worker orders as a literal, for sentences that are put together with `concat!`.
+#[macro_export]
+macro_rules! worker_order_names {
+    () => {
+        "CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID"
+    };
+}
+
 impl WorkerOrder {
     /// Which of two workers comes first.
     pub(crate) fn compare(self, a: &Offer<'_>, b: &Offer<'_>) -> std::cmp::Ordering {
@@ -143,10 +151,7 @@ impl FromStr for WorkerOrder {
 
 /// A name that no worker order has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "no worker order is called {name:?}: use CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, \
-     MEMORY_FREE_ASC or WORKER_ID"
-)]
+#[error("no worker order is called {name:?}: use {names}", names = crate::worker_order_names!())]
 pub struct UnknownWorkerOrder {
     /// The name as given.
     pub name: String,
@@ -185,6 +190,10 @@ mod tests {
             assert_eq!(order.to_string().parse(), Ok(order));
             assert_eq!(order.to_string().to_lowercase().parse(), Ok(order));
         }
+        assert_eq!(
+            crate::words::choice(&WorkerOrder::ALL.map(WorkerOrder::name)),
+            crate::worker_order_names!()
+        );
         let refused = "CORES".parse::<WorkerOrder>().expect_err("no such order");
         assert_eq!(refused, UnknownWorkerOrder { name: "CORES".to_owned() });
     }

@@ -52,6 +52,16 @@ pub fn list(parts: &[String]) -> String {
     }
 }
 
+/// `a`, `a or b`, `a, b or c`; nothing of nothing.
+#[must_use]
+pub fn choice(parts: &[&str]) -> String {
+    match parts {
+        [] => String::new(),
+        [one] => (*one).to_owned(),
+        [first @ .., last] => format!("{} or {last}", first.join(", ")),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

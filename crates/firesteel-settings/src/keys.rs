@@ -6,12 +6,14 @@
 //! `Otherwise("no limit")` in words. After a new row run `UPDATE_GOLDEN=1 cargo test -p firesteel --test e2e
 //! settings`, which writes docs/SETTINGS.md.
 
+use firesteel_placement::{policy_names, worker_order_names};
+
 use super::key::Default::{Otherwise, Value};
 use super::key::Reader::{Application, Master, Worker};
 use super::key::{Key, matched};
 
 macro_rules! table {
-    ($($(#[doc = $meaning:literal])+ $constant:ident: $name:literal, [$($reader:ident),+], $default:expr;)+) => {
+    ($($(#[doc = $meaning:expr])+ $constant:ident: $name:literal, [$($reader:ident),+], $default:expr;)+) => {
         $($(#[doc = $meaning])+ pub const $constant: &str = $name;)+
 
         /// Every row, in the order of the source.
@@ -33,9 +35,9 @@ table! {
     SPREAD_OUT: "spark.deploy.spreadOutApps", [Master], Value("true");
     /// The old name of spark.deploy.spreadOutApps, which counts where that is not set.
     SPREAD_OUT_OLD: "spark.deploy.spreadOut", [Master], Otherwise("not set");
-    /// Which Workers are taken first: CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID.
+    #[doc = concat!("Which Workers are taken first: ", worker_order_names!(), ".")]
     WORKER_ORDER: "spark.deploy.workerSelectionPolicy", [Master], Value("CORES_FREE_DESC");
-    /// The rule by which Workers are chosen: spark, best-fit, least-fragmentation or spread-held (--placement-policy).
+    #[doc = concat!("The rule by which Workers are chosen: ", policy_names!(), " (--placement-policy).")]
     PLACEMENT_POLICY: "firesteel.placement.policy", [Master, Application], Otherwise("spark, or for an application its Master's");
     /// The cores in all of an application that does not set spark.cores.max.
     DEFAULT_CORES: "spark.deploy.defaultCores", [Master], Otherwise("no limit");

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use firesteel_core::master::{Config, Retries};
 use firesteel_core::scheduling::{Backfill, Preemption};
-use firesteel_placement::Strategy;
+use firesteel_placement::{Strategy, worker_order_names};
 
 use super::duration::Unit;
 use super::{Properties, SettingError, keys};
@@ -30,7 +30,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
             None => defaults.strategy,
         },
         worker_order: properties
-            .read(keys::WORKER_ORDER, WORKER_ORDERS, |text| text.parse().ok())?
+            .read(keys::WORKER_ORDER, worker_order_names!(), |text| text.parse().ok())?
             .unwrap_or(defaults.worker_order),
         policy: properties.policy()?.unwrap_or(defaults.policy),
         default_cores: properties.cores(keys::DEFAULT_CORES)?.unwrap_or(defaults.default_cores),
@@ -68,7 +68,6 @@ fn preemption(properties: &Properties) -> Result<Preemption, SettingError> {
 }
 
 const QUEUES: &str = "names with weights from 1 to 1000000, each once, such as prod=3,dev=1";
-const WORKER_ORDERS: &str = "CORES_FREE_DESC, CORES_FREE_ASC, MEMORY_FREE_DESC, MEMORY_FREE_ASC or WORKER_ID";
 
 fn retries(text: &str) -> Option<Retries> {
     match text.parse::<i32>().ok()? {

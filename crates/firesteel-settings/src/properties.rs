@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_placement::{Cores, MiB, Policy};
+use firesteel_placement::{Cores, MiB, Policy, policy_names};
 
 use super::origin::Origin;
 use super::{duration, key, keys, size};
@@ -263,8 +263,7 @@ impl Properties {
     /// # Errors
     /// It is set to something else.
     pub fn policy(&self) -> Result<Option<Policy>, SettingError> {
-        const NAMES: &str = "spark, best-fit, least-fragmentation or spread-held";
-        self.read(keys::PLACEMENT_POLICY, NAMES, |text| text.parse().ok())
+        self.read(keys::PLACEMENT_POLICY, policy_names!(), |text| text.parse().ok())
     }
 
     /// Memory; a number alone counts MiB.

@@ -39,7 +39,7 @@ impl Setup {
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
-            Self::Spark => "spark",
+            Self::Spark => Policy::Spark.name(),
             Self::SparkConsolidate => "spark-consolidate",
             Self::CoresAscending => "cores-ascending",
             Self::BestFit => Policy::BestFit.name(),
@@ -59,9 +59,9 @@ impl Setup {
                 "fill the Worker with most free cores, then the next (spreadOutApps=false)"
             }
             Self::CoresAscending => "fill the Worker with fewest free cores, then the next",
-            Self::BestFit => "each executor where the least is left over, of whatever is scarcest there",
-            Self::LeastFragmentation => "each executor where what is left over is of the most use to others",
-            Self::SpreadHeld => "each executor where its application runs the fewest already",
+            Self::BestFit => Policy::BestFit.meaning(),
+            Self::LeastFragmentation => Policy::LeastFragmentation.meaning(),
+            Self::SpreadHeld => Policy::SpreadHeld.meaning(),
         }
     }
 
@@ -124,6 +124,10 @@ mod tests {
             let config = setup.config(Config::default());
             assert!(!seen.contains(&config), "{setup} decides as another one does");
             seen.push(config);
+        }
+        for policy in Policy::ALL {
+            let setup: Setup = policy.name().parse().expect("each policy has a set-up of its name");
+            assert_eq!(setup.config(Config::default()).policy, policy);
         }
         assert_eq!(Setup::default().config(Config::default()), Config::default(), "the default is Spark's");
         let unknown = "sparks".parse::<Setup>().expect_err("no such set-up").to_string();

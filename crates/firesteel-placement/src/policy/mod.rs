@@ -59,6 +59,25 @@ impl Policy {
             Self::SpreadHeld => "spread-held",
         }
     }
+
+    /// What it does, in half a sentence for people.
+    #[must_use]
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            Self::Spark => "in the worker order, spread out or consolidated",
+            Self::BestFit => "each executor where the least is left over, of whatever is scarcest there",
+            Self::LeastFragmentation => "each executor where what is left over is of the most use to others",
+            Self::SpreadHeld => "each executor where its application runs the fewest already",
+        }
+    }
+}
+
+/// The names of all policies as a literal, for sentences that are put together with `concat!`.
+#[macro_export]
+macro_rules! policy_names {
+    () => {
+        "spark, best-fit, least-fragmentation or spread-held"
+    };
 }
 
 impl fmt::Display for Policy {
@@ -79,7 +98,7 @@ impl FromStr for Policy {
 
 /// A name that no policy has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no policy is called {name:?}: use spark, best-fit, least-fragmentation or spread-held")]
+#[error("no policy is called {name:?}: use {names}", names = crate::policy_names!())]
 pub struct UnknownPolicy {
     /// The name as given.
     pub name: String,
@@ -113,6 +132,7 @@ mod tests {
             assert_eq!(policy.to_string().parse(), Ok(policy));
             assert_eq!(policy.to_string().to_uppercase().parse(), Ok(policy));
         }
+        assert_eq!(crate::words::choice(&Policy::ALL.map(Policy::name)), crate::policy_names!());
         let refused = "best".parse::<Policy>().expect_err("no such policy");
         assert_eq!(refused, UnknownPolicy { name: "best".to_owned() });
     }

@@ -9,7 +9,7 @@ use firesteel_apps::master_url::{MasterUrl, MasterUrlError};
 use firesteel_daemons::worker::capacity;
 use firesteel_host::progress::Progress;
 use firesteel_placement::words::counted;
-use firesteel_placement::{Cores, ExecutorLimit, MiB};
+use firesteel_placement::{Cores, ExecutorLimit, MiB, policy_names};
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::{Origin, Properties, Reader, keys, resources};
 
@@ -43,7 +43,7 @@ pub(super) struct Submit {
     /// How many executors; otherwise as many as the cores allow, and on YARN 2
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
-    /// By which rule Workers are chosen: spark, best-fit, least-fragmentation or spread-held; otherwise by the Master's
+    #[doc = concat!("By which rule Workers are chosen: ", policy_names!(), "; otherwise by the Master's")]
     #[arg(long, value_name = "NAME", help_heading = "Application")]
     placement_policy: Option<String>,
     /// The cluster's queue that it is in: the Master's, or YARN's; otherwise the one called default, or the Master's first
