@@ -1,14 +1,15 @@
 //! What benches of the Master stand on: Workers and applications that register, and what the Master did.
 
 use firesteel_core::Timestamp;
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, MasterToDriver, MasterToWorker, Placing, ResourceProfile,
-    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, MasterToDriver, MasterToWorker, Offered, Placing,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources};
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 
 /// When everything happens.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
@@ -16,15 +17,12 @@ pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 /// Worker n of 16 cores registers on connection n.
 pub(crate) fn worker_registers(n: u64) -> Event {
     let (net, host) = (n / 250, n % 250);
-    let worker = WorkerDescription {
-        id: WorkerId::new(format!("worker-20261120212235-10.0.{net}.{host}-7078")),
-        host: format!("10.0.{net}.{host}"),
-        port: 7078,
-        cores: Cores(16),
-        memory: MiB(65_536),
-        resources: Resources::default(),
-        work_dir: "/work".to_owned(),
-    };
+    let worker = WorkerDescription::new(
+        WorkerId::new(format!("worker-20261120212235-10.0.{net}.{host}-7078")),
+        Address::new(format!("10.0.{net}.{host}"), 7078),
+        Offered { cores: Cores(16), memory: MiB(65_536), resources: Resources::default() },
+        "/work",
+    );
     let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
     Event::Received { peer: PeerId(n), message: Inbound::Worker(message) }
 }

@@ -1,9 +1,10 @@
 //! The Master: one event each.
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToWorker, Placing,
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToWorker, Offered, Placing,
     ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
@@ -22,15 +23,12 @@ const WAITING: u64 = 10_000;
 fn cluster(workers: u64) -> Master {
     let mut master = Master::new(Config::default());
     for n in 0..workers {
-        let worker = WorkerDescription {
-            id: WorkerId::new(format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250)),
-            host: format!("10.0.{}.{}", n / 250, n % 250),
-            port: 7078,
-            cores: Cores(16),
-            memory: MiB(65_536),
-            resources: Resources::default(),
-            work_dir: "/work".to_owned(),
-        };
+        let worker = WorkerDescription::new(
+            WorkerId::new(format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250)),
+            Address::new(format!("10.0.{}.{}", n / 250, n % 250), 7078),
+            Offered { cores: Cores(16), memory: MiB(65_536), resources: Resources::default() },
+            "/work",
+        );
         let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
         master.apply(NOW, Event::Received { peer: PeerId(n), message: Inbound::Worker(message) });
     }

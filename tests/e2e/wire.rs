@@ -6,8 +6,9 @@ use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
+use firesteel_core::address::Address;
 use firesteel_core::ids::WorkerId;
-use firesteel_core::messages::{ClientToMaster, WorkerDescription, WorkerToMaster};
+use firesteel_core::messages::{ClientToMaster, Offered, WorkerDescription, WorkerToMaster};
 use firesteel_core::wire::{self, Hello, MAX_FRAME, MAX_HELLO, PREAMBLE, Role};
 use firesteel_placement::{Cores, MiB, Resources};
 
@@ -145,15 +146,16 @@ fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
 fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
     let master = Daemon::master(&[]);
     let mut worker = Stranger::connect(&master);
-    let description = WorkerDescription {
-        id: WorkerId::new("worker-1"),
-        host: "somewhere".to_owned(),
-        port: 1,
-        cores: Cores(1),
-        memory: MiB(1),
-        resources: Resources::from_iter([("gpu", ["n".repeat(1 << 20)])]),
-        work_dir: String::new(),
-    };
+    let description = WorkerDescription::new(
+        WorkerId::new("worker-1"),
+        Address::new("somewhere", 1),
+        Offered {
+            cores: Cores(1),
+            memory: MiB(1),
+            resources: Resources::from_iter([("gpu", ["n".repeat(1 << 20)])]),
+        },
+        "",
+    );
     let register = message(&WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() });
     worker.send(&[&PREAMBLE[..], &hello(Role::Worker), &register].concat());
     let registered = || master.status()["workers"].as_array().filter(|it| it.len() == 1).map(|_| ());

@@ -11,8 +11,8 @@ use firesteel_core::driver::{self, Driver, Replacement};
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{self, Master};
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, Placing, ResourceProfile,
-    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToExecutor, ExecutorToDriver, MasterToWorker, Offered, Placing,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -70,15 +70,12 @@ impl Pair {
             to_master: VecDeque::new(),
         };
         for number in 0..WORKERS {
-            let worker = WorkerDescription {
-                id: WorkerId::new(format!("w{number}")),
-                host: format!("host{number}"),
-                port: 7078,
-                cores: Cores(10),
-                memory: MiB(2048),
-                resources: Resources::default(),
-                work_dir: "/work".to_owned(),
-            };
+            let worker = WorkerDescription::new(
+                WorkerId::new(format!("w{number}")),
+                Address::new(format!("host{number}"), 7078),
+                Offered { cores: Cores(10), memory: MiB(2048), resources: Resources::default() },
+                "/work",
+            );
             let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
             pair.to_master.push_back(master::Event::Received {
                 peer: PeerId(number),

@@ -122,15 +122,12 @@ fn record() -> Record {
 }
 
 fn workers(record: &mut Record) {
-    let worker = WorkerDescription {
-        id: WorkerId::new("worker-1"),
-        host: "host".to_owned(),
-        port: 7078,
-        cores: Cores(8),
-        memory: MiB(1024),
-        resources: gpus(),
-        work_dir: "/work".to_owned(),
-    };
+    let worker = WorkerDescription::new(
+        WorkerId::new("worker-1"),
+        Address::new("host", 7078),
+        Offered { cores: Cores(8), memory: MiB(1024), resources: gpus() },
+        "/work",
+    );
     let executors = executor_states().map(|state| ExecutorReport { executor: key(), state }).to_vec();
     record.add("worker-to-master", &WorkerToMaster::RegisterWorker { worker: worker.clone(), executors });
     record.add("worker-to-master", &WorkerToMaster::Heartbeat { worker: worker.id.clone() });

@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorTarget, HostWishes,
-    MasterToDriver, MasterToWorker, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+    MasterToDriver, MasterToWorker, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
     WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus};
@@ -292,15 +293,16 @@ fn host(n: u64) -> String {
 }
 
 fn registers(n: u64, cores: i64, memory: i64, gpus: u64) -> Event {
-    let worker = WorkerDescription {
-        id: worker_id(n),
-        host: host(n),
-        port: 7000 + (n % 2) as u16,
-        cores: Cores(cores),
-        memory: MiB(memory),
-        resources: Resources::from_iter([("gpu", (0..gpus).map(|gpu| gpu.to_string()))]),
-        work_dir: "/work".to_owned(),
-    };
+    let worker = WorkerDescription::new(
+        worker_id(n),
+        Address::new(host(n), 7000 + (n % 2) as u16),
+        Offered {
+            cores: Cores(cores),
+            memory: MiB(memory),
+            resources: Resources::from_iter([("gpu", (0..gpus).map(|gpu| gpu.to_string()))]),
+        },
+        "/work",
+    );
     let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
     Event::Received { peer: PeerId(n), message: Inbound::Worker(message) }
 }

@@ -1,13 +1,14 @@
 //! The same placements, decided by a whole Master: through `Master::apply`.
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Inbound, Master, Outbound, Snapshot,
     WorkerSnapshot,
 };
 use firesteel_core::messages::{
-    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Placing, ResourceProfile,
-    Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    ApplicationDescription, DriverToMaster, ExecutorLaunch, MasterToWorker, Offered, Placing,
+    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::{Machine, Timestamp};
@@ -45,15 +46,12 @@ fn description(demand: &Demand, max_cores: Cores) -> ApplicationDescription {
 }
 
 fn worker(n: usize, offer: &Offer<'_>) -> WorkerSnapshot {
-    let description = WorkerDescription {
-        id: WorkerId::new(offer.worker),
-        host: offer.worker.to_owned(),
-        port: 7078,
-        cores: offer.cores,
-        memory: offer.memory,
-        resources: offer.resources.clone(),
-        work_dir: "/work".to_owned(),
-    };
+    let description = WorkerDescription::new(
+        WorkerId::new(offer.worker),
+        Address::new(offer.worker.to_owned(), 7078),
+        Offered { cores: offer.cores, memory: offer.memory, resources: offer.resources.clone() },
+        "/work",
+    );
     WorkerSnapshot { description, peer: PeerId(n as u64) }
 }
 

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, ClientToMaster, DriverToMaster, ExecutorReport, ExecutorTarget, MasterToDriver,
-    MasterToWorker, Placing, Relaunch, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+    MasterToWorker, Offered, Placing, Relaunch, Submitter, WantedExecutors, Work, WorkerDescription,
+    WorkerToMaster,
 };
 use firesteel_core::process::Command;
 use firesteel_core::scheduling::{Backfill, Preemption};
@@ -112,15 +114,16 @@ impl Stage {
 
     fn register_worker(&mut self, words: &Words<'_>) -> Vec<String> {
         let name = words.name(0);
-        let description = WorkerDescription {
-            id: WorkerId::new(name),
-            host: words.setting("host").unwrap_or(name).to_owned(),
-            port: 7078,
-            cores: words.cores("cores").unwrap_or_default(),
-            memory: words.memory("memory").unwrap_or(firesteel_placement::MiB(64 * 1024)),
-            resources: words.resources(),
-            work_dir: "/work".to_owned(),
-        };
+        let description = WorkerDescription::new(
+            WorkerId::new(name),
+            Address::new(words.setting("host").unwrap_or(name).to_owned(), 7078),
+            Offered {
+                cores: words.cores("cores").unwrap_or_default(),
+                memory: words.memory("memory").unwrap_or(firesteel_placement::MiB(64 * 1024)),
+                resources: words.resources(),
+            },
+            "/work",
+        );
         let peer = self.new_peer(name);
         self.workers.insert(name.to_owned(), (peer, description.clone()));
         self.worker_says(peer, WorkerToMaster::RegisterWorker { worker: description, executors: Vec::new() })

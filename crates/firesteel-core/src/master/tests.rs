@@ -7,6 +7,7 @@ use firesteel_placement::index::{Share, Slot};
 use firesteel_placement::{Cores, Demand, ExecutorLimit, MiB, ResourceAmounts, Resources};
 
 use super::*;
+use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::messages::*;
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -76,15 +77,12 @@ fn key(executor: u32) -> ExecutorKey {
 }
 
 fn register(n: u64, cores: i64, executors: Vec<ExecutorReport>) -> WorkerToMaster {
-    let worker = WorkerDescription {
-        id: WorkerId::new(format!("w{n}")),
-        host: format!("host{n}"),
-        port: 7078,
-        cores: Cores(cores),
-        memory: MiB(8192),
-        resources: Resources::default(),
-        work_dir: "/var/spark".to_owned(),
-    };
+    let worker = WorkerDescription::new(
+        WorkerId::new(format!("w{n}")),
+        Address::new(format!("host{n}"), 7078),
+        Offered { cores: Cores(cores), memory: MiB(8192), resources: Resources::default() },
+        "/var/spark",
+    );
     WorkerToMaster::RegisterWorker { worker, executors }
 }
 

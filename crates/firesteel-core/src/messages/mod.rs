@@ -36,6 +36,6 @@ pub use files::{
 };
 pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
 pub use worker_master::{
-    ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, RefusedRegistration, WorkerDescription,
-    WorkerToMaster,
+    ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, Offered, RefusedRegistration,
+    WorkerDescription, WorkerToMaster,
 };

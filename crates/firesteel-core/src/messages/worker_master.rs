@@ -44,6 +44,7 @@ pub enum WorkerToMaster {
 
 /// The Worker's id, address and size.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct WorkerDescription {
     /// The Worker's id, made at its start.
     pub id: WorkerId,
@@ -62,7 +63,26 @@ pub struct WorkerDescription {
     pub work_dir: String,
 }
 
+/// What a Worker has for executors.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Offered {
+    /// Cores in all, at least 1.
+    pub cores: Cores,
+    /// Memory in all, at least 1 MiB.
+    pub memory: MiB,
+    /// Addresses of its custom resources by name, all of them.
+    pub resources: Resources,
+}
+
 impl WorkerDescription {
+    /// The description with these parts. It is the only place that names all fields.
+    #[must_use]
+    pub fn new(id: WorkerId, address: Address, offered: Offered, work_dir: impl Into<String>) -> Self {
+        let Address { host, port } = address;
+        let Offered { cores, memory, resources } = offered;
+        Self { id, host, port, cores, memory, resources, work_dir: work_dir.into() }
+    }
+
     /// The address that the Worker listens on.
     #[must_use]
     pub fn address(&self) -> Address {

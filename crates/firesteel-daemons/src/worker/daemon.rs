@@ -10,7 +10,7 @@ use std::sync::Arc;
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
 use firesteel_core::ids::{ExecutorKey, PeerId, WorkerId, is_sound};
-use firesteel_core::messages::{LogRequest, RefusedRegistration, WorkerDescription};
+use firesteel_core::messages::{LogRequest, Offered, RefusedRegistration, WorkerDescription};
 use firesteel_core::process::Signal;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker};
@@ -164,15 +164,12 @@ fn id(reached: &Address, now: Timestamp) -> Result<WorkerId, WorkerError> {
 fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirectory) -> Config {
     let Address { host, port } = reached;
     Config {
-        description: WorkerDescription {
-            id: id.clone(),
-            host,
-            port,
-            cores: options.cores,
-            memory: options.memory,
-            resources: options.resources.clone(),
-            work_dir: work.path().display().to_string(),
-        },
+        description: WorkerDescription::new(
+            id.clone(),
+            Address::new(host, port),
+            Offered { cores: options.cores, memory: options.memory, resources: options.resources.clone() },
+            work.path().display().to_string(),
+        ),
         masters: options.masters.clone(),
         max_registration_retries: options.settings.max_registration_retries,
         kill_grace: options.settings.kill_grace,

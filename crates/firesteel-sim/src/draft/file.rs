@@ -25,9 +25,11 @@ mod scalar;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::messages::{
-    ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription,
+    ApplicationDescription, Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
+    WorkerDescription,
 };
 use firesteel_core::process::Command;
 use firesteel_core::queues::{QueueError, Queues};
@@ -257,16 +259,14 @@ impl Reader<'_> {
                 return Err(self.error(at, &format!("{field}.name"), Fault::NameTwice { name }));
             }
             let addresses = |(name, &amount): (&String, &u64)| (name.clone(), addresses(amount));
-            self.draft.workers.push(WorkerDescription {
+            // Workers on one host have each a port of their own, as long as there are any.
+            let port = (self.draft.workers.len() % usize::from(u16::MAX)) as u16;
+            self.draft.workers.push(WorkerDescription::new(
                 id,
-                host,
-                // Workers on one host have each a port of their own, as long as there are any.
-                port: (self.draft.workers.len() % usize::from(u16::MAX)) as u16,
-                cores,
-                memory,
-                resources: resources.iter().map(addresses).collect(),
-                work_dir: String::new(),
-            });
+                Address::new(host, port),
+                Offered { cores, memory, resources: resources.iter().map(addresses).collect() },
+                "",
+            ));
         }
         Ok(())
     }

@@ -3,13 +3,14 @@
 
 use std::collections::BTreeSet;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use firesteel_core::master::{
     ApplicationSnapshot, Config, Effect, Event, ExecutorSnapshot, Master, Outbound, ProfileSnapshot,
     Snapshot, SnapshotError, WorkerSnapshot,
 };
 use firesteel_core::messages::{
-    ApplicationDescription, ExecutorLaunch, MasterToWorker, Placing, ResourceProfile, Submitter,
+    ApplicationDescription, ExecutorLaunch, MasterToWorker, Offered, Placing, ResourceProfile, Submitter,
     WantedExecutors, Work, WorkerDescription,
 };
 use firesteel_core::process::Command;
@@ -195,13 +196,10 @@ impl PassProfile {
 }
 
 fn description(id: &str, cores: Cores, memory: MiB, resources: Resources) -> WorkerDescription {
-    WorkerDescription {
-        id: WorkerId::new(id),
-        host: id.to_owned(),
-        port: 0,
-        cores,
-        memory,
-        resources,
-        work_dir: String::new(),
-    }
+    WorkerDescription::new(
+        WorkerId::new(id),
+        Address::new(id.to_owned(), 0),
+        Offered { cores, memory, resources },
+        "",
+    )
 }

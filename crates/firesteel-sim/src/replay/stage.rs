@@ -3,11 +3,12 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 
+use firesteel_core::address::Address;
 use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound, Retries};
 use firesteel_core::messages::{
     ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
-    WorkerDescription, WorkerToMaster,
+    Offered, WorkerDescription, WorkerToMaster,
 };
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::Resources;
@@ -177,13 +178,10 @@ fn description(n: u64, size: Size) -> WorkerDescription {
     for address in 0..size.gpus {
         resources.insert(GPU, address.to_string());
     }
-    WorkerDescription {
-        id: WorkerId::new(format!("worker-{n:07}")),
-        host: format!("node-{n:07}"),
-        port: 7078,
-        cores: size.cores,
-        memory: size.memory,
-        resources,
-        work_dir: "/work".to_owned(),
-    }
+    WorkerDescription::new(
+        WorkerId::new(format!("worker-{n:07}")),
+        Address::new(format!("node-{n:07}"), 7078),
+        Offered { cores: size.cores, memory: size.memory, resources },
+        "/work",
+    )
 }

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use firesteel_core::address::Address;
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, TaskId, WorkerId};
 use firesteel_core::master::{self, Master};
-use firesteel_core::messages::WorkerDescription;
+use firesteel_core::messages::{Offered, WorkerDescription};
 use firesteel_core::process::{ExitStatus, Signal, StartFailure, StartStep};
 use firesteel_core::worker::{self, ExecutorPlan, Worker};
 
@@ -71,15 +72,16 @@ impl World {
         let id = WorkerId::new(format!("worker-{}-{host}-7078", self.timestamp().compact()));
         let machine = &self.scenario.workers[plan];
         let config = worker::Config {
-            description: WorkerDescription {
-                id: id.clone(),
-                host,
-                port: 7078,
-                cores: machine.cores,
-                memory: machine.memory,
-                resources: machine.resources.clone(),
-                work_dir: format!("/work{plan}"),
-            },
+            description: WorkerDescription::new(
+                id.clone(),
+                Address::new(host, 7078),
+                Offered {
+                    cores: machine.cores,
+                    memory: machine.memory,
+                    resources: machine.resources.clone(),
+                },
+                format!("/work{plan}"),
+            ),
             masters: vec![master_address()],
             max_registration_retries: u32::try_from(self.dice.between(2, 16)).expect("it is small"),
             kill_grace: KILL_GRACE,

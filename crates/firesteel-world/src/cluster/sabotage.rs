@@ -15,7 +15,7 @@ use firesteel_core::{driver, executor, launcher, master, worker};
 use firesteel_placement::{Cores, Resources};
 
 use super::ledger::Ledger;
-use super::node::{Body, NodeEffects, NodeEvent};
+use super::node::{NodeEffects, NodeEvent};
 use firesteel_sim::dice::Dice;
 
 /// A deliberate bug.

@@ -6,8 +6,8 @@ use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, Pro
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationFiles, ClientToMaster, ClientToWorker, DriverToMaster, ExecutorLaunch,
     ExecutorReport, ExecutorState, ExecutorTarget, ExecutorToDriver, FileDescription, FileKind, HostWishes,
-    LogRequest, LogStart, LossReason, MasterToWorker, Placing, RefusedRegistration, ResourceProfile, Sha256,
-    Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
+    LogRequest, LogStart, LossReason, MasterToWorker, Offered, Placing, RefusedRegistration, ResourceProfile,
+    Sha256, Stream, Submitter, TaskDirectory, TaskEnd, TaskState, WantedExecutors, Work, WorkerDescription,
     WorkerToMaster,
 };
 use firesteel_core::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -88,15 +88,16 @@ impl World {
 
     fn odd_description(&mut self) -> WorkerDescription {
         let number = self.dice.below(self.workers.len() as u64 + 2);
-        WorkerDescription {
-            id: self.odd_worker(),
-            host: format!("host{number}"),
-            port: *self.dice.pick(&[7078, 9999]),
-            cores: *self.dice.pick(&[Cores(4), Cores(0), Cores(-1), Cores(i64::MAX), Cores(64)]),
-            memory: *self.dice.pick(&[MiB(4096), MiB(0), MiB(i64::MAX), MiB(65_536)]),
-            resources: Resources::default(),
-            work_dir: "/\u{1b}[2J".to_owned(),
-        }
+        WorkerDescription::new(
+            self.odd_worker(),
+            Address::new(format!("host{number}"), *self.dice.pick(&[7078, 9999])),
+            Offered {
+                cores: *self.dice.pick(&[Cores(4), Cores(0), Cores(-1), Cores(i64::MAX), Cores(64)]),
+                memory: *self.dice.pick(&[MiB(4096), MiB(0), MiB(i64::MAX), MiB(65_536)]),
+                resources: Resources::default(),
+            },
+            "/\u{1b}[2J",
+        )
     }
 
     fn odd_order(&mut self) -> MasterToWorker {

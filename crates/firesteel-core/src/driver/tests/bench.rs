@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use firesteel_placement::locality::Topology;
-use firesteel_placement::{Cores, ExecutorLimit, MiB, Resources};
+use firesteel_placement::{Cores, MiB, Resources};
 
 use crate::address::Address;
 use crate::driver::{

@@ -17,7 +17,7 @@ use super::{Config, Effect, Event, ExecutorPlan, Inbound, Note, Outbound, Reason
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
-    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, TaskDirectory, WorkerDescription,
+    ExecutorLaunch, ExecutorReport, ExecutorState, MasterToWorker, Offered, TaskDirectory, WorkerDescription,
     WorkerToMaster,
 };
 use crate::process::{Command, Signal};
@@ -110,15 +110,12 @@ impl Bench {
 }
 
 fn description() -> WorkerDescription {
-    WorkerDescription {
-        id: WorkerId::new("worker-1"),
-        host: "node-7".into(),
-        port: 7078,
-        cores: Cores(8),
-        memory: MiB(4096),
-        resources: Resources::default(),
-        work_dir: "/work".into(),
-    }
+    WorkerDescription::new(
+        WorkerId::new("worker-1"),
+        Address::new("node-7", 7078),
+        Offered { cores: Cores(8), memory: MiB(4096), resources: Resources::default() },
+        "/work",
+    )
 }
 
 fn key(executor: u32) -> ExecutorKey {

@@ -1,6 +1,7 @@
 //! Sentences for applications as a Master tells of them.
 
 use firesteel_core::Timestamp;
+use firesteel_core::address::Address;
 use firesteel_core::ids::{ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::machine::Machine;
 use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
@@ -21,15 +22,12 @@ impl Stage {
         let now = Timestamp::from_millis(1_795_209_755_000);
         let mut stage = Self { master: Master::new(Config::default()), now };
         for (number, (cores, memory)) in (1..).zip(workers) {
-            let worker = WorkerDescription {
-                id: WorkerId::new(format!("w{number}")),
-                host: format!("h{number}"),
-                port: 7078,
-                cores: Cores(*cores),
-                memory: MiB(*memory),
-                resources: Resources::default(),
-                work_dir: "/var/spark".to_owned(),
-            };
+            let worker = WorkerDescription::new(
+                WorkerId::new(format!("w{number}")),
+                Address::new(format!("h{number}"), 7078),
+                Offered { cores: Cores(*cores), memory: MiB(*memory), resources: Resources::default() },
+                "/var/spark",
+            );
             let message = WorkerToMaster::RegisterWorker { worker, executors: Vec::new() };
             stage.tell(number, Inbound::Worker(message));
         }

@@ -5,11 +5,13 @@ use std::path::Path;
 
 use firesteel_apps::local_cluster::LocalClusterSpec;
 use firesteel_apps::master_url::MasterUrl;
+use firesteel_core::address::Address;
 use firesteel_core::ids::{ProfileId, WorkerId};
 use firesteel_core::master::ProfileSnapshot;
 use firesteel_core::messages::{
-    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, Placing, ProfileView,
-    ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerState, WorkerView,
+    ApplicationAnswer, ApplicationDescription, ApplicationDetail, Deciding, MasterView, Offered, Placing,
+    ProfileView, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerState,
+    WorkerView,
 };
 use firesteel_core::process::Command;
 use firesteel_core::queues::Queues;
@@ -89,7 +91,7 @@ fn of_size(spec: LocalClusterSpec) -> Source {
         let name = format!("worker-{number:0digits$}");
         let id = WorkerId::new(name.as_str());
         let (resources, work_dir) = (Resources::default(), String::new());
-        WorkerDescription { id, host: name, port: 0, cores, memory, resources, work_dir }
+        WorkerDescription::new(id, Address::new(name, 0), Offered { cores, memory, resources }, work_dir)
     };
     let workers = (1..=workers).map(worker).collect();
     let draft = Draft {
@@ -133,15 +135,12 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
 }
 
 fn worker(view: &WorkerView) -> WorkerDescription {
-    WorkerDescription {
-        id: view.id.clone(),
-        host: view.host.clone(),
-        port: view.port,
-        cores: view.cores,
-        memory: view.memory,
-        resources: view.resources.clone(),
-        work_dir: String::new(),
-    }
+    WorkerDescription::new(
+        view.id.clone(),
+        Address::new(view.host.clone(), view.port),
+        Offered { cores: view.cores, memory: view.memory, resources: view.resources.clone() },
+        "",
+    )
 }
 
 /// An application as it stands: what it holds and what it asks for. `None`: it has ended meanwhile.
