@@ -304,6 +304,28 @@ fn the_page_of_policies_has_a_row_for_each() {
     }
 }
 
+/// Sentences of the pure crates are said in more than one program; the edge adds what a user of this one types.
+#[test]
+fn no_pure_crate_names_a_flag_of_the_command_line() {
+    for name in ["firesteel-placement", "firesteel-core", "firesteel-sim"] {
+        let folder = root().join("crates").join(name).join("src");
+        for source in sources(&folder) {
+            let path = source.strip_prefix(&folder).expect("it is under the folder");
+            if path.iter().any(|part| part == "tests" || part == "tests.rs") {
+                continue;
+            }
+            let text = read(&source);
+            let code = text.split("\n#[cfg(test)]\nmod tests {").next().unwrap_or_default();
+            for line in code.lines().filter(|line| !line.trim_start().starts_with("//")) {
+                let flag = line.match_indices("--").any(|(at, _)| {
+                    line[at + 2..].chars().next().is_some_and(|next| next.is_ascii_lowercase())
+                });
+                assert!(!flag, "{name}: {} names a flag: {}", path.display(), line.trim());
+            }
+        }
+    }
+}
+
 #[test]
 fn clap_stays_in_the_binary() {
     for (name, _) in FLOORS.iter().filter(|(name, _)| *name != "firesteel") {
