@@ -1,4 +1,4 @@
-//! The tour in the README, which is a page: blocks that begin with ```` ```console ````, in one session.
+//! The tour in docs/TOUR.md, which is a page: blocks that begin with ```` ```console ````, in one session.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ const CLOSE: &str = "```";
 const UNTIL: &str = "<!-- until ";
 
 fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md")
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TOUR.md")
 }
 
-/// The README in parts: what stands between blocks, and blocks.
+/// The tour in parts: what stands between blocks, and blocks.
 enum Part<'a> {
     Words(&'a str),
     Block(&'a str),
@@ -43,7 +43,7 @@ pub(super) fn page() -> String {
     blocks.collect::<Vec<_>>().concat()
 }
 
-/// Ports that nobody else has stand in for those that the README names. They have as many digits and the same order: the
+/// Ports that nobody else has stand in for those that the tour names. They have as many digits and the same order: the
 /// Workers in the tables are in the order of their ids, which end in the port.
 struct Ports([(&'static str, String); 3]);
 
@@ -87,11 +87,11 @@ fn play(block: &str, session: &mut Session, ports: &Ports) -> String {
 }
 
 #[test]
-fn the_tour_in_the_readme_is_what_happens() {
+fn the_tour_is_what_happens() {
     let text = read(&path());
     let ports = Ports::free();
-    let repository =
-        path().canonicalize().expect("it is there").parent().expect("it is in one").display().to_string();
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let repository = repository.canonicalize().expect("it is there").display().to_string();
     let mut session =
         Session::start(&[("SPARK_MASTER_PORT", &ports.put_in("7077")), ("FIRESTEEL", &repository)]);
     session.run("ln -s \"$FIRESTEEL\"/fixtures fixtures");
@@ -116,12 +116,12 @@ fn the_tour_in_the_readme_is_what_happens() {
     }
     if updates() {
         let shown = written.replace(&session.directory().display().to_string(), "/tmp/tour");
-        std::fs::write(path(), shown).expect("the README can be written");
+        std::fs::write(path(), shown).expect("the tour can be written");
         return;
     }
     assert!(
         recorded == found,
-        "the README's tour is not what happens (UPDATE_GOLDEN=1 takes it):\n{}",
+        "the tour is not what happens (UPDATE_GOLDEN=1 takes it):\n{}",
         difference(&recorded, &found)
     );
 }
