@@ -19,8 +19,8 @@
 //!
 //! What differs from run to run is written in a normal form: ids are numbered, times and ports are words, blanks
 //! within tables are two ([`normal`]). `UPDATE_GOLDEN=1` writes the answers anew; commit only differences that you can
-//! explain. The tour in docs/TOUR.md is a page too: there answers stay as they were, and only their normal forms are
-//! held against each other.
+//! explain. The README and docs/TOUR.md are pages too ([`tour`]): their answers are not normalised, and the test
+//! compares the normal forms.
 //!
 //! Every option of every command stands in some command of some page, or in `elsewhere.txt` with the test that
 //! shows it; and for every command there is one that fails.

@@ -69,7 +69,7 @@ fn elsewhere() -> Vec<(String, String)> {
 
 #[test]
 fn every_option_of_every_command_is_shown() {
-    let mut texts = vec![tour::page()];
+    let mut texts = Vec::from(tour::pages());
     for entry in std::fs::read_dir(directory().join("pages")).expect("the pages are there") {
         texts.push(read(&entry.expect("it can be listed").path()));
     }

@@ -1,4 +1,5 @@
-//! The tour in docs/TOUR.md, which is a page: blocks that begin with ```` ```console ````, in one session.
+//! The first minutes in the README, and the tour in docs/TOUR.md. Each is a page: its blocks that begin with
+//! ```` ```console ```` are one session.
 
 use std::path::{Path, PathBuf};
 
@@ -6,16 +7,19 @@ use super::normal::Normal;
 use super::session::Session;
 use super::{difference, read, updates};
 
+const README: &str = "README.md";
+const TOUR: &str = "docs/TOUR.md";
+
 const OPEN: &str = "```console\n";
 const CLOSE: &str = "```";
 /// In an HTML comment before a block: a command that is repeated until it succeeds.
 const UNTIL: &str = "<!-- until ";
 
-fn path() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/TOUR.md")
+fn repository() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository is there")
 }
 
-/// The tour in parts: what stands between blocks, and blocks.
+/// A document in parts: the text between blocks, and blocks.
 enum Part<'a> {
     Words(&'a str),
     Block(&'a str),
@@ -33,25 +37,27 @@ fn parts(text: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The blocks as one page.
-pub(super) fn page() -> String {
-    let text = read(&path());
-    let blocks = parts(&text).into_iter().filter_map(|part| match part {
-        Part::Block(block) => Some(block.to_owned()),
-        Part::Words(_) => None,
-    });
-    blocks.collect::<Vec<_>>().concat()
+/// The blocks of each document as one page.
+pub(super) fn pages() -> [String; 2] {
+    [README, TOUR].map(|name| {
+        let text = read(&repository().join(name));
+        let blocks = parts(&text).into_iter().filter_map(|part| match part {
+            Part::Block(block) => Some(block.to_owned()),
+            Part::Words(_) => None,
+        });
+        blocks.collect::<Vec<_>>().concat()
+    })
 }
 
-/// Ports that nobody else has stand in for those that the tour names. They have as many digits and the same order: the
-/// Workers in the tables are in the order of their ids, which end in the port.
+/// Free ports that replace the ports in a document while it is played. They have the same number of digits and the
+/// same order: tables sort Workers by id, and an id ends in the port.
 struct Ports([(&'static str, String); 3]);
 
 impl Ports {
-    fn free() -> Self {
+    /// The first free ports from `start` on, which is below 9,000.
+    fn free(start: u16) -> Self {
         let is_free = |port: &u16| std::net::TcpListener::bind(("127.0.0.1", *port)).is_ok();
-        let somewhere = 2000 + (std::process::id() % 5000) as u16;
-        let mut free = (somewhere..10_000).filter(is_free).map(|port| port.to_string());
+        let mut free = (start..10_000).filter(is_free).map(|port| port.to_string());
         Self(["7077", "7078", "7079"].map(|named| (named, free.next().expect("there are free ports"))))
     }
 
@@ -86,12 +92,11 @@ fn play(block: &str, session: &mut Session, ports: &Ports) -> String {
     played
 }
 
-#[test]
-fn the_tour_is_what_happens() {
-    let text = read(&path());
-    let ports = Ports::free();
-    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
-    let repository = repository.canonicalize().expect("it is there").display().to_string();
+/// Plays the document of that name and compares its answers with those of now.
+fn check(name: &str, ports: &Ports) {
+    let path = repository().join(name);
+    let text = read(&path);
+    let repository = repository().display().to_string();
     let mut session =
         Session::start(&[("SPARK_MASTER_PORT", &ports.put_in("7077")), ("FIRESTEEL", &repository)]);
     session.run("ln -s \"$FIRESTEEL\"/fixtures fixtures");
@@ -107,7 +112,7 @@ fn the_tour_is_what_happens() {
                 }
             }
             Part::Block(block) => {
-                let played = play(block, &mut session, &ports);
+                let played = play(block, &mut session, ports);
                 recorded += &old.form(block, session.directory());
                 found += &new.form(&played, session.directory());
                 written += &format!("{OPEN}{played}{CLOSE}");
@@ -116,12 +121,29 @@ fn the_tour_is_what_happens() {
     }
     if updates() {
         let shown = written.replace(&session.directory().display().to_string(), "/tmp/tour");
-        std::fs::write(path(), shown).expect("the tour can be written");
+        std::fs::write(&path, shown).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         return;
     }
     assert!(
         recorded == found,
-        "the tour is not what happens (UPDATE_GOLDEN=1 takes it):\n{}",
+        "{name} does not show what the commands print (UPDATE_GOLDEN=1 rewrites it):\n{}",
         difference(&recorded, &found)
     );
+}
+
+/// A number below `limit` that differs between test processes which run at the same time.
+fn lot(limit: u16) -> u16 {
+    u16::try_from(std::process::id() % u32::from(limit)).expect("it is below a u16")
+}
+
+// The two tests run at the same time: their ports come from ranges that do not meet.
+
+#[test]
+fn the_readme_shows_what_the_commands_print() {
+    check(README, &Ports::free(2000 + lot(3000)));
+}
+
+#[test]
+fn the_tour_shows_what_the_commands_print() {
+    check(TOUR, &Ports::free(5500 + lot(3000)));
 }
