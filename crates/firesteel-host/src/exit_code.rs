@@ -52,11 +52,13 @@ pub fn markdown() -> String {
     let mut text = "\
 # Exit codes
 
-The same for every command; made from the table in `crates/firesteel-host/src/exit_code.rs`. `--help` of a command says which
-of them it has. With `--json`, an error is one line of JSON on standard error,
-`{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`, and standard output has data or nothing.
+Each code means the same for every command. The `--help` of a command lists the codes that it uses. This page is generated
+from the table in `crates/firesteel-host/src/exit_code.rs`.
 
-`firesteel launch` ends with the codes of its command's processes: 128 + N for one that signal N ended.
+With `--json`, an error is one line of JSON on standard error, `{\"schema\":1,\"error\":{\"code\":69,\"message\":\"..\"}}`. Standard
+output then has data or nothing.
+
+`firesteel launch` ends with the exit code of its command; if signal N ended the command, with 128 + N.
 
 | code | meaning |
 |---|---|
