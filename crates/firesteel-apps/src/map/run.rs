@@ -482,7 +482,9 @@ impl Run {
     fn on_note(&mut self, note: Note) {
         match &note {
             Note::Registered { app, .. } => self.tally.summary.app = Some(app.clone()),
-            Note::ExecutorRegistered { executor, host, cores } => {
+            // Executors of other profiles take none of these items.
+            Note::ExecutorRegistered { profile, .. } if *profile != self.template.profile() => {}
+            Note::ExecutorRegistered { executor, host, cores, .. } => {
                 self.first_executor.get_or_insert_with(Instant::now);
                 self.tally.add_executor(*executor, host.clone(), *cores);
             }

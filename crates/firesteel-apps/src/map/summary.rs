@@ -154,8 +154,11 @@ impl Tally {
         ready.fold((0, Cores::ZERO), |(count, cores), executor| (count + 1, cores + Cores(executor.cores)))
     }
 
-    /// An executor is ready for tasks.
+    /// An executor is ready for tasks. It may be told of twice; its number comes again only after it is lost.
     pub fn add_executor(&mut self, executor: ExecutorId, host: String, cores: Cores) {
+        if self.executors.get(&executor).is_some_and(|known| known.lost.is_none()) {
+            return;
+        }
         let fresh = ExecutorUse { executor: executor.0, host, cores: cores.0, items: 0, lost: None };
         self.earlier.extend(self.executors.insert(executor, fresh));
     }
@@ -342,6 +345,7 @@ fn as_millis<S: Serializer>(duration: &Duration, serializer: S) -> Result<S::Ok,
 
 #[cfg(test)]
 mod tests {
+    use firesteel_core::driver::ExecutorLoss;
     use firesteel_core::ids::{AttemptId, TaskId};
     use firesteel_core::process::ExitStatus;
 
@@ -398,6 +402,7 @@ mod tests {
     fn an_application_that_registered_anew_keeps_count_of_its_earlier_executors() {
         let mut tally = Tally::new();
         for _ in 0..2 {
+            tally.lose_executor(ExecutorId(0), &ExecutorLoss::ApplicationReplaced);
             tally.add_executor(ExecutorId(0), "a".to_owned(), Cores(4));
             let attempt = AttemptId { task: TaskId(0), attempt: 0 };
             tally.add_outcome(
@@ -409,6 +414,19 @@ mod tests {
         let summary = tally.close(Duration::from_secs(1));
         assert_eq!(summary.hosts["a"], HostUse { executors: 2, cores: 8, items: 2 });
         assert_eq!(summary.executors.len(), 2);
+    }
+
+    #[test]
+    fn an_executor_that_is_told_of_twice_counts_once() {
+        let mut tally = Tally::new();
+        for _ in 0..2 {
+            tally.add_executor(ExecutorId(0), "a".to_owned(), Cores(4));
+            let attempt = AttemptId { task: TaskId(0), attempt: 0 };
+            let succeeded = TaskOutcome::Succeeded { attempt, executor: ExecutorId(0), locality: None };
+            tally.add_outcome(1, "x", &succeeded);
+        }
+        let summary = tally.close(Duration::from_secs(1));
+        assert_eq!(summary.hosts["a"], HostUse { executors: 1, cores: 4, items: 2 });
     }
 
     #[test]

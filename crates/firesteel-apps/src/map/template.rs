@@ -2,6 +2,7 @@
 
 use bytes::Bytes;
 use firesteel_core::driver::TaskRequest;
+use firesteel_core::ids::ProfileId;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 
@@ -44,6 +45,12 @@ impl Template {
             command.program.contains(HOLE) || command.arguments.iter().any(|word| word.contains(HOLE));
         let place = if holes { Place::Holes } else { Place::LastArgument };
         Self { command, directory, needs, place }
+    }
+
+    /// The resource profile of the executors that run these tasks.
+    #[must_use]
+    pub fn profile(&self) -> ProfileId {
+        self.needs.profile
     }
 
     /// The task of one item. A block goes to standard input and leaves the words as they are.

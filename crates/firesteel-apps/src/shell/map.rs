@@ -1,7 +1,8 @@
 //! `map` in a session: its tasks are the driver's last ones, and its reports go to the run that it is.
 
 use firesteel_core::driver::{ExecutorView, ExecutorViewState};
-use firesteel_core::ids::TaskId;
+use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_placement::Cores;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
@@ -42,13 +43,14 @@ impl Session {
             Ok(input) => input,
             Err(error) => return self.complain(2, error),
         };
-        let view = self.view().await?;
-        let ready = |executor: &ExecutorView| {
-            (executor.state == ExecutorViewState::Offering && executor.profile == profile)
-                .then(|| (executor.id, executor.host.clone(), executor.cores))
-        };
         let first = self.next;
-        let stake = Stake::Tasks { first, executors: view.executors.iter().filter_map(ready).collect() };
+        // The run hears of executors from here on, so that none is missed between the driver's tables and its reports.
+        // It counts an executor once, however often it hears of it.
+        let (sender, reports) = mpsc::unbounded_channel();
+        self.map = Some((first, sender));
+        let view = self.view().await?;
+        let executors = view.executors.iter().filter_map(|executor| here(executor, profile)).collect();
+        let stake = Stake::Tasks { first, executors };
         let (command, directory) = (self.command(command), self.defaults.directory.clone());
         let template = Template::new(command, directory, needs);
         let progress = self.progress.again();
@@ -57,11 +59,12 @@ impl Session {
             Outlet::start(first, order, Limits::default(), sinks, progress.clone(), self.driver.clone());
         let outlet = match outlet {
             Ok(outlet) => outlet,
-            Err(error) => return self.complain(1, error),
+            Err(error) => {
+                self.map = None;
+                return self.complain(1, error);
+            }
         };
         let run = MapRun::new(input, template, self.driver.clone(), outlet, progress.clone(), stake);
-        let (sender, reports) = mpsc::unbounded_channel();
-        self.map = Some((first, sender));
         let mut work = tokio::spawn(run.finish(reports));
         let mut interrupts = 0;
         let done = loop {
@@ -106,4 +109,13 @@ impl Session {
         }
         self.stop_script_after_interrupt(code)
     }
+}
+
+/// The number, host and cores of an executor of that profile that has registered and was not asked to end.
+fn here(executor: &ExecutorView, profile: ProfileId) -> Option<(ExecutorId, String, Cores)> {
+    let is_here = match executor.state {
+        ExecutorViewState::Offering | ExecutorViewState::Excluded => true,
+        ExecutorViewState::Announced | ExecutorViewState::Leaving | ExecutorViewState::Silent => false,
+    };
+    (is_here && executor.profile == profile).then(|| (executor.id, executor.host.clone(), executor.cores))
 }

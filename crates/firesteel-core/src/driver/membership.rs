@@ -36,7 +36,7 @@ impl Driver {
 
     pub(super) fn admit(&mut self, peer: PeerId, newcomer: Newcomer) {
         let Newcomer { app, executor, assigned } = newcomer;
-        let (host, cores) = (assigned.host.clone(), assigned.cores);
+        let (profile, host, cores) = (assigned.profile, assigned.host.clone(), assigned.cores);
         if self.registration.app() != Some(&app) {
             self.refuse(peer, executor, RefusedExecutor::OtherApplication);
         } else if addresses_length(&assigned.resources) > MAX_ADDRESSES {
@@ -45,7 +45,7 @@ impl Driver {
             // It may have come while no Master could announce it.
             self.registration.see(executor);
             self.health.started(&host);
-            self.effects.note(Note::ExecutorRegistered { executor, host, cores });
+            self.effects.note(Note::ExecutorRegistered { executor, profile, host, cores });
             self.send_executor(peer, DriverToExecutor::RegisteredExecutor);
         } else {
             self.refuse(peer, executor, RefusedExecutor::NumberTaken);

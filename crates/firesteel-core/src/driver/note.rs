@@ -53,6 +53,8 @@ pub enum Note {
     ExecutorRegistered {
         /// The executor's number.
         executor: ExecutorId,
+        /// The executor's resource profile.
+        profile: ProfileId,
         /// The host's name.
         host: String,
         /// The number of cores.

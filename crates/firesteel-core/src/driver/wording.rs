@@ -20,7 +20,7 @@ impl fmt::Display for Note {
             Self::ExecutorAdded { executor, worker, host, cores, memory } => {
                 write!(f, "executor {executor} is assigned to {worker} on {host}: {cores} cores, {memory}")
             }
-            Self::ExecutorRegistered { executor, host, cores } => {
+            Self::ExecutorRegistered { executor, profile: _, host, cores } => {
                 write!(f, "executor {executor} on {host} is ready: {cores} cores")
             }
             Self::ExecutorRefused { executor, reason } => {

@@ -157,7 +157,12 @@ fn a_new_registration_replaces_the_executors_of_the_old_one() {
         loss: crate::driver::ExecutorLoss::ApplicationReplaced,
         tasks: 1,
     };
-    let ready = Note::ExecutorRegistered { executor: ExecutorId(0), host: "h0".to_owned(), cores: Cores(1) };
+    let ready = Note::ExecutorRegistered {
+        executor: ExecutorId(0),
+        profile: ProfileId::DEFAULT,
+        host: "h0".to_owned(),
+        cores: Cores(1),
+    };
     let to_new = |message| Effect::Send { peer: PeerId(20), message: Outbound::Executor(message) };
     let launch = DriverToExecutor::LaunchTask {
         attempt: attempt(0, 1),
