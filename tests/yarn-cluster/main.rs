@@ -7,6 +7,7 @@ use std::process::ExitCode;
 mod cluster;
 #[path = "../heavy/component.rs"]
 mod component;
+mod master;
 mod openings;
 mod restart;
 mod shared;

@@ -22,7 +22,7 @@ use tokio::net::TcpStream;
 
 use crate::cluster::YarnCluster;
 use crate::shared::YARN;
-use crate::unmanaged::{alice, nodes_have_joined, on_cluster, submitted};
+use crate::unmanaged::{alice, on_cluster, submitted};
 
 const CLIENT: ClientId = ClientId([7; 16]);
 
@@ -39,7 +39,6 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 async fn objections(cluster: &YarnCluster) {
     let client: YarnClient = alice(cluster);
-    nodes_have_joined(&client).await;
     let (application, token) = submitted(&client).await;
     let (users, scheduler) = (cluster.resource_manager.as_str(), cluster.scheduler.as_str());
     let metrics = "getClusterMetrics";

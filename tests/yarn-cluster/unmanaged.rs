@@ -1,22 +1,22 @@
 //! A real ResourceManager and real NodeManagers, of Hadoop 3.5.0, as Maven brings them.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use firesteel_yarn::heartbeats::News;
 use firesteel_yarn::ipc::{Kind, Retry};
 use firesteel_yarn::messages::application::{
     ApplicationReport, ApplicationSubmissionContext, FinalApplicationStatus, YarnApplicationState,
 };
 use firesteel_yarn::messages::cluster::NodeState;
 use firesteel_yarn::messages::launch::ContainerLaunchContext;
-use firesteel_yarn::messages::master::{AllocateResponse, Container, ContainerStatus};
-use firesteel_yarn::messages::records::{ApplicationId, Resource};
+use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn::messages::security::Token;
-use firesteel_yarn::request_table::ContainerRequest;
-use firesteel_yarn::{AmRmClient, NmClient, NodeTokens, YarnClient};
+use firesteel_yarn::{NmClient, NodeTokens, YarnClient};
 use libtest_mimic::Trial;
 use tokio::time::{sleep, timeout};
 
 use crate::cluster::{NODES, YarnCluster};
+use crate::master::Master;
 use crate::shared::{self, YARN};
 
 pub(crate) const RETRY: Retry = Retry {
@@ -52,26 +52,23 @@ pub(crate) fn alice(cluster: &YarnCluster) -> YarnClient {
 
 async fn run_on(cluster: &YarnCluster) {
     let client = alice(cluster);
-    nodes_have_joined(&client).await;
+    is_seen(&client).await;
     let (application, token) = submitted(&client).await;
 
     let tokens = NodeTokens::default();
-    let mut master = AmRmClient::new(vec![cluster.scheduler.clone()], token, tokens.clone(), RETRY);
-    let early = master.allocate(0.1).await;
+    let mut master = Master::new(cluster, token, tokens.clone());
+    let early = master.client.tell(News::default(), 0.1).await;
     let early = early.expect_err("nobody is registered");
     assert_eq!(early.kind(), Some(Kind::NotRegistered), "{early}");
-    let registered = master.register("127.0.0.1", -1, "").await.expect("it registers");
+    let registered = master.register().await.expect("it registers");
     assert!(registered.queue().ends_with("default"), "{}", registered.queue());
-    let twice = master.register("127.0.0.1", -1, "").await.expect_err("it is registered");
+    let twice = master.register().await.expect_err("it is registered");
     assert_eq!(twice.kind(), Some(Kind::InvalidApplicationMasterRequest), "{twice}");
     assert_eq!(client.report(application).await.expect("it is known").user(), "alice");
 
     let (host, rack) = NODES[2];
-    let wanted = ContainerRequest::anywhere(0, Resource::new(256, 1)).near(&[host], |_| rack.to_owned());
-    let request = master.table.add(wanted);
-    let granted = granted(&mut master).await;
+    let granted = master.granted(host, rack).await;
     assert_eq!(granted.node_id.as_ref().expect("it is somewhere").host(), host);
-    master.table.remove(request).expect("it was wanted");
 
     let nodes = NmClient::new(tokens, RETRY);
     let launch = ContainerLaunchContext {
@@ -80,11 +77,11 @@ async fn run_on(cluster: &YarnCluster) {
     };
     nodes.start(&granted, launch.clone()).await.expect("it is taken");
     nodes.start(&granted, launch).await.expect("that it is there already is no error");
-    let ended = ended(&mut master).await;
+    let ended = master.ended().await;
     assert_eq!(ended.container_id, granted.id);
     assert_eq!(ended.exit_status(), 7, "{}", ended.diagnostics());
 
-    master.finish(FinalApplicationStatus::Succeeded, "done", "").await.expect("it is written down");
+    master.client.finish(FinalApplicationStatus::Succeeded, "done", "").await.expect("it is written down");
     let report = reported(&client, application, |report| {
         report.yarn_application_state() == YarnApplicationState::Finished
     });
@@ -94,14 +91,8 @@ async fn run_on(cluster: &YarnCluster) {
     assert_eq!(unknown.kind(), Some(Kind::ApplicationNotFound), "{unknown}");
 }
 
-pub(crate) async fn nodes_have_joined(client: &YarnClient) {
-    loop {
-        let metrics = client.cluster_metrics().await.expect("the ResourceManager answers");
-        if metrics.num_active_nms() == 3 {
-            break;
-        }
-        sleep(Duration::from_millis(200)).await;
-    }
+/// What a user sees of the cluster: its nodes with their racks.
+async fn is_seen(client: &YarnClient) {
     let nodes = client.nodes(&[NodeState::Running]).await.expect("it answers");
     let mut places: Vec<(&str, &str)> = nodes
         .iter()
@@ -109,8 +100,6 @@ pub(crate) async fn nodes_have_joined(client: &YarnClient) {
         .collect();
     places.sort_unstable();
     assert_eq!(places, NODES);
-    let queue = client.queue("default").await.expect("there is one");
-    assert!(queue.queue_name().ends_with("default"), "{}", queue.queue_name());
 }
 
 /// An application without an ApplicationMaster of YARN's own, and the token of whoever is it.
@@ -143,27 +132,6 @@ pub(crate) async fn reported(
         if is_so(&report) {
             return report;
         }
-        sleep(Duration::from_millis(100)).await;
-    }
-}
-
-pub(crate) async fn granted(master: &mut AmRmClient) -> Container {
-    heard(master, |response| response.allocated_containers.first().cloned()).await
-}
-
-pub(crate) async fn ended(master: &mut AmRmClient) -> ContainerStatus {
-    heard(master, |response| response.completed_container_statuses.first().cloned()).await
-}
-
-/// Heartbeats until there is something in the answer.
-pub(crate) async fn heard<T>(master: &mut AmRmClient, what: impl Fn(&AllocateResponse) -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        let response = master.allocate(0.1).await.expect("the ResourceManager answers");
-        if let Some(found) = response.as_ref().and_then(&what) {
-            return found;
-        }
-        assert!(begun.elapsed() < Duration::from_secs(60), "nothing comes: {response:?}");
         sleep(Duration::from_millis(100)).await;
     }
 }

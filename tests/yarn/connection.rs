@@ -16,13 +16,18 @@ type Answer = JoinHandle<Result<GetNewApplicationResponse, CallError>>;
 
 /// A connection of alice's, its greeting heard.
 async fn connected() -> (Connection, Peer) {
+    connected_with(Patience::default()).await
+}
+
+/// The same, with that patience.
+async fn connected_with(patience: Patience) -> (Connection, Peer) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let greeting = Greeting {
         protocol: Protocol::ApplicationClient,
         identity: Identity::Simple { user: "alice".to_owned() },
         client: ClientId(CLIENT),
     };
-    let connection = Connection::open(near, &greeting, Patience::default()).await.expect("it opens");
+    let connection = Connection::open(near, &greeting, patience).await.expect("it opens");
     let mut peer = Peer(far);
     peer.hear(7).await;
     peer.hear_frame().await;
@@ -119,6 +124,19 @@ async fn a_silent_server_is_asked_and_then_given_up() {
         (failure.fate, failure.to_string().as_str()),
         (Fate::Unknown, "getNewApplication: there was no answer within 120 s")
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_that_is_slow_is_asked_whether_it_is_there_and_its_answer_counts() {
+    let patience = Patience { ping: Duration::from_secs(10), ..Patience::default() };
+    let (connection, mut peer) = connected_with(patience).await;
+    let call = calling(&connection, &mut peer).await;
+    for _ in 0..3 {
+        let ping = peer.hear_frame().await;
+        assert_eq!(ping[5..11], [0x08, 2, 0x10, 0, 0x18, 7], "call -4 and nothing else");
+    }
+    peer.answer(0, &numbered(1)).await;
+    assert_eq!(call.await.expect("it does not panic").expect("it is answered"), numbered(1));
 }
 
 #[tokio::test(start_paused = true)]

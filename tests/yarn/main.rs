@@ -2,8 +2,8 @@
 
 mod connection;
 mod garbage;
+mod heartbeats;
 mod peer;
-mod request_table;
 mod server;
 mod service;
 mod vectors;

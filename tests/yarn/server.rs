@@ -33,8 +33,6 @@ pub(crate) enum Deed {
     ObjectForGood(&'static str),
     /// Ends the connection without a word.
     Hang,
-    /// Says nothing until so many pings have come, and answers then.
-    AfterPings(u32),
     /// Says nothing yet.
     Keep,
     /// Objects to it and to those that it has kept.
@@ -178,15 +176,6 @@ impl Conversation {
                 return None;
             }
             Deed::Hang => return None,
-            Deed::AfterPings(pings) => {
-                for _ in 0..pings {
-                    let mut frame = self.frames.next(&mut self.stream).await.ok().flatten()?;
-                    let header: RpcRequestHeader = frame::take(&mut frame).expect("it has a header");
-                    assert_eq!((header.call_id, frame.len()), (PING, 0), "it is a ping and nothing else");
-                    lock(&self.state.heard).push("ping".to_owned());
-                }
-                self.put(&[&header(RpcStatus::Success), &answer(1)]);
-            }
             Deed::Keep => self.kept.push(number),
             Deed::ObjectToAll(class) => {
                 for call_id in std::mem::take(&mut self.kept).into_iter().chain([number]) {

@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use firesteel_yarn::ipc::{
-    CallError, Fate, Identity, IpcError, Kind, Patience, Protocol, Repeat, Retry, Service,
-};
+use firesteel_yarn::ipc::{CallError, Fate, Identity, IpcError, Kind, Protocol, Repeat, Retry, Service};
 use firesteel_yarn::messages::application::{GetNewApplicationRequest, GetNewApplicationResponse};
 use firesteel_yarn::messages::security::Token;
 
@@ -20,6 +18,8 @@ const RETRY: Retry = Retry {
     longest: Duration::from_millis(20),
     within: Duration::from_secs(30),
 };
+
+const NEVER: Retry = Retry { first: Duration::ZERO, longest: Duration::ZERO, within: Duration::ZERO };
 
 fn alice() -> Identity {
     Identity::Simple { user: "alice".to_owned() }
@@ -100,8 +100,7 @@ async fn all_are_tried_in_turn_until_the_time_is_up() {
 #[tokio::test]
 async fn where_nobody_is_reached_the_failure_names_the_address() {
     let nobody = nobody().await;
-    let failure =
-        call(&service(&[&nobody], Retry::NEVER), Repeat::Harmless).await.expect_err("nobody is there");
+    let failure = call(&service(&[&nobody], NEVER), Repeat::Harmless).await.expect_err("nobody is there");
     assert_eq!(failure.fate, Fate::NotCalled);
     assert!(
         matches!(&failure.error, IpcError::Unreachable { address, .. } if *address == nobody),
@@ -151,15 +150,6 @@ async fn a_call_in_doubt_is_made_again_only_if_that_does_no_harm() {
     assert_eq!((first.heard(), second.heard()), (calls(1), calls(1)));
     // The next call has a connection of its own.
     assert_eq!(call(&harmful, Repeat::Harmful).await.expect("it listens still"), 1);
-}
-
-#[tokio::test]
-async fn a_server_that_is_slow_is_asked_whether_it_is_there_and_its_answer_counts() {
-    let slow = Server::of_users(&[Deed::AfterPings(3)]).await;
-    let patience = Patience { ping: Duration::from_millis(20), ..Patience::default() };
-    let service = service(&[&slow.address], RETRY).with_patience(patience);
-    assert_eq!(call(&service, Repeat::Harmful).await.expect("it answers"), 1);
-    assert_eq!(slow.heard(), ["getNewApplication by alice", "ping", "ping", "ping"]);
 }
 
 fn token(name: &str) -> Token {

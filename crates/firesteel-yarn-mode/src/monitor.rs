@@ -153,7 +153,7 @@ mod tests {
     }
 
     fn monitor() -> Monitor {
-        let retry = firesteel_yarn::ipc::Retry::NEVER;
+        let retry = firesteel_yarn::ipc::Retry::default();
         let client = YarnClient::new(vec!["127.0.0.1:1".to_owned()], "ann", retry);
         Monitor::new(client, ApplicationId::new(1, 7), 2)
     }

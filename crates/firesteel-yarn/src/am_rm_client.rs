@@ -14,7 +14,6 @@ use crate::messages::master::{
 };
 use crate::messages::security::Token;
 use crate::nm_client::NodeTokens;
-use crate::request_table::{RequestTable, Response};
 
 /// Between two requests to write down that an application is over.
 const FINISH_PAUSE: Duration = Duration::from_millis(100);
@@ -23,10 +22,6 @@ const FINISH_PAUSE: Duration = Duration::from_millis(100);
 #[derive(Debug)]
 pub struct AmRmClient {
     service: Service,
-    /// What it registered with, if it has.
-    registration: Option<RegisterApplicationMasterRequest>,
-    /// What is wanted; told with the next heartbeat.
-    pub table: RequestTable,
     heartbeats: Heartbeats,
     nodes: NodeTokens,
 }
@@ -38,8 +33,6 @@ impl AmRmClient {
     pub fn new(addresses: Vec<String>, token: Token, nodes: NodeTokens, retry: Retry) -> Self {
         Self {
             service: Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token), retry),
-            registration: None,
-            table: RequestTable::default(),
             heartbeats: Heartbeats::default(),
             nodes,
         }
@@ -50,7 +43,7 @@ impl AmRmClient {
     /// # Errors
     /// When it is registered already, or it is unknown whether it is: a registration is not repeated. And as every call.
     pub async fn register(
-        &mut self,
+        &self,
         host: &str,
         port: i32,
         tracking_url: &str,
@@ -60,57 +53,14 @@ impl AmRmClient {
             rpc_port: Some(port),
             tracking_url: Some(tracking_url.to_owned()),
         };
-        let answer = self.register_as(&registration).await?;
-        self.registration = Some(registration);
-        Ok(answer)
-    }
-
-    async fn register_as(
-        &self,
-        registration: &RegisterApplicationMasterRequest,
-    ) -> Result<RegisterApplicationMasterResponse, CallError> {
         let answer: RegisterApplicationMasterResponse =
-            self.service.call("registerApplicationMaster", registration, Repeat::Harmful).await?;
+            self.service.call("registerApplicationMaster", &registration, Repeat::Harmful).await?;
         self.keep(&answer.nm_tokens_from_previous_attempts);
         Ok(answer)
     }
 
-    /// One heartbeat: tells what has changed, and hears what was granted and what has ended. A ResourceManager that has
-    /// forgotten everything is told everything again, first. None if the response was there before.
-    ///
-    /// # Errors
-    /// `ApplicationAttemptNotFound` where the attempt is over; and as every call. What was not told is told with the next.
-    pub async fn allocate(&mut self, progress: f32) -> Result<Option<AllocateResponse>, CallError> {
-        let mut outcome = self.try_allocate(progress).await;
-        if let (Err(failure), Some(registration)) = (&outcome, &self.registration)
-            && failure.kind() == Some(Kind::NotRegistered)
-        {
-            self.register_as(registration).await?;
-            self.table.forgotten();
-            outcome = self.try_allocate(progress).await;
-        }
-        let response = match outcome {
-            Ok(response) => response,
-            Err(failure) => {
-                if failure.kind().is_some() {
-                    self.table.refused();
-                }
-                return Err(failure);
-            }
-        };
-        let news = self.table.answered(&response);
-        self.keep(&response.nm_tokens);
-        if let Some(token) = response.am_rm_token.clone() {
-            self.service.identify(Identity::Token(token)).await;
-        }
-        Ok(match news {
-            Response::Fresh => Some(response),
-            Response::Repeated => None,
-        })
-    }
-
-    /// One heartbeat of an ApplicationMaster that counts by itself, in the place of [`allocate`](Self::allocate) and the
-    /// table: tells what has changed, and hears what was granted and what has ended since the last one.
+    /// One heartbeat: tells what has changed, and hears what was granted and what has ended since the last one. The
+    /// ApplicationMaster counts by itself what it wants.
     ///
     /// # Errors
     /// `NotRegistered` where the ResourceManager has forgotten everything: the ApplicationMaster registers again and tells
@@ -151,11 +101,6 @@ impl AmRmClient {
             }
         }
         Ok(all.unwrap_or_default())
-    }
-
-    async fn try_allocate(&mut self, progress: f32) -> Result<AllocateResponse, CallError> {
-        let request = self.table.heartbeat(progress);
-        self.service.call("allocate", &request, Repeat::Harmless).await
     }
 
     /// The application is over. Returns when that is written down.

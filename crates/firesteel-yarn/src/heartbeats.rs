@@ -1,4 +1,7 @@
-//! What one who counts by itself has to tell at its heartbeats, and what of that was heard.
+//! What an ApplicationMaster has to tell at its heartbeats, and what of that was heard. It counts by itself what it wants.
+//!
+//! Counts are absolute: this many containers are wanted at this location. A ResourceManager lowers its own counts by
+//! what it grants, so a count is told again even where it is the one told before.
 //!
 //! A heartbeat that was sent and not answered may have been done. A ResourceManager that is asked again with the same
 //! response id answers as before without reading the request. So exactly the same is sent until there is an answer; what

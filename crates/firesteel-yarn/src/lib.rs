@@ -6,8 +6,7 @@
 //! - [`ipc`]: Hadoop's remote procedure calls, over any stream of bytes.
 //! - [`YarnClient`], [`AmRmClient`] and [`NmClient`]: users and ResourceManagers, ApplicationMasters and
 //!   ResourceManagers, ApplicationMasters and NodeManagers.
-//! - [`request_table`]: what an ApplicationMaster wants, as it and its ResourceManager count it; [`heartbeats`]: the
-//!   same for one that counts by itself.
+//! - [`heartbeats`]: what an ApplicationMaster tells its ResourceManager of what it wants.
 //!
 //! A peer's bytes are never trusted: lengths are bounded before they take memory, and what cannot be read is an
 //! error.
@@ -18,7 +17,6 @@ pub mod heartbeats;
 pub mod ipc;
 pub mod messages;
 mod nm_client;
-pub mod request_table;
 pub mod sasl;
 mod yarn_client;
 

@@ -12,10 +12,7 @@ use crate::messages::application::{
     GetContainersResponse, GetNewApplicationRequest, GetNewApplicationResponse, KillApplicationRequest,
     KillApplicationResponse, SubmitApplicationRequest, SubmitApplicationResponse,
 };
-use crate::messages::cluster::{
-    GetClusterMetricsRequest, GetClusterMetricsResponse, GetClusterNodesRequest, GetClusterNodesResponse,
-    GetQueueInfoRequest, GetQueueInfoResponse, NodeReport, NodeState, QueueInfo, YarnClusterMetrics,
-};
+use crate::messages::cluster::{GetClusterNodesRequest, GetClusterNodesResponse, NodeReport, NodeState};
 use crate::messages::records::{ApplicationAttemptId, ApplicationId};
 
 /// Between two requests to kill an application that is not dead yet.
@@ -123,16 +120,6 @@ impl YarnClient {
         }
     }
 
-    /// How many nodes there are.
-    ///
-    /// # Errors
-    /// As every call.
-    pub async fn cluster_metrics(&self) -> Result<YarnClusterMetrics, CallError> {
-        let answer: GetClusterMetricsResponse =
-            self.service.call("getClusterMetrics", &GetClusterMetricsRequest {}, Repeat::Harmless).await?;
-        Ok(answer.cluster_metrics.unwrap_or_default())
-    }
-
     /// The nodes in these states.
     ///
     /// # Errors
@@ -143,22 +130,5 @@ impl YarnClient {
         let answer: GetClusterNodesResponse =
             self.service.call("getClusterNodes", &request, Repeat::Harmless).await?;
         Ok(answer.node_reports)
-    }
-
-    /// A queue, without its children and applications.
-    ///
-    /// # Errors
-    /// Where there is no such queue, and as every call.
-    pub async fn queue(&self, name: &str) -> Result<QueueInfo, CallError> {
-        let request = GetQueueInfoRequest {
-            queue_name: Some(name.to_owned()),
-            include_applications: Some(false),
-            include_child_queues: Some(false),
-            recursive: Some(false),
-            ..GetQueueInfoRequest::default()
-        };
-        let answer: GetQueueInfoResponse =
-            self.service.call("getQueueInfo", &request, Repeat::Harmless).await?;
-        Ok(answer.queue_info.unwrap_or_default())
     }
 }

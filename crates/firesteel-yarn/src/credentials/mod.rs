@@ -17,9 +17,6 @@ use crate::messages::security::{AmRmTokenIdentifier, CredentialsKv, Token};
 /// where a ResourceManager issues it, so it is found by its kind alone.
 pub const AM_RM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 
-/// The kind of the tokens of an ApplicationMaster for NodeManagers.
-pub const NM_TOKEN: &str = "NMToken";
-
 /// Tokens and secrets, by name. In the order of their names, whatever order they came in.
 #[derive(Clone, Default, PartialEq)]
 pub struct Credentials {

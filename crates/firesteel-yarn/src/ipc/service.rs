@@ -34,11 +34,6 @@ impl Default for Retry {
     }
 }
 
-impl Retry {
-    /// Not at all.
-    pub const NEVER: Self = Self { first: Duration::ZERO, longest: Duration::ZERO, within: Duration::ZERO };
-}
-
 /// Whether a call may be made again that may have been done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
@@ -54,7 +49,6 @@ pub struct Service {
     addresses: Vec<String>,
     protocol: Protocol,
     client: ClientId,
-    patience: Patience,
     retry: Retry,
     line: Mutex<Line>,
 }
@@ -76,17 +70,9 @@ impl Service {
             addresses,
             protocol,
             client: ClientId::random(),
-            patience: Patience::default(),
             retry,
             line: Mutex::new(Line { identity, current: 0, connection: None }),
         }
-    }
-
-    /// The same with another patience.
-    #[must_use]
-    pub fn with_patience(mut self, patience: Patience) -> Self {
-        self.patience = patience;
-        self
     }
 
     /// Who calls from the next connection on; the one that is open goes on.
@@ -145,17 +131,17 @@ impl Service {
         if let Some(connection) = line.connection.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
-        let address = &self.addresses[line.current];
+        let (address, patience) = (&self.addresses[line.current], Patience::default());
         let unreachable =
             |why: std::io::Error| IpcError::Unreachable { address: address.clone(), why: why.into() };
-        let stream = timeout(self.patience.opening, TcpStream::connect(address))
+        let stream = timeout(patience.opening, TcpStream::connect(address))
             .await
             .map_err(|_| unreachable(std::io::ErrorKind::TimedOut.into()))?
             .map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
         let greeting =
             Greeting { protocol: self.protocol, identity: line.identity.clone(), client: self.client };
-        let connection = Connection::open(stream, &greeting, self.patience).await?;
+        let connection = Connection::open(stream, &greeting, patience).await?;
         line.connection = Some(connection.clone());
         Ok(connection)
     }

@@ -1,6 +1,5 @@
-//! The cluster: nodes and queues.
+//! The cluster's nodes.
 
-use super::application::ApplicationReport;
 use super::records::{NodeId, Resource, StringFloatMap};
 
 /// Asks for the numbers of nodes.
@@ -95,83 +94,6 @@ pub struct ResourceUtilization {
     pub custom_resources: Vec<StringFloatMap>,
 }
 
-/// Asks for a queue.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct GetQueueInfoRequest {
-    #[prost(string, optional, tag = "1")]
-    pub queue_name: Option<String>,
-    #[prost(bool, optional, tag = "2")]
-    pub include_applications: Option<bool>,
-    #[prost(bool, optional, tag = "3")]
-    pub include_child_queues: Option<bool>,
-    #[prost(bool, optional, tag = "4")]
-    pub recursive: Option<bool>,
-    #[prost(string, optional, tag = "5")]
-    pub sub_cluster_id: Option<String>,
-}
-
-/// A queue.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct GetQueueInfoResponse {
-    #[prost(message, optional, tag = "1")]
-    pub queue_info: Option<QueueInfo>,
-}
-
-/// How a queue stands; capacities are shares of the parent's, from 0 to 1.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct QueueInfo {
-    #[prost(string, optional, tag = "1")]
-    pub queue_name: Option<String>,
-    #[prost(float, optional, tag = "2")]
-    pub capacity: Option<f32>,
-    #[prost(float, optional, tag = "3")]
-    pub maximum_capacity: Option<f32>,
-    #[prost(float, optional, tag = "4")]
-    pub current_capacity: Option<f32>,
-    #[prost(enumeration = "QueueState", optional, tag = "5")]
-    pub state: Option<i32>,
-    #[prost(message, repeated, tag = "6")]
-    pub child_queues: Vec<QueueInfo>,
-    #[prost(message, repeated, tag = "7")]
-    pub applications: Vec<ApplicationReport>,
-    #[prost(string, repeated, tag = "8")]
-    pub accessible_node_labels: Vec<String>,
-    #[prost(string, optional, tag = "9")]
-    pub default_node_label_expression: Option<String>,
-    #[prost(bool, optional, tag = "11")]
-    pub preemption_disabled: Option<bool>,
-    #[prost(bool, optional, tag = "13")]
-    pub intra_queue_preemption_disabled: Option<bool>,
-    #[prost(float, optional, tag = "14")]
-    pub weight: Option<f32>,
-    #[prost(string, optional, tag = "15")]
-    pub queue_path: Option<String>,
-    #[prost(int32, optional, tag = "16")]
-    pub max_parallel_apps: Option<i32>,
-    #[prost(string, optional, tag = "17")]
-    pub scheduler_type: Option<String>,
-    #[prost(int32, optional, tag = "18")]
-    pub min_resource_vcore: Option<i32>,
-    #[prost(int64, optional, tag = "19")]
-    pub min_resource_memory: Option<i64>,
-    #[prost(int32, optional, tag = "20")]
-    pub max_resource_vcore: Option<i32>,
-    #[prost(int64, optional, tag = "21")]
-    pub max_resource_memory: Option<i64>,
-    #[prost(int32, optional, tag = "22")]
-    pub reserved_resource_vcore: Option<i32>,
-    #[prost(int64, optional, tag = "23")]
-    pub reserved_resource_memory: Option<i64>,
-    #[prost(int32, optional, tag = "24")]
-    pub steady_fair_share_vcore: Option<i32>,
-    #[prost(int64, optional, tag = "25")]
-    pub steady_fair_share_memory: Option<i64>,
-    #[prost(string, optional, tag = "26")]
-    pub sub_cluster_id: Option<String>,
-    #[prost(int32, optional, tag = "27")]
-    pub max_running_app: Option<i32>,
-}
-
 /// The states of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
@@ -193,13 +115,4 @@ pub enum NodeUpdateType {
     Usable = 0,
     Unusable = 1,
     Decommissioning = 2,
-}
-
-/// The states of a queue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
-#[repr(i32)]
-pub enum QueueState {
-    Stopped = 1,
-    Running = 2,
-    Draining = 3,
 }

@@ -1,0 +1,86 @@
+//! An ApplicationMaster that wants one container at a time.
+
+use std::time::{Duration, Instant};
+
+use firesteel_yarn::heartbeats::News;
+use firesteel_yarn::ipc::{CallError, Kind};
+use firesteel_yarn::messages::master::{
+    AllocateResponse, Container, ContainerStatus, RegisterApplicationMasterResponse, ResourceRequest,
+};
+use firesteel_yarn::messages::records::Resource;
+use firesteel_yarn::messages::resource::ANYWHERE;
+use firesteel_yarn::messages::security::Token;
+use firesteel_yarn::{AmRmClient, NodeTokens};
+use tokio::time::sleep;
+
+use crate::cluster::YarnCluster;
+use crate::unmanaged::RETRY;
+
+/// Between two heartbeats.
+const PAUSE: Duration = Duration::from_millis(100);
+
+/// The longest that an answer is waited for.
+const LONGEST: Duration = Duration::from_secs(60);
+
+/// One in the tests' own process.
+pub(crate) struct Master {
+    pub(crate) client: AmRmClient,
+    /// What it wants, all of it: told again to a ResourceManager that has forgotten it.
+    wanted: News,
+}
+
+impl Master {
+    /// That of an attempt with this token.
+    pub(crate) fn new(cluster: &YarnCluster, token: Token, tokens: NodeTokens) -> Self {
+        let client = AmRmClient::new(vec![cluster.scheduler.clone()], token, tokens, RETRY);
+        Self { client, wanted: News::default() }
+    }
+
+    pub(crate) async fn register(&self) -> Result<RegisterApplicationMasterResponse, CallError> {
+        self.client.register("127.0.0.1", -1, "").await
+    }
+
+    /// Wants a container on that host and nowhere else, and waits for it.
+    pub(crate) async fn granted(&mut self, host: &str, rack: &str) -> Container {
+        self.wanted = wanted(host, rack, 1);
+        let granted = self.heard(|response| response.allocated_containers.first().cloned()).await;
+        self.wanted = wanted(host, rack, 0);
+        granted
+    }
+
+    /// Waits until a container has ended.
+    pub(crate) async fn ended(&mut self) -> ContainerStatus {
+        self.heard(|response| response.completed_container_statuses.first().cloned()).await
+    }
+
+    /// Heartbeats until there is something in the answer.
+    async fn heard<T>(&mut self, what: impl Fn(&AllocateResponse) -> Option<T>) -> T {
+        let begun = Instant::now();
+        let mut news = self.wanted.clone();
+        loop {
+            match self.client.tell(std::mem::take(&mut news), 0.1).await {
+                Ok(response) => {
+                    if let Some(found) = what(&response) {
+                        return found;
+                    }
+                }
+                Err(error) if error.kind() == Some(Kind::NotRegistered) => {
+                    self.register().await.expect("it was registered before");
+                    news = self.wanted.clone();
+                }
+                Err(error) => panic!("the ResourceManager answers: {error}"),
+            }
+            assert!(begun.elapsed() < LONGEST, "nothing comes");
+            sleep(PAUSE).await;
+        }
+    }
+}
+
+/// So many containers on that host: at its rack and anywhere they are counted, too, and not to be had.
+fn wanted(host: &str, rack: &str, count: i32) -> News {
+    let ask = |place: &str| {
+        let ask = ResourceRequest::new(0, place, Resource::new(256, 1), count);
+        ResourceRequest { relax_locality: Some(place == host), ..ask }
+    };
+    News { ask: [host, rack, ANYWHERE].map(ask).into(), ..News::default() }
+}
