@@ -2,7 +2,7 @@
 
 use std::env;
 
-use libtest_mimic::{Failed, Trial};
+use libtest_mimic::{Completion, Failed, Trial};
 
 /// Names the components whose absence is a failure, with commas between; `all` names every one.
 const REQUIRE: &str = "FIRESTEEL_REQUIRE";
@@ -16,6 +16,19 @@ pub(crate) struct Component {
     /// # Errors
     /// Why it cannot be used here.
     pub(crate) look: fn() -> Result<(), String>,
+    /// Makes it ready for the next test.
+    pub(crate) prepare: fn() -> Readiness,
+}
+
+/// Whether a component is ready for the next test.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Readiness {
+    /// The test can run.
+    Ready,
+    /// It cannot be made ready, for this reason: the test fails.
+    Failed(String),
+    /// It could not be made ready for an earlier test, for this reason: the test is not run.
+    NotRun(String),
 }
 
 impl Component {
@@ -27,11 +40,15 @@ impl Component {
     }
 
     fn trial(&self, name: &str, test: fn(), found: &Result<(), String>) -> Trial {
-        let component = self.name;
+        let (component, prepare) = (self.name, self.prepare);
         match found {
-            Ok(()) => Trial::test(name, move || {
-                test();
-                Ok(())
+            Ok(()) => Trial::ignorable_test(name, move || match prepare() {
+                Readiness::Ready => {
+                    test();
+                    Ok(Completion::Completed)
+                }
+                Readiness::Failed(reason) => Err(Failed::from(reason)),
+                Readiness::NotRun(reason) => Ok(Completion::ignored_with(reason)),
             }),
             Err(reason) if is_required(component) => {
                 let reason = format!("{REQUIRE} asks for {component}, which is missing: {reason}");

@@ -9,9 +9,9 @@ use tempfile::TempDir;
 
 use crate::cluster::processes::within;
 use crate::cluster::{Finished, run, wait_for};
-use crate::component::Component;
+use crate::component::{Component, Readiness};
 
-const MOUNT: Component = Component { name: "mount", look: can_mount };
+const MOUNT: Component = Component { name: "mount", look: can_mount, prepare: || Readiness::Ready };
 
 pub(crate) fn trials() -> Vec<Trial> {
     MOUNT.trials(&[

@@ -4,11 +4,13 @@
 //! Each process is started by a shell that ends it when its standard input does, which is a pipe from here. So
 //! nothing is left behind, whatever becomes of whoever started the cluster; what runs in containers is ended with it.
 //!
-//! What the ResourceManager knows of applications is in files: it can be killed, and started again. Nodes and
-//! ApplicationMasters that are silent for a few seconds are given up.
+//! What the ResourceManager knows of applications is in files: it can be killed, and started again. Nodes that are silent
+//! for six seconds are given up, and ApplicationMasters that are for thirty.
 
 #[path = "daemon.rs"]
 pub(crate) mod daemon;
+#[path = "page.rs"]
+mod page;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -17,6 +19,7 @@ use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::thread;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
@@ -25,6 +28,9 @@ use daemon::{Daemon, Kind, Properties, kill, processes_within, write_configurati
 /// The hosts of the NodeManagers, with their racks. A NodeManager registers under this address, since it has no name.
 pub(crate) const NODES: [(&str, &str); 3] =
     [("127.0.0.2", "/rack1"), ("127.0.0.3", "/rack1"), ("127.0.0.4", "/rack2")];
+
+/// The longest that it is waited for that the cluster is up, or knows that a node is lost.
+const LONGEST: Duration = Duration::from_secs(180);
 
 /// What each node has for containers.
 pub(crate) const NODE_MEMORY: u64 = 2048;
@@ -61,6 +67,7 @@ pub(crate) fn class_path() -> Result<String, String> {
     let file = target.path().join("class-path");
     let pom = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/yarn-cluster/pom.xml");
     let done = Command::new("mvn")
+        .env("MAVEN_OPTS", "-Xmx256m")
         .args(["--quiet", "--batch-mode", "dependency:build-classpath", "--file"])
         .arg(pom)
         .arg(format!("-Dmdep.outputFile={}", file.display()))
@@ -75,8 +82,41 @@ pub(crate) fn class_path() -> Result<String, String> {
 }
 
 impl YarnCluster {
-    /// Starts one with these jars. Its nodes join within seconds after this returns.
-    pub(crate) fn start(class_path: &str) -> io::Result<Self> {
+    /// Starts one with these jars, and waits until it is up.
+    ///
+    /// # Errors
+    /// Why it does not come up: a process cannot be started, or has ended, or all of it takes too long.
+    pub(crate) fn start(class_path: &str) -> Result<Self, String> {
+        let mut cluster = Self::launch(class_path).map_err(|error| error.to_string())?;
+        cluster.wait_until_up()?;
+        Ok(cluster)
+    }
+
+    /// Waits until the ResourceManager's pages answer, and all nodes can be given containers.
+    ///
+    /// # Errors
+    /// Why that does not come: a process has ended, or it takes too long.
+    pub(crate) fn wait_until_up(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
+        loop {
+            if let Some(end) = self.daemons().find_map(Daemon::end) {
+                return Err(end);
+            }
+            if page::active_nodes(&self.pages) == Some(NODES.len()) {
+                return Ok(());
+            }
+            if begun.elapsed() > LONGEST {
+                return Err(format!("it is not up after {LONGEST:?}\n{}", self.last_words()));
+            }
+            thread::park_timeout(Duration::from_millis(50));
+        }
+    }
+
+    fn daemons(&mut self) -> impl Iterator<Item = &mut Daemon> {
+        [&mut self.manager].into_iter().chain(self.nodes.values_mut())
+    }
+
+    fn launch(class_path: &str) -> io::Result<Self> {
         let directory = TempDir::new()?;
         let racks = directory.path().join("racks");
         let rows: String = NODES.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();
@@ -134,9 +174,22 @@ impl YarnCluster {
         kill(&processes_within(node.home()));
     }
 
-    /// A machine that is gone comes back, and knows nothing of what ran on it.
-    pub(crate) fn bring_back_node(&mut self, host: &str) -> io::Result<()> {
-        self.nodes.get_mut(host).expect("it is one of the nodes").start_again()
+    /// A machine that is gone comes back once its loss is known, and knows nothing of what ran on it. Returns when it can
+    /// be given containers.
+    ///
+    /// # Errors
+    /// Why that does not come.
+    pub(crate) fn bring_back_node(&mut self, host: &str) -> Result<(), String> {
+        let begun = Instant::now();
+        while page::is_active(&self.pages, host) != Some(false) {
+            if begun.elapsed() > LONGEST {
+                return Err(format!("nobody has noticed after {LONGEST:?} that the node {host} is lost"));
+            }
+            thread::park_timeout(Duration::from_millis(50));
+        }
+        let node = self.nodes.get_mut(host).expect("it is one of the nodes");
+        node.start_again().map_err(|error| error.to_string())?;
+        self.wait_until_up()
     }
 
     /// Kills the ResourceManager with SIGKILL.
@@ -144,7 +197,8 @@ impl YarnCluster {
         self.manager.kill();
     }
 
-    /// Starts it again, with what it has written down.
+    /// Starts it again, with what it has written down. Returns before nodes and ApplicationMasters have found it again:
+    /// ApplicationMasters that take half a minute are given up.
     pub(crate) fn bring_back_resource_manager(&mut self) -> io::Result<()> {
         self.manager.start_again()
     }
@@ -172,9 +226,6 @@ impl YarnCluster {
 
 impl Drop for YarnCluster {
     fn drop(&mut self) {
-        if thread::panicking() {
-            eprintln!("{}", self.last_words());
-        }
         self.manager.kill();
         self.nodes.values_mut().for_each(Daemon::kill);
         kill(&processes_within(self.directory.path()));
@@ -208,7 +259,7 @@ fn of_resource_manager(home: &Path) -> Properties {
         ("yarn.scheduler.capacity.node-locality-delay", "1"),
         ("yarn.scheduler.capacity.rack-locality-additional-delay", "100"),
         ("yarn.nm.liveness-monitor.expiry-interval-ms", "6000"),
-        ("yarn.am.liveness-monitor.expiry-interval-ms", "10000"),
+        ("yarn.am.liveness-monitor.expiry-interval-ms", "30000"),
         ("yarn.resourcemanager.recovery.enabled", "true"),
         (
             "yarn.resourcemanager.store.class",

@@ -6,16 +6,35 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
-/// Starts Java, says its process id, and ends it when standard input ends.
-const LAUNCHER: &str =
-    r#"java "$@" </dev/null >>out 2>&1 & echo $! >pid; cat >/dev/null; kill -9 $! 2>/dev/null; wait"#;
+/// Starts Java, ends it when standard input ends, and ends as it does.
+const LAUNCHER: &str = r#"
+exec 3<&0
+java "$@" </dev/null >>out 2>&1 3<&- & java=$!
+{ read -r _ <&3; kill -9 $java; } 2>/dev/null & watcher=$!
+wait $java; code=$?
+kill $watcher 2>/dev/null
+exit $code"#;
 
 const LOG: &str = "log4j.rootLogger=INFO,C\nlog4j.appender.C=org.apache.log4j.ConsoleAppender\n\
                    log4j.appender.C.layout=org.apache.log4j.PatternLayout\n\
                    log4j.appender.C.layout.ConversionPattern=%d %p %c{1}: %m%n\n";
 
-/// Java's options: little memory, and a quick start.
-const OPTIONS: [&str; 2] = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"];
+/// Java's options: little memory besides the heap, and a quick start.
+const OPTIONS: [&str; 5] = [
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:MaxMetaspaceSize=128m",
+    "-XX:ReservedCodeCacheSize=32m",
+    "-XX:MaxDirectMemorySize=32m",
+];
+
+/// The last lines of a daemon that are shown.
+const LAST_LINES: usize = 15;
+/// How many letters of a line are shown.
+const LONGEST_LINE: usize = 500;
+
+/// The file with the names of hosts, in a daemon's directory.
+const HOSTS: &str = "hosts";
 
 /// Who may do everything on HDFS.
 pub(crate) const SUPERUSER: &str = "hdfs";
@@ -78,6 +97,7 @@ impl Daemon {
         fs::create_dir_all(home)?;
         write_configuration(home, properties)?;
         fs::write(home.join("log4j.properties"), LOG)?;
+        fs::write(home.join(HOSTS), hosts())?;
         if let Kind::NameNode = kind {
             format(home, class_path)?;
         }
@@ -105,16 +125,25 @@ impl Daemon {
         Ok(())
     }
 
+    /// How it ended, if it has, and its last words.
+    pub(crate) fn end(&mut self) -> Option<String> {
+        let status = self.launcher.try_wait().ok().flatten()?;
+        Some(format!("a {:?} ended with {status}\n{}", self.kind, self.last_words()))
+    }
+
     /// Its directory.
     pub(crate) fn home(&self) -> &Path {
         &self.home
     }
 
-    /// The last lines that it wrote.
+    /// The last lines that it wrote, without those that say where in its code it was. Of its class path, which it writes
+    /// in one line, the beginning is enough.
     pub(crate) fn last_words(&self) -> String {
         let text = fs::read_to_string(self.home.join("out")).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().collect();
-        format!("{}:\n{}\n", self.home.display(), lines[lines.len().saturating_sub(15)..].join("\n"))
+        let told = |line: &&str| !line.starts_with("\tat ");
+        let short = |line: &str| line.chars().take(LONGEST_LINE).collect::<String>();
+        let lines: Vec<String> = text.lines().filter(told).map(short).collect();
+        format!("{}:\n{}\n", self.home.display(), lines[lines.len().saturating_sub(LAST_LINES)..].join("\n"))
     }
 }
 
@@ -124,14 +153,26 @@ impl Drop for Daemon {
     }
 }
 
+/// The names that a daemon looks up: Hadoop wants to know the machine's own, which may be in no other table.
+fn hosts() -> String {
+    let machine = fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    format!("127.0.0.1 localhost {machine}\n")
+}
+
+/// What Java is started with, up to the class.
+fn options(kind: Kind, home: &Path, class_path: &str) -> Vec<String> {
+    let hosts = format!("-Djdk.net.hosts.file={}", home.join(HOSTS).display());
+    let class_path = format!("{}:{class_path}", home.display());
+    let own = [kind.memory(), &hosts, "-cp", &class_path, kind.class()];
+    OPTIONS.into_iter().chain(own).map(str::to_owned).collect()
+}
+
 /// Makes the file system of a NameNode.
 fn format(home: &Path, class_path: &str) -> io::Result<()> {
     let kind = Kind::NameNode;
-    let class_path = format!("{}:{class_path}", home.display());
     let done = Command::new("java")
-        .arg(kind.memory())
-        .args(OPTIONS)
-        .args(["-cp", &class_path, kind.class(), "-format", "-nonInteractive"])
+        .args(options(kind, home, class_path))
+        .args(["-format", "-nonInteractive"])
         .envs(kind.user())
         .current_dir(home)
         .output()?;
@@ -142,11 +183,9 @@ fn format(home: &Path, class_path: &str) -> io::Result<()> {
 }
 
 fn launch(kind: Kind, home: &Path, class_path: &str) -> io::Result<Child> {
-    let class_path = format!("{}:{class_path}", home.display());
     Command::new("bash")
-        .args(["-c", LAUNCHER, "launcher", kind.memory()])
-        .args(OPTIONS)
-        .args(["-cp", &class_path, kind.class()])
+        .args(["-c", LAUNCHER, "launcher"])
+        .args(options(kind, home, class_path))
         .envs(kind.user())
         .current_dir(home)
         .stdin(Stdio::piped())

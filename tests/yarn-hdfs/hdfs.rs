@@ -1,10 +1,10 @@
 //! A real HDFS beside the cluster: a NameNode and a DataNode of Hadoop's, a process each.
 
-use std::fs;
-use std::io;
 use std::path::PathBuf;
 use std::process::Command;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+use std::{fs, io, thread};
 
 use hdfs_native::WriteOptions;
 use hdfs_native::client::FileStatus;
@@ -12,11 +12,18 @@ use hdfs_native::sync::{Client, ClientBuilder};
 
 use crate::cluster::daemon::{Daemon, Kind, Properties, SUPERUSER};
 use crate::cluster::{YarnCluster, free_ports};
-use crate::ground::wait;
+use crate::component::{Component, Readiness};
 use crate::shared;
 
 /// Where applications have their directories.
 pub(crate) const STAGING: &str = "/user/alice/.firesteelStaging";
+
+/// What the tests need: what a cluster needs, and an HDFS beside it.
+pub(crate) const YARN_AND_HDFS: Component =
+    Component { name: shared::YARN.name, look: shared::can_start, prepare };
+
+/// The longest that it is waited for that files can be written.
+const LONGEST: Duration = Duration::from_secs(180);
 
 /// One that runs as long as the cluster does, in whose directory it is.
 pub(crate) struct Hdfs {
@@ -28,19 +35,74 @@ pub(crate) struct Hdfs {
     data_node: Daemon,
 }
 
-static HDFS: Mutex<Option<Hdfs>> = Mutex::new(None);
+static HDFS: Mutex<Beside> = Mutex::new(Beside::NotStarted);
 
-/// Does something with the cluster and its HDFS.
+enum Beside {
+    NotStarted,
+    Up(Hdfs),
+    /// It did not come up, for this reason.
+    Down(String),
+}
+
+/// Waits until the cluster is up and its HDFS takes files; starts what does not run.
+fn prepare() -> Readiness {
+    let mut hdfs = hdfs();
+    if let Beside::Down(reason) = &*hdfs {
+        return Readiness::NotRun(shared::not_run("HDFS", reason));
+    }
+    match shared::prepare() {
+        Readiness::Ready => {}
+        other @ (Readiness::Failed(_) | Readiness::NotRun(_)) => return other,
+    }
+    shared::with(|cluster| {
+        if let Beside::Up(up) = &mut *hdfs
+            && up.configuration.starts_with(cluster.directory())
+            && up.wait_until_up().is_ok()
+        {
+            return Readiness::Ready;
+        }
+        *hdfs = Beside::NotStarted;
+        match Hdfs::start(cluster) {
+            Ok(up) => {
+                *hdfs = Beside::Up(up);
+                Readiness::Ready
+            }
+            Err(reason) => {
+                *hdfs = Beside::Down(reason.clone());
+                Readiness::Failed(reason)
+            }
+        }
+    })
+}
+
+/// Does something with the cluster and its HDFS, which are up.
 pub(crate) fn with(what: impl FnOnce(&YarnCluster, &Hdfs)) {
     shared::with(|cluster| {
-        let mut hdfs = HDFS.lock().unwrap_or_else(PoisonError::into_inner);
-        what(cluster, hdfs.get_or_insert_with(|| Hdfs::start(cluster).expect("its processes start")));
+        let hdfs = hdfs();
+        let Beside::Up(up) = &*hdfs else { panic!("no test runs before HDFS is up") };
+        what(cluster, up);
     });
+}
+
+fn hdfs() -> MutexGuard<'static, Beside> {
+    HDFS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Hdfs {
     /// Starts one, and waits until files can be written. It has a home directory of alice's.
-    fn start(cluster: &YarnCluster) -> io::Result<Self> {
+    ///
+    /// # Errors
+    /// Why it does not come up: a process cannot be started, or has ended, or all of it takes too long.
+    fn start(cluster: &YarnCluster) -> Result<Self, String> {
+        let mut hdfs = Self::launch(cluster).map_err(|error| error.to_string())?;
+        hdfs.wait_until_up()?;
+        let client = hdfs.client();
+        client.mkdirs("/user/alice", 0o755, true).map_err(|error| error.to_string())?;
+        client.set_owner("/user/alice", Some("alice"), Some("users")).map_err(|error| error.to_string())?;
+        Ok(hdfs)
+    }
+
+    fn launch(cluster: &YarnCluster) -> io::Result<Self> {
         let directory = cluster.directory();
         let url = format!("hdfs://127.0.0.1:{}", free_ports(1)?[0]);
         let inside = |name: &str| format!("file://{}", directory.join(name).display());
@@ -62,31 +124,39 @@ impl Hdfs {
             (start(Kind::NameNode, "name-node")?, start(Kind::DataNode, "data-node")?);
 
         let configuration = directory.join("conf-hdfs");
-        fs::create_dir(&configuration)?;
+        fs::create_dir_all(&configuration)?;
         for name in ["core-site.xml", "yarn-site.xml"] {
             let text = fs::read_to_string(cluster.configuration().join(name))?;
             fs::write(configuration.join(name), text.replace("file:///", &url))?;
         }
-        let hdfs = Self { url, configuration, name_node, data_node };
-        hdfs.settle();
-        Ok(hdfs)
+        Ok(Self { url, configuration, name_node, data_node })
     }
 
-    fn settle(&self) {
+    /// Waits until files can be written.
+    ///
+    /// # Errors
+    /// Why that does not come: a process has ended, or it takes too long.
+    fn wait_until_up(&mut self) -> Result<(), String> {
+        let begun = Instant::now();
         let client = self.client();
-        wait("HDFS to take files", || {
+        loop {
+            if let Some(end) = [&mut self.name_node, &mut self.data_node].into_iter().find_map(Daemon::end) {
+                return Err(end);
+            }
             let options = WriteOptions::default().overwrite(true);
             let written = client.create("/is-there", options).and_then(|mut file| {
                 file.write_bytes("yes".into())?;
                 file.close()
             });
-            if let Err(error) = &written {
-                eprintln!("not yet: {}", error.to_string().lines().next().unwrap_or_default());
+            match written {
+                Ok(()) => return Ok(()),
+                Err(error) if begun.elapsed() > LONGEST => {
+                    let words = self.name_node.last_words() + &self.data_node.last_words();
+                    return Err(format!("it takes no file after {LONGEST:?}: {error}\n{words}"));
+                }
+                Err(_) => thread::park_timeout(Duration::from_millis(50)),
             }
-            written.ok()
-        });
-        client.mkdirs("/user/alice", 0o755, true).expect("it may do everything");
-        client.set_owner("/user/alice", Some("alice"), Some("users")).expect("it may do everything");
+        }
     }
 
     /// Somebody who may do everything.
@@ -103,13 +173,5 @@ impl Hdfs {
     /// Has a command's files go there.
     pub(crate) fn by_default(&self, command: &mut Command) {
         command.env("HADOOP_CONF_DIR", &self.configuration);
-    }
-}
-
-impl Drop for Hdfs {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("{}{}", self.name_node.last_words(), self.data_node.last_words());
-        }
     }
 }

@@ -11,11 +11,10 @@ use tempfile::TempDir;
 use crate::binary::{run, run_with_input};
 use crate::cluster::YarnCluster;
 use crate::ground::{submit, submit_copied, wait, yarn};
-use crate::hdfs::{Hdfs, STAGING, with};
-use crate::shared::YARN;
+use crate::hdfs::{Hdfs, STAGING, YARN_AND_HDFS, with};
 
 pub(crate) fn trials() -> Vec<Trial> {
-    YARN.trials(&[
+    YARN_AND_HDFS.trials(&[
         ("containers_get_their_files_from_hdfs_in_client_and_in_cluster_mode", || with(both_modes)),
         ("an_application_master_takes_away_what_was_staged_on_hdfs", || with(taken_away)),
         ("what_is_staged_on_hdfs_is_its_users_and_can_be_kept_and_used_again", || with(kept)),

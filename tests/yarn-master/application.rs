@@ -64,7 +64,6 @@ impl Submitted {
     /// Submits one whose driver is there.
     pub(crate) async fn new(cluster: &YarnCluster, deploy: Deploy, attempts: u32) -> Self {
         let client = YarnClient::new(vec![cluster.resource_manager.clone()], "alice", RETRY);
-        nodes_have_joined(&client).await;
         let id = client.new_application().await.expect("there is an id").application_id.expect("it is there");
         let staging = TempDir::new().expect("a directory");
         let binary = staging.path().join(BINARY);
@@ -205,10 +204,4 @@ fn resource(file: &LocalFile) -> StringLocalResourceMap {
         ..LocalResource::default()
     };
     StringLocalResourceMap { key: Some(file.name.clone()), value: Some(resource) }
-}
-
-async fn nodes_have_joined(client: &YarnClient) {
-    while client.cluster_metrics().await.expect("the ResourceManager answers").num_active_nms() < 3 {
-        sleep(Duration::from_millis(200)).await;
-    }
 }

@@ -32,7 +32,7 @@ pub(crate) fn on(cluster: &YarnCluster) -> Command {
     command
 }
 
-/// `firesteel map --master yarn`, or another command that has an application. Nodes have joined when it starts.
+/// `firesteel map --master yarn`, or another command that has an application.
 pub(crate) fn submit(cluster: &YarnCluster, command: &str, options: &[&str]) -> Command {
     let mut submit = submit_copied(cluster, command);
     // Nobody copies a large program for each application.
@@ -43,7 +43,6 @@ pub(crate) fn submit(cluster: &YarnCluster, command: &str, options: &[&str]) -> 
 
 /// The same, with a copy of the program for the application, and options to come.
 pub(crate) fn submit_copied(cluster: &YarnCluster, command: &str) -> Command {
-    nodes_have_joined(cluster);
     let mut submit = on(cluster);
     submit.args([command, "--master", "yarn"]);
     for property in PROPERTIES {
@@ -55,21 +54,6 @@ pub(crate) fn submit_copied(cluster: &YarnCluster, command: &str) -> Command {
 /// What `firesteel yarn` says.
 pub(crate) fn yarn(cluster: &YarnCluster, words: &[&str]) -> Finished {
     run(on(cluster).arg("yarn").args(words))
-}
-
-/// Waits until all nodes can be given containers.
-pub(crate) fn nodes_have_joined(cluster: &YarnCluster) {
-    use firesteel_yarn::YarnClient;
-    use firesteel_yarn::ipc::Retry;
-
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-    let retry =
-        Retry { first: Duration::from_millis(100), longest: Duration::from_secs(1), within: 4 * DEADLINE };
-    let client = YarnClient::new(vec![cluster.resource_manager.clone()], "alice", retry);
-    wait("the nodes to join", || {
-        let metrics = runtime.block_on(client.cluster_metrics()).expect("the ResourceManager answers");
-        (metrics.num_active_nms() as usize == NODES.len()).then_some(())
-    });
 }
 
 /// What the ResourceManager's pages say, as JSON.

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 
 use crate::binary::{Finished, run};
 use crate::cluster::{LABEL, NODES, RICH_NODE, YarnCluster};
-use crate::ground::{Running, Whose, nodes_have_joined, on, submit, told, wait, yarn};
+use crate::ground::{Running, Whose, on, submit, told, wait, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -64,7 +64,6 @@ fn amounts(cluster: &YarnCluster) {
 }
 
 fn labels(cluster: &YarnCluster) {
-    nodes_have_joined(cluster);
     let (labelled, _) = NODES[1];
     let all = format!("{{\"nodeLabelInfo\":[{{\"name\":\"{LABEL}\",\"exclusivity\":true}}]}}");
     tell(cluster, "add-node-labels?", &all);

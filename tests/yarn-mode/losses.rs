@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 
 use crate::cluster::YarnCluster;
-use crate::ground::{Running, Whose, nodes_have_joined, submit, wait, yarn};
+use crate::ground::{Running, Whose, submit, wait, yarn};
 use crate::shared::{YARN, with};
 
 /// Items of a second each.
@@ -62,8 +62,7 @@ fn node(cluster: &mut YarnCluster) {
     });
     cluster.lose_node(of_executors);
     is_whole(running);
-    cluster.bring_back_node(of_executors).expect("it starts");
-    nodes_have_joined(cluster);
+    cluster.bring_back_node(of_executors).expect("it comes back");
 }
 
 fn resource_manager(cluster: &mut YarnCluster) {
@@ -71,7 +70,6 @@ fn resource_manager(cluster: &mut YarnCluster) {
     cluster.lose_resource_manager();
     cluster.bring_back_resource_manager().expect("it starts");
     is_whole(running);
-    nodes_have_joined(cluster);
 }
 
 fn master(cluster: &YarnCluster) {

@@ -1,14 +1,17 @@
 //! Applications that run to their end.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
+use std::process::Command;
 
 use libtest_mimic::Trial;
+use serde_json::Value;
 use tempfile::TempDir;
 
 use crate::binary::run_with_input;
 use crate::cluster::{NODES, YarnCluster};
-use crate::ground::{Running, nothing_runs, submit, yarn};
+use crate::ground::{Running, Whose, nothing_runs, submit, told, wait, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -33,7 +36,7 @@ fn checksums(cluster: &YarnCluster) {
         .collect();
     files.sort();
     assert!(files.len() > 20);
-    let alone = std::process::Command::new("sha256sum").args(&files).output().expect("it runs");
+    let alone = Command::new("sha256sum").args(&files).output().expect("it runs");
     let expected = String::from_utf8(alone.stdout).expect("it is text");
     let input: String = files.iter().map(|file| format!("{}\n", file.display())).collect();
 
@@ -93,37 +96,68 @@ fn too_many(cluster: &YarnCluster) {
     assert_eq!((code, output.as_str()), (0, "1\n2\n3\n4\n5\n6\n"), "{log}");
 }
 
-/// Executors of which each node has room for one, and as many tasks, which wait for each other.
+/// Executors of which each node has room for one. All nodes are full at first, so that what is asked for can be seen;
+/// then one gets room after the other. A scheduler with more to choose from may do otherwise where nodes report late.
 fn near(cluster: &YarnCluster) {
-    let [(first, _), (beside, _), (last, _)] = NODES;
-    for executors in 1..=NODES.len() {
-        let met = TempDir::new().expect("there is room");
-        let script = format!(
-            "cd {} && touch $1 && until [ $(ls | wc -l) -ge {executors} ]; do sleep 0.1; done; echo $FIRESTEEL_HOST",
-            met.path().display()
-        );
-        let count = executors.to_string();
-        let options = [
-            "--num-executors",
-            &count,
-            "--executor-memory",
-            "1400m",
-            "--conf",
-            "spark.locality.wait=0s",
-            "--locality-column",
-            "1",
-            "--",
-            "sh",
-            "-c",
-            &script,
-            "sh",
-        ];
-        nothing_runs(cluster);
-        let input: String = (0..executors).map(|item| format!("{first}\t{item}\n")).collect();
-        let done = run_with_input(&mut submit(cluster, "map", &options), input.into_bytes());
-        assert_eq!(done.code(), 0, "{done}");
-        let mut hosts: Vec<&str> = done.stdout.lines().collect();
-        hosts.sort_unstable();
-        assert_eq!(hosts, [first, beside, last][..executors], "{done}");
+    let mut fillers = full(cluster);
+    let [(first, rack), (beside, _), (last, _)] = NODES;
+    let script =
+        ["--conf", "spark.locality.wait=0s", "--locality-column", "1", "--", "sh", "-c", "exec sleep 600"];
+    let directory = TempDir::new().expect("there is room");
+    let items = directory.path().join("items");
+    fs::write(&items, [1, 2, 3].map(|item| format!("{first}\t{item}\n")).concat()).expect("there is room");
+    let mut map =
+        submit(cluster, "map", &["--num-executors", "3", "-i", items.to_str().expect("it is text")]);
+    let running = Running::start(one_each(&mut map).args(script));
+
+    let wanted = [("*", 3), (rack, 3), (first, 3)].map(|(place, count)| (place.to_owned(), count));
+    wait("three executors to be wanted on that host, in its rack and anywhere", || {
+        (asked(cluster, &running.id) == BTreeMap::from(wanted.clone())).then_some(())
+    });
+    let mut met = Vec::new();
+    for host in [first, beside, last] {
+        let filler = fillers.remove(host).expect("each host has one");
+        assert_eq!(yarn(cluster, &["kill", &filler.id]).code(), 0);
+        filler.end();
+        met.push(host);
+        wait("an executor on each host that has room", || {
+            let executors = running.processes(cluster, Whose::Executors);
+            let hosts: Vec<&str> = executors.into_iter().map(|(host, _)| host).collect();
+            (hosts == met).then_some(())
+        });
     }
+    assert_eq!(yarn(cluster, &["kill", &running.id]).code(), 0);
+    running.end();
+}
+
+/// Executors of which each node has room for one; no node has an ApplicationMaster.
+fn one_each(command: &mut Command) -> &mut Command {
+    let unmanaged = "spark.yarn.unmanagedAM.enabled=true";
+    command.args(["--executor-memory", "1400m", "--conf", unmanaged])
+}
+
+/// Has an application of its own fill each node: by host.
+fn full(cluster: &YarnCluster) -> BTreeMap<&'static str, Running> {
+    nothing_runs(cluster);
+    let mut fillers = BTreeMap::new();
+    for _ in NODES {
+        let mut launch = submit(cluster, "launch", &["--num-executors", "1"]);
+        let filler = Running::start(one_each(&mut launch).args(["--until", "all", "--", "sleep", "600"]));
+        let host = wait("an executor that fills its node", || {
+            filler.processes(cluster, Whose::Executors).first().map(|(host, _)| *host)
+        });
+        assert!(fillers.insert(host, filler).is_none(), "{host} has room for one");
+    }
+    fillers
+}
+
+/// How many containers an application is waiting for, by place.
+fn asked(cluster: &YarnCluster, application: &str) -> BTreeMap<String, u64> {
+    let told = told(cluster, &format!("apps/{application}"));
+    let requests = told["app"]["resourceRequests"].as_array().cloned().unwrap_or_default();
+    let place = |request: &Value| {
+        let count = request["numContainers"].as_u64().filter(|count| *count > 0)?;
+        Some((request["resourceName"].as_str()?.to_owned(), count))
+    };
+    requests.iter().filter_map(place).collect()
 }
