@@ -97,7 +97,6 @@ impl Session {
         let _ = self.driver.request_executors(profile, total).await;
         // The driver's own word comes before its tables; the Master refuses nothing of this.
         self.view().await?;
-        self.hear()?;
         if let Refusal::Came(words) = std::mem::take(&mut self.refusal) {
             return self.complain(1, words);
         }

@@ -77,7 +77,8 @@ impl Session {
         }
     }
 
-    /// The driver's tables; without a driver, its last word is waited for.
+    /// The driver's tables; without a driver, its last word is waited for. What the driver said before is heard by then, so
+    /// that it is told first.
     pub(super) async fn view(&mut self) -> Result<View, End> {
         let driver = self.driver.clone();
         let mut asking = pin!(async move { driver.view().await });
@@ -85,7 +86,10 @@ impl Session {
         loop {
             tokio::select! {
                 answer = &mut asking, if !is_gone => match answer {
-                    Ok(view) => return Ok(view),
+                    Ok(view) => {
+                        self.hear()?;
+                        return Ok(view);
+                    }
                     Err(_) => is_gone = true,
                 },
                 // It answers at once: a ctrl-c is for what comes next.
