@@ -5,12 +5,12 @@ use std::time::{Duration, Instant};
 use firesteel_yarn::heartbeats::News;
 use firesteel_yarn::ipc::{CallError, Kind};
 use firesteel_yarn::messages::master::{
-    AllocateResponse, Container, ContainerStatus, RegisterApplicationMasterResponse, ResourceRequest,
+    AllocateResponse, ContainerStatus, RegisterApplicationMasterResponse, ResourceRequest,
 };
 use firesteel_yarn::messages::records::Resource;
 use firesteel_yarn::messages::resource::ANYWHERE;
 use firesteel_yarn::messages::security::Token;
-use firesteel_yarn::{AmRmClient, NodeTokens};
+use firesteel_yarn::{AmRmClient, GrantedContainer};
 use tokio::time::sleep;
 
 use crate::cluster::YarnCluster;
@@ -31,21 +31,21 @@ pub(crate) struct Master {
 
 impl Master {
     /// That of an attempt with this token.
-    pub(crate) fn new(cluster: &YarnCluster, token: Token, tokens: NodeTokens) -> Self {
-        let client = AmRmClient::new(vec![cluster.scheduler.clone()], token, tokens, RETRY);
+    pub(crate) fn new(cluster: &YarnCluster, token: Token) -> Self {
+        let client = AmRmClient::new(vec![cluster.scheduler.clone()], token, RETRY);
         Self { client, wanted: News::default() }
     }
 
-    pub(crate) async fn register(&self) -> Result<RegisterApplicationMasterResponse, CallError> {
+    pub(crate) async fn register(&mut self) -> Result<RegisterApplicationMasterResponse, CallError> {
         self.client.register("127.0.0.1", -1, "").await
     }
 
     /// Wants a container on that host and nowhere else, and waits for it.
-    pub(crate) async fn granted(&mut self, host: &str, rack: &str) -> Container {
+    pub(crate) async fn granted(&mut self, host: &str, rack: &str) -> GrantedContainer {
         self.wanted = wanted(host, rack, 1);
         let granted = self.heard(|response| response.allocated_containers.first().cloned()).await;
         self.wanted = wanted(host, rack, 0);
-        granted
+        self.client.granted(granted)
     }
 
     /// Waits until a container has ended.

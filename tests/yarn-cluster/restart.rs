@@ -1,8 +1,8 @@
 //! What becomes of an application when daemons are killed with SIGKILL.
 
+use firesteel_yarn::NmClient;
 use firesteel_yarn::messages::application::FinalApplicationStatus;
 use firesteel_yarn::messages::launch::ContainerLaunchContext;
-use firesteel_yarn::{NmClient, NodeTokens};
 use libtest_mimic::Trial;
 
 use crate::cluster::{NODES, YarnCluster};
@@ -21,20 +21,19 @@ pub(crate) fn trials() -> Vec<Trial> {
 async fn outlives(cluster: &mut YarnCluster) {
     let client = alice(cluster);
     let (application, token) = submitted(&client).await;
-    let tokens = NodeTokens::default();
-    let mut master = Master::new(cluster, token, tokens.clone());
+    let mut master = Master::new(cluster, token);
     master.register().await.expect("it registers");
-    let nodes = NmClient::new(tokens, RETRY);
+    let nodes = NmClient::new(RETRY);
     let mut containers = Vec::new();
     for (number, (host, rack)) in NODES.into_iter().enumerate() {
         if number == 2 {
             cluster.lose_resource_manager();
             cluster.bring_back_resource_manager().expect("it starts");
         }
-        let container = master.granted(host, rack).await;
+        let granted = master.granted(host, rack).await;
+        containers.push(granted.container.id);
         let sleep = ContainerLaunchContext { command: vec!["sleep 600".to_owned()], ..Default::default() };
-        nodes.start(&container, sleep).await.expect("it is taken");
-        containers.push(container);
+        nodes.start(granted, sleep).await.expect("it is taken");
     }
     // A ResourceManager to which a node has not come back does not know what is lost with it.
     cluster.wait_until_up().expect("the nodes come back");
@@ -42,7 +41,7 @@ async fn outlives(cluster: &mut YarnCluster) {
     cluster.lose_node(host);
     let end = master.ended().await;
     assert_eq!(end.exit_status(), -100, "{}", end.diagnostics());
-    assert_eq!(end.container_id, containers[0].id, "{end:?}");
+    assert_eq!(end.container_id, containers[0], "{end:?}");
     master.client.finish(FinalApplicationStatus::Succeeded, "done", "").await.expect("it is written down");
     assert_eq!(client.report(application).await.expect("it is known").user(), "alice");
     cluster.bring_back_node(host).expect("it comes back");

@@ -11,7 +11,7 @@ use firesteel_yarn::messages::cluster::NodeState;
 use firesteel_yarn::messages::launch::ContainerLaunchContext;
 use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn::messages::security::Token;
-use firesteel_yarn::{NmClient, NodeTokens, YarnClient};
+use firesteel_yarn::{NmClient, YarnClient};
 use libtest_mimic::Trial;
 use tokio::time::{sleep, timeout};
 
@@ -55,8 +55,7 @@ async fn run_on(cluster: &YarnCluster) {
     is_seen(&client).await;
     let (application, token) = submitted(&client).await;
 
-    let tokens = NodeTokens::default();
-    let mut master = Master::new(cluster, token, tokens.clone());
+    let mut master = Master::new(cluster, token);
     let early = master.client.tell(News::default(), 0.1).await;
     let early = early.expect_err("nobody is registered");
     assert_eq!(early.kind(), Some(Kind::NotRegistered), "{early}");
@@ -68,17 +67,17 @@ async fn run_on(cluster: &YarnCluster) {
 
     let (host, rack) = NODES[2];
     let granted = master.granted(host, rack).await;
-    assert_eq!(granted.node_id.as_ref().expect("it is somewhere").host(), host);
+    assert_eq!(granted.container.node_id.as_ref().expect("it is somewhere").host(), host);
 
-    let nodes = NmClient::new(tokens, RETRY);
+    let nodes = NmClient::new(RETRY);
     let launch = ContainerLaunchContext {
         command: vec!["echo hello 1><LOG_DIR>/stdout; exit 7".to_owned()],
         ..ContainerLaunchContext::default()
     };
-    nodes.start(&granted, launch.clone()).await.expect("it is taken");
-    nodes.start(&granted, launch).await.expect("that it is there already is no error");
+    nodes.start(granted.clone(), launch.clone()).await.expect("it is taken");
+    nodes.start(granted.clone(), launch).await.expect("that it is there already is no error");
     let ended = master.ended().await;
-    assert_eq!(ended.container_id, granted.id);
+    assert_eq!(ended.container_id, granted.container.id);
     assert_eq!(ended.exit_status(), 7, "{}", ended.diagnostics());
 
     master.client.finish(FinalApplicationStatus::Succeeded, "done", "").await.expect("it is written down");

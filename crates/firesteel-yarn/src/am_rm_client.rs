@@ -1,6 +1,7 @@
 //! What an ApplicationMaster says to its ResourceManager: it registers once, allocates at every heartbeat, and
 //! finishes.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tokio::time::sleep;
@@ -9,11 +10,12 @@ use crate::heartbeats::{Heard, Heartbeats, News};
 use crate::ipc::{CallError, Identity, Kind, Protocol, Repeat, Retry, Service};
 use crate::messages::application::FinalApplicationStatus;
 use crate::messages::master::{
-    AllocateResponse, FinishApplicationMasterRequest, FinishApplicationMasterResponse, NmToken,
+    AllocateResponse, Container, FinishApplicationMasterRequest, FinishApplicationMasterResponse, NmToken,
     RegisterApplicationMasterRequest, RegisterApplicationMasterResponse,
 };
+use crate::messages::records::NodeId;
 use crate::messages::security::Token;
-use crate::nm_client::NodeTokens;
+use crate::nm_client::GrantedContainer;
 
 /// Between two requests to write down that an application is over.
 const FINISH_PAUSE: Duration = Duration::from_millis(100);
@@ -23,18 +25,19 @@ const FINISH_PAUSE: Duration = Duration::from_millis(100);
 pub struct AmRmClient {
     service: Service,
     heartbeats: Heartbeats,
-    nodes: NodeTokens,
+    /// The tokens for NodeManagers. One comes with the first container on a node and not again, so they are kept for the
+    /// attempt's life; a later one replaces an earlier one.
+    tokens: BTreeMap<NodeId, Token>,
 }
 
 impl AmRmClient {
-    /// One at these addresses of schedulers (`host:port`), with the token of the attempt. Tokens for NodeManagers are
-    /// collected where they are needed.
+    /// One at these addresses of schedulers (`host:port`), with the token of the attempt.
     #[must_use]
-    pub fn new(addresses: Vec<String>, token: Token, nodes: NodeTokens, retry: Retry) -> Self {
+    pub fn new(addresses: Vec<String>, token: Token, retry: Retry) -> Self {
         Self {
             service: Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token), retry),
             heartbeats: Heartbeats::default(),
-            nodes,
+            tokens: BTreeMap::new(),
         }
     }
 
@@ -43,7 +46,7 @@ impl AmRmClient {
     /// # Errors
     /// When it is registered already, or it is unknown whether it is: a registration is not repeated. And as every call.
     pub async fn register(
-        &self,
+        &mut self,
         host: &str,
         port: i32,
         tracking_url: &str,
@@ -128,10 +131,17 @@ impl AmRmClient {
         }
     }
 
-    fn keep(&self, tokens: &[NmToken]) {
+    /// A container that was granted, with the token for its NodeManager.
+    #[must_use]
+    pub fn granted(&self, container: Container) -> GrantedContainer {
+        let token = container.node_id.as_ref().and_then(|node| self.tokens.get(node)).cloned();
+        GrantedContainer { container, token }
+    }
+
+    fn keep(&mut self, tokens: &[NmToken]) {
         for NmToken { node_id, token } in tokens {
             if let (Some(node), Some(token)) = (node_id, token) {
-                self.nodes.keep(node.clone(), token.clone());
+                self.tokens.insert(node.clone(), token.clone());
             }
         }
     }

@@ -21,5 +21,5 @@ pub mod sasl;
 mod yarn_client;
 
 pub use am_rm_client::AmRmClient;
-pub use nm_client::{NmClient, NodeError, NodeTokens};
+pub use nm_client::{GrantedContainer, NmClient, NodeError};
 pub use yarn_client::YarnClient;

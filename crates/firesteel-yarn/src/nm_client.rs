@@ -1,33 +1,40 @@
-//! What an ApplicationMaster says to NodeManagers: containers start, stop, and stand somehow.
+//! What an ApplicationMaster says to NodeManagers: containers are to start.
 
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
+use prost::Message as _;
 
 use crate::ipc::{CallError, Identity, Protocol, Repeat, Retry, Service};
 use crate::messages::container::{
-    ContainerExceptionMap, GetContainerStatusesRequest, GetContainerStatusesResponse, StartContainerRequest,
-    StartContainersRequest, StartContainersResponse, StopContainersRequest, StopContainersResponse,
+    ContainerExceptionMap, StartContainerRequest, StartContainersRequest, StartContainersResponse,
 };
 use crate::messages::launch::ContainerLaunchContext;
-use crate::messages::master::{Container, ContainerStatus};
+use crate::messages::master::Container;
 use crate::messages::records::{ContainerId, NodeId};
 use crate::messages::security::Token;
 
-/// Tokens for NodeManagers. One comes with the first container on a node and not again, so they are kept for the
-/// attempt's life; a later one replaces an earlier one. As many as the attempt has met nodes.
-#[derive(Clone, Debug, Default)]
-pub struct NodeTokens(Arc<Mutex<BTreeMap<NodeId, Token>>>);
+/// A container that was granted, with the token for its NodeManager: all that it is started with.
+#[derive(Clone, PartialEq, prost::Message)]
+pub struct GrantedContainer {
+    /// The container, as the ResourceManager described it.
+    #[prost(message, required, tag = "1")]
+    pub container: Container,
+    /// The token, if the ResourceManager sent one.
+    #[prost(message, optional, tag = "2")]
+    pub token: Option<Token>,
+}
 
-impl NodeTokens {
-    /// Keeps a token.
-    pub fn keep(&self, node: NodeId, token: Token) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(node, token);
+impl GrantedContainer {
+    /// The same as bytes, for whoever keeps it until it is started.
+    #[must_use]
+    pub fn to_bytes(&self) -> Vec<u8> {
+        self.encode_to_vec()
     }
 
-    /// The token for a node.
-    #[must_use]
-    pub fn of(&self, node: &NodeId) -> Option<Token> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(node).cloned()
+    /// What those bytes say.
+    ///
+    /// # Errors
+    /// They are not those of a container.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, prost::DecodeError> {
+        Self::decode(bytes)
     }
 }
 
@@ -60,15 +67,14 @@ pub enum NodeError {
 /// An ApplicationMaster's conversations with NodeManagers. Each call has a connection of its own, as Hadoop's have.
 #[derive(Clone, Debug)]
 pub struct NmClient {
-    tokens: NodeTokens,
     retry: Retry,
 }
 
 impl NmClient {
-    /// One with these tokens.
+    /// One that repeats calls so.
     #[must_use]
-    pub fn new(tokens: NodeTokens, retry: Retry) -> Self {
-        Self { tokens, retry }
+    pub fn new(retry: Retry) -> Self {
+        Self { retry }
     }
 
     /// Starts a container that was granted. That it was taken does not mean that it runs: what goes wrong later, a
@@ -77,15 +83,25 @@ impl NmClient {
     /// # Errors
     /// When the container was refused, or the NodeManager not reached. Where the answer was lost it is asked again, and that
     /// the container is there already is no error.
-    pub async fn start(&self, granted: &Container, launch: ContainerLaunchContext) -> Result<(), NodeError> {
-        let (node, container) = place(granted);
+    pub async fn start(
+        &self,
+        granted: GrantedContainer,
+        launch: ContainerLaunchContext,
+    ) -> Result<(), NodeError> {
+        let GrantedContainer { container: granted, token } = granted;
+        let (node, container) = (granted.node_id.unwrap_or_default(), granted.id.unwrap_or_default());
+        let token = token.ok_or_else(|| NodeError::NoToken(node.clone()))?;
         let request = StartContainersRequest {
             start_container_request: vec![StartContainerRequest {
                 container_launch_context: Some(launch),
-                container_token: granted.container_token.clone(),
+                container_token: granted.container_token,
             }],
         };
-        let answer: StartContainersResponse = self.call(&node, "startContainers", &request).await?;
+        let (address, identity) = (vec![node.to_string()], Identity::Token(token));
+        let service = Service::new(address, Protocol::ContainerManagement, identity, self.retry);
+        let called = service.call("startContainers", &request, Repeat::Harmless).await;
+        let answer: StartContainersResponse =
+            called.map_err(|error| NodeError::Call { node: node.clone(), error })?;
         match refusal(&node, &answer.failed_requests) {
             Some(NodeError::Refused { message, .. }) if is_there_already(&message) => Ok(()),
             Some(refusal) => Err(refusal),
@@ -96,47 +112,6 @@ impl NmClient {
             }
         }
     }
-
-    /// Stops a container: it is asked to end, and killed a moment later.
-    ///
-    /// # Errors
-    /// When it is not known there, or the NodeManager not reached.
-    pub async fn stop(&self, node: &NodeId, container: ContainerId) -> Result<(), NodeError> {
-        let request = StopContainersRequest { container_id: vec![container] };
-        let answer: StopContainersResponse = self.call(node, "stopContainers", &request).await?;
-        refusal(node, &answer.failed_requests).map_or(Ok(()), Err)
-    }
-
-    /// How a container stands. A NodeManager knows one that has ended for a while.
-    ///
-    /// # Errors
-    /// When it is not known there, or the NodeManager not reached.
-    pub async fn status(&self, node: &NodeId, container: ContainerId) -> Result<ContainerStatus, NodeError> {
-        let request = GetContainerStatusesRequest { container_id: vec![container] };
-        let answer: GetContainerStatusesResponse = self.call(node, "getContainerStatuses", &request).await?;
-        match refusal(node, &answer.failed_requests) {
-            Some(refusal) => Err(refusal),
-            None => Ok(answer.status.into_iter().next().unwrap_or_default()),
-        }
-    }
-
-    async fn call<A: prost::Message + Default>(
-        &self,
-        node: &NodeId,
-        method: &'static str,
-        request: &impl prost::Message,
-    ) -> Result<A, NodeError> {
-        let token = self.tokens.of(node).ok_or_else(|| NodeError::NoToken(node.clone()))?;
-        let identity = Identity::Token(token);
-        let service =
-            Service::new(vec![node.to_string()], Protocol::ContainerManagement, identity, self.retry);
-        let called = service.call(method, request, Repeat::Harmless).await;
-        called.map_err(|error| NodeError::Call { node: node.clone(), error })
-    }
-}
-
-fn place(granted: &Container) -> (NodeId, ContainerId) {
-    (granted.node_id.clone().unwrap_or_default(), granted.id.unwrap_or_default())
 }
 
 fn refusal(node: &NodeId, failed: &[ContainerExceptionMap]) -> Option<NodeError> {

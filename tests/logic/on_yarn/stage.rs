@@ -9,8 +9,8 @@ use firesteel_core::allocator::{
     HostExclusion, Sizing,
 };
 use firesteel_core::application_master::{
-    ApplicationMaster, Config, Effect, Event, Exit, Inbound, Launch, Mode, Node, Note, Outbound, Silence,
-    Staging,
+    ApplicationMaster, Config, ContainerHandle, Effect, Event, Exit, Inbound, Launch, Mode, Node, Note,
+    Outbound, Silence, Staging,
 };
 use firesteel_core::ids::{AppId, ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
@@ -209,7 +209,8 @@ impl Stage {
                 Some(other) => panic!("{other:?} is nothing that becomes of a container"),
                 None => {
                     let (host, logs) = (what.to_owned(), format!("http://{what}:8042/{container}"));
-                    nodes.insert(container.clone(), Node { address: Address::new(what, 45454), logs });
+                    let (address, handle) = (Address::new(what, 45454), ContainerHandle::default());
+                    nodes.insert(container.clone(), Node { address, logs, handle });
                     let (profile, memory) = (ProfileId::DEFAULT, MiB(4096));
                     allocated.granted.push(Granted { container, host, profile, memory });
                 }

@@ -1,6 +1,8 @@
 //! The events that an ApplicationMaster is told.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
 
 use crate::address::Address;
 use crate::allocator::{AllocateFailure, Allocated, ContainerSize};
@@ -81,6 +83,33 @@ pub struct Node {
     pub address: Address,
     /// Where people find the container's logs.
     pub logs: String,
+    /// What the container is started with.
+    pub handle: ContainerHandle,
+}
+
+/// What a container is started with. Only the shell can read it, which gets it back with the launch. It may hold secrets, so
+/// its debug output says no more than its length.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct ContainerHandle(Arc<[u8]>);
+
+impl ContainerHandle {
+    /// A handle of these bytes.
+    #[must_use]
+    pub fn new(bytes: impl Into<Arc<[u8]>>) -> Self {
+        Self(bytes.into())
+    }
+
+    /// The bytes.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for ContainerHandle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "ContainerHandle({} bytes)", self.0.len())
+    }
 }
 
 /// A message to the ApplicationMaster. The roles in the hello decide which kind a connection may send.

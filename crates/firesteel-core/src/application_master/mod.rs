@@ -44,7 +44,7 @@ use crate::time::Timestamp;
 
 pub use config::{Config, Mode, Silence};
 pub use effect::{Effect, Exit, FinalStatus, Launch, Outbound, Staging};
-pub use event::{Event, Inbound, Node};
+pub use event::{ContainerHandle, Event, Inbound, Node};
 pub use note::Note;
 
 /// How long a driver whose connection has ended is awaited. Spark gives up at once.

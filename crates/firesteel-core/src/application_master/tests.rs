@@ -88,7 +88,8 @@ fn container(number: u32) -> ContainerId {
 }
 
 fn node() -> Node {
-    Node { address: Address::new("host1", 45454), logs: "http://host1:8042/logs".to_owned() }
+    let handle = ContainerHandle::new(*b"its token");
+    Node { address: Address::new("host1", 45454), logs: "http://host1:8042/logs".to_owned(), handle }
 }
 
 impl Bench {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::allocator::{AllocateFailure, Call, ContainerSize};
-use firesteel_core::application_master::{Effect, Event, FinalStatus, Mode, Node, Outbound};
+use firesteel_core::application_master::{ContainerHandle, Effect, Event, FinalStatus, Mode, Node, Outbound};
 use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::ClientToMaster;
 use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
@@ -68,8 +68,11 @@ impl World {
                 if self.strikes(3) {
                     allocated.decommissioning = self.manager.hosts().take(1).map(str::to_owned).collect();
                 }
-                let node =
-                    |host: &str| Node { address: node_address(host), logs: format!("http://{host}/logs") };
+                let node = |host: &str| Node {
+                    address: node_address(host),
+                    logs: format!("http://{host}/logs"),
+                    handle: ContainerHandle::default(),
+                };
                 let nodes: BTreeMap<ContainerId, Node> = allocated
                     .granted
                     .iter()

@@ -3,38 +3,37 @@
 use std::sync::Arc;
 
 use firesteel_core::application_master::{Event, Launch};
-use firesteel_yarn::NmClient;
+use firesteel_yarn::{GrantedContainer, NmClient};
 use tokio::sync::Semaphore;
 
 use super::context::Launching;
-use super::manager::Grants;
 use firesteel_host::inbox::Inbox;
 
 /// What starts containers. Those that wait for their turn are no more than were granted.
 #[derive(Debug)]
 pub(super) struct Launches {
     nodes: NmClient,
-    grants: Grants,
     launching: Arc<Launching>,
     turns: Arc<Semaphore>,
 }
 
 impl Launches {
     /// One that starts so many at once.
-    pub(super) fn new(nodes: NmClient, grants: Grants, launching: Arc<Launching>, at_once: usize) -> Self {
-        Self { nodes, grants, launching, turns: Arc::new(Semaphore::new(at_once)) }
+    pub(super) fn new(nodes: NmClient, launching: Arc<Launching>, at_once: usize) -> Self {
+        Self { nodes, launching, turns: Arc::new(Semaphore::new(at_once)) }
     }
 
     /// Starts one. `ContainerStarted` or `ContainerStartFailed` comes to the inbox.
     pub(super) fn start(&self, launch: Launch, inbox: Inbox<Event>) {
         let (nodes, turns) = (self.nodes.clone(), Arc::clone(&self.turns));
-        let granted = self.grants.take(&launch.container);
+        let handle = launch.node.as_ref().map(|node| node.handle.clone());
         let container = launch.container.clone();
         let context = self.launching.context(launch);
         tokio::spawn(async move {
             let Ok(_turn) = turns.acquire_owned().await else { return };
+            let granted = handle.and_then(|handle| GrantedContainer::from_bytes(handle.as_bytes()).ok());
             let started = match granted {
-                Some(granted) => nodes.start(&granted, context).await.map_err(|error| error.to_string()),
+                Some(granted) => nodes.start(granted, context).await.map_err(|error| error.to_string()),
                 None => Err("it was never granted".to_owned()),
             };
             let event = match started {

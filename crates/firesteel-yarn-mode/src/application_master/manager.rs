@@ -1,14 +1,13 @@
 //! The conversation with the ResourceManager: one task, one call at a time.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::allocator::{
     AllocateFailure, Allocated, Ask, Call, Completed, ContainerSize, Granted, Location,
 };
-use firesteel_core::application_master::{Event, FinalStatus, Node};
+use firesteel_core::application_master::{ContainerHandle, Event, FinalStatus, Node};
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::{Cores, MiB};
 use firesteel_yarn::AmRmClient;
@@ -45,27 +44,6 @@ pub(super) enum Wish {
 #[derive(Debug)]
 pub(super) struct Manager {
     wishes: mpsc::Sender<Wish>,
-    grants: Grants,
-}
-
-/// Containers that were granted and not started yet, as the ResourceManager described them.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Grants(Arc<Mutex<BTreeMap<ContainerId, Container>>>);
-
-impl Grants {
-    /// Takes one out, to start it.
-    pub(super) fn take(&self, container: &ContainerId) -> Option<Container> {
-        self.lock().remove(container)
-    }
-
-    /// What came with one answer. What came before and was not used is given back by now.
-    fn replace(&self, granted: BTreeMap<ContainerId, Container>) {
-        *self.lock() = granted;
-    }
-
-    fn lock(&self) -> std::sync::MutexGuard<'_, BTreeMap<ContainerId, Container>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Manager {
@@ -78,7 +56,6 @@ impl Manager {
         inbox: Inbox<Event>,
     ) -> Self {
         let (sender, wishes) = mpsc::channel(WISHES);
-        let grants = Grants::default();
         let scheme = if blueprint.hadoop.https { "https" } else { "http" };
         let conversation = Conversation {
             client,
@@ -86,16 +63,10 @@ impl Manager {
             scheme,
             user: blueprint.user.clone(),
             node_label,
-            grants: grants.clone(),
             inbox,
         };
         tokio::spawn(conversation.run(wishes));
-        Self { wishes: sender, grants }
-    }
-
-    /// The containers that it was granted.
-    pub(super) fn grants(&self) -> Grants {
-        self.grants.clone()
+        Self { wishes: sender }
     }
 
     /// Wants something.
@@ -110,7 +81,6 @@ struct Conversation {
     scheme: &'static str,
     user: String,
     node_label: Option<String>,
-    grants: Grants,
     inbox: Inbox<Event>,
 }
 
@@ -212,7 +182,6 @@ impl Conversation {
 
     fn allocated(&self, response: AllocateResponse) -> Event {
         let mut nodes = BTreeMap::new();
-        let mut containers = BTreeMap::new();
         let mut granted = Vec::with_capacity(response.allocated_containers.len());
         for container in response.allocated_containers {
             let id = ContainerId::new(container.id.unwrap_or_default().to_string());
@@ -225,10 +194,9 @@ impl Conversation {
                 profile: ProfileId(u32::try_from(priority).unwrap_or(u32::MAX)),
                 memory: MiB(memory),
             });
-            nodes.insert(id.clone(), Node { address, logs });
-            containers.insert(id, container);
+            let handle = ContainerHandle::new(self.client.granted(container).to_bytes());
+            nodes.insert(id, Node { address, logs, handle });
         }
-        self.grants.replace(containers);
         let completed = response.completed_container_statuses.into_iter().map(|ended| Completed {
             container: ContainerId::new(ended.container_id.unwrap_or_default().to_string()),
             status: ended.exit_status(),

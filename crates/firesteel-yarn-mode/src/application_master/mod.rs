@@ -35,7 +35,7 @@ use firesteel_core::application_master::{ApplicationMaster, Event, Exit, Inbound
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_yarn::ipc::Retry;
-use firesteel_yarn::{AmRmClient, NmClient, NodeTokens};
+use firesteel_yarn::{AmRmClient, NmClient};
 use tokio::task::spawn_blocking;
 
 use self::context::Launching;
@@ -124,18 +124,16 @@ pub async fn run(
         ],
     );
     tracing::info!("{} listens on {}", attempt.id, reached.url());
-    let tokens = NodeTokens::default();
     let patience = |millis| Retry { within: Duration::from_millis(millis), ..Retry::default() };
     let client = AmRmClient::new(
         blueprint.hadoop.schedulers.clone(),
         attempt.token.clone(),
-        tokens.clone(),
         patience(blueprint.hadoop.resource_manager_patience),
     );
     let manager = Manager::start(client, &reached, &blueprint, settings.node_label, context.inbox());
-    let nodes = NmClient::new(tokens, patience(blueprint.hadoop.node_manager_patience));
+    let nodes = NmClient::new(patience(blueprint.hadoop.node_manager_patience));
     let launching = Arc::new(Launching::of(&blueprint, &attempt));
-    let launches = Launches::new(nodes, manager.grants(), launching, launches);
+    let launches = Launches::new(nodes, launching, launches);
     let program = match &blueprint.deploy {
         Deploy::Cluster(program) => Some(program.clone()),
         Deploy::Client | Deploy::Unmanaged => None,

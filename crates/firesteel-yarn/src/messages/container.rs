@@ -1,7 +1,6 @@
 //! What an ApplicationMaster says to a NodeManager, and hears.
 
 use super::launch::ContainerLaunchContext;
-use super::master::ContainerStatus;
 use super::records::{ContainerId, SerializedException, StringBytesMap};
 use super::security::Token;
 
@@ -39,36 +38,4 @@ pub struct ContainerExceptionMap {
     pub container_id: Option<ContainerId>,
     #[prost(message, optional, tag = "2")]
     pub exception: Option<SerializedException>,
-}
-
-/// Stops containers.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct StopContainersRequest {
-    #[prost(message, repeated, tag = "1")]
-    pub container_id: Vec<ContainerId>,
-}
-
-/// Which containers are stopped, and which not, and why.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct StopContainersResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub succeeded_requests: Vec<ContainerId>,
-    #[prost(message, repeated, tag = "2")]
-    pub failed_requests: Vec<ContainerExceptionMap>,
-}
-
-/// Asks how containers stand.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct GetContainerStatusesRequest {
-    #[prost(message, repeated, tag = "1")]
-    pub container_id: Vec<ContainerId>,
-}
-
-/// How they stand, and which are unknown, and why.
-#[derive(Clone, PartialEq, prost::Message)]
-pub struct GetContainerStatusesResponse {
-    #[prost(message, repeated, tag = "1")]
-    pub status: Vec<ContainerStatus>,
-    #[prost(message, repeated, tag = "2")]
-    pub failed_requests: Vec<ContainerExceptionMap>,
 }
