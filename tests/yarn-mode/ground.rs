@@ -116,7 +116,7 @@ impl Running {
         (code, self.command.output(), self.command.log())
     }
 
-    /// The processes of its containers, by host: those of its ApplicationMaster, or those of executors.
+    /// The processes of its containers, by host: those of its ApplicationMaster, of executors, or of both.
     pub(crate) fn processes(&self, cluster: &YarnCluster, whose: Whose) -> Vec<(&'static str, Vec<u32>)> {
         let numbers = self.id.strip_prefix("application_").expect("it is an id");
         let of_host = |(host, _)| {
@@ -125,7 +125,11 @@ impl Running {
             let of_later_master = cluster.processes_of(host, "_02_000001");
             processes.retain(|id| {
                 let is_master = of_master.contains(id) || of_later_master.contains(id);
-                is_master == matches!(whose, Whose::ApplicationMaster)
+                match whose {
+                    Whose::ApplicationMaster => is_master,
+                    Whose::Executors => !is_master,
+                    Whose::Containers => true,
+                }
             });
             (host, processes)
         };
@@ -137,4 +141,6 @@ impl Running {
 pub(crate) enum Whose {
     ApplicationMaster,
     Executors,
+    /// All of it: executors alone, where the ApplicationMaster is in no container.
+    Containers,
 }
