@@ -1,8 +1,12 @@
-//! At what rate are placements decided under each policy, beside Spark's rule through the index?
+//! How many executors per second does each policy place, compared with Spark's rule through the index? And what does
+//! the cache of best fit earn?
 //!
-//! 10,000 workers, an eighth of them with gpus, are kept about 85 % full of applications of many shapes: one comes, is
-//! placed and committed, and the oldest ones go until there is room again. Each policy has a cluster of its own, and all see
-//! the same applications. They take turns; each line is the median over rounds.
+//! The Workers, an eighth of them with gpus, are kept about 85 % full with applications of ten shapes. Each application
+//! is placed and committed; then the oldest applications end until 15 % is free again. Each policy has its own cluster,
+//! and all clusters see the same applications, by turns. Each figure is the median over the rounds.
+//!
+//! The second table places the same applications by best fit without the cache: [`fill`] over every Worker, and over
+//! the Workers with room that the index finds.
 
 #![allow(clippy::disallowed_types, clippy::disallowed_methods, clippy::disallowed_macros, reason = "a bench")]
 
@@ -10,16 +14,20 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Candidate, Favourites, Measure, Whole, spread_held};
+use firesteel_placement::policy::{Candidate, Favourites, Measure, Whole, fill, spread_held};
 use firesteel_placement::{
     Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
 };
 
 const WORKERS: usize = 10_000;
+/// Sizes of the cluster in the second table.
+const SIZES: [usize; 3] = [100, 1_000, 10_000];
 const CORES: i64 = 64;
 const MEMORY: i64 = 262_144;
 const ROUNDS: usize = 15;
 const PLACEMENTS: usize = 2_000;
+/// Placements per round of the second table, where some of them look at every Worker.
+const FEW_PLACEMENTS: usize = 50;
 /// Cores, memory, gpus and number of executors.
 const SHAPES: [(i64, i64, u64, i64); 10] = [
     (1, 2048, 0, 16),
@@ -37,9 +45,19 @@ const SHAPES: [(i64, i64, u64, i64); 10] = [
 /// What an application asked for and got, with the addresses that it has of each worker.
 type Live = (Demand, Vec<Share>, Vec<(usize, Resources)>);
 
+/// How Workers are chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Rule {
+    Policy(Policy),
+    /// Best fit over all Workers.
+    AllWorkers,
+    /// Best fit over the Workers with room that the index finds.
+    WorkersWithRoom,
+}
+
 /// A cluster, and what runs on it.
 struct Cluster {
-    policy: Policy,
+    rule: Rule,
     index: Index<String>,
     slots: Vec<Slot>,
     ids: Vec<String>,
@@ -51,12 +69,12 @@ struct Cluster {
 }
 
 impl Cluster {
-    fn new(policy: Policy) -> Self {
+    fn new(rule: Rule, workers: usize) -> Self {
         let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), Whole::default());
         let (favourites, live) = (Favourites::default(), VecDeque::new());
         let (slots, ids, free) = (Vec::new(), Vec::new(), Vec::new());
-        let mut cluster = Self { policy, index, slots, ids, free, whole, favourites, live, used: 0 };
-        for n in 0..WORKERS {
+        let mut cluster = Self { rule, index, slots, ids, free, whole, favourites, live, used: 0 };
+        for n in 0..workers {
             let id = format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250);
             let gpus = (0..if n % 8 == 0 { 8 } else { 0 }).map(|gpu: u32| gpu.to_string());
             let resources = Resources::from_iter([("gpu", gpus.collect::<Vec<_>>())]);
@@ -77,9 +95,22 @@ impl Cluster {
             let (cores, memory, ref resources) = free[slot.index()];
             Some(Offer { worker: &ids[slot.index()], cores, memory, resources })
         };
-        let measure = match self.policy {
-            Policy::Spark => return self.index.place(demand, Strategy::SpreadOut),
-            Policy::SpreadHeld => {
+        let candidate = |slot| offer(slot).map(|offer| Candidate { slot, offer, host: "", rank: () });
+        let measure = match self.rule {
+            Rule::AllWorkers => {
+                let all = slots.iter().filter_map(|slot| candidate(*slot));
+                return fill(Measure::LeftOver, demand, all, &self.whole);
+            }
+            Rule::WorkersWithRoom => {
+                let mut found = Vec::new();
+                self.index.walk(demand, |slot| {
+                    found.extend(candidate(slot));
+                    std::ops::ControlFlow::Continue(())
+                });
+                return fill(Measure::LeftOver, demand, found, &self.whole);
+            }
+            Rule::Policy(Policy::Spark) => return self.index.place(demand, Strategy::SpreadOut),
+            Rule::Policy(Policy::SpreadHeld) => {
                 // As a Master does for an application that holds nothing.
                 let mut found = Vec::new();
                 self.index.walk(demand, |slot| {
@@ -92,8 +123,8 @@ impl Cluster {
                 });
                 return spread_held(demand, found, self.index.order(), |_| 0, |_| 0);
             }
-            Policy::BestFit => Measure::LeftOver,
-            Policy::LeastFragmentation => Measure::Unusable,
+            Rule::Policy(Policy::BestFit) => Measure::LeftOver,
+            Rule::Policy(Policy::LeastFragmentation) => Measure::Unusable,
         };
         let workers = || slots.iter().filter_map(|slot| Some((*slot, offer(*slot)?)));
         self.favourites.place(measure, demand, &self.whole, workers, offer)
@@ -119,10 +150,14 @@ impl Cluster {
         }
         let executors = shares.iter().map(|share| share.executors).sum();
         self.live.push_back((demand, shares, held));
-        while self.used > CORES * WORKERS as i64 * 85 / 100 {
+        while self.used > self.cores() * 85 / 100 {
             time += self.end();
         }
         (executors, u64::try_from(time.as_nanos()).expect("it is short"))
+    }
+
+    fn cores(&self) -> i64 {
+        CORES * self.slots.len() as i64
     }
 
     /// The oldest application goes.
@@ -157,36 +192,60 @@ fn demand(n: usize) -> Demand {
 }
 
 fn main() {
-    let mut clusters = Policy::ALL.map(Cluster::new);
+    policies();
+    cache();
+}
+
+fn policies() {
+    let mut clusters = Policy::ALL.map(|policy| Cluster::new(Rule::Policy(policy), WORKERS));
+    let rates = rates(&mut clusters, PLACEMENTS);
+    println!("{:24} {:>22} {:>10}", "policy", "million executors/s", "of spark");
+    for (policy, rate) in Policy::ALL.into_iter().zip(&rates) {
+        println!("{policy:24} {rate:>22.2} {:>8.0} %", 100.0 * rate / rates[0]);
+    }
+}
+
+fn cache() {
+    println!(
+        "\n{:>8} {:>22} {:>14} {:>20}",
+        "workers", "best-fit, million/s", "of all workers", "of workers with room"
+    );
+    for workers in SIZES {
+        let rules = [Rule::Policy(Policy::BestFit), Rule::AllWorkers, Rule::WorkersWithRoom];
+        let mut clusters = rules.map(|rule| Cluster::new(rule, workers));
+        let rates = rates(&mut clusters, FEW_PLACEMENTS);
+        let [of_all, of_some] = [1, 2].map(|at| rates[0] / rates[at]);
+        println!("{workers:>8} {:>22.2} {of_all:>13.1}x {of_some:>19.1}x", rates[0]);
+    }
+}
+
+/// Million executors per second for each cluster.
+fn rates(clusters: &mut [Cluster], placements: usize) -> Vec<f64> {
     let mut applications = 0;
-    // Until they are full, and once more.
-    while clusters.iter().any(|cluster| cluster.used < CORES * WORKERS as i64 * 80 / 100) {
-        for cluster in &mut clusters {
+    // Until they are full.
+    while clusters.iter().any(|cluster| cluster.used < cluster.cores() * 80 / 100) {
+        for cluster in &mut *clusters {
             cluster.register(demand(applications));
         }
         applications += 1;
     }
-    let mut rates = Policy::ALL.map(|_| Vec::new());
+    let mut rates = vec![Vec::new(); clusters.len()];
     for _ in 0..ROUNDS {
         for (cluster, rates) in clusters.iter_mut().zip(&mut rates) {
             let (mut executors, mut nanos) = (0, 0);
-            for n in 0..PLACEMENTS {
+            for n in 0..placements {
                 let (placed, time) = cluster.register(demand(applications + n));
                 executors += placed;
                 nanos += time;
             }
-            assert!(executors > 0, "{} places something", cluster.policy);
+            assert!(executors > 0, "{:?} places something", cluster.rule);
             rates.push(executors as f64 * 1000.0 / nanos as f64);
         }
-        applications += PLACEMENTS;
+        applications += placements;
     }
     let median = |rates: &mut Vec<f64>| {
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
     };
-    let medians = rates.each_mut().map(median);
-    println!("{:24} {:>22} {:>10}", "policy", "million executors/s", "of spark");
-    for (policy, rate) in Policy::ALL.into_iter().zip(medians) {
-        println!("{policy:24} {rate:>22.2} {:>8.0} %", 100.0 * rate / medians[0]);
-    }
+    rates.iter_mut().map(median).collect()
 }

@@ -69,7 +69,12 @@ pub fn demand(ask: &Ask) -> Demand {
 
 /// The index of a cluster, in Spark's own worker order. Workers are numbers, in order, so that a slot is one, too.
 pub fn index(workers: &[Worker]) -> Index<u32> {
-    let mut index = Index::new(WorkerOrder::CoresFreeDesc);
+    index_by(WorkerOrder::CoresFreeDesc, workers)
+}
+
+/// The same in any worker order.
+pub fn index_by(order: WorkerOrder, workers: &[Worker]) -> Index<u32> {
+    let mut index = Index::new(order);
     for (n, worker) in (0..).zip(workers) {
         index.insert(n, Cores(worker.cores), MiB(worker.memory), Resources::NONE);
     }

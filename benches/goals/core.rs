@@ -18,6 +18,7 @@ pub fn rows(scale: Scale, sheet: &mut Sheet) {
     every_worker(scale, sheet);
     churn(scale, sheet);
     adversarial(scale, sheet);
+    by_memory(scale, sheet);
 }
 
 fn timed<T>(work: impl FnOnce() -> T) -> (T, Duration) {
@@ -30,6 +31,8 @@ pub fn median(mut times: Vec<f64>) -> f64 {
     times.sort_by(f64::total_cmp);
     times[times.len() / 2]
 }
+
+const BY_CORES: WorkerOrder = WorkerOrder::CoresFreeDesc;
 
 /// 16 executors of 2 cores and 4 GiB.
 const SIXTEEN: Ask = Ask { cores: 2, memory: 4096, executors: 16 };
@@ -250,17 +253,46 @@ fn adversarial(scale: Scale, sheet: &mut Sheet) {
     ];
     let mut worst: f64 = 0.0;
     for (name, workers, ask) in clusters {
-        let ratio = against_flat(scale, &workers, &ask);
+        let ratio = against_flat(scale, &workers, &ask, BY_CORES);
         sheet.say(&format!("adversarial, {name}: times the flat form"), ratio, "x");
         worst = worst.max(ratio);
     }
     sheet.put("adversarial", worst);
     // Not in the goal, but where the flat form is at its best.
-    let ratio = against_flat(scale, &crossed, &Ask { cores: 2, memory: 4096, executors: many as u64 });
+    let ratio =
+        against_flat(scale, &crossed, &Ask { cores: 2, memory: 4096, executors: many as u64 }, BY_CORES);
     sheet.say("every other worker has room, an executor for each: times the flat form", ratio, "x");
     for workers in [4, 16, 64, 256] {
-        let ratio = against_flat(scale, &cluster::mixed(workers), &SIXTEEN);
+        let ratio = against_flat(scale, &cluster::mixed(workers), &SIXTEEN, BY_CORES);
         sheet.say(&format!("16 executors on {workers} workers: times the flat form"), ratio, "x");
+    }
+}
+
+/// Most free memory first, on clusters under churn: hardly two Workers have the same free memory.
+fn by_memory(scale: Scale, sheet: &mut Sheet) {
+    for workers in [100, 1_000, 10_000, 100_000] {
+        let mut churn = Churn::new(scale.of(workers));
+        churn.settle();
+        // As a program's memory is: not in whole GiB.
+        let mut dice = Dice(5);
+        churn.workers.iter_mut().for_each(|worker| worker.memory += dice.below(1 << 10) as i64);
+        let all = Ask { executors: scale.of(workers) as u64, ..SIXTEEN };
+        for (what, ask) in [("16 executors", SIXTEEN), ("an executor on each", all)] {
+            let ratio = against_flat(scale, &churn.workers, &ask, WorkerOrder::MemoryFreeDesc);
+            sheet.say(
+                &format!("most memory first, {workers:>6} workers, {what}: times the flat form"),
+                ratio,
+                "x",
+            );
+        }
+        // All cores are in use, and memory is left.
+        churn.workers.iter_mut().for_each(|worker| worker.cores = 0);
+        let ratio = against_flat(scale, &churn.workers, &SIXTEEN, WorkerOrder::MemoryFreeDesc);
+        sheet.say(
+            &format!("most memory first, {workers:>6} workers, no core free: times the flat form"),
+            ratio,
+            "x",
+        );
     }
 }
 
@@ -271,12 +303,12 @@ fn one_free(workers: usize) -> Vec<Worker> {
 }
 
 /// Decides and commits in both ways: how many times as long the index takes.
-fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask) -> f64 {
+fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask, order: WorkerOrder) -> f64 {
     let demand = cluster::demand(ask);
     let ids: Vec<String> = (0..workers.len()).map(|n| format!("{n:08}")).collect();
     let (mut ours, mut flat) = (Vec::new(), Vec::new());
     let rounds = if workers.len() < 1000 { 2_000 } else { 9 };
-    let mut index = cluster::index(workers);
+    let mut index = cluster::index_by(order, workers);
     for _ in 0..scale.rounds(rounds) {
         let mut offers: Vec<Offer<'_>> = ids
             .iter()
@@ -289,12 +321,8 @@ fn against_flat(scale: Scale, workers: &[Worker], ask: &Ask) -> f64 {
             })
             .collect();
         let (placed, time) = timed(|| {
-            let placement = firesteel_placement::place(
-                &demand,
-                offers.iter().copied(),
-                WorkerOrder::CoresFreeDesc,
-                Strategy::SpreadOut,
-            );
+            let placement =
+                firesteel_placement::place(&demand, offers.iter().copied(), order, Strategy::SpreadOut);
             placement
                 .workers()
                 .map(|(worker, cores)| (worker.parse().expect("a number"), cores))
