@@ -97,7 +97,7 @@ pub(crate) fn deal(strategy: Strategy, caps: Vec<u64>, budget: u64) -> Vec<u64> 
 /// For executors of fixed size: how many each offer has room for.
 fn room_on_each(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
     let room = |offer: &Offer<'_>| {
-        let room = || demand.room(offer.cores, offer.memory, |name| offer.resources.count(name));
+        let room = || demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name));
         if offer.fits(demand) { room() } else { 0 }
     };
     offers.iter().map(room).collect()

@@ -75,9 +75,9 @@ impl Demand {
         }
     }
 
-    /// How many units a worker with so much free gives, if it has room for one executor. `count` says how many
-    /// addresses it has of a resource.
-    pub(crate) fn room(&self, cores: Cores, memory: MiB, count: impl Fn(&str) -> u64) -> u64 {
+    /// How many units fit into these free amounts, if one executor fits. `count` is the number of free addresses of a
+    /// resource.
+    pub(crate) fn units_in(&self, cores: Cores, memory: MiB, count: impl Fn(&str) -> u64) -> u64 {
         let each = match self.size {
             ExecutorSize::Fixed(each) => each,
             ExecutorSize::OnePerWorker => return cores.0 as u64,

@@ -150,9 +150,8 @@ impl Amounts {
         }
         match demand.size {
             crate::ExecutorSize::OnePerWorker => 1,
-            crate::ExecutorSize::Fixed(_) => {
-                demand.room(self.cores, self.memory, |name| self.resources.get(name).copied().unwrap_or(0))
-            }
+            crate::ExecutorSize::Fixed(_) => demand
+                .units_in(self.cores, self.memory, |name| self.resources.get(name).copied().unwrap_or(0)),
         }
     }
 }

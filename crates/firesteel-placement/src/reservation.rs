@@ -56,7 +56,9 @@ pub fn room(demand: &Demand, offer: &Offer<'_>) -> u64 {
     }
     match demand.size {
         ExecutorSize::OnePerWorker => 1,
-        ExecutorSize::Fixed(_) => demand.room(offer.cores, offer.memory, |name| offer.resources.count(name)),
+        ExecutorSize::Fixed(_) => {
+            demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name))
+        }
     }
 }
 

@@ -19,7 +19,7 @@ const FEW: usize = 40;
 fn an_index_decides_what_looking_at_every_worker_decides() {
     hold("placement::index", 10_000, |history: &History| {
         let order = case::worker_order(history.order);
-        for index in [Index::new(order), Index::tree(order)] {
+        for index in [Index::new(order), Index::in_leaves(order)] {
             let mut cluster = Cluster::of(history, index);
             for step in &history.steps {
                 cluster.step(step)?;

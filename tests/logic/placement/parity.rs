@@ -23,7 +23,7 @@ fn whatever_places_decides_what_dealing_core_by_core_decides() {
             placement.executors().map(|placed| (placed.worker.to_owned(), placed.cores.0)).collect();
         ensure!(flat == expected, "the rule launches {expected:?}, the closed form {flat:?}");
 
-        for mut index in [Index::new(*order), Index::tree(*order)] {
+        for mut index in [Index::new(*order), Index::in_leaves(*order)] {
             for offer in &offers {
                 index.insert(offer.worker, offer.cores, offer.memory, offer.resources);
             }

@@ -1,68 +1,109 @@
-//! A cluster that is kept in order, so that a placement costs what it gives and not what there is.
+//! An index of a cluster's Workers, so that the cost of a placement depends on what it places, not on the size of the
+//! cluster.
 //!
-//! [`place`](crate::place()) looks at every worker. An [`Index`] has the workers in the worker order already, and is
-//! told of every change. Placing walks them from the first on, passes over parts in which nobody has room, and stops
-//! when enough is found. How much is enough is what makes the rule of Spark's Master one that can be indexed:
+//! [`place`](crate::place()) looks at every Worker. An [`Index`] keeps the Workers in the worker order and is told of
+//! every change. A placement visits them in that order, skips groups of Workers that cannot fit, and stops when it has
+//! enough. The rule of Spark's Master tells how many are enough:
 //!
-//! - *Consolidate* fills one worker after the other, so it stops where the demand is met.
-//! - *Spread out* deals one executor to each worker in turn. If as many workers have room as executors are wanted,
-//!   each of the first so many gets one, and nobody behind them matters. If fewer have, all of them get some, and
-//!   looking at all of them is looking at those that receive something.
+//! - *Consolidate* fills one Worker after the other, so it stops when the demand is met.
+//! - *Spread out* deals one executor to each Worker in turn. If at least as many Workers fit as executors are wanted,
+//!   each of the first Workers gets one, and the others do not matter. If fewer fit, all of them get executors.
 //!
-//! So a placement looks at as many workers with room as receive something. What it costs to find them, and to put each
-//! where it belongs when executors start or end, hardly depends on how many workers there are.
+//! So a placement visits as many fitting Workers as receive executors. The cost of finding them, and of updating them
+//! when executors start or end, hardly depends on the number of Workers.
 //!
-//! Workers are kept on *shelves*, one for each amount that they are sorted by: a bit for each worker, in the order of
-//! ids. With each 64 places of a shelf, and with each 64 times as many, stands the best of their workers: the most
-//! cores, the most memory, the kinds of resources. Where that is not enough nobody is looked at. Where there would be
-//! too many shelves, as there are with memory, workers are in a tree of sorted leaves instead. Both decide the same.
+//! | file | content |
+//! |---|---|
+//! | `place.rs` | placement of a demand |
+//! | `requirement.rs` | what an executor requires, and the search for Workers that fit |
+//! | `sorted.rs` | the Workers in the worker order, in buckets or leaves |
+//! | `positions.rs` | numbers in the order of the ids, with the free amounts |
+//! | `buckets.rs`, `bucket.rs` | one set of Workers per free amount: a bit per position |
+//! | `leaves.rs` | sorted leaves, where there would be too many buckets |
+//! | `summary.rs` | summaries of several Workers, by which a search skips them |
+//! | `update.rs` | changes of many Workers at once |
+//! | `free.rs` | the free amounts of a Worker |
 //!
-//! A part of which one worker has the memory and another one the resources that are asked is looked into in vain: a
-//! cluster that is made so costs more, at most what looking at everything costs.
+//! A summary has the maximum of each amount by itself. If one Worker of a group has the memory and another one the
+//! resources that are required, the search looks into the group in vain. In the worst case it looks at every Worker.
 
-mod amounts;
-mod brief;
-mod entry;
-mod extent;
+mod bucket;
+mod buckets;
 mod free;
+mod leaves;
 mod place;
-mod places;
-mod pool;
-mod ranks;
-mod shelf;
-mod shelves;
+mod positions;
+mod requirement;
 mod sorted;
-mod sorting;
-mod step;
-mod stock;
+mod summary;
 #[cfg(test)]
 mod tests;
-mod together;
-mod transfer;
-mod tree;
-mod walk;
-mod wants;
+mod update;
 
 use std::collections::BTreeMap;
 use std::ops::Bound::{Excluded, Unbounded};
 use std::ops::ControlFlow;
 
-use free::Free;
-use sorted::Sorted;
-use sorting::{Direction, Sorting};
-use stock::Stock;
-use transfer::Transfer;
-use tree::Tree;
-use wants::Wants;
+use free::{Free, FreeResources};
+use sorted::{Direction, SortKey, SortedWorkers};
+use update::Update;
 
 use crate::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, WorkerOrder};
 
-/// A worker's number in an [`Index`]: small, and another one's after the worker was removed.
+/// The number of a Worker in an [`Index`]. It is small, and is given to another Worker after the Worker was removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Slot(u32);
 
-/// Workers with what they have free, in one worker order. `I` is what workers are called; ties are broken by its
-/// order, which has to be that of text for the decisions to be Spark's.
+impl Slot {
+    /// The number, which is less than the greatest number of Workers that the index ever had.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// The executors that a placement puts on one Worker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Share {
+    /// The Worker.
+    pub slot: Slot,
+    /// The number of executors, at least one.
+    pub executors: u64,
+    /// The cores of each executor, at least one.
+    pub cores: Cores,
+}
+
+impl Share {
+    pub(crate) fn of(demand: &Demand, slot: Slot, units: u64) -> Self {
+        match demand.size {
+            ExecutorSize::Fixed(cores) => Self { slot, executors: units, cores },
+            ExecutorSize::OnePerWorker => Self { slot, executors: 1, cores: Cores(units as i64) },
+        }
+    }
+
+    /// The cores of all executors of this share together.
+    #[must_use]
+    pub fn total(&self) -> Cores {
+        let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
+        Cores(self.cores.0.saturating_mul(executors))
+    }
+
+    /// Whether both shares have the same executors and cores.
+    #[inline]
+    fn has_equal_amounts(&self, other: &Self) -> bool {
+        (self.executors, self.cores) == (other.executors, other.cores)
+    }
+
+    /// The number of addresses of a resource that all executors of this share have together.
+    fn addresses(&self, demand: &Demand, name: &str) -> u64 {
+        demand.resources.get(name).map_or(0, |each| each.saturating_mul(self.executors))
+    }
+}
+
+/// Workers and their free amounts, in one worker order.
+///
+/// `I` is the type of a Worker's id. Ties are broken by the order of `I`. It must be the order of text, or the decisions
+/// are not Spark's.
 ///
 /// ```
 /// use firesteel_placement::index::Index;
@@ -80,198 +121,154 @@ pub struct Slot(u32);
 /// assert_eq!(shares.iter().map(|share| Some(share.slot)).collect::<Vec<_>>(), expected);
 ///
 /// index.take(&demand, &shares);
-/// assert_eq!(index.place(&demand, Strategy::SpreadOut).len(), 1, "w1 has room for one more");
+/// assert_eq!(index.place(&demand, Strategy::SpreadOut).len(), 1, "one more fits on w1");
 /// ```
 #[derive(Debug)]
 pub struct Index<I> {
     order: WorkerOrder,
     direction: Direction,
+    /// The slot of each Worker, by id.
     slots: BTreeMap<I, Slot>,
-    sorted: Sorted,
-    stock: Stock,
-    vacant: Vec<Slot>,
-}
-
-/// What one worker gives in a placement: so many executors of so many cores each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Share {
-    /// The worker.
-    pub slot: Slot,
-    /// How many executors it is to run, at least one.
-    pub executors: u64,
-    /// The cores of each, at least one.
-    pub cores: Cores,
-}
-
-impl Share {
-    pub(crate) fn of(demand: &Demand, slot: Slot, units: u64) -> Self {
-        match demand.size {
-            ExecutorSize::Fixed(cores) => Self { slot, executors: units, cores },
-            ExecutorSize::OnePerWorker => Self { slot, executors: 1, cores: Cores(units as i64) },
-        }
-    }
-
-    /// The cores of all its executors.
-    #[must_use]
-    pub fn total(&self) -> Cores {
-        let executors = i64::try_from(self.executors).unwrap_or(i64::MAX);
-        Cores(self.cores.0.saturating_mul(executors))
-    }
-
-    /// Whether it is as much as another one.
-    #[inline]
-    fn is_like(&self, other: &Self) -> bool {
-        (self.executors, self.cores) == (other.executors, other.cores)
-    }
-
-    /// How many addresses of a resource all its executors have.
-    fn count(&self, demand: &Demand, name: &str) -> u64 {
-        demand.resources.get(name).map_or(0, |each| each.saturating_mul(self.executors))
-    }
-}
-
-impl Slot {
-    /// The number: below the greatest number of workers that the index ever had.
-    #[must_use]
-    pub fn index(self) -> usize {
-        self.0 as usize
-    }
+    workers: SortedWorkers,
+    resources: FreeResources,
+    /// Slots of removed Workers, for new ones.
+    unused: Vec<Slot>,
 }
 
 impl<I: Ord> Index<I> {
-    /// An index without workers.
+    /// An index without Workers.
     #[must_use]
     pub fn new(order: WorkerOrder) -> Self {
-        let (sorting, direction) = Sorting::of(order);
-        let (slots, sorted) = (BTreeMap::new(), Sorted::new(sorting));
-        Self { order, direction, slots, sorted, stock: Stock::default(), vacant: Vec::new() }
+        let (sort_key, direction) = SortKey::of(order);
+        let (slots, workers) = (BTreeMap::new(), SortedWorkers::new(sort_key));
+        Self { order, direction, slots, workers, resources: FreeResources::default(), unused: Vec::new() }
     }
 
-    /// One that is a tree from the first worker on, as it would be with many different amounts. For tests and benches:
-    /// it decides the same.
+    /// An index that is in leaves from the first Worker on, as with many different amounts. It decides the same. For
+    /// tests and benches.
     #[doc(hidden)]
     #[must_use]
-    pub fn tree(order: WorkerOrder) -> Self {
-        let (sorting, _) = Sorting::of(order);
-        Self { sorted: Sorted::Tree(Tree::new(sorting)), ..Self::new(order) }
+    pub fn in_leaves(order: WorkerOrder) -> Self {
+        let (sort_key, _) = SortKey::of(order);
+        Self { workers: SortedWorkers::in_leaves(sort_key), ..Self::new(order) }
     }
 
-    /// The order in which workers are taken.
+    /// The order in which placements visit the Workers.
     #[must_use]
     pub fn order(&self) -> WorkerOrder {
         self.order
     }
 
-    /// How many workers there are.
+    /// The number of Workers.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.sorted.len()
+        self.workers.len()
     }
 
-    /// Whether there is no worker.
+    /// Whether there is no Worker.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A worker's number.
+    /// The slot of a Worker.
     #[must_use]
     pub fn slot(&self, worker: &I) -> Option<Slot> {
         self.slots.get(worker).copied()
     }
 
-    /// The workers in the order of their ids.
+    /// The Workers in the order of their ids.
     pub fn iter(&self) -> impl Iterator<Item = (&I, Slot)> {
         self.slots.iter().map(|(worker, slot)| (worker, *slot))
     }
 
-    /// Free cores and free memory of a worker.
+    /// The free cores and the free memory of a Worker.
     #[must_use]
     pub fn free(&self, slot: Slot) -> Option<(Cores, MiB)> {
-        self.sorted.get(slot).map(|free| (free.cores, free.memory))
+        self.workers.free(slot).map(|free| (free.cores, free.memory))
     }
 
-    /// Adds a worker with what it has free. One that is known already has that free from now on.
+    /// Adds a Worker with its free amounts. Replaces the free amounts of a Worker that is known already.
     pub fn insert(&mut self, worker: I, cores: Cores, memory: MiB, resources: &Resources) -> Slot {
         if let Some(slot) = self.slot(&worker) {
             self.set(slot, cores, memory, resources);
             return slot;
         }
-        let slot = self.vacant.pop().unwrap_or_else(|| {
+        let slot = self.unused.pop().unwrap_or_else(|| {
             Slot(u32::try_from(self.slots.len()).expect("there are fewer workers than a u32 can count"))
         });
-        let free = Free { cores, memory, kinds: self.stock.set(slot, resources) };
+        let free = Free { cores, memory, resources: self.resources.set(slot, resources) };
         let before = self.slots.range(..&worker).next_back().map(|(_, slot)| *slot);
-        let following = self.slots.range((Excluded(&worker), Unbounded)).map(|(_, slot)| *slot);
-        self.sorted.insert(slot, free, before, following);
+        let after = self.slots.range((Excluded(&worker), Unbounded)).next().map(|(_, slot)| *slot);
+        self.workers.insert(slot, free, before, after);
         self.slots.insert(worker, slot);
         slot
     }
 
-    /// Takes a worker out. Its number is free for another one.
+    /// Removes a Worker. Its slot is free for another Worker.
     pub fn remove(&mut self, worker: &I) -> Option<Slot> {
         let slot = self.slots.remove(worker)?;
-        self.sorted.remove(slot);
-        self.stock.set(slot, Resources::NONE);
-        self.vacant.push(slot);
+        self.workers.remove(slot);
+        self.resources.set(slot, Resources::NONE);
+        self.unused.push(slot);
         Some(slot)
     }
 
-    /// Sets what a worker has free. Without effect on a number that no worker has.
+    /// Replaces the free amounts of a Worker. Ignores a slot without a Worker.
     pub fn set(&mut self, slot: Slot, cores: Cores, memory: MiB, resources: &Resources) {
-        if self.sorted.get(slot).is_none() {
+        if self.workers.free(slot).is_none() {
             return;
         }
-        let free = Free { cores, memory, kinds: self.stock.set(slot, resources) };
-        self.sorted.set(slot, free);
+        let free = Free { cores, memory, resources: self.resources.set(slot, resources) };
+        self.workers.set(slot, free);
     }
 
-    /// Whether one more executor has room on that worker. The demand's own bounds are not looked at.
+    /// Whether one more executor fits on this Worker. Ignores the demand's own limits.
     #[must_use]
     pub fn fits(&self, slot: Slot, demand: &Demand) -> bool {
-        let free = self.sorted.get(slot);
-        free.zip(Wants::of(demand)).is_some_and(|(free, wants)| wants.fit(slot, &free, &self.stock))
+        let free = self.workers.free(slot);
+        free.zip(self.search(demand)).is_some_and(|(free, search)| search.accepts(slot, &free))
     }
 
-    /// Whether one more executor has room anywhere. The demand's own bounds are not looked at.
+    /// Whether one more executor fits on any Worker. Ignores the demand's own limits.
     #[must_use]
     pub fn fits_anywhere(&self, demand: &Demand) -> bool {
-        let Some(wants) = Wants::of(demand) else { return false };
-        self.sorted.walk(&wants, &self.stock, self.direction, |_, _| ControlFlow::Break(())).is_break()
+        let Some(search) = self.search(demand) else { return false };
+        self.workers.walk(&search, |_, _| ControlFlow::Break(())).is_break()
     }
 
-    /// Shows the workers that have room for one more executor, in the worker order, until `look` has seen enough. The
-    /// demand's own bounds are not looked at.
-    pub fn walk(&self, demand: &Demand, mut look: impl FnMut(Slot) -> ControlFlow<()>) {
-        if let Some(wants) = Wants::of(demand) {
-            let _ = self.sorted.walk(&wants, &self.stock, self.direction, |slot, _| look(slot));
+    /// Visits the Workers on which one more executor fits, in the worker order, until `visit` breaks. Ignores the
+    /// demand's own limits.
+    pub fn walk(&self, demand: &Demand, mut visit: impl FnMut(Slot) -> ControlFlow<()>) {
+        if let Some(search) = self.search(demand) {
+            let _ = self.workers.walk(&search, |slot, _| visit(slot));
         }
     }
 
-    /// Takes what was placed off what the workers have free.
+    /// Takes the amounts of placed executors off the free amounts.
     pub fn take(&mut self, demand: &Demand, shares: &[Share]) {
-        self.sorted.change(shares, Transfer::Taken(demand), &mut self.stock);
+        self.workers.update(shares, Update::Take(demand), &mut self.resources);
     }
 
-    /// Gives it back.
+    /// Adds the amounts of ended executors to the free amounts.
     pub fn give_back(&mut self, demand: &Demand, shares: &[Share]) {
-        self.sorted.change(shares, Transfer::GivenBack(demand), &mut self.stock);
+        self.workers.update(shares, Update::GiveBack(demand), &mut self.resources);
     }
 
-    /// What is wrong with the index, if something is: with itself, or with what the workers have free according to
-    /// `offers`, which has one offer for each, in the order of their ids.
+    /// Checks the index itself, and that it has the free amounts of `offers`: one offer per Worker, in the order of their
+    /// ids.
     ///
     /// # Errors
-    /// One sentence.
+    /// One sentence about the first mistake that was found.
     pub fn check<'a>(&self, offers: impl IntoIterator<Item = Offer<'a>>) -> Result<(), String> {
-        self.sorted.check(self.slots.values().copied())?;
+        self.workers.check(self.slots.values().copied())?;
         let mut known = self.slots.values();
         for offer in offers {
             let Some(&slot) = known.next() else {
                 return Err(format!("{} is not indexed", offer.worker));
             };
-            let Some(free) = self.sorted.get(slot) else {
-                return Err(format!("{} is in no leaf", offer.worker));
+            let Some(free) = self.workers.free(slot) else {
+                return Err(format!("{} has no position", offer.worker));
             };
             if (free.cores, free.memory) != (offer.cores, offer.memory) {
                 return Err(format!(
@@ -279,25 +276,14 @@ impl<I: Ord> Index<I> {
                     offer.worker, free.cores, free.memory
                 ));
             }
-            if !self.stock.is(slot, offer.resources) || free.kinds != self.stock.kinds(slot) {
+            if !self.resources.equals(slot, offer.resources) || free.resources != self.resources.mask(slot) {
                 return Err(format!("{} is indexed with other resources", offer.worker));
             }
         }
         match known.next() {
             Some(slot) => Err(format!("the index has another worker, number {}", slot.0)),
-            None if self.sorted.len() == self.slots.len() => Ok(()),
-            None => Err(format!("{} ids, {} workers in order", self.slots.len(), self.sorted.len())),
+            None if self.workers.len() == self.slots.len() => Ok(()),
+            None => Err(format!("{} ids, {} workers in order", self.slots.len(), self.workers.len())),
         }
     }
-}
-
-/// Ways in which ids may come: up, down, from both ends inwards, down after a first one, and scattered.
-#[cfg(test)]
-fn arrivals(ids: u32) -> [Vec<u32>; 5] {
-    let up: Vec<u32> = (0..ids).collect();
-    let down = up.iter().rev().copied().collect();
-    let inwards = up.iter().flat_map(|&n| [n, 2 * ids - n]).collect();
-    let fixed_left = [0].into_iter().chain((1..ids).rev()).collect();
-    let scattered = up.iter().map(|n| n.wrapping_mul(2_654_435_761)).collect();
-    [up, down, inwards, fixed_left, scattered]
 }

@@ -1,59 +1,58 @@
-//! Where executors go.
+//! Placement through the index: where the executors of a demand go.
 
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::free::Free;
-use super::wants::Wants;
+use super::requirement::{Requirement, Search};
 use super::{Index, Share, Slot};
 use crate::assign::deal;
 use crate::{Cores, Demand, Strategy};
 
-/// Room for so many shares is made at once.
-const FEW: usize = 64;
+/// Space for this many shares is allocated at once.
+const INITIAL_SHARES: usize = 64;
 
 impl<I: Ord> Index<I> {
-    /// Places as many executors as the demand asks for and the workers have room for: what each worker gives, in the
-    /// order in which executors are launched. Exactly the executors of [`place`](crate::place()) over offers of
-    /// the same amounts.
+    /// Places as many executors as the demand asks for and the Workers have free capacity for. Returns one share per
+    /// Worker, in the order in which executors are launched: exactly the executors of [`place`](crate::place()) over
+    /// offers with the same amounts.
     ///
     /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
     #[must_use]
     pub fn place(&self, demand: &Demand, strategy: Strategy) -> Vec<Share> {
-        let most = usize::try_from(demand.most_workers()).unwrap_or(usize::MAX);
-        let mut shares = Vec::with_capacity(most.min(FEW));
+        let limit = usize::try_from(demand.most_workers()).unwrap_or(usize::MAX);
+        let mut shares = Vec::with_capacity(limit.min(INITIAL_SHARES));
         self.place_into(&mut shares, demand, strategy);
         shares
     }
 
-    /// The same into `shares`, in place of what was there: for who places again and again, since new memory for many
-    /// shares takes longer than to find them.
+    /// Does what [`place`](Self::place) does, and replaces the content of `shares`. For callers that place many
+    /// executors repeatedly: allocating memory for the shares takes longer than finding them.
     pub fn place_into(&self, shares: &mut Vec<Share>, demand: &Demand, strategy: Strategy) {
         shares.clear();
         let most = demand.most_workers();
-        let Some(wants) = Wants::of(demand).filter(|_| most > 0) else { return };
+        let Some(search) = self.search(demand).filter(|_| most > 0) else { return };
         match strategy {
             Strategy::SpreadOut => {
-                let (most, each) =
-                    (usize::try_from(most).unwrap_or(usize::MAX), Share::of(demand, Slot(0), 1));
-                let is_enough = self.sorted.first(&wants, &self.stock, self.direction, most, each, shares);
-                if is_enough && most as u64 == demand.most_units() {
-                    // As many workers as units: each gives one.
+                let limit = usize::try_from(most).unwrap_or(usize::MAX);
+                let is_enough = self.workers.first(&search, limit, Share::of(demand, Slot(0), 1), shares);
+                if is_enough && most == demand.most_units() {
+                    // There are as many Workers as units, and each gives one unit.
                     return;
                 }
             }
             Strategy::Consolidate => {
-                let enough = self.enough(demand, strategy, shares);
-                let _ = self.sorted.walk(&wants, &self.stock, self.direction, enough);
+                let _ = self.workers.walk(&search, self.collect_enough(demand, strategy, shares));
             }
         }
         self.deal(demand, strategy, shares);
     }
 
-    /// The same with some workers before all others: those of `nearest`, one rank after the other, each rank in the worker
-    /// order. Workers that are to be avoided give nothing. Exactly the executors of [`place_ranked`](crate::place_ranked).
+    /// Does what [`place`](Self::place) does with preferred Workers first: those of `nearest`, rank by rank, each rank
+    /// in the worker order. Avoided Workers give nothing. The result has exactly the executors of
+    /// [`place_ranked`](crate::place_ranked).
     ///
-    /// What it costs depends on how many workers are near or avoided, and on how many give something.
+    /// The cost depends on the number of preferred and avoided Workers, and on the number of Workers that give something.
     #[must_use]
     pub fn place_ranked(
         &self,
@@ -63,53 +62,59 @@ impl<I: Ord> Index<I> {
         avoids: impl Fn(Slot) -> bool,
     ) -> Vec<Share> {
         let mut shares = Vec::new();
-        if let Some(wants) = Wants::of(demand).filter(|_| demand.allows_one_more()) {
-            let enough = self.enough(demand, strategy, &mut shares);
-            let _ = self.walk_ranked(&wants, nearest, avoids, enough);
+        if let Some(search) = self.search(demand).filter(|_| demand.allows_one_more()) {
+            let visit = self.collect_enough(demand, strategy, &mut shares);
+            let _ = self.walk_ranked(&search, nearest, avoids, visit);
             self.deal(demand, strategy, &mut shares);
         }
         shares
     }
 
+    /// The search for Workers that fit one more executor. `None` if executors without cores are asked for.
+    pub(super) fn search<'a>(&'a self, demand: &'a Demand) -> Option<Search<'a>> {
+        let requirement = Requirement::of(demand)?;
+        Some(Search { requirement, resources: &self.resources, direction: self.direction })
+    }
+
     fn walk_ranked(
         &self,
-        wants: &Wants<'_>,
+        search: &Search<'_>,
         nearest: &[Vec<Slot>],
         avoids: impl Fn(Slot) -> bool,
         mut visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         for rank in nearest {
-            let standing = |slot: &Slot| Some((self.sorted.standing(*slot)?, *slot));
-            let mut rank: Vec<_> = rank.iter().filter_map(standing).collect();
+            let with_key = |slot: &Slot| Some((self.workers.order_key(*slot)?, *slot));
+            let mut rank: Vec<_> = rank.iter().filter_map(with_key).collect();
             rank.sort_unstable();
             for (_, slot) in self.direction.over(0..rank.len()).map(|at| rank[at]) {
-                let free = self.sorted.get(slot).filter(|free| wants.fit(slot, free, &self.stock));
+                let free = self.workers.free(slot).filter(|free| search.accepts(slot, free));
                 if let Some(free) = free.filter(|_| !avoids(slot)) {
                     visit(slot, &free)?;
                 }
             }
         }
         let ranked: BTreeSet<Slot> = nearest.iter().flatten().copied().collect();
-        self.sorted.walk(wants, &self.stock, self.direction, |slot, free| {
+        self.workers.walk(search, |slot, free| {
             if ranked.contains(&slot) || avoids(slot) { ControlFlow::Continue(()) } else { visit(slot, free) }
         })
     }
 
-    /// Adds a share with one unit, for the time being, for each worker with room that it is shown, until they are enough.
-    fn enough<'a>(
+    /// A visitor that adds a share of one unit for each Worker, until the Workers are enough.
+    fn collect_enough<'a>(
         &'a self,
         demand: &'a Demand,
         strategy: Strategy,
         shares: &'a mut Vec<Share>,
     ) -> impl FnMut(Slot, &Free) -> ControlFlow<()> + 'a {
         let (most, units) = (demand.most_workers(), demand.most_units());
-        let mut room = 0_u64;
+        let mut found = 0_u64;
         move |slot, free| {
             shares.push(Share::of(demand, slot, 1));
-            room = room.saturating_add(self.room(demand, slot, free));
+            found = found.saturating_add(self.units(demand, slot, free));
             let is_enough = match strategy {
                 Strategy::SpreadOut => false,
-                Strategy::Consolidate => room >= units,
+                Strategy::Consolidate => found >= units,
             };
             if is_enough || shares.len() as u64 == most {
                 return ControlFlow::Break(());
@@ -118,21 +123,22 @@ impl<I: Ord> Index<I> {
         }
     }
 
-    /// Gives each of the workers found what it is to give.
+    /// Sets how many units each of the Workers found gives.
     fn deal(&self, demand: &Demand, strategy: Strategy, shares: &mut Vec<Share>) {
         let cap = |share: &Share| {
-            self.sorted.get(share.slot).map_or(0, |free| self.room(demand, share.slot, &free))
+            let free = self.workers.free(share.slot);
+            free.map_or(0, |free| self.units(demand, share.slot, &free))
         };
         let given = deal(strategy, shares.iter().map(cap).collect(), demand.most_units());
         for (share, units) in shares.iter_mut().zip(given) {
             *share = Share::of(demand, share.slot, units);
         }
-        // Consolidating, or with fewer cores than workers, the last ones may give nothing.
+        // The last Workers may give nothing: when consolidating, or with fewer cores than Workers.
         shares.retain(|share| share.executors > 0 && share.cores > Cores::ZERO);
     }
 
-    /// How many units the worker has room for, who has room for one.
-    fn room(&self, demand: &Demand, slot: Slot, free: &Free) -> u64 {
-        demand.room(free.cores, free.memory, |name| self.stock.count(slot, name))
+    /// The number of units that a Worker can give, if one more executor fits.
+    fn units(&self, demand: &Demand, slot: Slot, free: &Free) -> u64 {
+        demand.units_in(free.cores, free.memory, |name| self.resources.count(slot, name))
     }
 }

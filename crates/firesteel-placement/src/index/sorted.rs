@@ -1,157 +1,287 @@
-//! Workers in the worker order, on shelves as long as few shelves are enough, and else in a tree.
+//! Workers in the worker order: in buckets as long as few are enough, else in sorted leaves.
 
-use std::ops::ControlFlow;
+use std::ops::{ControlFlow, Range};
 
-use super::free::Free;
-use super::shelves::{Shelves, TooMany};
-use super::sorting::{Direction, Sorting};
-use super::stock::Stock;
-use super::transfer::Transfer;
-use super::tree::Tree;
-use super::wants::Wants;
+use super::buckets::{Buckets, TooManyBuckets};
+use super::free::{Free, FreeResources};
+use super::leaves::Leaves;
+use super::positions::{NoGap, Positions};
+use super::requirement::Search;
+use super::update::Update;
 use super::{Share, Slot};
+use crate::WorkerOrder;
 
-#[derive(Debug)]
-pub(super) enum Sorted {
-    /// Few different amounts: the cores of ordinary machines.
-    Shelves(Shelves),
-    /// Many: memory, as a rule. Once there were many, it stays a tree.
-    Tree(Tree),
+/// The free amount by which Workers are sorted. Equal amounts are sorted by id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum SortKey {
+    /// Free cores.
+    Cores,
+    /// Free memory.
+    Memory,
+    /// No amount: Workers are sorted by id alone.
+    Id,
 }
 
-impl Sorted {
-    pub(super) fn new(sorting: Sorting) -> Self {
-        Self::Shelves(Shelves::new(sorting))
+/// The direction in which the sorted Workers are visited.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Direction {
+    /// The least comes first.
+    Ascending,
+    /// The greatest comes first.
+    Descending,
+}
+
+impl SortKey {
+    /// The sort key of a worker order and the direction in which it is read.
+    pub(super) fn of(order: WorkerOrder) -> (Self, Direction) {
+        match order {
+            WorkerOrder::CoresFreeDesc => (Self::Cores, Direction::Descending),
+            WorkerOrder::CoresFreeAsc => (Self::Cores, Direction::Ascending),
+            WorkerOrder::MemoryFreeDesc => (Self::Memory, Direction::Descending),
+            WorkerOrder::MemoryFreeAsc => (Self::Memory, Direction::Ascending),
+            WorkerOrder::WorkerId => (Self::Id, Direction::Ascending),
+        }
     }
 
+    /// The amount of this key among free amounts.
+    #[inline]
+    pub(super) fn amount(self, free: &Free) -> i64 {
+        match self {
+            Self::Cores => free.cores.0,
+            Self::Memory => free.memory.0,
+            Self::Id => 0,
+        }
+    }
+}
+
+impl Direction {
+    /// The numbers of a range in this direction.
+    pub(super) fn over(self, range: Range<usize>) -> impl Iterator<Item = usize> {
+        let (start, end) = (range.start, range.end);
+        range.map(move |n| match self {
+            Self::Ascending => n,
+            Self::Descending => start + end - 1 - n,
+        })
+    }
+
+    /// The number of the first bit that is set. Any number if no bit is.
+    #[inline]
+    pub(super) fn first(self, bits: u64) -> usize {
+        match self {
+            Self::Ascending => bits.trailing_zeros() as usize,
+            Self::Descending => 63_u32.wrapping_sub(bits.leading_zeros()) as usize,
+        }
+    }
+
+    /// The numbers of the bits that are set, plus `start`.
+    #[inline]
+    pub(super) fn bits(self, mut bits: u64, start: usize) -> impl Iterator<Item = usize> {
+        std::iter::from_fn(move || {
+            if bits == 0 {
+                return None;
+            }
+            let next = match self {
+                Self::Ascending => bits.trailing_zeros(),
+                Self::Descending => bits.ilog2(),
+            };
+            bits ^= 1 << next;
+            Some(start + next as usize)
+        })
+    }
+}
+
+/// The Workers with their free amounts, in the worker order.
+#[derive(Debug)]
+pub(super) struct SortedWorkers {
+    positions: Positions,
+    form: Form,
+}
+
+/// What the order is kept in. Both forms decide the same.
+#[derive(Debug)]
+enum Form {
+    /// For few different amounts, such as the cores of ordinary machines.
+    Buckets(Buckets),
+    /// For many different amounts. Leaves never become buckets again.
+    Leaves(Leaves),
+}
+
+impl SortedWorkers {
+    /// No Workers, in buckets.
+    pub(super) fn new(sort_key: SortKey) -> Self {
+        Self { positions: Positions::new(sort_key), form: Form::Buckets(Buckets::new()) }
+    }
+
+    /// No Workers, in leaves from the first Worker on.
+    pub(super) fn in_leaves(sort_key: SortKey) -> Self {
+        let positions = Positions::new(sort_key);
+        Self { form: Form::Leaves(Leaves::of(&positions)), positions }
+    }
+
+    /// The number of Workers.
     pub(super) fn len(&self) -> usize {
-        match self {
-            Self::Shelves(shelves) => shelves.len(),
-            Self::Tree(tree) => tree.len(),
+        self.positions.workers()
+    }
+
+    /// The free amounts of a Worker.
+    pub(super) fn free(&self, slot: Slot) -> Option<Free> {
+        Some(self.positions.free(self.positions.of(slot)?))
+    }
+
+    /// Where a Worker stands among all: by the sort key, then by position.
+    pub(super) fn order_key(&self, slot: Slot) -> Option<(i64, usize)> {
+        let position = self.positions.of(slot)?;
+        Some((self.positions.sort_key().amount(&self.positions.free(position)), position))
+    }
+
+    /// Adds a Worker with a new slot between two neighbours in the order of ids.
+    pub(super) fn insert(&mut self, slot: Slot, free: Free, before: Option<Slot>, after: Option<Slot>) {
+        let position = self.free_position(before, after);
+        self.positions.put(slot, free, position);
+        self.add(position);
+    }
+
+    /// Removes a Worker.
+    pub(super) fn remove(&mut self, slot: Slot) {
+        if let Some(position) = self.positions.of(slot) {
+            self.take_out(position);
+            self.positions.vacate(slot);
         }
     }
 
-    pub(super) fn get(&self, slot: Slot) -> Option<Free> {
-        match self {
-            Self::Shelves(shelves) => shelves.get(slot),
-            Self::Tree(tree) => tree.get(slot),
-        }
-    }
-
-    /// Where a worker stands among all: by an amount, and among equals by id.
-    pub(super) fn standing(&self, slot: Slot) -> Option<(i64, u64)> {
-        match self {
-            Self::Shelves(shelves) => shelves.standing(slot),
-            Self::Tree(tree) => tree.standing(slot),
-        }
-    }
-
-    /// Adds a worker whose slot is new, between one and those that follow in the order of ids.
-    pub(super) fn insert(
-        &mut self,
-        slot: Slot,
-        free: Free,
-        before: Option<Slot>,
-        following: impl Iterator<Item = Slot> + Clone,
-    ) {
-        match self {
-            Self::Shelves(shelves) => {
-                let inserted = shelves.insert(slot, free, before, following.clone().next());
-                self.or_a_tree(inserted);
-            }
-            Self::Tree(tree) => tree.insert(slot, free, before, following),
-        }
-    }
-
-    /// Takes a worker out.
-    pub(super) fn remove(&mut self, slot: Slot) -> Option<Free> {
-        match self {
-            Self::Shelves(shelves) => shelves.remove(slot),
-            Self::Tree(tree) => tree.remove(slot),
-        }
-    }
-
-    /// Sets what a worker has free, who is there.
+    /// Replaces the free amounts of a Worker.
     pub(super) fn set(&mut self, slot: Slot, free: Free) {
-        match self {
-            Self::Shelves(shelves) => {
-                let set = shelves.set(slot, free);
-                self.or_a_tree(set);
-            }
-            Self::Tree(tree) => tree.replace(slot, free),
+        if let Some(position) = self.positions.of(slot) {
+            self.take_out(position);
+            self.positions.set(position, free);
+            self.add(position);
         }
     }
 
-    /// Changes what workers have free by their shares, one after the other. Workers who are not there are passed over.
-    pub(super) fn change(&mut self, shares: &[Share], transfer: Transfer<'_>, stock: &mut Stock) {
-        match self {
-            Self::Shelves(shelves) => {
-                let changed = shelves.change(shares, transfer, stock);
-                self.or_a_tree(changed);
+    /// Changes the free amounts of Workers by their shares. Slots without a Worker are ignored.
+    pub(super) fn update(&mut self, shares: &[Share], update: Update<'_>, resources: &mut FreeResources) {
+        let updated = match &mut self.form {
+            Form::Buckets(buckets) => buckets.update(&mut self.positions, shares, update, resources),
+            Form::Leaves(leaves) => {
+                leaves.update(&mut self.positions, shares, update, resources);
+                Ok(())
             }
-            Self::Tree(tree) => tree.change(shares, transfer, stock),
-        }
+        };
+        self.leaves_on_error(updated);
     }
 
-    /// Shows the workers that have room, in order, until it is told to stop.
+    /// Visits the Workers that fit, in order, until `visit` breaks.
     pub(super) fn walk(
         &self,
-        wants: &Wants<'_>,
-        stock: &Stock,
-        direction: Direction,
+        search: &Search<'_>,
         visit: impl FnMut(Slot, &Free) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        match self {
-            Self::Shelves(shelves) => shelves.walk(wants, stock, direction, visit),
-            Self::Tree(tree) => tree.walk(wants, stock, direction, visit),
+        match &self.form {
+            Form::Buckets(buckets) => buckets.walk(&self.positions, search, visit),
+            Form::Leaves(leaves) => leaves.walk(&self.positions, search, visit),
         }
     }
 
-    /// Adds a share like `each` for every one of the first workers that have room, until there are so many shares. Whether
+    /// Adds a share like `each` for each of the first Workers that fit, until there are `limit` shares. Returns whether
     /// there are.
     pub(super) fn first(
         &self,
-        wants: &Wants<'_>,
-        stock: &Stock,
-        direction: Direction,
-        most: usize,
+        search: &Search<'_>,
+        limit: usize,
         each: Share,
         shares: &mut Vec<Share>,
     ) -> bool {
-        match self {
-            Self::Shelves(shelves) => shelves.first(wants, stock, direction, most, each, shares),
-            Self::Tree(tree) => {
-                let all = tree.walk(wants, stock, direction, |slot, _| {
+        match &self.form {
+            Form::Buckets(buckets) => buckets.first(&self.positions, search, limit, each, shares),
+            Form::Leaves(leaves) => {
+                let found = leaves.walk(&self.positions, search, |slot, _| {
                     shares.push(Share { slot, ..each });
-                    if shares.len() == most { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+                    if shares.len() == limit { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
                 });
-                all.is_break()
+                found.is_break()
             }
         }
     }
 
-    /// From now on a tree, where there would be too many shelves.
-    fn or_a_tree(&mut self, done: Result<(), TooMany>) {
-        if let (Self::Shelves(shelves), Err(TooMany)) = (&*self, done) {
-            let workers: Vec<_> = shelves.all().collect();
-            *self = Self::Tree(Tree::of(shelves.sorting(), &workers));
+    /// A free position between two neighbours. Moves other Workers if there is none.
+    fn free_position(&mut self, before: Option<Slot>, after: Option<Slot>) -> usize {
+        loop {
+            match self.positions.between(before, after) {
+                Ok(position) => return position,
+                Err(NoGap::Spread(window)) => return self.spread(window, before),
+                Err(NoGap::Grow) => {
+                    self.positions.grow();
+                    if let Form::Buckets(buckets) = &mut self.form {
+                        buckets.grow(self.positions.len());
+                    }
+                }
+            }
         }
     }
 
-    /// Forgets what the best of a part has.
+    /// Spreads the Workers of a window, and returns the position that is left for the new one after `before`.
+    fn spread(&mut self, window: Range<usize>, before: Option<Slot>) -> usize {
+        let (others, position) = self.positions.spread(window, before);
+        for (entry, _) in &others {
+            if let Some(position) = self.positions.of(entry.slot) {
+                self.take_out(position);
+            }
+        }
+        others.iter().for_each(|(entry, _)| self.positions.vacate(entry.slot));
+        others.iter().for_each(|(entry, position)| self.positions.put(entry.slot, entry.free(), *position));
+        others.iter().for_each(|(_, position)| self.add(*position));
+        position
+    }
+
+    fn add(&mut self, position: usize) {
+        let added = match &mut self.form {
+            Form::Buckets(buckets) => buckets.add(&self.positions, position),
+            Form::Leaves(leaves) => {
+                leaves.add(&self.positions, position);
+                Ok(())
+            }
+        };
+        self.leaves_on_error(added);
+    }
+
+    fn take_out(&mut self, position: usize) {
+        match &mut self.form {
+            Form::Buckets(buckets) => buckets.remove(&self.positions, position),
+            Form::Leaves(leaves) => leaves.remove(&self.positions, position),
+        }
+    }
+
+    /// Replaces the buckets by leaves if there would be too many buckets.
+    fn leaves_on_error(&mut self, done: Result<(), TooManyBuckets>) {
+        if let Err(TooManyBuckets) = done {
+            self.form = Form::Leaves(Leaves::of(&self.positions));
+        }
+    }
+
+    /// Sets summaries too low: a deliberate bug.
     #[cfg(test)]
-    pub(super) fn forget_best(&mut self) {
-        match self {
-            Self::Shelves(shelves) => shelves.forget_best(),
-            Self::Tree(tree) => tree.forget_best(),
+    pub(super) fn forget_summaries(&mut self) {
+        match &mut self.form {
+            Form::Buckets(buckets) => buckets.forget_summaries(),
+            Form::Leaves(leaves) => leaves.forget_summaries(),
         }
     }
 
-    /// What is wrong with it, if something is. `ids` are the workers in the order of their ids.
+    /// Checks the positions, the order and the summaries. `ids` are the Workers in the order of their ids.
     pub(super) fn check(&self, ids: impl Iterator<Item = Slot>) -> Result<(), String> {
-        match self {
-            Self::Shelves(shelves) => shelves.check(ids),
-            Self::Tree(tree) => tree.check(ids),
+        let all = (0..self.positions.len()).filter_map(|at| Some((at, self.positions.at(at)?.slot)));
+        if let Some((position, slot)) = all.clone().find(|(at, slot)| self.positions.of(*slot) != Some(*at)) {
+            return Err(format!("{slot:?} is at position {position} and known at another"));
+        }
+        if !ids.eq(all.clone().map(|(_, slot)| slot)) {
+            return Err("the positions are not in the order of the ids".to_owned());
+        }
+        if all.count() != self.positions.workers() {
+            return Err(format!("the workers are counted as {}", self.positions.workers()));
+        }
+        match &self.form {
+            Form::Buckets(buckets) => buckets.check(&self.positions),
+            Form::Leaves(leaves) => leaves.check(&self.positions),
         }
     }
 }

@@ -1,52 +1,144 @@
-//! Deliberate bugs of an index: its own check finds each of them.
+//! Tests of the index's parts. Those of the whole index are laws, beside the flat form: `tests/logic/placement`.
 
-use super::*;
+use std::collections::BTreeMap;
 
-/// A way in which an index errs.
+use super::buckets::BucketKeys;
+use super::free::{Free, ResourceMask};
+use super::positions::{NoGap, Positions};
+use super::sorted::{Direction, SortKey};
+use super::{Index, Slot};
+use crate::{Cores, MiB, Offer, Resources, WorkerOrder};
+
+#[test]
+fn a_resource_mask_never_denies_what_is_there() {
+    for name in ["gpu", "fpga", "nic", ""] {
+        for have in 0..20 {
+            for ask in 0..=have {
+                assert!(ResourceMask::of(name, have).may_cover(ResourceMask::of(name, ask)));
+            }
+        }
+    }
+    assert!(!ResourceMask::of("gpu", 1).may_cover(ResourceMask::of("gpu", 2)));
+    assert!(!ResourceMask::default().may_cover(ResourceMask::of("gpu", 1)));
+}
+
+#[test]
+fn a_direction_starts_at_one_end_or_the_other() {
+    assert_eq!(Direction::Ascending.over(2..5).collect::<Vec<_>>(), [2, 3, 4]);
+    assert_eq!(Direction::Descending.over(2..5).collect::<Vec<_>>(), [4, 3, 2]);
+    assert_eq!(Direction::Descending.over(0..0).count(), 0);
+    assert_eq!(Direction::Ascending.bits(0b1011, 64).collect::<Vec<_>>(), [64, 65, 67]);
+    assert_eq!(Direction::Descending.bits(0b1011, 64).collect::<Vec<_>>(), [67, 65, 64]);
+}
+
+#[test]
+fn every_key_finds_its_bucket() {
+    let mut keys = BucketKeys::new();
+    for key in [7, -3, 0, 100_000, 255, 256, i64::MIN, i64::MAX] {
+        keys.insert(key);
+    }
+    assert_eq!(keys.all(), [i64::MIN, -3, 0, 7, 255, 256, 100_000, i64::MAX]);
+    keys.retain(|bucket| bucket != 2);
+    for (bucket, key) in keys.all().iter().enumerate() {
+        assert_eq!((keys.find(*key), keys.first_from(*key)), (Some(bucket), bucket));
+    }
+    assert_eq!((keys.find(0), keys.find(1), keys.find(99_999)), (None, None, None));
+    assert_eq!((keys.first_from(0), keys.first_from(i64::MAX)), (2, 6));
+}
+
+/// Orders in which ids may come: ascending, descending, from both ends inwards, descending after a first one, and
+/// scattered.
+fn arrivals(ids: u32) -> [Vec<u32>; 5] {
+    let ascending: Vec<u32> = (0..ids).collect();
+    let descending = ascending.iter().rev().copied().collect();
+    let inwards = ascending.iter().flat_map(|&n| [n, 2 * ids - n]).collect();
+    let after_a_first = [0].into_iter().chain((1..ids).rev()).collect();
+    let scattered = ascending.iter().map(|n| n.wrapping_mul(2_654_435_761)).collect();
+    [ascending, descending, inwards, after_a_first, scattered]
+}
+
+#[test]
+fn positions_follow_the_ids_and_few_workers_move() {
+    const IDS: u32 = 3000;
+    for ids in arrivals(IDS) {
+        let mut positions = Positions::new(SortKey::Cores);
+        let mut known = BTreeMap::new();
+        let mut moved = 0;
+        for (slot, id) in (0..).map(Slot).zip(ids) {
+            let before = known.range(..id).next_back().map(|(_, slot)| *slot);
+            let after = known.range(id..).next().map(|(_, slot)| *slot);
+            let position = loop {
+                match positions.between(before, after) {
+                    Ok(position) => break position,
+                    Err(NoGap::Grow) => positions.grow(),
+                    Err(NoGap::Spread(window)) => {
+                        let (others, position) = positions.spread(window, before);
+                        moved += others.len();
+                        others.iter().for_each(|(entry, _)| positions.vacate(entry.slot));
+                        others
+                            .iter()
+                            .for_each(|(entry, position)| positions.put(entry.slot, entry.free(), *position));
+                        break position;
+                    }
+                }
+            };
+            assert!(positions.at(position).is_none());
+            positions.put(slot, Free::LEAST, position);
+            known.insert(id, slot);
+        }
+        assert!(known.values().map(|slot| positions.of(*slot)).is_sorted_by(|a, b| a < b));
+        assert!(moved < 100 * known.len(), "{moved} were moved");
+        assert!(positions.len() < 8 * known.len(), "{} positions", positions.len());
+        assert_eq!(positions.workers(), known.len());
+    }
+}
+
+/// A deliberate bug of an index.
 #[derive(Clone, Copy, Debug)]
 enum Flaw {
-    /// It was not told of a core that a worker got back.
+    /// The index misses that a Worker got a core back.
     MissesFreed,
-    /// It was not told that a worker is there.
+    /// The index misses that a Worker registered.
     MissesWorker,
-    /// A part of it knows less than what its workers have, as if it had not been told of the best of them.
+    /// A summary is lower than the free amounts of its Workers.
     StaleSummary,
 }
 
 impl Flaw {
-    fn strike(self, index: &mut Index<u32>) {
-        let slot = index.slot(&3).expect("it is there");
+    fn inject(self, index: &mut Index<u32>) {
+        let slot = index.slot(&3).expect("there is such a Worker");
         match self {
             Self::MissesFreed => {
-                let free = index.sorted.get(slot).expect("it is there");
-                index.sorted.set(slot, Free { cores: free.cores - Cores(1), ..free });
+                let free = index.workers.free(slot).expect("there is such a Worker");
+                index.workers.set(slot, Free { cores: free.cores - Cores(1), ..free });
             }
-            Self::MissesWorker => _ = index.sorted.remove(slot),
-            Self::StaleSummary => index.sorted.forget_best(),
+            Self::MissesWorker => index.workers.remove(slot),
+            Self::StaleSummary => index.workers.forget_summaries(),
         }
     }
 }
 
 #[test]
-fn an_index_that_errs_is_found_out() {
+fn the_check_of_an_index_finds_its_deliberate_bugs() {
+    const WORKERS: u32 = 9;
     let offer = Offer { worker: "w", cores: Cores(8), memory: MiB(1024), resources: Resources::NONE };
+    type NewIndex = fn(WorkerOrder) -> Index<u32>;
     for order in WorkerOrder::ALL {
-        for (make, stale) in
-            [(Index::new as fn(_) -> _, "its workers Some"), (Index::tree, "a branch is not as")]
+        for (new, stale) in [(Index::new as NewIndex, "its workers Some"), (Index::in_leaves, "a leaf says")]
         {
-            for (flaw, said) in [
+            for (flaw, sentence) in [
                 (Flaw::MissesFreed, "is indexed with 7 cores"),
-                (Flaw::MissesWorker, "is in no leaf"),
+                (Flaw::MissesWorker, "not in the order of the ids"),
                 (Flaw::StaleSummary, stale),
             ] {
-                let mut index = make(order);
-                for worker in 0..9 {
+                let mut index = new(order);
+                for worker in 0..WORKERS {
                     index.insert(worker, offer.cores, offer.memory, offer.resources);
                 }
-                assert_eq!(index.check(vec![offer; 9]), Ok(()));
-                flaw.strike(&mut index);
-                let sentence = index.check(vec![offer; 9]).expect_err("it errs");
-                assert!(sentence.contains(said), "{order:?}, {flaw:?}: {sentence}");
+                assert_eq!(index.check([offer; WORKERS as usize]), Ok(()));
+                flaw.inject(&mut index);
+                let found = index.check([offer; WORKERS as usize]).expect_err("there is a bug");
+                assert!(found.contains(sentence), "{order:?}, {flaw:?}: {found}");
             }
         }
     }

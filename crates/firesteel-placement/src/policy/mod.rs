@@ -119,7 +119,7 @@ pub struct Candidate<'a, R> {
 
 /// How many units a worker has room for, which has room for one.
 fn room(demand: &Demand, offer: &Offer<'_>) -> u64 {
-    demand.room(offer.cores, offer.memory, |name| offer.resources.count(name))
+    demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name))
 }
 
 #[cfg(test)]

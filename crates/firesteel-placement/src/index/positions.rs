@@ -1,0 +1,270 @@
+//! Positions of Workers: small numbers in the order of their ids, with gaps.
+//!
+//! A set of Workers is then a row of bits, and comparing two ids is comparing two numbers. A new Worker needs a gap
+//! between its neighbours. If there is none, the smallest window around it that is not too full is spread evenly: the
+//! larger the window, the emptier it must be, so that it is not spread again soon (a packed memory array).
+
+use std::ops::Range;
+
+use super::bucket::{WORD, bit};
+use super::free::{Free, ResourceMask};
+use super::sorted::{Direction, SortKey};
+use super::summary::{Maximum, Summary};
+use super::update::Delta;
+use super::{Share, Slot};
+use crate::{Cores, MiB};
+
+/// The smallest window. The number of positions is a multiple of it.
+const WINDOW: usize = 64;
+/// The position of a slot that has none.
+const NO_POSITION: u32 = u32::MAX;
+/// The slot at a position without a Worker.
+const NO_SLOT: Slot = Slot(u32::MAX);
+
+/// The Workers by position, with their free amounts.
+#[derive(Debug)]
+pub(super) struct Positions {
+    sort_key: SortKey,
+    entries: Vec<Entry>,
+    /// The slot of each entry once more, for searches that read nothing else.
+    slots: Vec<Slot>,
+    /// The position of each slot.
+    by_slot: Vec<u32>,
+    /// The number of Workers.
+    workers: usize,
+}
+
+/// The Worker at a position and its free amounts, in 24 bytes.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Entry {
+    pub(super) slot: Slot,
+    resources: ResourceMask,
+    cores: Cores,
+    memory: MiB,
+}
+
+impl Entry {
+    const NONE: Self = Self::new(NO_SLOT, Free::LEAST);
+
+    const fn new(slot: Slot, Free { cores, memory, resources }: Free) -> Self {
+        Self { slot, resources, cores, memory }
+    }
+
+    #[inline]
+    pub(super) fn free(&self) -> Free {
+        Free { cores: self.cores, memory: self.memory, resources: self.resources }
+    }
+
+    #[inline]
+    fn set(&mut self, free: Free) {
+        *self = Self::new(self.slot, free);
+    }
+}
+
+/// What has to happen before a new Worker can have a position.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum NoGap {
+    /// The Workers of this window have to be spread over it, together with the new one.
+    Spread(Range<usize>),
+    /// The number of positions has to be doubled.
+    Grow,
+}
+
+impl Positions {
+    /// Positions without Workers.
+    pub(super) fn new(sort_key: SortKey) -> Self {
+        let (entries, slots) = (vec![Entry::NONE; WINDOW], vec![NO_SLOT; WINDOW]);
+        Self { sort_key, entries, slots, by_slot: Vec::new(), workers: 0 }
+    }
+
+    /// The amount by which Workers are sorted.
+    #[inline]
+    pub(super) fn sort_key(&self) -> SortKey {
+        self.sort_key
+    }
+
+    /// The number of positions.
+    pub(super) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// The number of Workers.
+    pub(super) fn workers(&self) -> usize {
+        self.workers
+    }
+
+    /// The position of a Worker.
+    #[inline]
+    pub(super) fn of(&self, slot: Slot) -> Option<usize> {
+        let position = self.by_slot.get(slot.index()).filter(|position| **position != NO_POSITION);
+        position.map(|position| *position as usize)
+    }
+
+    /// The Worker at a position.
+    pub(super) fn at(&self, position: usize) -> Option<Entry> {
+        Some(self.entries[position]).filter(|entry| entry.slot != NO_SLOT)
+    }
+
+    /// The Worker at a position, which must have one, and its free amounts.
+    #[inline]
+    pub(super) fn worker(&self, position: usize) -> (Slot, Free) {
+        (self.entries[position].slot, self.free(position))
+    }
+
+    /// The free amounts of the Worker at a position, which must have one.
+    #[inline]
+    pub(super) fn free(&self, position: usize) -> Free {
+        debug_assert_ne!(self.entries[position].slot, NO_SLOT, "a Worker in order has a position");
+        self.entries[position].free()
+    }
+
+    /// The free amounts of the Worker at a position, which must have one, as a maximum.
+    #[inline]
+    pub(super) fn maximum(&self, position: usize) -> Maximum {
+        Maximum::of(&self.free(position), self.sort_key)
+    }
+
+    /// The entries of a word. Those without a Worker mean nothing.
+    #[inline]
+    pub(super) fn word(&self, word: usize) -> &[Entry; WORD] {
+        &self.entries.as_chunks().0[word]
+    }
+
+    /// The slots of a word. Those of positions without a Worker mean nothing.
+    #[inline]
+    pub(super) fn slots_of_word(&self, word: usize) -> &[Slot; WORD] {
+        &self.slots.as_chunks().0[word]
+    }
+
+    /// The Workers of a window, in order.
+    pub(super) fn within(&self, window: Range<usize>) -> impl Iterator<Item = Entry> {
+        window.filter_map(|position| self.at(position))
+    }
+
+    /// The positions of these shares' Workers as bits, word by word. `None` unless every share has another Worker.
+    pub(super) fn mark(&self, shares: &[Share]) -> Option<Vec<u64>> {
+        let mut marks = vec![0_u64; self.len() / WORD];
+        let mut mark = |share: &Share| {
+            let Some(position) = self.by_slot.get(share.slot.index()).map(|position| *position as usize)
+            else {
+                return;
+            };
+            // A slot without a position is far beyond the last word.
+            if let Some(mark) = marks.get_mut(position / WORD) {
+                *mark |= bit(position);
+            }
+        };
+        // Neighbours set bits of the same word, and would wait for each other.
+        let (front, back) = shares.split_at(shares.len() / 2);
+        for (one, other) in front.iter().zip(back) {
+            mark(one);
+            mark(other);
+        }
+        back[front.len()..].iter().for_each(mark);
+        let marked: usize = marks.iter().map(|bits| bits.count_ones() as usize).sum();
+        (marked == shares.len()).then_some(marks)
+    }
+
+    /// Changes cores and memory of the Workers whose bits are set in a word.
+    #[inline]
+    pub(super) fn apply(&mut self, word: usize, bits: u64, delta: &Delta<'_>) {
+        let entries = &mut self.entries.as_chunks_mut::<WORD>().0[word];
+        if bits == u64::MAX {
+            entries.iter_mut().for_each(|entry| entry.set(delta.applied(entry.free())));
+        } else {
+            Direction::Ascending
+                .bits(bits, 0)
+                .for_each(|at| entries[at].set(delta.applied(entries[at].free())));
+        }
+    }
+
+    /// Replaces the resource masks of the Workers whose bits are set in a word.
+    pub(super) fn set_masks(&mut self, word: usize, bits: u64, mut mask: impl FnMut(Slot) -> ResourceMask) {
+        for position in Direction::Ascending.bits(bits, word * WORD) {
+            self.entries[position].resources = mask(self.entries[position].slot);
+        }
+    }
+
+    /// The summary of the Workers whose bits are set in a word. They must have the same sort key.
+    #[inline]
+    pub(super) fn summary(&self, word: usize, bits: u64) -> Summary {
+        let entries = self.word(word);
+        let each = Direction::Ascending
+            .bits(bits, 0)
+            .map(|at| Summary::of(&entries[at % WORD].free(), self.sort_key));
+        each.reduce(Summary::merge).unwrap_or(Summary::NONE)
+    }
+
+    /// Replaces the free amounts of the Worker at a position.
+    #[inline]
+    pub(super) fn set(&mut self, position: usize, free: Free) {
+        self.entries[position].set(free);
+    }
+
+    /// A position for a new Worker between two neighbours in the order of ids.
+    pub(super) fn between(&self, before: Option<Slot>, after: Option<Slot>) -> Result<usize, NoGap> {
+        let low = before.and_then(|slot| self.of(slot)).map_or(0, |position| position + 1);
+        let high = after.and_then(|slot| self.of(slot)).unwrap_or(self.len());
+        match (before, after) {
+            _ if low >= high => Err(self.no_gap(low.min(self.len() - 1))),
+            (_, None) => Ok(low),
+            (None, Some(_)) => Ok(high - 1),
+            (Some(_), Some(_)) => Ok(low + (high - low) / 2),
+        }
+    }
+
+    fn no_gap(&self, position: usize) -> NoGap {
+        let levels = (self.len() / WINDOW).trailing_zeros() as usize;
+        for level in 0..=levels {
+            let size = WINDOW << level;
+            let start = position / size * size;
+            let taken = self.within(start..start + size).count();
+            // The limit falls from seven eighths of the smallest window to a half of the largest.
+            let limit = size / 8 * 7 - size * 3 * level / (8 * levels.max(1));
+            if taken < limit {
+                return NoGap::Spread(start..start + size);
+            }
+        }
+        NoGap::Grow
+    }
+
+    /// The even positions in a window for its Workers and a new one after `before`: those of the others, and the one of
+    /// the new Worker.
+    pub(super) fn spread(&self, window: Range<usize>, before: Option<Slot>) -> (Vec<(Entry, usize)>, usize) {
+        let entries: Vec<Entry> = self.within(window.clone()).collect();
+        let nth = |n: usize| window.start + n * window.len() / (entries.len() + 1);
+        let at_before = before.and_then(|before| entries.iter().position(|entry| entry.slot == before));
+        let new = at_before.map_or(0, |n| n + 1);
+        let others = entries.iter().zip((0..).filter(|n| *n != new)).map(|(entry, n)| (*entry, nth(n)));
+        (others.collect(), nth(new))
+    }
+
+    /// Doubles the number of positions.
+    pub(super) fn grow(&mut self) {
+        let twice = self.len() * 2;
+        self.entries.resize(twice, Entry::NONE);
+        self.slots.resize(twice, NO_SLOT);
+    }
+
+    /// Puts a Worker at a position, which must be free.
+    pub(super) fn put(&mut self, slot: Slot, free: Free, position: usize) {
+        if self.by_slot.len() <= slot.index() {
+            self.by_slot.resize(slot.index() + 1, NO_POSITION);
+        }
+        self.by_slot[slot.index()] =
+            u32::try_from(position).expect("there are no more positions than a u32 can count");
+        self.entries[position] = Entry::new(slot, free);
+        self.slots[position] = slot;
+        self.workers += 1;
+    }
+
+    /// Takes a Worker off its position.
+    pub(super) fn vacate(&mut self, slot: Slot) {
+        if let Some(position) = self.of(slot) {
+            self.entries[position].slot = NO_SLOT;
+            self.slots[position] = NO_SLOT;
+            self.by_slot[slot.index()] = NO_POSITION;
+            self.workers -= 1;
+        }
+    }
+}

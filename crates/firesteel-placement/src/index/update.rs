@@ -1,0 +1,273 @@
+//! Updates of many Workers at once: executors take from their free amounts, or give back.
+//!
+//! What is placed in one go lies together, as a rule. So the bits of one word that change alike move together from one
+//! bucket to another.
+
+use super::bucket::{WORD, bit};
+use super::buckets::{Buckets, TooManyBuckets};
+use super::free::{Free, FreeResources, ResourceMask};
+use super::positions::Positions;
+use super::sorted::{Direction, SortKey};
+use super::summary::Summary;
+use super::{Share, Slot};
+use crate::{Cores, Demand, MiB};
+
+/// Whether shares of this demand are taken or given back.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Update<'a> {
+    Take(&'a Demand),
+    GiveBack(&'a Demand),
+}
+
+/// The change of one Worker's free amounts by its share. Equal shares make equal deltas.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Delta<'a> {
+    update: Update<'a>,
+    share: Share,
+    /// Added to the free cores: negative if the share is taken.
+    cores: Cores,
+    /// Added to the free memory.
+    memory: MiB,
+}
+
+/// A [`Delta`] as a bucket sees it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BucketDelta {
+    /// Added to the sort key: the Worker moves to the bucket of the sum.
+    pub(super) key: i64,
+    /// Added to the free cores; 0 if they are the sort key.
+    pub(super) cores: i64,
+    /// Added to the free memory; 0 if it is the sort key.
+    pub(super) memory: i64,
+    /// Added to the secondary amount.
+    pub(super) secondary: i64,
+}
+
+impl<'a> Update<'a> {
+    /// The change of a Worker by its share.
+    pub(super) fn delta(self, share: &Share) -> Delta<'a> {
+        let executors = i64::try_from(share.executors).unwrap_or(i64::MAX);
+        let memory = |demand: &Demand| MiB(demand.memory.0.saturating_mul(executors));
+        let (cores, memory) = match self {
+            Self::Take(demand) => (Cores::ZERO - share.total(), MiB::ZERO - memory(demand)),
+            Self::GiveBack(demand) => (share.total(), memory(demand)),
+        };
+        Delta { update: self, share: *share, cores, memory }
+    }
+}
+
+impl Delta<'_> {
+    /// The free amounts after the change. The resource mask stays as it was.
+    #[inline]
+    pub(super) fn applied(&self, free: Free) -> Free {
+        Free { cores: free.cores + self.cores, memory: free.memory + self.memory, ..free }
+    }
+
+    /// Changes the custom resources of a Worker and returns their new mask.
+    pub(super) fn apply_to_resources(&self, slot: Slot, resources: &mut FreeResources) -> ResourceMask {
+        match self.update {
+            Update::Take(demand) => resources
+                .update(slot, |name, amount| amount.saturating_sub(self.share.addresses(demand, name))),
+            Update::GiveBack(demand) => resources
+                .update(slot, |name, amount| amount.saturating_add(self.share.addresses(demand, name))),
+        }
+    }
+
+    /// The same change, as a bucket sees it.
+    fn of_bucket(&self, sort_key: SortKey) -> BucketDelta {
+        let (Cores(cores), MiB(memory)) = (self.cores, self.memory);
+        match sort_key {
+            SortKey::Cores => BucketDelta { key: cores, cores: 0, memory, secondary: memory },
+            SortKey::Memory => BucketDelta { key: memory, cores, memory: 0, secondary: cores },
+            SortKey::Id => BucketDelta { key: 0, cores, memory, secondary: 0 },
+        }
+    }
+}
+
+/// Workers of one word that move together from one bucket to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Move {
+    word: usize,
+    /// Their bits in the word.
+    bits: u64,
+    /// Their sort key before the move.
+    key: i64,
+    before: Summary,
+    after: Summary,
+}
+
+impl Move {
+    /// A move of which only the bits are known.
+    #[inline]
+    fn new(word: usize, bits: u64) -> Self {
+        Self { word, bits, key: 0, before: Summary::NONE, after: Summary::NONE }
+    }
+}
+
+/// The maximum number of words whose moves are made together.
+const BATCH: usize = 16;
+
+impl Buckets {
+    /// Changes Workers by their shares. On an error, the positions are still up to date.
+    pub(super) fn update(
+        &mut self,
+        positions: &mut Positions,
+        shares: &[Share],
+        update: Update<'_>,
+        resources: &mut FreeResources,
+    ) -> Result<(), TooManyBuckets> {
+        let mut updated = Ok(());
+        for equal in shares.chunk_by(Share::has_equal_amounts) {
+            let delta = update.delta(&equal[0]);
+            let in_bulk =
+                updated.is_ok() && resources.is_empty() && is_bulk(equal.len(), positions.workers());
+            updated = match in_bulk.then(|| positions.mark(equal)).flatten() {
+                Some(marks) => self.update_marked(positions, &marks, &delta),
+                None => self.update_in_batches(updated, positions, equal, &delta, resources),
+            };
+        }
+        updated
+    }
+
+    /// Changes Workers by equal shares, in the order of the shares.
+    fn update_in_batches(
+        &mut self,
+        so_far: Result<(), TooManyBuckets>,
+        positions: &mut Positions,
+        shares: &[Share],
+        delta: &Delta<'_>,
+        resources: &mut FreeResources,
+    ) -> Result<(), TooManyBuckets> {
+        let mut updated = so_far;
+        let mut moves = std::mem::take(&mut self.moves);
+        for share in shares {
+            let Some(position) = positions.of(share.slot) else { continue };
+            let (word, bit) = (position / WORD, bit(position));
+            match moves.last_mut() {
+                Some(last) if last.word == word && last.bits & bit == 0 => last.bits |= bit,
+                Some(_) | None => {
+                    if moves.len() == BATCH || moves.iter().any(|known| known.word == word) {
+                        updated = self.update_batch(&mut moves, updated, positions, delta, resources);
+                    }
+                    moves.push(Move::new(word, bit));
+                }
+            }
+        }
+        updated = self.update_batch(&mut moves, updated, positions, delta, resources);
+        self.moves = moves;
+        updated
+    }
+
+    /// Changes Workers of a few words, each word once, and moves them to the buckets where they belong then. After an
+    /// error only the positions are changed.
+    ///
+    /// Each step is taken for all words before the next step, so that the processor fetches their memory at the same
+    /// time.
+    fn update_batch(
+        &mut self,
+        moves: &mut Vec<Move>,
+        so_far: Result<(), TooManyBuckets>,
+        positions: &mut Positions,
+        delta: &Delta<'_>,
+        resources: &mut FreeResources,
+    ) -> Result<(), TooManyBuckets> {
+        let bucket_delta = delta.of_bucket(positions.sort_key());
+        if so_far.is_ok() {
+            self.split_by_bucket(moves, positions);
+        }
+        for Move { word, bits, before, after, .. } in &mut *moves {
+            positions.apply(*word, *bits, delta);
+            let known = if resources.is_empty() {
+                before.after(&bucket_delta)
+            } else {
+                positions.set_masks(*word, *bits, |slot| delta.apply_to_resources(slot, resources));
+                None
+            };
+            *after = known.unwrap_or_else(|| positions.summary(*word, *bits));
+        }
+        let mut updated = so_far;
+        for Move { word, bits, key, before, after } in moves.drain(..) {
+            updated = updated.and_then(|()| {
+                let to = self.bucket(key.saturating_add(bucket_delta.key), positions.len())?;
+                let from = self.known_bucket(key);
+                self.buckets[from].remove(word, bits, before.max, |position| positions.maximum(position));
+                self.buckets[to].add(word, bits, after);
+                Ok(())
+            });
+        }
+        updated
+    }
+
+    /// Splits moves whose Workers are in several buckets: those of one bucket go to the same other bucket.
+    #[inline]
+    fn split_by_bucket(&self, moves: &mut Vec<Move>, positions: &Positions) {
+        let mut at = 0;
+        while let Some(&Move { word, bits, .. }) = moves.get(at) {
+            let free = positions.free(word * WORD + bits.trailing_zeros() as usize);
+            let key = positions.sort_key().amount(&free);
+            let row = self.buckets[self.known_bucket(key)].word(word);
+            let leaving = row.bits & bits;
+            if leaving != bits {
+                moves.push(Move::new(word, bits & !leaving));
+            }
+            let before = if leaving == row.bits { row.summary } else { positions.summary(word, leaving) };
+            moves[at] = Move { word, bits: leaving, key, before, after: before };
+            at += 1;
+        }
+    }
+
+    /// Changes the marked Workers, in the order of their positions rather than of the shares: for many Workers that
+    /// would otherwise be fetched from all over the memory, as when each of them gets an executor.
+    fn update_marked(
+        &mut self,
+        positions: &mut Positions,
+        marks: &[u64],
+        delta: &Delta<'_>,
+    ) -> Result<(), TooManyBuckets> {
+        for (word, bits) in marks.iter().enumerate() {
+            positions.apply(word, *bits, delta);
+        }
+        let delta = delta.of_bucket(positions.sort_key());
+        // No Worker comes to a bucket before those that leave it have left.
+        let direction = if delta.key < 0 { Direction::Ascending } else { Direction::Descending };
+        let keys = self.keys.all().to_vec();
+        for at in direction.over(0..keys.len()) {
+            self.move_marked(positions, keys[at], marks, &delta)?;
+        }
+        Ok(())
+    }
+
+    /// Moves the marked Workers of one bucket to the bucket where they belong now.
+    fn move_marked(
+        &mut self,
+        positions: &Positions,
+        key: i64,
+        marks: &[u64],
+        delta: &BucketDelta,
+    ) -> Result<(), TooManyBuckets> {
+        let has_marked = |bucket: usize| self.buckets[bucket].has_marked(marks);
+        if !self.keys.find(key).is_some_and(has_marked) {
+            return Ok(());
+        }
+        let to = self.bucket(key.saturating_add(delta.key), positions.len())?;
+        let from = self.known_bucket(key);
+        let summary = |word: usize, bits: u64| positions.summary(word, bits);
+        match self.buckets.get_disjoint_mut([from, to]) {
+            Ok([from, to]) if to.is_empty() && from.is_all_marked(marks) => {
+                // All of them move to an empty bucket: the buckets change places.
+                std::mem::swap(from, to);
+                to.shift(delta, summary);
+            }
+            Ok([from, to]) => from.move_marked(to, marks, delta, summary),
+            Err(_) => self.buckets[from].refresh_marked(marks, summary),
+        }
+        Ok(())
+    }
+}
+
+/// Whether so many changes out of so many Workers are made faster in the order of positions.
+fn is_bulk(changes: usize, workers: usize) -> bool {
+    const AT_LEAST: usize = 32;
+    const ONE_IN: usize = 8;
+    changes >= AT_LEAST && changes * ONE_IN > workers
+}
