@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::time::Instant;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Candidate, Favourites, Measure, Whole, fill, spread_held};
+use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill, spread_held};
 use firesteel_placement::{
     Cores, Demand, ExecutorSize, MiB, Offer, Policy, Resources, Strategy, WorkerOrder,
 };
@@ -62,18 +62,18 @@ struct Cluster {
     slots: Vec<Slot>,
     ids: Vec<String>,
     free: Vec<(Cores, MiB, Resources)>,
-    whole: Whole,
-    favourites: Favourites,
+    whole: ClusterTotal,
+    cache: PlacementCache,
     live: VecDeque<Live>,
     used: i64,
 }
 
 impl Cluster {
     fn new(rule: Rule, workers: usize) -> Self {
-        let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), Whole::default());
-        let (favourites, live) = (Favourites::default(), VecDeque::new());
+        let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), ClusterTotal::default());
+        let (cache, live) = (PlacementCache::default(), VecDeque::new());
         let (slots, ids, free) = (Vec::new(), Vec::new(), Vec::new());
-        let mut cluster = Self { rule, index, slots, ids, free, whole, favourites, live, used: 0 };
+        let mut cluster = Self { rule, index, slots, ids, free, whole, cache, live, used: 0 };
         for n in 0..workers {
             let id = format!("worker-20261120212235-10.0.{}.{}-7078", n / 250, n % 250);
             let gpus = (0..if n % 8 == 0 { 8 } else { 0 }).map(|gpu: u32| gpu.to_string());
@@ -127,7 +127,7 @@ impl Cluster {
             Rule::Policy(Policy::LeastFragmentation) => Measure::Unusable,
         };
         let workers = || slots.iter().filter_map(|slot| Some((*slot, offer(*slot)?)));
-        self.favourites.place(measure, demand, &self.whole, workers, offer)
+        self.cache.place(measure, demand, &self.whole, workers, offer)
     }
 
     /// Places an application, and tells how many executors it got and how many nanoseconds that took.
@@ -135,7 +135,7 @@ impl Cluster {
         let start = Instant::now();
         let shares = self.decide(&demand);
         self.index.take(&demand, &shares);
-        shares.iter().for_each(|share| self.favourites.changed(share.slot));
+        shares.iter().for_each(|share| self.cache.changed(share.slot));
         let mut time = start.elapsed();
         let mut held = Vec::new();
         for Share { slot, executors, cores } in &shares {
@@ -174,7 +174,7 @@ impl Cluster {
         }
         let start = Instant::now();
         self.index.give_back(&demand, &shares);
-        shares.iter().for_each(|share| self.favourites.changed(share.slot));
+        shares.iter().for_each(|share| self.cache.changed(share.slot));
         start.elapsed()
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Candidate, Favourites, Measure, Whole, fill, spread_held};
+use firesteel_placement::policy::{Candidate, ClusterTotal, Measure, PlacementCache, fill, spread_held};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
 };
@@ -41,8 +41,8 @@ impl<'a> Numbered<'a> {
         })
     }
 
-    fn whole(&self) -> Whole {
-        let mut whole = Whole::default();
+    fn whole(&self) -> ClusterTotal {
+        let mut whole = ClusterTotal::default();
         self.offers.iter().for_each(|offer| whole.add(offer));
         whole
     }
@@ -278,11 +278,11 @@ fn workers_that_share_a_host_count_as_one_place() {
 }
 
 #[test]
-fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
+fn the_cache_decides_what_looking_at_every_worker_decides() {
     hold("placement::policies", 2_000, |history: &History| {
         let mut model = Model::default();
         let mut index: Index<String> = Index::new(worker_order(history.order));
-        let mut favourites = Favourites::default();
+        let mut cache = PlacementCache::default();
         let mut placed: Vec<Placed> = Vec::new();
         let comes = |model: &mut Model, index: &mut Index<String>, worker: &Worker| {
             index.insert(worker.id.clone(), Cores(0), MiB(0), Resources::NONE);
@@ -295,19 +295,19 @@ fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
             match step {
                 Step::Comes(worker) => {
                     comes(&mut model, &mut index, worker);
-                    favourites.forget();
+                    cache.clear();
                 }
                 Step::Goes(n) => {
                     if let Some(id) = model.nth(*n) {
                         index.remove(&id);
                         model.remove(&id);
-                        favourites.forget();
+                        cache.clear();
                     }
                 }
                 Step::Changes(n, worker) => {
                     if let Some(id) = model.nth(*n) {
                         model.set(Worker { id: id.clone(), ..worker.clone() });
-                        favourites.changed(index.slot(&id).expect("it is known"));
+                        cache.changed(index.slot(&id).expect("it is known"));
                     }
                 }
                 Step::Ends(n) => {
@@ -315,7 +315,7 @@ fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
                         let (ask, shares) = placed.swap_remove(n);
                         for (id, executors, cores) in shares {
                             model.hold(&id, &ask, -executors, -cores);
-                            index.slot(&id).into_iter().for_each(|slot| favourites.changed(slot));
+                            index.slot(&id).into_iter().for_each(|slot| cache.changed(slot));
                         }
                     }
                 }
@@ -323,7 +323,7 @@ fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
                     let measure = if *spread_out { Measure::LeftOver } else { Measure::Unusable };
                     let demand = case::demand(ask);
                     // Shares of a whole that does not change with what is free.
-                    let mut whole = Whole::default();
+                    let mut whole = ClusterTotal::default();
                     history.workers.iter().for_each(|worker| {
                         let resources = case::addresses(worker);
                         let (cores, memory) = (Cores(worker.cores), MiB(worker.memory));
@@ -333,12 +333,12 @@ fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
                     let offers: BTreeMap<Slot, Offer<'_>> =
                         model.offers().map(|offer| (slot(offer.worker), offer)).collect();
                     let workers = || model.offers().map(|offer| (slot(offer.worker), offer));
-                    let shares = favourites
-                        .place(measure, &demand, &whole, workers, |slot| offers.get(&slot).copied());
+                    let shares =
+                        cache.place(measure, &demand, &whole, workers, |slot| offers.get(&slot).copied());
                     let candidates =
                         workers().map(|(slot, offer)| Candidate { slot, offer, host: "", rank: () });
                     let flat = fill(measure, &demand, candidates, &whole);
-                    ensure!(shares == flat, "favourites {shares:?}, every worker {flat:?}, asked {ask:?}");
+                    ensure!(shares == flat, "the cache {shares:?}, every worker {flat:?}, asked {ask:?}");
                     if *kept {
                         let names: Vec<(String, i64, i64)> = shares
                             .iter()
@@ -350,7 +350,7 @@ fn favourites_are_who_would_be_chosen_if_every_worker_were_looked_at() {
                             .collect();
                         for ((id, executors, cores), share) in names.iter().zip(&shares) {
                             model.hold(id, ask, *executors, *cores);
-                            favourites.changed(share.slot);
+                            cache.changed(share.slot);
                         }
                         placed.push((ask.clone(), names));
                     }
@@ -367,12 +367,12 @@ struct Filling {
     slots: Vec<Slot>,
     ids: Vec<String>,
     free: Vec<(Cores, MiB, Resources)>,
-    whole: Whole,
+    whole: ClusterTotal,
 }
 
 impl Filling {
     fn new(trace: &Trace) -> Self {
-        let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), Whole::default());
+        let (index, whole) = (Index::new(WorkerOrder::CoresFreeDesc), ClusterTotal::default());
         let mut filling = Self { index, slots: Vec::new(), ids: Vec::new(), free: Vec::new(), whole };
         for kind in &trace.workers {
             for _ in 0..kind.count {

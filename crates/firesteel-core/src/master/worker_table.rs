@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::time::Duration;
 
 use firesteel_placement::index::{Index, Share, Slot};
-use firesteel_placement::policy::{Favourites, Measure, Whole};
+use firesteel_placement::policy::{ClusterTotal, Measure, PlacementCache};
 use firesteel_placement::shortfall;
 use firesteel_placement::{Cores, Demand, MiB, Offer, ResourceAmounts, Resources, Strategy, WorkerOrder};
 
@@ -34,9 +34,9 @@ pub(super) struct WorkerTable {
     /// The rows of the living Workers, by slot.
     rows: Vec<Option<WorkerRow>>,
     /// The amounts of all living Workers together.
-    whole: Whole,
-    /// The living Workers in the orders of the policies.
-    favourites: Favourites,
+    whole: ClusterTotal,
+    /// The heaps of Workers that policies keep between placements.
+    cache: PlacementCache,
     /// The Workers that may have more room than at the last pass.
     gained: BTreeSet<Slot>,
     /// The amounts withheld until the end of this pass. The index does not count them as free.
@@ -60,8 +60,8 @@ impl WorkerTable {
         Self {
             index: Index::new(order),
             rows: Vec::new(),
-            whole: Whole::default(),
-            favourites: Favourites::default(),
+            whole: ClusterTotal::default(),
+            cache: PlacementCache::default(),
             gained: BTreeSet::new(),
             withheld: BTreeMap::new(),
             by_peer: BTreeMap::new(),
@@ -80,7 +80,7 @@ impl WorkerTable {
         let Offer { cores, memory, resources, .. } = row.offer();
         let slot = self.index.insert(id.clone(), cores, memory, resources);
         self.gained.insert(slot);
-        self.favourites.forget();
+        self.cache.clear();
         self.whole.add(&row.whole_offer());
         self.by_peer.insert(row.peer, slot);
         self.by_address.insert(address, id.clone());
@@ -95,7 +95,7 @@ impl WorkerTable {
     pub(super) fn remove(&mut self, id: &WorkerId) -> WorkerRow {
         let slot = self.index.remove(id).expect("the Worker is alive");
         let row = self.rows[slot.index()].take().expect("every slot of the index has its row");
-        self.favourites.forget();
+        self.cache.clear();
         self.whole.remove(&row.whole_offer());
         self.by_peer.remove(&row.peer);
         self.by_address.remove(&row.address());
@@ -122,12 +122,12 @@ impl WorkerTable {
 
     /// Places a demand by a policy's measure.
     pub(super) fn place_by(&mut self, measure: Measure, demand: &Demand) -> Vec<Share> {
-        let Self { index, rows, whole, favourites, withheld, .. } = self;
+        let Self { index, rows, whole, cache, withheld, .. } = self;
         // A slot without a Worker has no offer.
         let row = |slot: Slot| rows.get(slot.index())?.as_ref();
         let offer = |slot: Slot| Some(row(slot)?.open_offer(withheld.get(&slot)));
         let workers = || index.iter().filter_map(|(_, slot)| Some((slot, offer(slot)?)));
-        favourites.place(measure, demand, whole, workers, offer)
+        cache.place(measure, demand, whole, workers, offer)
     }
 
     /// Shows the Workers with room for one more executor to `look`, in the worker order, until it breaks.
@@ -140,7 +140,7 @@ impl WorkerTable {
     pub(super) fn claim(&mut self, demand: &Demand, shares: &[Share]) {
         self.index.take(demand, shares);
         for share in shares {
-            self.favourites.changed(share.slot);
+            self.cache.changed(share.slot);
         }
     }
 
@@ -231,7 +231,7 @@ impl WorkerTable {
             false => row.open_offer(self.withheld.get(&slot)),
         };
         self.index.set(slot, cores, memory, resources);
-        self.favourites.changed(slot);
+        self.cache.changed(slot);
     }
 
     /// Remembers a Worker that was removed, and forgets those that are overdue.
@@ -269,7 +269,7 @@ impl WorkerTable {
         self.whole.remove(&row.whole_offer());
         row.availability = availability;
         self.whole.add(&row.whole_offer());
-        self.favourites.forget();
+        self.cache.clear();
         self.index_anew(slot);
         self.gained.insert(slot);
         true
@@ -343,7 +343,7 @@ impl WorkerTable {
     }
 
     /// The amounts of all living Workers together.
-    pub(super) fn whole(&self) -> &Whole {
+    pub(super) fn whole(&self) -> &ClusterTotal {
         &self.whole
     }
 
@@ -403,7 +403,7 @@ impl WorkerTable {
                 return Err(format!("{id} is not in every table"));
             }
         }
-        let mut whole = Whole::default();
+        let mut whole = ClusterTotal::default();
         self.whole_offers().for_each(|all| whole.add(&all));
         if !self.withheld.is_empty() {
             return Err(format!("something is withheld after the pass: {:?}", self.withheld));

@@ -1,146 +1,153 @@
-//! One executor after the other, each where the measure is the least.
+//! One executor after the other, each on the Worker with the best score.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::left_over::{Measured, Scales};
-use super::{Candidate, Measure, Whole, room};
+use super::score::{Score, Scorer};
+use super::{Candidate, ClusterTotal, Measure, units_on};
 use crate::index::{Share, Slot};
 use crate::{Cores, Demand, ExecutorSize, Offer};
 
-/// Gives each executor to a worker of the least rank; among these to one of the least [`Measure`]; among these to the one
-/// of the lowest id. What earlier ones leave counts for later ones.
+/// Puts each executor on a Worker of the lowest rank, among these on the one with the least [`Measure`], and among these
+/// on the one with the lowest id. Each executor counts for the next ones.
 ///
-/// An executor of no fixed size takes all the cores of its worker that may be taken. What each worker gives is told in the
-/// order of the first executor there, which is the order in which executors are launched.
+/// An executor without a fixed size takes all cores of its Worker that it may take. The shares are in the order of the
+/// first executor on each Worker, which is the order in which executors are launched.
 ///
-/// Costs a look at each candidate, and a few steps in a heap for each executor that goes elsewhere than the one before.
+/// The cost is one look at each candidate, and a few heap operations for each executor that goes to another Worker than
+/// the one before.
 pub fn fill<'a, R: Ord>(
     measure: Measure,
     demand: &Demand,
     candidates: impl IntoIterator<Item = Candidate<'a, R>>,
-    whole: &Whole,
+    total: &ClusterTotal,
 ) -> Vec<Share> {
     if !demand.allows_one_more() {
         return Vec::new();
     }
-    let scales = Scales::new(measure, demand, whole);
+    let scorer = Scorer::new(measure, demand, total);
     let fitting = candidates.into_iter().filter(|candidate| candidate.offer.fits(demand));
-    let stand = |Candidate { slot, offer, rank, .. }| {
-        let key = (rank, scales.measure(&offer, 0), offer.worker);
-        Reverse(Stand { key, given: 0, slot, offer })
+    let ranked = |Candidate { slot, offer, rank, .. }| {
+        let key = (rank, scorer.score(&offer, 0), offer.worker);
+        Reverse(RankedWorker { key, executors: 0, slot, offer })
     };
-    let mut stands: BinaryHeap<_> = fitting.map(stand).collect();
-    let mut given = Given::new(demand);
-    while given.wants_more()
-        && let Some(Reverse(mut stand)) = stands.pop()
+    let mut workers: BinaryHeap<_> = fitting.map(ranked).collect();
+    let mut shares = ShareBuilder::new(demand);
+    while shares.is_wanting()
+        && let Some(Reverse(mut worker)) = workers.pop()
     {
         let more = {
-            let next = stands.peek().map(|Reverse(next)| &next.key);
-            let is_first = |measured: Measured| {
-                next.is_none_or(|next| (&stand.key.0, measured, stand.key.2) < (&next.0, next.1, next.2))
+            let next = workers.peek().map(|Reverse(next)| &next.key);
+            let is_best = |score: Score| {
+                next.is_none_or(|next| (&worker.key.0, score, worker.key.2) < (&next.0, next.1, next.2))
             };
-            given.fill(&scales, stand.slot, &stand.offer, stand.given, is_first)
+            shares.fill(&scorer, worker.slot, &worker.offer, worker.executors, is_best)
         };
-        if let Some((after, measured)) = more {
-            stand.given = after;
-            stand.key.1 = measured;
-            stands.push(Reverse(stand));
+        if let Some((after, score)) = more {
+            worker.executors = after;
+            worker.key.1 = score;
+            workers.push(Reverse(worker));
         }
     }
-    given.shares()
+    shares.finish()
 }
 
-/// A worker with room for one more, and what the measure of that one is.
-struct Stand<'a, R> {
-    key: (R, Measured, &'a str),
-    /// How many it was given.
-    given: u64,
+/// A Worker on which one more executor fits.
+struct RankedWorker<'a, R> {
+    /// The candidate's rank, the score of the next executor, and the Worker's id.
+    key: (R, Score, &'a str),
+    /// The number of executors of this placement that it has.
+    executors: u64,
     slot: Slot,
     offer: Offer<'a>,
 }
 
-/// What workers were given, in the order of the first executor there.
-pub(super) struct Given<'a> {
+/// The shares of a placement, in the order of the first executor on each Worker.
+pub(super) struct ShareBuilder<'a> {
     demand: &'a Demand,
     units_left: u64,
     workers_left: u64,
-    order: Vec<(Slot, u64)>,
-    places: BTreeMap<Slot, usize>,
+    /// The units of each Worker.
+    units: Vec<(Slot, u64)>,
+    /// Where in `units` each Worker is.
+    by_slot: BTreeMap<Slot, usize>,
 }
 
-impl<'a> Given<'a> {
+impl<'a> ShareBuilder<'a> {
+    /// No shares yet.
     pub(super) fn new(demand: &'a Demand) -> Self {
         let (units_left, workers_left) = (demand.most_units(), demand.most_workers());
-        Self { demand, units_left, workers_left, order: Vec::new(), places: BTreeMap::new() }
+        Self { demand, units_left, workers_left, units: Vec::new(), by_slot: BTreeMap::new() }
     }
 
-    pub(super) fn wants_more(&self) -> bool {
+    /// Whether the demand wants more executors.
+    pub(super) fn is_wanting(&self) -> bool {
         self.units_left > 0 && self.workers_left > 0
     }
 
-    /// Gives executors to a worker that has room for one more, and had `before`, for as long as it comes first of all.
-    /// If it has room for more, tells how many it has been given, and what the measure of the next one is.
+    /// Puts executors on a Worker that has `before` executors of this placement, as long as it has the best score of all.
+    /// If more executors fit there, returns how many it has now, and the score of the next one.
     pub(super) fn fill(
         &mut self,
-        scales: &Scales<'_>,
+        scorer: &Scorer<'_>,
         slot: Slot,
         offer: &Offer<'_>,
         before: u64,
-        is_first: impl Fn(Measured) -> bool,
-    ) -> Option<(u64, Measured)> {
-        let room = room(self.demand, offer);
+        is_best: impl Fn(Score) -> bool,
+    ) -> Option<(u64, Score)> {
+        let fitting = units_on(self.demand, offer);
         if self.demand.size == ExecutorSize::OnePerWorker {
             self.workers_left -= 1;
-            self.add(slot, room.min(self.units_left));
+            self.add(slot, fitting.min(self.units_left));
             return None;
         }
-        let mut given = before;
+        let mut executors = before;
         let next = loop {
-            given += 1;
-            if given >= room || given - before == self.units_left {
+            executors += 1;
+            if executors >= fitting || executors - before == self.units_left {
                 break None;
             }
-            let measured = scales.measure(offer, given);
-            if !is_first(measured) {
-                break Some((given, measured));
+            let score = scorer.score(offer, executors);
+            if !is_best(score) {
+                break Some((executors, score));
             }
         };
-        self.add(slot, given - before);
+        self.add(slot, executors - before);
         next
     }
 
     fn add(&mut self, slot: Slot, units: u64) {
         self.units_left -= units;
-        let order = &mut self.order;
-        let place = *self.places.entry(slot).or_insert_with(|| {
-            order.push((slot, 0));
-            order.len() - 1
+        let all = &mut self.units;
+        let at = *self.by_slot.entry(slot).or_insert_with(|| {
+            all.push((slot, 0));
+            all.len() - 1
         });
-        order[place].1 += units;
+        all[at].1 += units;
     }
 
-    pub(super) fn shares(self) -> Vec<Share> {
+    /// The shares that have executors with cores.
+    pub(super) fn finish(self) -> Vec<Share> {
         let share = |(slot, units)| Share::of(self.demand, slot, units);
-        self.order.into_iter().map(share).filter(|share| share.cores > Cores::ZERO).collect()
+        self.units.into_iter().map(share).filter(|share| share.cores > Cores::ZERO).collect()
     }
 }
 
-impl<R: Ord> PartialEq for Stand<'_, R> {
+impl<R: Ord> PartialEq for RankedWorker<'_, R> {
     fn eq(&self, other: &Self) -> bool {
         self.key == other.key
     }
 }
 
-impl<R: Ord> Eq for Stand<'_, R> {}
+impl<R: Ord> Eq for RankedWorker<'_, R> {}
 
-impl<R: Ord> PartialOrd for Stand<'_, R> {
+impl<R: Ord> PartialOrd for RankedWorker<'_, R> {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl<R: Ord> Ord for Stand<'_, R> {
+impl<R: Ord> Ord for RankedWorker<'_, R> {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.key.cmp(&other.key)
     }

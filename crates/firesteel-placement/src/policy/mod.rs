@@ -1,17 +1,18 @@
-//! Policies: which workers executors go to, where Spark's rule is not the best one.
+//! Policies: rules other than Spark's for choosing Workers.
 //!
 //! [`Policy::Spark`] is [`place`](crate::place()) and [`Index::place`](crate::index::Index::place): a worker order and a
-//! [`Strategy`](crate::Strategy). The others choose among [`Candidate`]s. Of executors with a fixed size as many are placed as
-//! under Spark's rule: a policy says where, and only where. (Executors of no fixed size are as large as their workers
-//! allow, so there it also says how large.)
+//! [`Strategy`](crate::Strategy). The other policies choose among [`Candidate`]s. Executors with a fixed size are placed
+//! in the same number under every policy: a policy decides only on which Workers. (Executors without a fixed size are as
+//! large as their Workers allow, so there a policy also decides how large they are.)
 //!
-//! A worker that was given an executor has less left over than before, so under best fit it is the best for the next one,
-//! too, for as long as it has room. Under least fragmentation it need not be: the last one that has room may be the one
-//! that leaves gpus without cores.
+//! Under best fit, a Worker that was given an executor has less left over, so it stays the best Worker until it is full.
+//! Under least fragmentation it may be different: the last executor that fits may leave gpus without cores.
+//!
+//! [`PlacementCache`] makes best fit and least fragmentation independent of the size of the cluster.
 
-mod favourites;
+mod cache;
 mod fill;
-mod left_over;
+mod score;
 mod spread_held;
 
 use std::fmt;
@@ -19,37 +20,38 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-pub use favourites::Favourites;
+pub use cache::PlacementCache;
 pub use fill::fill;
-pub use left_over::{Measure, Whole};
+pub use score::{ClusterTotal, Measure};
 pub use spread_held::spread_held;
 
 use crate::index::Slot;
 use crate::{Demand, Offer};
 
-/// By which rule workers are chosen.
+/// The rule by which Workers are chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Policy {
-    /// The worker order, and spread out or consolidate.
+    /// Spark's rule: a worker order, and spread out or consolidate.
     ///
     /// Source: Spark Master, 4.0.1.
     #[default]
     Spark,
-    /// Where the least is left over, so that what is free stays in large pieces: [`fill`] by [`Measure::LeftOver`].
+    /// Leaves the least over on a Worker, so that free capacity stays in large pieces: [`fill`] by
+    /// [`Measure::LeftOver`].
     BestFit,
-    /// Where the fewest addresses of custom resources become useless, so that gpus can all be given out: [`fill`] by
+    /// Makes the fewest addresses of custom resources unusable, so that all gpus can be used: [`fill`] by
     /// [`Measure::Unusable`].
     LeastFragmentation,
-    /// Where the application runs the fewest executors already: [`spread_held`].
+    /// Prefers Workers with the fewest executors of the application: [`spread_held`].
     SpreadHeld,
 }
 
 impl Policy {
-    /// All four.
+    /// All four policies.
     pub const ALL: [Self; 4] = [Self::Spark, Self::BestFit, Self::LeastFragmentation, Self::SpreadHeld];
 
-    /// Its name, as it is written and read.
+    /// The name in settings and output.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -86,7 +88,7 @@ impl fmt::Display for Policy {
     }
 }
 
-/// By name, in upper or lower case.
+/// Reads the name in upper or lower case.
 impl FromStr for Policy {
     type Err = UnknownPolicy;
 
@@ -96,29 +98,29 @@ impl FromStr for Policy {
     }
 }
 
-/// A name that no policy has.
+/// The error for a name that no policy has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no policy is called {name:?}: use {names}", names = crate::policy_names!())]
 pub struct UnknownPolicy {
-    /// The name as given.
+    /// The unknown name.
     pub name: String,
 }
 
-/// A worker that a policy may choose.
+/// A Worker that a policy may choose.
 #[derive(Clone, Copy, Debug)]
 pub struct Candidate<'a, R> {
-    /// Its number.
+    /// The Worker's slot in the index.
     pub slot: Slot,
-    /// What it has free.
+    /// The Worker's free amounts.
     pub offer: Offer<'a>,
-    /// The machine that it is on.
+    /// The Worker's host.
     pub host: &'a str,
-    /// What the application thinks of it: the least rank is the most welcome.
+    /// How much the application prefers the Worker: the lowest rank comes first.
     pub rank: R,
 }
 
-/// How many units a worker has room for, which has room for one.
-fn room(demand: &Demand, offer: &Offer<'_>) -> u64 {
+/// The number of units that fit on a Worker, if one executor fits.
+fn units_on(demand: &Demand, offer: &Offer<'_>) -> u64 {
     demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name))
 }
 

@@ -1,23 +1,23 @@
-//! Spread over the executors that are held already.
+//! Spread held: spreading over the executors that an application has already.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
-use super::{Candidate, room};
+use super::{Candidate, units_on};
 use crate::assign::deal;
 use crate::index::{Share, Slot};
 use crate::{Cores, Demand, ExecutorSize, Strategy, WorkerOrder};
 
-/// Deals executors one at a time to the worker on whose host the application runs the fewest; among equals that runs the
-/// fewest itself; then to the most welcome, and then to the first in the worker order.
+/// Places executors one at a time, each on a Worker on whose host the application has the fewest executors. Ties are
+/// broken by the number of executors on the Worker itself, then by rank, then by the worker order.
 ///
-/// `held` says how many executors of the application run on a worker. Those that are placed here count as they are
-/// placed. With nothing held and no ranks it is Spark's spreading out, case by case, wherever each worker has a host to
-/// itself.
+/// `held` is the number of executors that the application has on a Worker, `held_on_host` the number on a host.
+/// Executors that are placed here count for the next ones. With no executors held, equal ranks and one Worker per host,
+/// the result is exactly that of Spark's spreading out.
 ///
-/// Spark spreads out what it places in one go and forgets what it placed before, so that executors which replace others
-/// pile up on the same workers (SPARK-22628). What each worker gives is told in the order in which executors are launched:
-/// workers in the order of their first executor.
+/// Spark spreads out the executors of one placement and ignores earlier placements, so that replacement executors pile
+/// up on the same Workers (SPARK-22628). The shares are in the order in which executors are launched: by the first
+/// executor on each Worker.
 pub fn spread_held<'a, R: Ord + Clone>(
     demand: &Demand,
     candidates: impl IntoIterator<Item = Candidate<'a, R>>,
@@ -36,11 +36,11 @@ pub fn spread_held<'a, R: Ord + Clone>(
         on_host.entry(candidate.host).or_insert_with(|| held_on_host(candidate.host));
     }
     let cap = |candidate: &Candidate<'a, R>| match demand.size {
-        ExecutorSize::Fixed(_) => room(demand, &candidate.offer),
+        ExecutorSize::Fixed(_) => units_on(demand, &candidate.offer),
         ExecutorSize::OnePerWorker => 1,
     };
-    // The least comes first. A host's count rises while others of its workers wait: they are put in again when they come
-    // up too early.
+    // The least comes first. The count of a host rises while others of its Workers are in the heap: these are put back
+    // with the new count when they come up.
     let first = |(at, candidate): (usize, &Candidate<'a, R>)| {
         let key = (on_host[candidate.host], held(candidate.slot), candidate.rank.clone(), at);
         Reverse((key, cap(candidate)))
@@ -70,7 +70,7 @@ pub fn spread_held<'a, R: Ord + Clone>(
     let units = match demand.size {
         ExecutorSize::Fixed(_) => order.iter().map(|&at| given[at]).collect(),
         ExecutorSize::OnePerWorker => {
-            let caps = order.iter().map(|&at| room(demand, &candidates[at].offer)).collect();
+            let caps = order.iter().map(|&at| units_on(demand, &candidates[at].offer)).collect();
             deal(Strategy::SpreadOut, caps, demand.most_units())
         }
     };

@@ -1,0 +1,158 @@
+//! The score of an executor on a Worker: what it leaves over there, and how much of that nobody can use.
+
+use std::collections::BTreeMap;
+
+use crate::shortfall::Amounts;
+use crate::{Cores, Demand, ExecutorSize, MiB, Offer};
+
+/// Fractions of the cluster's total are counted in this many parts, rounded down.
+const PARTS: u64 = 1 << 56;
+
+/// The total amounts of all Workers of a cluster, free or not.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ClusterTotal {
+    cores: u64,
+    memory: u64,
+    resources: BTreeMap<String, u64>,
+}
+
+impl ClusterTotal {
+    /// Adds the total amounts of a new Worker.
+    pub fn add(&mut self, worker: &Offer<'_>) {
+        self.cores = self.cores.saturating_add(positive(worker.cores.0));
+        self.memory = self.memory.saturating_add(positive(worker.memory.0));
+        for (name, addresses) in worker.resources.iter() {
+            let count = self.resources.entry(name.to_owned()).or_default();
+            *count += addresses.count() as u64;
+        }
+        self.resources.retain(|_, count| *count > 0);
+    }
+
+    /// Subtracts the total amounts of a Worker that has left.
+    pub fn remove(&mut self, worker: &Offer<'_>) {
+        self.cores = self.cores.saturating_sub(positive(worker.cores.0));
+        self.memory = self.memory.saturating_sub(positive(worker.memory.0));
+        for (name, addresses) in worker.resources.iter() {
+            if let Some(count) = self.resources.get_mut(name) {
+                *count = count.saturating_sub(addresses.count() as u64);
+            }
+        }
+        self.resources.retain(|_, count| *count > 0);
+    }
+
+    /// The total as amounts.
+    #[must_use]
+    pub fn amounts(&self) -> Amounts {
+        let amount = |amount: u64| i64::try_from(amount).unwrap_or(i64::MAX);
+        let (cores, memory) = (Cores(amount(self.cores)), MiB(amount(self.memory)));
+        Amounts { cores, memory, resources: self.resources.clone() }
+    }
+}
+
+/// What a policy minimises.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Measure {
+    /// The dominant share of what is left over on the Worker. Ties are broken by the sum of all shares.
+    LeftOver,
+    /// The left-over addresses of custom resources that one more executor of the same kind could not use. Ties are broken
+    /// by what is left over.
+    Unusable,
+}
+
+/// The measure of one executor on one Worker. Less is better.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Score {
+    unusable: u64,
+    dominant: u64,
+    sum: u64,
+}
+
+/// Computes the scores of a demand's executors.
+#[derive(Debug)]
+pub(super) struct Scorer<'a> {
+    measure: Measure,
+    demand: &'a Demand,
+    /// The weight of a core.
+    cores: u64,
+    /// The weight of a MiB.
+    memory: u64,
+    resources: Vec<WeightedResource<'a>>,
+}
+
+/// A custom resource: what one executor takes of it, and the weight of an address.
+#[derive(Debug)]
+struct WeightedResource<'a> {
+    name: &'a str,
+    taken: u64,
+    weight: u64,
+}
+
+impl<'a> Scorer<'a> {
+    /// A scorer for the executors of this demand on a cluster with this total.
+    pub(super) fn new(measure: Measure, demand: &'a Demand, total: &'a ClusterTotal) -> Self {
+        let resource = |(name, count): (&'a String, &u64)| {
+            let taken = demand.resources.get(name).copied().unwrap_or(0);
+            WeightedResource { name, taken, weight: weight(*count) }
+        };
+        let resources = total.resources.iter().map(resource).collect();
+        Self { measure, demand, cores: weight(total.cores), memory: weight(total.memory), resources }
+    }
+
+    pub(super) fn demand(&self) -> &Demand {
+        self.demand
+    }
+
+    pub(super) fn measure(&self) -> Measure {
+        self.measure
+    }
+
+    /// The score of the next executor on this offer, which `before` other executors take from. It must fit.
+    pub(super) fn score(&self, offer: &Offer<'_>, before: u64) -> Score {
+        let Demand { size, memory, .. } = self.demand;
+        let executors = i64::try_from(before).unwrap_or(i64::MAX).saturating_add(1);
+        let left = |free: i64, each: i64| free.saturating_sub(each.max(0).saturating_mul(executors));
+        let cores_left = left(offer.cores.0, size.step().0);
+        let memory_left = left(offer.memory.0, memory.0);
+        let mut one_more_fits = match size {
+            ExecutorSize::Fixed(each) => cores_left >= each.0 && memory_left >= memory.0,
+            // The first one takes all the cores.
+            ExecutorSize::OnePerWorker => false,
+        };
+        let mut score = Score::default();
+        score.add(positive(cores_left).saturating_mul(self.cores));
+        score.add(positive(memory_left).saturating_mul(self.memory));
+        let [mut asked, mut not_asked] = [0_u64; 2];
+        for WeightedResource { name, taken: each, weight } in &self.resources {
+            let left = offer.resources.count(name).saturating_sub(each.saturating_mul(executors as u64));
+            let part = left.saturating_mul(*weight);
+            score.add(part);
+            match each {
+                0 => not_asked = not_asked.saturating_add(part),
+                1.. => asked = asked.saturating_add(part),
+            }
+            one_more_fits &= left >= *each;
+        }
+        score.unusable = match self.measure {
+            Measure::LeftOver => 0,
+            Measure::Unusable if one_more_fits => not_asked,
+            Measure::Unusable => not_asked.saturating_add(asked),
+        };
+        score
+    }
+}
+
+impl Score {
+    /// Adds the left-over part of one amount.
+    fn add(&mut self, part: u64) {
+        self.dominant = self.dominant.max(part);
+        self.sum = self.sum.saturating_add(part);
+    }
+}
+
+fn weight(total: u64) -> u64 {
+    PARTS.checked_div(total).unwrap_or(0)
+}
+
+fn positive(amount: i64) -> u64 {
+    u64::try_from(amount).unwrap_or(0)
+}
