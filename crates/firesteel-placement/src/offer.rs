@@ -1,11 +1,11 @@
-//! What a worker has free.
+//! An offer: the free amounts of a Worker.
 
-use crate::{Cores, Demand, MiB, Resources};
+use crate::{Cores, Demand, ExecutorSize, MiB, Resources};
 
-/// What one worker has free at the moment of placement. Free amounts may be negative: then nothing fits.
+/// The free amounts of one Worker at the moment of placement. If an amount is negative, no executor fits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offer<'a> {
-    /// The worker's id. No two offers in one placement have the same.
+    /// The Worker's id. The offers of one placement have different ids.
     pub worker: &'a str,
     /// Free cores.
     pub cores: Cores,
@@ -16,7 +16,7 @@ pub struct Offer<'a> {
 }
 
 impl Offer<'_> {
-    /// Whether one more executor has room here. A demand for executors without cores fits nowhere.
+    /// Whether one more executor fits here. An executor without cores fits nowhere.
     ///
     /// Source: Spark Master, 4.0.1 (the test for usable workers).
     pub fn fits(&self, demand: &Demand) -> bool {
@@ -25,5 +25,18 @@ impl Offer<'_> {
             && self.cores >= step
             && self.memory >= demand.memory
             && self.resources.covers(&demand.resources)
+    }
+
+    /// The number of executors of a demand that fit here, whatever the limits of the demand. At most one if the executors
+    /// have no fixed size.
+    #[must_use]
+    pub fn executors_that_fit(&self, demand: &Demand) -> u64 {
+        match demand.size {
+            _ if !self.fits(demand) => 0,
+            ExecutorSize::OnePerWorker => 1,
+            ExecutorSize::Fixed(_) => {
+                demand.units_in(self.cores, self.memory, |name| self.resources.count(name))
+            }
+        }
     }
 }

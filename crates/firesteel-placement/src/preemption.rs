@@ -1,32 +1,32 @@
-//! Which executors must end so that others have room.
+//! Preemption: which executors must end so that others fit.
 
 use crate::shortfall::Amounts;
 use crate::{Cores, Demand, MiB, Offer, ResourceAmounts};
 
-/// A worker with executors that may be ended for others.
+/// A Worker with executors that may be preempted.
 #[derive(Clone, Debug)]
-pub struct Stand {
+pub struct PreemptibleWorker {
     /// Free cores.
     pub cores: Cores,
     /// Free memory.
     pub memory: MiB,
-    /// How many addresses of each resource are free.
+    /// The number of free addresses of each resource.
     pub resources: ResourceAmounts,
-    /// The executors, in the order in which they are to be ended: the lowest priority first, and of these the youngest.
+    /// The executors in the order of preemption: lowest priority first, then youngest first.
     pub victims: Vec<Victim>,
 }
 
-/// An executor that may be ended.
+/// An executor that may be preempted.
 #[derive(Clone, Debug)]
 pub struct Victim {
-    /// Its application's priority.
+    /// The priority of its application.
     pub priority: i32,
-    /// What it holds.
+    /// The amounts that it holds.
     pub amounts: Amounts,
 }
 
-impl Stand {
-    /// A worker with that free, and nobody on it to be ended.
+impl PreemptibleWorker {
+    /// A Worker with these free amounts and without victims.
     #[must_use]
     pub fn new(free: &Offer<'_>) -> Self {
         let resources = free.resources.amounts();
@@ -34,33 +34,38 @@ impl Stand {
     }
 }
 
-/// What is decided of one worker while the choice is made.
+/// The choice of victims on one Worker, as far as it is made.
 #[derive(Debug)]
 struct Choice<'a> {
-    stand: &'a Stand,
-    /// The victims that end, by their numbers, in order.
+    worker: &'a PreemptibleWorker,
+    /// The numbers of the victims that end, in order.
     ended: Vec<usize>,
-    /// How many executors it is to take in.
+    /// The number of new executors.
     placed: u64,
 }
 
-/// Which executors are to end so that `executors` of the demand have room: for each stand the numbers of its victims, in
-/// the same order. `None`: it would take more than `most` of them, or even all of them would not do. Then nobody is to
-/// be ended.
+/// Chooses the executors that must end so that `executors` of the demand fit. Returns the numbers of the victims of each
+/// Worker, in the order of `workers`. `None` if more than `most` victims would be needed, or if all of them would not
+/// suffice; then nothing is to end.
 ///
-/// The fewest of a worker are ended that let one more fit there: exactly where one or two suffice, and beyond that so
-/// that none of them is superfluous. Of several workers the one is taken where the fewest end, among these where the
-/// highest of their priorities is the lowest, and among these the first one. For several executors that is done again
-/// and again, and then whoever turns out to be superfluous is let live.
+/// For one executor, the fewest victims of a Worker end: the exact minimum if it is one or two, else a set of which each
+/// victim is needed. Among Workers, the one with the fewest victims is taken, then the one whose victims have the lowest
+/// maximum priority, then the first one. For several executors this is repeated. Victims that turn out not to be needed
+/// are spared at the end.
 #[must_use]
-pub fn victims(demand: &Demand, executors: u64, most: usize, stands: &[Stand]) -> Option<Vec<Vec<usize>>> {
+pub fn victims(
+    demand: &Demand,
+    executors: u64,
+    most: usize,
+    workers: &[PreemptibleWorker],
+) -> Option<Vec<Vec<usize>>> {
     let mut choices: Vec<Choice<'_>> =
-        stands.iter().map(|stand| Choice { stand, ended: Vec::new(), placed: 0 }).collect();
+        workers.iter().map(|worker| Choice { worker, ended: Vec::new(), placed: 0 }).collect();
     let mut ended = 0;
     for _ in 0..executors {
         let cheapest = choices.iter().enumerate().filter_map(|(number, choice)| {
             let more = choice.one_more(demand)?;
-            let highest = more.iter().map(|&victim| choice.stand.victims[victim].priority).max();
+            let highest = more.iter().map(|&victim| choice.worker.victims[victim].priority).max();
             Some(((more.len(), highest, number), more))
         });
         let ((_, _, number), more) = cheapest.min_by_key(|(cost, _)| *cost)?;
@@ -78,14 +83,14 @@ pub fn victims(demand: &Demand, executors: u64, most: usize, stands: &[Stand]) -
 }
 
 impl Choice<'_> {
-    /// Which victims more must end for one more executor; none where there is room. `None`: nothing helps.
+    /// The further victims that one more executor needs: none if it fits. `None` if all victims do not suffice.
     fn one_more(&self, demand: &Demand) -> Option<Vec<usize>> {
         let fits = |more: &[usize]| self.fits(demand, self.placed + 1, more);
         if fits(&[]) {
             return Some(Vec::new());
         }
         let open: Vec<usize> =
-            (0..self.stand.victims.len()).filter(|victim| !self.ended.contains(victim)).collect();
+            (0..self.worker.victims.len()).filter(|victim| !self.ended.contains(victim)).collect();
         if !fits(&open) {
             return None;
         }
@@ -108,38 +113,41 @@ impl Choice<'_> {
         Some(some)
     }
 
-    /// Whether so many executors have room when those and `more` have ended.
+    /// Whether this number of executors fits after the chosen victims and `more` have ended.
     fn fits(&self, demand: &Demand, executors: u64, more: &[usize]) -> bool {
-        self.room(demand, more) >= executors
+        self.executors_that_fit(demand, more) >= executors
     }
 
-    fn room(&self, demand: &Demand, more: &[usize]) -> u64 {
-        let Stand { cores, memory, resources, victims } = self.stand;
+    /// The number of executors that fit after the chosen victims and `more` have ended.
+    fn executors_that_fit(&self, demand: &Demand, more: &[usize]) -> u64 {
+        let PreemptibleWorker { cores, memory, resources, victims } = self.worker;
         let mut free = Amounts { cores: *cores, memory: *memory, resources: resources.clone() };
         self.ended.iter().chain(more).for_each(|victim| free.add(&victims[*victim].amounts));
-        free.room(demand)
+        free.executors_that_fit(demand)
     }
 }
 
-/// Lets live whoever need not end for so many executors, wherever these then go.
+/// Spares the victims that need not end for this number of executors, on whichever Workers the executors then fit.
 fn spare(demand: &Demand, executors: u64, choices: &mut [Choice<'_>]) {
-    let mut rooms: Vec<u64> = choices.iter().map(|choice| choice.room(demand, &[])).collect();
+    let mut fitting: Vec<u64> = choices.iter().map(|choice| choice.executors_that_fit(demand, &[])).collect();
     for number in (0..choices.len()).rev() {
         for at in (0..choices[number].ended.len()).rev() {
             let one = choices[number].ended.remove(at);
-            let room = std::mem::replace(&mut rooms[number], choices[number].room(demand, &[]));
-            if rooms.iter().fold(0_u64, |sum, room| sum.saturating_add(*room)) < executors {
+            let without = choices[number].executors_that_fit(demand, &[]);
+            let before = std::mem::replace(&mut fitting[number], without);
+            if fitting.iter().fold(0_u64, |sum, count| sum.saturating_add(*count)) < executors {
                 choices[number].ended.insert(at, one);
-                rooms[number] = room;
+                fitting[number] = before;
             }
         }
     }
 }
 
 impl Amounts {
-    /// How many executors of a demand have room in so much.
+    /// The number of executors of a demand that fit into these free amounts. At most one if the executors have no fixed
+    /// size.
     #[must_use]
-    pub fn room(&self, demand: &Demand) -> u64 {
+    pub fn executors_that_fit(&self, demand: &Demand) -> u64 {
         let covered = demand
             .resources
             .iter()
@@ -165,47 +173,47 @@ mod tests {
         Demand { size: ExecutorSize::Fixed(Cores(cores)), memory: MiB(1), ..Demand::default() }
     }
 
-    /// So many free cores, and victims of that priority and so many cores.
-    fn stand(cores: i64, victims: &[(i32, i64)]) -> Stand {
+    /// A Worker with these free cores, and with victims of these priorities and cores.
+    fn worker(cores: i64, victims: &[(i32, i64)]) -> PreemptibleWorker {
         let free = Offer { worker: "w", cores: Cores(cores), memory: MiB(100), resources: Resources::NONE };
         let victim = |&(priority, cores): &(i32, i64)| {
             let amounts = Amounts { cores: Cores(cores), memory: MiB(1), ..Amounts::default() };
             Victim { priority, amounts }
         };
-        Stand { victims: victims.iter().map(victim).collect(), ..Stand::new(&free) }
+        PreemptibleWorker { victims: victims.iter().map(victim).collect(), ..PreemptibleWorker::new(&free) }
     }
 
     type Row<'a> = (i64, u64, usize, &'a [(i64, &'a [(i32, i64)])], Option<&'a [&'a [usize]]>);
 
     #[test]
-    fn the_fewest_and_the_lowest_end_and_nobody_in_vain() {
+    fn the_fewest_and_the_lowest_end_and_none_in_vain() {
         let rows: &[Row<'_>] = &[
-            // The first that suffices, not the first at all.
+            // The first victim that suffices, not the first of all.
             (4, 1, 9, &[(0, &[(0, 2), (0, 4), (1, 4)])], Some(&[&[1]])),
             // The Worker where the fewest end.
             (4, 1, 9, &[(0, &[(0, 2), (0, 2)]), (2, &[(5, 2)])], Some(&[&[], &[0]])),
-            // Among equals the lowest priority.
+            // Among equal Workers, the one with the lowest priority.
             (4, 1, 9, &[(0, &[(3, 4)]), (0, &[(1, 4)])], Some(&[&[], &[0]])),
-            // Two that suffice together.
+            // Two victims suffice together.
             (4, 1, 9, &[(0, &[(0, 1), (0, 2), (0, 2)])], Some(&[&[1, 2]])),
-            // Three, and none of them in vain.
+            // Three victims, and each is needed.
             (6, 1, 9, &[(0, &[(0, 1), (0, 2), (0, 2), (0, 2)])], Some(&[&[1, 2, 3]])),
-            // More than are allowed: nobody.
+            // More victims than are allowed: none ends.
             (6, 1, 2, &[(0, &[(0, 2), (0, 2), (0, 2)])], None),
-            // Not enough even with all of them.
+            // All victims together do not suffice.
             (6, 1, 9, &[(1, &[(0, 2), (0, 2)]), (5, &[])], None),
-            // There is room already.
+            // The executor fits already.
             (2, 1, 0, &[(2, &[(0, 2)])], Some(&[&[]])),
-            // A gang over two Workers, one of its executors where there is room.
+            // A gang on two Workers. One of its executors fits already.
             (2, 3, 2, &[(2, &[(0, 2)]), (0, &[(0, 2), (0, 1)])], Some(&[&[0], &[0]])),
-            // Who was enough for the first is superfluous once a larger one ends.
+            // The victim for the first executor is not needed once a larger one ends.
             (2, 3, 9, &[(0, &[(0, 2), (1, 6)])], Some(&[&[1]])),
         ];
-        for (cores, executors, most, stands, expected) in rows {
-            let stands: Vec<Stand> = stands.iter().map(|(free, victims)| stand(*free, victims)).collect();
-            let found = victims(&demand(*cores), *executors, *most, &stands);
+        for (cores, executors, most, workers, expected) in rows {
+            let workers: Vec<_> = workers.iter().map(|(free, victims)| worker(*free, victims)).collect();
+            let found = victims(&demand(*cores), *executors, *most, &workers);
             let expected = expected.map(|all| all.iter().map(|one| one.to_vec()).collect::<Vec<_>>());
-            assert_eq!(found, expected, "{executors} of {cores} cores on {stands:?}");
+            assert_eq!(found, expected, "{executors} of {cores} cores on {workers:?}");
         }
     }
 }

@@ -1,75 +1,63 @@
-//! Room that is kept for several executors at once, where it is not free yet.
+//! Reservations: capacity that is kept for several executors at once and is not free yet.
 //!
-//! A gang that does not fit keeps a *reservation*: Workers that have room for all of it at full capacity, chosen so
-//! that the least must still be freed there. Who comes later may have what these Workers have beyond it.
+//! A gang is a number of executors that start together or not at all. A gang that does not fit reserves capacity on
+//! Workers that could run all of it if they were empty, chosen so that the least has to be freed. Later applications may
+//! use what these Workers have beyond the reservation.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::{Cores, Demand, ExecutorSize, MiB, Offer};
+use crate::{Cores, Demand, MiB, Offer};
 
-/// A worker, as it is and as it would be.
+/// The free and the total amounts of a Worker.
 #[derive(Clone, Copy, Debug)]
-pub struct Site<'a> {
-    /// What it has free.
+pub struct WorkerAmounts<'a> {
+    /// The free amounts.
     pub free: Offer<'a>,
-    /// What it has in all.
-    pub whole: Offer<'a>,
+    /// The total amounts.
+    pub total: Offer<'a>,
 }
 
-/// What must still be freed: addresses first, which are scarce, then cores, then memory.
-type Missing = (u64, Cores, MiB);
+/// The amounts that have to be freed. Addresses are compared first, since they are scarce, then cores, then memory.
+type ToFree = (u64, Cores, MiB);
 
-/// For how many executors each site is to keep room, one number for each, in the same order; `executors` in all.
-/// `None`: the sites have no room for so many, even with nothing on them.
+/// Reserves capacity for `executors`. Returns the number of executors on each Worker, in the order of `workers`. `None` if
+/// they would not fit even on empty Workers.
 ///
-/// Of all choices it is one with which the least must be freed: the fewest addresses of custom resources; of these one
-/// with the fewest cores; of these one with the least memory. Among equals the first sites are taken. Executors of no
-/// fixed size are kept a core each, on a site each.
+/// The choice requires the least to be freed: the fewest addresses of custom resources, then the fewest cores, then the
+/// least memory. Among equal Workers, the first ones are taken. Executors without a fixed size reserve one core each, on
+/// different Workers.
 ///
-/// Adding executors to a site, each frees at least as much as the one before it. So the cheapest next one, again and
-/// again, makes the cheapest choice. It costs time in the number of sites, and little more for each executor.
+/// Each further executor on a Worker frees at least as much as the one before it. So taking the cheapest next executor
+/// each time makes the cheapest choice. The cost is linear in the number of Workers, plus a heap operation per executor.
 #[must_use]
-pub fn reserve(demand: &Demand, executors: u64, sites: &[Site<'_>]) -> Option<Vec<u64>> {
-    let rooms: Vec<u64> = sites.iter().map(|site| room(demand, &site.whole)).collect();
-    if rooms.iter().fold(0_u64, |sum, room| sum.saturating_add(*room)) < executors {
+pub fn reserve(demand: &Demand, executors: u64, workers: &[WorkerAmounts<'_>]) -> Option<Vec<u64>> {
+    let limits: Vec<u64> = workers.iter().map(|worker| worker.total.executors_that_fit(demand)).collect();
+    if limits.iter().fold(0_u64, |sum, limit| sum.saturating_add(*limit)) < executors {
         return None;
     }
-    let next = |site: usize, kept: u64| {
-        (kept < rooms[site]).then(|| Reverse((step(demand, &sites[site].free, kept), site, kept)))
+    let next = |at: usize, reserved: u64| {
+        let cost = || Reverse((cost_of_one_more(demand, &workers[at].free, reserved), at, reserved));
+        (reserved < limits[at]).then(cost)
     };
-    let mut cheapest: BinaryHeap<_> = (0..sites.len()).filter_map(|site| next(site, 0)).collect();
-    let mut reserved = vec![0; sites.len()];
+    let mut cheapest: BinaryHeap<_> = (0..workers.len()).filter_map(|at| next(at, 0)).collect();
+    let mut reserved = vec![0; workers.len()];
     for _ in 0..executors {
-        let Reverse((_, site, kept)) = cheapest.pop()?;
-        reserved[site] = kept + 1;
-        cheapest.extend(next(site, kept + 1));
+        let Reverse((_, at, before)) = cheapest.pop()?;
+        reserved[at] = before + 1;
+        cheapest.extend(next(at, before + 1));
     }
     Some(reserved)
 }
 
-/// How many executors of a demand have room in an offer.
-#[must_use]
-pub fn room(demand: &Demand, offer: &Offer<'_>) -> u64 {
-    if !offer.fits(demand) {
-        return 0;
-    }
-    match demand.size {
-        ExecutorSize::OnePerWorker => 1,
-        ExecutorSize::Fixed(_) => {
-            demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name))
-        }
-    }
-}
-
-/// What one more executor than `kept` frees beyond what those free.
-fn step(demand: &Demand, free: &Offer<'_>, kept: u64) -> Missing {
-    let (more, fewer) = (missing(demand, free, kept + 1), missing(demand, free, kept));
+/// What has to be freed for one more executor than the `reserved` ones.
+fn cost_of_one_more(demand: &Demand, free: &Offer<'_>, reserved: u64) -> ToFree {
+    let (more, fewer) = (to_free(demand, free, reserved + 1), to_free(demand, free, reserved));
     (more.0 - fewer.0, more.1 - fewer.1, more.2 - fewer.2)
 }
 
-/// What must be freed for so many executors.
-fn missing(demand: &Demand, free: &Offer<'_>, executors: u64) -> Missing {
+/// What has to be freed for this number of executors.
+fn to_free(demand: &Demand, free: &Offer<'_>, executors: u64) -> ToFree {
     let times = i64::try_from(executors).unwrap_or(i64::MAX);
     let lacking = |each: i64, free: i64| each.saturating_mul(times).saturating_sub(free).max(0);
     let of_resource = |(name, each): (&String, &u64)| {
@@ -83,7 +71,7 @@ fn missing(demand: &Demand, free: &Offer<'_>, executors: u64) -> Missing {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{ResourceAmounts, Resources};
+    use crate::{ExecutorSize, ResourceAmounts, Resources};
 
     const DEMAND: Demand = Demand {
         size: ExecutorSize::Fixed(Cores(2)),
@@ -98,38 +86,38 @@ mod tests {
         Offer { worker: "w", cores: Cores(cores), memory: MiB(memory), resources: Resources::NONE }
     }
 
-    /// Sites of 8 cores and 400 MiB, of which that is free.
-    fn sites(free: &[(i64, i64)]) -> Vec<Site<'static>> {
+    /// Workers of 8 cores and 400 MiB with these free amounts.
+    fn workers(free: &[(i64, i64)]) -> Vec<WorkerAmounts<'static>> {
         free.iter()
-            .map(|&(cores, memory)| Site { free: offer(cores, memory), whole: offer(8, 400) })
+            .map(|&(cores, memory)| WorkerAmounts { free: offer(cores, memory), total: offer(8, 400) })
             .collect()
     }
 
     #[test]
-    fn room_is_kept_where_the_least_must_be_freed() {
+    fn capacity_is_reserved_where_the_least_must_be_freed() {
         for (free, executors, reserved) in [
-            // All free: the first ones.
+            // All is free: the first Workers are taken.
             (&[(8, 400), (8, 400)][..], 3, Some(&[3, 0][..])),
-            // What is free is taken first, then where a part is free.
+            // Free Workers are taken first, then those that are partly free.
             (&[(0, 0), (3, 400), (2, 400)], 2, Some(&[0, 1, 1])),
             (&[(0, 0), (3, 400), (2, 400)], 3, Some(&[0, 2, 1])),
-            // Cores before memory.
+            // Free cores count more than free memory.
             (&[(0, 400), (2, 0)], 1, Some(&[0, 1])),
-            // Full, but large enough.
+            // All Workers are full, but large enough.
             (&[(0, 0), (0, 0)], 8, Some(&[4, 4])),
             (&[(0, 0), (0, 0)], 9, None),
             (&[], 1, None),
             (&[(0, 0)], 0, Some(&[0])),
         ] {
-            let found = reserve(&DEMAND, executors, &sites(free));
+            let found = reserve(&DEMAND, executors, &workers(free));
             assert_eq!(found.as_deref(), reserved, "{executors} on {free:?}");
         }
     }
 
     #[test]
-    fn executors_of_no_fixed_size_have_a_site_each() {
+    fn executors_without_a_fixed_size_get_a_worker_each() {
         let demand = Demand { size: ExecutorSize::OnePerWorker, ..DEMAND };
-        assert_eq!(reserve(&demand, 2, &sites(&[(0, 0), (8, 400), (1, 400)])), Some(vec![0, 1, 1]));
-        assert_eq!(reserve(&demand, 4, &sites(&[(8, 400), (8, 400)])), None);
+        assert_eq!(reserve(&demand, 2, &workers(&[(0, 0), (8, 400), (1, 400)])), Some(vec![0, 1, 1]));
+        assert_eq!(reserve(&demand, 4, &workers(&[(8, 400), (8, 400)])), None);
     }
 }

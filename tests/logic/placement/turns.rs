@@ -1,7 +1,7 @@
 //! Where room is kept, and who ends for others: laws against every other choice that there is.
 
-use firesteel_placement::preemption::{Stand, Victim, victims};
-use firesteel_placement::reservation::{Site, reserve, room};
+use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
+use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, ResourceAmounts, Resources};
 use quickcheck::{Arbitrary, Gen};
@@ -14,14 +14,14 @@ fn room_is_kept_where_no_other_choice_frees_less() {
     hold("room_is_kept_where_no_other", 20_000, |case: &Cluster| {
         let free: Vec<Resources> = case.workers.iter().map(|worker| addresses(worker.free.gpus)).collect();
         let whole: Vec<Resources> = case.workers.iter().map(|worker| addresses(worker.whole.gpus)).collect();
-        let sites: Vec<Site<'_>> = (0..case.workers.len())
-            .map(|at| Site {
+        let sites: Vec<WorkerAmounts<'_>> = (0..case.workers.len())
+            .map(|at| WorkerAmounts {
                 free: case.workers[at].free.offer(&free[at]),
-                whole: case.workers[at].whole.offer(&whole[at]),
+                total: case.workers[at].whole.offer(&whole[at]),
             })
             .collect();
         let demand = case.demand();
-        let rooms: Vec<u64> = sites.iter().map(|site| room(&demand, &site.whole)).collect();
+        let rooms: Vec<u64> = sites.iter().map(|site| site.total.executors_that_fit(&demand)).collect();
         let Some(kept) = reserve(&demand, case.executors, &sites) else {
             ensure!(rooms.iter().sum::<u64>() < case.executors, "there is room on {rooms:?}");
             return Ok(());
@@ -47,7 +47,7 @@ fn room_is_kept_where_no_other_choice_frees_less() {
 #[test]
 fn nobody_ends_for_others_in_vain() {
     hold("nobody_ends_for_others_in_vain", 20_000, |case: &Cluster| {
-        let stands: Vec<Stand> = case.workers.iter().map(Worker::stand).collect();
+        let stands: Vec<PreemptibleWorker> = case.workers.iter().map(Worker::stand).collect();
         let demand = case.demand();
         let all: Vec<Vec<usize>> = stands.iter().map(|stand| (0..stand.victims.len()).collect()).collect();
         let fits = |ended: &[Vec<usize>]| {
@@ -55,7 +55,7 @@ fn nobody_ends_for_others_in_vain() {
                 let mut free =
                     Amounts { cores: stand.cores, memory: stand.memory, resources: stand.resources.clone() };
                 ended.iter().for_each(|victim| free.add(&stand.victims[*victim].amounts));
-                free.room(&demand)
+                free.executors_that_fit(&demand)
             });
             rooms.sum::<u64>() >= case.executors
         };
@@ -138,10 +138,13 @@ impl Has {
 }
 
 impl Worker {
-    fn stand(&self) -> Stand {
+    fn stand(&self) -> PreemptibleWorker {
         let free = addresses(self.free.gpus);
         let victim = |(priority, has): &(i32, Has)| Victim { priority: *priority, amounts: has.amounts() };
-        Stand { victims: self.others.iter().map(victim).collect(), ..Stand::new(&self.free.offer(&free)) }
+        PreemptibleWorker {
+            victims: self.others.iter().map(victim).collect(),
+            ..PreemptibleWorker::new(&self.free.offer(&free))
+        }
     }
 }
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::reservation::room;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::application::{Application, Life};
@@ -102,7 +101,7 @@ impl Master {
         for (slot, (executors, _)) in &reservation.kept {
             let whole =
                 self.workers.slots().find(|(alive, _)| alive == slot).map(|(_, row)| row.whole_offer());
-            let large = demand.as_ref().zip(whole).map(|(demand, whole)| room(demand, &whole));
+            let large = demand.as_ref().zip(whole).map(|(demand, whole)| whole.executors_that_fit(demand));
             ensure!(
                 "master",
                 large.is_some_and(|large| large >= *executors),

@@ -12,7 +12,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, VecDeque};
 
 use firesteel_placement::index::Slot;
-use firesteel_placement::preemption::{Stand, Victim, victims};
+use firesteel_placement::preemption::{PreemptibleWorker, Victim, victims};
 use firesteel_placement::shortfall::Amounts;
 
 use super::{Master, Note};
@@ -98,12 +98,12 @@ impl Master {
             return Vec::new();
         }
         let mut keys: Vec<Vec<ExecutorKey>> = Vec::new();
-        let mut stands: Vec<Stand> = Vec::new();
+        let mut stands: Vec<PreemptibleWorker> = Vec::new();
         for (slot, _) in self.sites(application) {
             let row = self.workers.row(slot);
             let mut here = by_worker.remove(&slot).unwrap_or_default();
             here.sort_by_key(|(age, ..)| *age);
-            let mut stand = Stand::new(&self.workers.open_offer(slot, row));
+            let mut stand = PreemptibleWorker::new(&self.workers.open_offer(slot, row));
             stand.victims.extend(here.iter().map(|((priority, ..), _, executor)| {
                 let share = executor.grant.amounts();
                 let (cores, memory, resources) = (share.cores, share.memory, share.resources.amounts());

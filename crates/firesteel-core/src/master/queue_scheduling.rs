@@ -25,7 +25,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use firesteel_placement::dominant_share::DominantShare;
 use firesteel_placement::index::Slot;
-use firesteel_placement::reservation::{Site, reserve, room};
+use firesteel_placement::reservation::{WorkerAmounts, reserve};
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{Cores, Demand, ExecutorLimit, ExecutorSize, Offer};
 
@@ -266,9 +266,9 @@ impl Master {
             return;
         }
         let application = self.applications.live(app);
-        let (slots, sites): (Vec<Slot>, Vec<Site<'_>>) = self.sites(application).unzip();
+        let (slots, sites): (Vec<Slot>, Vec<WorkerAmounts<'_>>) = self.sites(application).unzip();
         let Some(kept) = reserve(demand, executors, &sites) else {
-            let room = sites.iter().map(|site| room(demand, &site.whole)).sum();
+            let room = sites.iter().map(|site| site.total.executors_that_fit(demand)).sum();
             if self.queue_scheduling.never_fit.insert(app.clone()) {
                 self.effects.note(Note::GangNeverFits { app: app.clone(), executors, room });
             }
@@ -301,8 +301,8 @@ impl Master {
             return 0;
         }
         let kept = |slot| reserved.and_then(|it| it.kept.get(&slot));
-        let free = |(slot, site): (Slot, Site<'_>)| match kept(slot) {
-            None => room(demand, &site.free),
+        let free = |(slot, site): (Slot, WorkerAmounts<'_>)| match kept(slot) {
+            None => site.free.executors_that_fit(demand),
             Some((_, kept)) => beside(demand, &site.free, kept),
         };
         self.sites(application).map(free).fold(0, u64::saturating_add)
@@ -313,7 +313,9 @@ impl Master {
         let served = self.queue_scheduling.active && application.may_be_served();
         let (_, demand) = application.asks().next().filter(|_| served)?;
         let whole = || {
-            self.sites(application).map(|(_, site)| room(&demand, &site.whole)).fold(0, u64::saturating_add)
+            self.sites(application)
+                .map(|(_, site)| site.total.executors_that_fit(&demand))
+                .fold(0, u64::saturating_add)
         };
         let room_for = self.open_room(application, &demand);
         let reservation = self.queue_scheduling.reservation.as_ref();
@@ -329,7 +331,7 @@ impl Master {
                 Some(Hindrance::Gang { executors, room: room_for, kept: named.collect() })
             }
             (None, Some(reservation)) => {
-                let free = self.sites(application).any(|(_, site)| room(&demand, &site.free) > 0);
+                let free = self.sites(application).any(|(_, site)| site.free.executors_that_fit(&demand) > 0);
                 let name = self.applications.live(&reservation.app).description.name.clone();
                 let (app, backfill) = (reservation.app.clone(), self.config.backfill == Backfill::On);
                 (free && room_for == 0).then_some(Hindrance::Reserved { app, name, backfill })
@@ -348,10 +350,10 @@ impl Master {
     pub(super) fn sites<'a>(
         &'a self,
         application: &'a Application,
-    ) -> impl Iterator<Item = (Slot, Site<'a>)> {
+    ) -> impl Iterator<Item = (Slot, WorkerAmounts<'a>)> {
         let rows = self.workers.slots().filter(|(_, row)| row.serves());
         let welcome = rows.filter(|(_, row)| !application.wishes.avoids(&row.description.host));
-        welcome.map(|(slot, row)| (slot, Site { free: row.offer(), whole: row.whole_offer() }))
+        welcome.map(|(slot, row)| (slot, WorkerAmounts { free: row.offer(), total: row.whole_offer() }))
     }
 }
 
@@ -359,7 +361,7 @@ impl Master {
 fn beside(demand: &Demand, offer: &Offer<'_>, kept: &Amounts) -> u64 {
     let resources = offer.resources.less(&kept.resources);
     let (cores, memory) = (offer.cores - kept.cores, offer.memory - kept.memory);
-    room(demand, &Offer { cores, memory, resources: &resources, ..*offer })
+    Offer { cores, memory, resources: &resources, ..*offer }.executors_that_fit(demand)
 }
 
 impl Application {
