@@ -29,6 +29,7 @@
 //! answers. Every function is total. Amounts that make no sense (executors without cores, negative free
 //! amounts) place nothing; they never panic, divide by zero or wrap.
 
+mod address_pool;
 pub mod advice;
 mod assign;
 mod demand;
@@ -44,10 +45,10 @@ pub mod preemption;
 mod quantities;
 pub mod reservation;
 mod resources;
-mod shares;
 pub mod shortfall;
 pub mod words;
 
+pub use address_pool::{AddressPool, FreeAddresses, NoTaskAmount, TakenAddresses, TaskAmount, TaskResources};
 pub use assign::{Assignment, Strategy, assign};
 pub use demand::{Demand, ExecutorLimit, ExecutorSize};
 pub use offer::Offer;
@@ -56,5 +57,4 @@ pub use place::{PlacedExecutor, Placement, place, place_ranked};
 pub use policy::{Policy, UnknownPolicy};
 pub use quantities::{Cores, MiB};
 pub use resources::{ResourceAmounts, Resources};
-pub use shares::{NoTaskAmount, Room, Shares, Taken, TaskAmount, TaskResources};
 pub use shortfall::{Shortfall, shortfall};

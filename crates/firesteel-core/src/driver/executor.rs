@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use firesteel_placement::locality::{Sites, Topology};
-use firesteel_placement::{Cores, Resources, Shares, Taken};
+use firesteel_placement::{AddressPool, Cores, Resources, TakenAddresses};
 
 use super::openings::{Size, Spare};
 use super::waiting::Needs;
@@ -26,7 +26,7 @@ pub(super) struct Executor {
     pub(super) trust: Trust,
     /// What no task of its uses.
     pub(super) spare: Spare,
-    shares: Shares,
+    addresses: AddressPool,
     running: BTreeMap<TaskId, Load>,
 }
 
@@ -34,7 +34,7 @@ pub(super) struct Executor {
 #[derive(Clone, Debug)]
 struct Load {
     cores: Cores,
-    taken: Taken,
+    taken: TakenAddresses,
 }
 
 /// An assigned executor: its profile, Worker, host and size.
@@ -92,10 +92,10 @@ pub(super) enum State {
 impl Executor {
     pub(super) fn new(assigned: Assigned, topology: &Topology, state: State, fate: Fate) -> Self {
         let Assigned { profile, worker, host, cores, resources } = assigned;
-        let (sites, shares) = (topology.sites([host.as_str()]), Shares::of(&resources));
+        let (sites, addresses) = (topology.sites([host.as_str()]), AddressPool::of(&resources));
         let (trust, running) = (Trust::Trusted, BTreeMap::new());
-        let spare = Spare { cores, room: shares.room() };
-        Self { profile, worker, host, sites, cores, resources, state, fate, trust, spare, shares, running }
+        let spare = Spare { cores, room: addresses.free() };
+        Self { profile, worker, host, sites, cores, resources, state, fate, trust, spare, addresses, running }
     }
 
     pub(super) fn peer(&self) -> Option<PeerId> {
@@ -122,20 +122,20 @@ impl Executor {
 
     /// Gives a task a part of what is free. Returns the task's addresses, or `None` if that is not free.
     pub(super) fn load(&mut self, task: TaskId, needs: &Needs) -> Option<Resources> {
-        let taken = self.shares.take(&needs.resources)?;
+        let taken = self.addresses.take(&needs.resources)?;
         let addresses = taken.addresses();
         self.running.insert(task, Load { cores: needs.cores, taken });
         let cores = self.spare.cores - needs.cores;
-        self.spare = Spare { cores, room: self.shares.room() };
+        self.spare = Spare { cores, room: self.addresses.free() };
         Some(addresses)
     }
 
     /// Takes back what a task that runs here uses.
     pub(super) fn unload(&mut self, task: TaskId) {
         let Load { cores, taken } = self.running.remove(&task).expect("the task runs on the executor");
-        self.shares.give_back(&taken);
+        self.addresses.give_back(&taken);
         let cores = self.spare.cores + cores;
-        self.spare = Spare { cores, room: self.shares.room() };
+        self.spare = Spare { cores, room: self.addresses.free() };
     }
 
     /// Whether it takes tasks, or would if it were not excluded, and has none.
@@ -202,11 +202,11 @@ impl Executor {
         if self.cores - used != *free || (*free < Cores::ZERO && !self.running.is_empty()) {
             return Some(format!("it has {free} cores free of {}, {used} used", self.cores));
         }
-        let whole = self.shares.adds_up(&self.resources, self.running.values().map(|load| &load.taken));
-        if !whole || *room != self.shares.room() {
+        let whole = self.addresses.adds_up(&self.resources, self.running.values().map(|load| &load.taken));
+        if !whole || *room != self.addresses.free() {
             return Some(format!(
                 "of {:?} are left {:?}, with {:?}",
-                self.resources, self.shares, self.running
+                self.resources, self.addresses, self.running
             ));
         }
         None

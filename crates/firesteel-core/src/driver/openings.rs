@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::locality::{Located, Sites};
-use firesteel_placement::{Cores, ResourceAmounts, Room};
+use firesteel_placement::{Cores, FreeAddresses, ResourceAmounts};
 
 use super::executor::Executor;
 use super::waiting::Needs;
@@ -15,7 +15,7 @@ pub(super) struct Openings {
     /// The number of executors of each size.
     sizes: BTreeMap<Size, usize>,
     /// The executors with free cores, by their free addresses.
-    rooms: BTreeMap<Room, FreeExecutors>,
+    rooms: BTreeMap<FreeAddresses, FreeExecutors>,
 }
 
 /// The cores and addresses of an executor in all.
@@ -38,7 +38,7 @@ impl Size {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Spare {
     pub(super) cores: Cores,
-    pub(super) room: Room,
+    pub(super) room: FreeAddresses,
 }
 
 impl Spare {

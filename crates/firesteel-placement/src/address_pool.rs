@@ -1,4 +1,4 @@
-//! What tasks get of their executor's addresses: whole ones, or a part of one that several tasks share.
+//! The addresses of an executor (gpus and the like) and how its tasks use them: whole, or shared by several tasks.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -6,27 +6,27 @@ use std::str::FromStr;
 
 use crate::Resources;
 
-/// How much of a custom resource one task takes.
+/// The amount of a custom resource that one task takes.
 ///
 /// Source: Spark, 4.0.1 (`spark.task.resource.NAME.amount`, as documented): a whole number, or a fraction of at
-/// most a half. A fraction stands for the number of tasks that share an address, rounded down: 0.22 for four.
+/// most one half. The number of tasks that share an address is 1 divided by the fraction, rounded down: 4 for 0.22.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum TaskAmount {
-    /// So many addresses, shared with nobody.
+    /// This number of addresses, not shared.
     Whole(u32),
-    /// One address that so many tasks share: from 2 to [`MOST_SHARERS`](Self::MOST_SHARERS).
+    /// One address that this number of tasks share: from 2 to [`MAX_SHARERS`](Self::MAX_SHARERS).
     Shared(u32),
 }
 
-/// What one task takes of each custom resource, by name.
+/// The amount that one task takes of each custom resource, by name.
 pub type TaskResources = BTreeMap<String, TaskAmount>;
 
 impl TaskAmount {
-    /// So many tasks share an address at most. The parts of more would be too fine to be told apart.
-    pub const MOST_SHARERS: u32 = 10_000;
+    /// The maximum number of tasks that share an address. Smaller parts could not be told apart.
+    pub const MAX_SHARERS: u32 = 10_000;
 
-    /// How many tasks that take so much run at once on so many addresses. `None`: any number, since they take
-    /// nothing.
+    /// The number of tasks with this amount that can run at once on this number of addresses. `None` if the amount is 0,
+    /// so that any number can run.
     #[must_use]
     pub fn tasks_on(self, addresses: u64) -> Option<u64> {
         match self {
@@ -36,7 +36,7 @@ impl TaskAmount {
         }
     }
 
-    /// How many addresses one task needs to be there.
+    /// The number of addresses that one task uses, shared or not.
     #[must_use]
     pub fn addresses(self) -> u64 {
         match self {
@@ -45,13 +45,13 @@ impl TaskAmount {
         }
     }
 
-    /// What it takes of an address that it shares.
+    /// The part of an address that one of `sharers` tasks takes.
     fn part(sharers: u32) -> u64 {
-        WHOLE / u64::from(sharers.clamp(1, Self::MOST_SHARERS))
+        WHOLE / u64::from(sharers.clamp(1, Self::MAX_SHARERS))
     }
 }
 
-/// `2`, `1/4`.
+/// Shown as `2` or `1/4`.
 impl fmt::Display for TaskAmount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -61,7 +61,7 @@ impl fmt::Display for TaskAmount {
     }
 }
 
-/// Text that is no amount for a task.
+/// The error for text that is not an amount for a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a whole number, or a fraction from 0.0001 to 0.5 by which tasks share an address")]
 pub struct NoTaskAmount;
@@ -69,7 +69,7 @@ pub struct NoTaskAmount;
 impl FromStr for TaskAmount {
     type Err = NoTaskAmount;
 
-    /// From `2`, `2.0` or `0.25`.
+    /// Reads `2`, `2.0` or `0.25`.
     fn from_str(text: &str) -> Result<Self, NoTaskAmount> {
         if let Ok(whole) = text.parse() {
             return Ok(Self::Whole(whole));
@@ -79,53 +79,57 @@ impl FromStr for TaskAmount {
             return Ok(Self::Whole(amount as u32));
         }
         let sharers = (1.0 / amount).floor();
-        let may = 2.0..=f64::from(Self::MOST_SHARERS);
-        (amount > 0.0 && may.contains(&sharers)).then_some(Self::Shared(sharers as u32)).ok_or(NoTaskAmount)
+        let allowed = 2.0..=f64::from(Self::MAX_SHARERS);
+        (amount > 0.0 && allowed.contains(&sharers))
+            .then_some(Self::Shared(sharers as u32))
+            .ok_or(NoTaskAmount)
     }
 }
 
-/// An address that nobody has a part of. Fine enough that as many parts fit as tasks may share, and not one more.
+/// The number of parts of an address that no task uses. Large enough that exactly the allowed number of tasks fits.
 const WHOLE: u64 = 1_000_000_000_000;
 
-/// An executor's addresses, and how much of each no task has.
+/// The addresses of an executor, with the free part of each.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Shares {
+pub struct AddressPool {
+    /// The free part of each address, by resource name.
     free: BTreeMap<String, BTreeMap<String, u64>>,
 }
 
-/// What one task has of an executor's addresses. It is made by taking, and given back when the task has ended.
+/// The addresses that one task uses, taken from an [`AddressPool`] and given back when the task has ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Taken {
+pub struct TakenAddresses {
+    /// Resource name, address and the part that is taken.
     parts: Vec<(String, String, u64)>,
 }
 
-impl Taken {
-    /// The addresses, by resource.
+impl TakenAddresses {
+    /// The addresses by resource name.
     #[must_use]
     pub fn addresses(&self) -> Resources {
         self.parts.iter().map(|(name, address, _)| (name.clone(), [address.clone()])).collect()
     }
 }
 
-/// How much of addresses is free, as far as one more task can tell.
+/// What is free in an [`AddressPool`]: as much as decides whether one more task fits.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Room(BTreeMap<String, Spare>);
+pub struct FreeAddresses(BTreeMap<String, FreeAddress>);
 
-/// What is free of one resource.
+/// The free addresses of one resource.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-struct Spare {
-    /// Addresses that nobody has a part of.
+struct FreeAddress {
+    /// The number of addresses that no task uses.
     whole: u64,
-    /// The largest free part of an address.
+    /// The largest free part of any address.
     part: u64,
 }
 
-impl Room {
-    /// Whether a task that takes so much can be given it.
+impl FreeAddresses {
+    /// Whether a task that takes these amounts fits.
     #[must_use]
     pub fn covers(&self, asked: &TaskResources) -> bool {
         asked.iter().all(|(name, amount)| {
-            let Spare { whole, part } = self.0.get(name).copied().unwrap_or_default();
+            let FreeAddress { whole, part } = self.0.get(name).copied().unwrap_or_default();
             match *amount {
                 TaskAmount::Whole(each) => whole >= u64::from(each),
                 TaskAmount::Shared(sharers) => part >= TaskAmount::part(sharers),
@@ -134,8 +138,8 @@ impl Room {
     }
 }
 
-impl Shares {
-    /// Addresses of which nobody has a part.
+impl AddressPool {
+    /// A pool of addresses that no task uses.
     #[must_use]
     pub fn of(resources: &Resources) -> Self {
         let whole = |address: &str| (address.to_owned(), WHOLE);
@@ -143,19 +147,19 @@ impl Shares {
         Self { free: free.collect() }
     }
 
-    /// How much is free.
+    /// What is free, for a comparison with a task.
     #[must_use]
-    pub fn room(&self) -> Room {
-        let spare = |parts: &BTreeMap<String, u64>| Spare {
+    pub fn free(&self) -> FreeAddresses {
+        let free = |parts: &BTreeMap<String, u64>| FreeAddress {
             whole: parts.values().filter(|part| **part == WHOLE).count() as u64,
             part: parts.values().copied().max().unwrap_or(0),
         };
-        Room(self.free.iter().map(|(name, parts)| (name.clone(), spare(parts))).collect())
+        FreeAddresses(self.free.iter().map(|(name, parts)| (name.clone(), free(parts))).collect())
     }
 
-    /// Takes what one task takes: of whole addresses the first in text order, of those that are shared the one of
-    /// which least is left. All or nothing.
-    pub fn take(&mut self, asked: &TaskResources) -> Option<Taken> {
+    /// Takes the addresses for one task: whole addresses in text order, a shared one from the address with the smallest
+    /// free part that suffices. `None`, and nothing is taken, if a resource does not suffice.
+    pub fn take(&mut self, asked: &TaskResources) -> Option<TakenAddresses> {
         let mut parts = Vec::new();
         for (name, amount) in asked {
             let free = self.free.get(name);
@@ -182,11 +186,11 @@ impl Shares {
                 *left -= part;
             }
         }
-        Some(Taken { parts })
+        Some(TakenAddresses { parts })
     }
 
     /// Gives back what [`take`](Self::take) took.
-    pub fn give_back(&mut self, taken: &Taken) {
+    pub fn give_back(&mut self, taken: &TakenAddresses) {
         for (name, address, part) in &taken.parts {
             if let Some(left) = self.free.get_mut(name).and_then(|free| free.get_mut(address)) {
                 *left += part;
@@ -194,12 +198,16 @@ impl Shares {
         }
     }
 
-    /// For invariants: whether those together are what is taken of these addresses.
+    /// Whether `taken` is exactly what is missing from a pool of these addresses. For invariants.
     #[must_use]
-    pub fn adds_up<'a>(&self, resources: &Resources, taken: impl IntoIterator<Item = &'a Taken>) -> bool {
-        let mut whole = self.clone();
-        taken.into_iter().for_each(|taken| whole.give_back(taken));
-        whole == Self::of(resources)
+    pub fn adds_up<'a>(
+        &self,
+        resources: &Resources,
+        taken: impl IntoIterator<Item = &'a TakenAddresses>,
+    ) -> bool {
+        let mut pool = self.clone();
+        taken.into_iter().for_each(|taken| pool.give_back(taken));
+        pool == Self::of(resources)
     }
 }
 
@@ -212,8 +220,8 @@ mod tests {
         all.iter().map(|(name, text)| ((*name).to_owned(), amount(text))).collect()
     }
 
-    fn given(shares: &mut Shares, amount: &str) -> Option<Vec<String>> {
-        let taken = shares.take(&asked(&[("gpu", amount)]))?;
+    fn given(pool: &mut AddressPool, amount: &str) -> Option<Vec<String>> {
+        let taken = pool.take(&asked(&[("gpu", amount)]))?;
         let addresses = taken.addresses();
         let gpu =
             addresses.iter().flat_map(|(_, addresses)| addresses.map(str::to_owned).collect::<Vec<_>>());
@@ -246,47 +254,47 @@ mod tests {
     #[test]
     fn whole_addresses_are_taken_in_text_order_and_come_back() {
         let gpus = Resources::from_iter([("gpu", ["2", "10", "1"])]);
-        let mut shares = Shares::of(&gpus);
-        let taken = shares.take(&asked(&[("gpu", "2")])).expect("three are free");
+        let mut pool = AddressPool::of(&gpus);
+        let taken = pool.take(&asked(&[("gpu", "2")])).expect("three are free");
         assert_eq!(taken.addresses(), Resources::from_iter([("gpu", ["1", "10"])]));
-        assert_eq!(shares.take(&asked(&[("gpu", "2")])), None);
-        assert!(shares.adds_up(&gpus, [&taken]) && !shares.adds_up(&gpus, []));
-        shares.give_back(&taken);
-        assert_eq!(shares, Shares::of(&gpus));
+        assert_eq!(pool.take(&asked(&[("gpu", "2")])), None);
+        assert!(pool.adds_up(&gpus, [&taken]) && !pool.adds_up(&gpus, []));
+        pool.give_back(&taken);
+        assert_eq!(pool, AddressPool::of(&gpus));
     }
 
     #[test]
     fn as_many_tasks_share_an_address_as_its_part_says_before_another_one_is_touched() {
-        let mut shares = Shares::of(&Resources::from_iter([("gpu", ["0", "1"])]));
-        let all: Vec<_> = std::iter::from_fn(|| given(&mut shares, "0.5")).flatten().collect();
+        let mut pool = AddressPool::of(&Resources::from_iter([("gpu", ["0", "1"])]));
+        let all: Vec<_> = std::iter::from_fn(|| given(&mut pool, "0.5")).flatten().collect();
         assert_eq!(all, ["0", "0", "1", "1"]);
         for sharers in [2, 3, 7, 999, 10_000_u32] {
-            let mut shares = Shares::of(&Resources::from_iter([("gpu", ["0"])]));
+            let mut pool = AddressPool::of(&Resources::from_iter([("gpu", ["0"])]));
             let amount = BTreeMap::from([("gpu".to_owned(), TaskAmount::Shared(sharers))]);
-            let count = std::iter::from_fn(|| shares.take(&amount)).count();
+            let count = std::iter::from_fn(|| pool.take(&amount)).count();
             assert_eq!(count, sharers as usize);
             assert_eq!(TaskAmount::Shared(sharers).tasks_on(1), Some(u64::from(sharers)));
         }
     }
 
     #[test]
-    fn room_says_what_taking_does() {
-        let mut shares = Shares::of(&Resources::from_iter([("gpu", ["0", "1"])]));
+    fn what_is_free_decides_what_can_be_taken() {
+        let mut pool = AddressPool::of(&Resources::from_iter([("gpu", ["0", "1"])]));
         for amount in ["0.5", "1", "0.3", "0.5", "0.1"] {
             for next in ["0", "1", "2", "0.5", "0.3", "0.1"] {
                 let next = asked(&[("gpu", next)]);
-                assert_eq!(shares.room().covers(&next), shares.clone().take(&next).is_some(), "{next:?}");
+                assert_eq!(pool.free().covers(&next), pool.clone().take(&next).is_some(), "{next:?}");
             }
-            let _ = given(&mut shares, amount);
+            let _ = given(&mut pool, amount);
         }
-        assert!(!shares.room().covers(&asked(&[("fpga", "0.5")])) && shares.room().covers(&asked(&[])));
+        assert!(!pool.free().covers(&asked(&[("fpga", "0.5")])) && pool.free().covers(&asked(&[])));
     }
 
     #[test]
     fn nothing_is_taken_where_one_resource_falls_short() {
         let both = Resources::from_iter([("gpu", ["0"]), ("nic", ["a"])]);
-        let mut shares = Shares::of(&both);
-        assert_eq!(shares.take(&asked(&[("gpu", "1"), ("nic", "2")])), None);
-        assert_eq!(shares, Shares::of(&both));
+        let mut pool = AddressPool::of(&both);
+        assert_eq!(pool.take(&asked(&[("gpu", "1"), ("nic", "2")])), None);
+        assert_eq!(pool, AddressPool::of(&both));
     }
 }
