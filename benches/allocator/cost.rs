@@ -13,7 +13,7 @@ use firesteel_core::allocator::{Allocated, Allocator, Config, Effect, Event, Gra
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::MiB;
 use firesteel_placement::locality::{
-    Expected, Locality, Naming, Pending, Sites, nearness, wishes_of_one_host,
+    Expected, Locality, Naming, Pending, Sites, nearness, single_host_preferences,
 };
 use firesteel_sim::dice::Dice;
 
@@ -118,7 +118,8 @@ impl List {
     fn of(trace: &Trace, pending: u64) -> Self {
         let target = target(trace, pending, 1);
         let expected = Expected { tasks: pending, tasks_per_executor: 1, on_hosts: &target.on_hosts };
-        let wishes = wishes_of_one_host(pending, &expected, |_| 0, &Pending::default(), &trace.topology());
+        let wishes =
+            single_host_preferences(pending, &expected, |_| 0, &Pending::default(), &trace.topology());
         let requests = wishes.into_iter().flat_map(|wish| {
             std::iter::repeat_n(wish.sites, usize::try_from(wish.executors).expect("it is small"))
         });

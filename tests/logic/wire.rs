@@ -12,7 +12,7 @@ use firesteel_core::scheduling::{Backfill, Preemption};
 use firesteel_core::wire::{self, Hello, Role};
 use firesteel_core::{Kind, Timestamp};
 use firesteel_placement::advice::{Advice, Change};
-use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
+use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Policy, ResourceAmounts, Resources, Strategy,
@@ -441,7 +441,7 @@ fn outlook() -> Outlook {
     let more = Amounts { cores: Cores(1), memory: MiB(512), resources: ResourceAmounts::new() };
     Outlook {
         bounds: vec![Bound::MoreCores(Cores(4)), Bound::Limit(3)],
-        room: Room::Taken(vec![
+        fit: Fit::Later(vec![
             Remedy::Freed { worker: "w".to_owned(), more },
             Remedy::ExecutorCores(Cores(2)),
             Remedy::ExecutorMemory(MiB(512)),

@@ -1,44 +1,44 @@
-//! What an application could ask for instead, to be given more at once.
+//! Advice: what an application could ask for instead, to get more executors at once.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Strategy, WorkerOrder, place};
 
-/// A change of what is asked for, and what it would bring at this moment.
+/// A change of what an application asks for, and what it would get with it now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// What to ask for instead.
+    /// The change.
     pub change: Change,
-    /// How many executors would be placed.
+    /// The number of executors that would be placed.
     pub executors: u64,
-    /// How many cores they would have together.
+    /// The cores of these executors together.
     pub cores: Cores,
 }
 
-/// What is asked for instead. All else stays as it is.
+/// One change of what an application asks for. Everything else stays the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
-    /// Executors with so many cores, which are fewer.
+    /// Executors with fewer cores: this number.
     ExecutorCores(Cores),
-    /// Executors with so much memory, which is less.
+    /// Executors with less memory: this amount.
     ExecutorMemory(MiB),
-    /// Both, where neither alone would help.
+    /// Executors with fewer cores and less memory, where neither change helps by itself.
     ExecutorCoresAndMemory(Cores, MiB),
-    /// So many cores more for the application in all.
+    /// This many more cores for the application in total.
     MoreCores(Cores),
-    /// A limit of so many executors, which is higher.
+    /// A higher executor limit: this number.
     ExecutorLimit(u64),
 }
 
-/// Memory that is less than this part of what was asked is no advice: the program would not run with it.
+/// Advice keeps at least this fraction of the memory that was asked for. With less, the program would not run.
 const LEAST_PART: i64 = 8;
 
-/// What would bring a demand more than it is given, each held against the same placement that would place it:
-/// `free` has what every living worker has free after placement.
+/// The changes that would bring a demand more executors, each tried by a placement. `free` has the free amounts of every
+/// living Worker after the last placement.
 ///
-/// An application that its own bounds hold back is advised to raise them; one that finds no room, to ask for
-/// smaller executors. Empty if nothing of this would help, or if the demand can be placed as it is.
+/// If the application has reached its own limits, the advice is to raise them. If its executors fit on no Worker, the
+/// advice is to ask for smaller ones. Empty if no change helps, or if the demand can be placed as it is.
 pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: Strategy) -> Vec<Advice> {
     let placed = |change: Change| -> Option<Advice> {
         let changed = change.applied(demand);
@@ -54,7 +54,7 @@ pub fn advice(demand: &Demand, free: &[Offer<'_>], by: WorkerOrder, strategy: St
         return Vec::new();
     }
     if !demand.allows_one_more() {
-        return within_bounds(demand, &placed);
+        return raising_limits(demand, &placed);
     }
     if free.iter().any(|offer| offer.fits(demand)) {
         return Vec::new();
@@ -89,14 +89,14 @@ impl Change {
     }
 }
 
-/// What raising the bound that holds the demand back would bring: no more than there is room for.
-fn within_bounds(demand: &Demand, placed: &dyn Fn(Change) -> Option<Advice>) -> Vec<Advice> {
+/// Advice to raise the limit that is reached: to no more than what fits on the Workers.
+fn raising_limits(demand: &Demand, placed: &dyn Fn(Change) -> Option<Advice>) -> Vec<Advice> {
     let step = demand.size.step();
     let left = demand.cores_left.max(Cores::ZERO);
     let mut all = Vec::new();
     if left < step {
-        let room = Change::MoreCores(Cores::UNLIMITED - demand.cores_left);
-        if let Some(most) = placed(room) {
+        let unlimited = Change::MoreCores(Cores::UNLIMITED - demand.cores_left);
+        if let Some(most) = placed(unlimited) {
             all.extend(placed(Change::MoreCores(most.cores - demand.cores_left)));
         }
         let smaller = fewer_cores(demand).into_iter().filter(|cores| *cores <= left);
@@ -110,7 +110,7 @@ fn within_bounds(demand: &Demand, placed: &dyn Fn(Change) -> Option<Advice>) -> 
     all
 }
 
-/// Sizes to try: one core less, and halves.
+/// The executor sizes to try: one core less than asked for, a half, a quarter and so on.
 fn fewer_cores(demand: &Demand) -> Vec<Cores> {
     let ExecutorSize::Fixed(Cores(asked)) = demand.size else { return Vec::new() };
     let mut sizes = vec![asked - 1];
@@ -124,14 +124,14 @@ fn fewer_cores(demand: &Demand) -> Vec<Cores> {
     sizes.into_iter().map(Cores).collect()
 }
 
-/// The most memory that a worker with room for all else has free, if it is less than asked.
+/// The most memory with which an executor fits, if it is less than asked for.
 fn less_memory(demand: &Demand, free: &[Offer<'_>]) -> Option<MiB> {
     let without = Demand { memory: MiB::ZERO, ..demand.clone() };
     let most = free.iter().filter(|offer| offer.fits(&without)).map(|offer| offer.memory).max()?;
     (most < demand.memory && most.0 >= (demand.memory.0 / LEAST_PART).max(1)).then_some(most)
 }
 
-/// The one that brings most cores; among equals the first, whose executors are the largest.
+/// The advice that brings the most cores. Among equals the first one, which has the largest executors.
 fn best(all: impl Iterator<Item = Advice>) -> Option<Advice> {
     all.reduce(|best, next| if next.cores > best.cores { next } else { best })
 }

@@ -1,38 +1,38 @@
-//! The rule itself: how many cores each offer gives.
+//! The assignment: how many cores each offer gives.
 //!
-//! Spark deals executors (or single cores, for executors of no fixed size) one at a time and looks at every
-//! worker again after each. Here the outcome of that loop is computed at once.
+//! Spark deals executors (or single cores, for executors without a fixed size) one at a time, and looks at every Worker
+//! again after each. This module computes the result of that loop directly.
 //!
-//! Let `cap[i]` be how many *units* offer `i` could give on its own, a unit being one executor of fixed size
-//! or one core, and `budget` how many units may be given in all.
+//! A *unit* is one executor of fixed size, or one core. Let `cap[i]` be the number of units that offer `i` could give on
+//! its own, and `budget` the number of units that may be given in total.
 //!
 //! - **Consolidate**: each offer in turn gives `min(cap[i], budget left)`.
-//! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to
-//!   `level` are complete, `level` being the largest number with `sum(min(cap[i], level)) <= budget`, and the
-//!   units left over, fewer than a whole round, come from the first offers that have more than `level`.
+//! - **Spread out**: one round of the loop takes one unit from every offer that still has one. So rounds 1 to `level` are
+//!   complete, where `level` is the largest number with `sum(min(cap[i], level)) <= budget`. The units left over, fewer
+//!   than a whole round, come from the first offers that have more than `level`.
 //!
-//! [`level`] finds it without trying one after the other.
+//! [`level`] computes the level without trying each number.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cores, Demand, ExecutorSize, Offer};
 
-/// How executors are given out over the workers.
+/// How executors are distributed over the Workers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Strategy {
-    /// As evenly as the offers allow, the first in order getting what is left over.
+    /// As evenly as the offers allow. The first offers in order give what is left over.
     ///
     /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOutApps`, true).
     #[default]
     SpreadOut,
-    /// On as few workers as the order allows: each is filled before the next.
+    /// On as few Workers as the order allows: each Worker is filled before the next one.
     ///
     /// Source: Spark Master, 4.0.1 (`spark.deploy.spreadOutApps`, false).
     Consolidate,
 }
 
-/// What [`assign`] decided: the cores that each offer gives, and how they make executors.
+/// The result of [`assign`]: the cores that each offer gives, and the executors that they make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Assignment {
     size: ExecutorSize,
@@ -40,13 +40,13 @@ pub struct Assignment {
 }
 
 impl Assignment {
-    /// Cores given, one entry per offer, in the same order. Never negative.
+    /// The cores that each offer gives, in the order of the offers. Never negative.
     pub fn cores(&self) -> &[Cores] {
         &self.cores
     }
 
-    /// The executors to launch on offer `i`, each as its number of cores: as many of the fixed size as its
-    /// cores make, or one with all of them. None for an `i` beyond the offers.
+    /// The cores of each executor to launch on offer `i`: as many executors of the fixed size as the cores make, or one
+    /// executor with all cores. Empty if there is no offer `i`.
     pub fn executors_on(&self, i: usize) -> impl Iterator<Item = Cores> + use<> {
         let cores = self.cores.get(i).copied().unwrap_or_default();
         let (count, each) = match self.size {
@@ -58,16 +58,15 @@ impl Assignment {
     }
 }
 
-/// Gives out executors over the offers, in the order given, which is neither filtered nor changed here: an
-/// offer without room for an executor gives nothing.
+/// Distributes executors over the offers, which are in the worker order. An offer on which no executor fits gives
+/// nothing.
 ///
-/// Memory, resources and the executor limit are counted for each executor; an executor of no fixed size needs
-/// them once on its worker however many cores it grows to. No more than the sum of all free cores is given,
-/// negative ones included; among offers with room for an executor, as [`place`](crate::place()) passes them
-/// on, that never binds.
+/// Memory, resources and the executor limit are counted for each executor. An executor without a fixed size needs memory
+/// and resources once, however many cores it gets. At most the sum of all free cores is given, negative ones included.
+/// This limit has no effect if an executor fits on every offer, as with [`place`](crate::place()).
 ///
-/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing where
-/// the sum wraps to a negative number; here it does not wrap.
+/// Source: Spark Master, 4.0.1. One difference: Spark sums free cores in 32 bits, and places nothing if the sum wraps to
+/// a negative number. Here it does not wrap.
 pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assignment {
     if !demand.allows_one_more() {
         return Assignment { size: demand.size, cores: vec![Cores::ZERO; offers.len()] };
@@ -77,7 +76,9 @@ pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assi
     let cores = free.clamp(0, i128::from(demand.cores_left.0));
     let affordable = (cores / i128::from(step.0)) as u64;
     let (caps, budget) = match demand.size {
-        ExecutorSize::Fixed(_) => (room_on_each(demand, offers), affordable.min(demand.executors_allowed())),
+        ExecutorSize::Fixed(_) => {
+            (executors_on_each(demand, offers), affordable.min(demand.executors_allowed()))
+        }
         ExecutorSize::OnePerWorker => (cores_of_first_workers(demand, offers), affordable),
     };
     let units = deal(strategy, caps, budget);
@@ -85,8 +86,8 @@ pub fn assign(demand: &Demand, offers: &[Offer<'_>], strategy: Strategy) -> Assi
     Assignment { size: demand.size, cores }
 }
 
-/// How many units each offer gives, in the same order, if it could give as many as `caps` says, and all of them
-/// `budget` together.
+/// The number of units that each offer gives, in the order of the offers. Each gives at most its number in `caps`, and
+/// all of them together at most `budget`.
 pub(crate) fn deal(strategy: Strategy, caps: Vec<u64>, budget: u64) -> Vec<u64> {
     match strategy {
         Strategy::SpreadOut => spread_out(caps, budget),
@@ -94,30 +95,26 @@ pub(crate) fn deal(strategy: Strategy, caps: Vec<u64>, budget: u64) -> Vec<u64> 
     }
 }
 
-/// For executors of fixed size: how many each offer has room for.
-fn room_on_each(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
-    let room = |offer: &Offer<'_>| {
-        let room = || demand.units_in(offer.cores, offer.memory, |name| offer.resources.count(name));
-        if offer.fits(demand) { room() } else { 0 }
-    };
-    offers.iter().map(room).collect()
+/// For executors of fixed size: the number that fits on each offer.
+fn executors_on_each(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
+    offers.iter().map(|offer| offer.executors_that_fit(demand)).collect()
 }
 
-/// For executors of no fixed size: the free cores of the first workers that have room, as many workers as the
-/// limit allows executors; the others give nothing.
+/// For executors without a fixed size: the free cores of the first Workers on which one fits, as many Workers as the
+/// limit allows executors. The others give nothing.
 fn cores_of_first_workers(demand: &Demand, offers: &[Offer<'_>]) -> Vec<u64> {
     let mut allowed = demand.executors_allowed();
-    let mut room = |offer: &Offer<'_>| {
+    let mut cores = |offer: &Offer<'_>| {
         if allowed == 0 || !offer.fits(demand) {
             return 0;
         }
         allowed -= 1;
         offer.cores.0 as u64
     };
-    offers.iter().map(&mut room).collect()
+    offers.iter().map(&mut cores).collect()
 }
 
-/// Each offer gives all it can until the budget is spent. Turns `caps` into what is given.
+/// Each offer gives all that it can until the budget is spent. Returns what each gives, in the memory of `caps`.
 fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     let mut left = budget;
     for cap in &mut caps {
@@ -127,7 +124,7 @@ fn consolidate(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     caps
 }
 
-/// Every offer gives up to the level, the first ones one more. Turns `caps` into what is given.
+/// Every offer gives up to the level, and the first ones give one more. Returns what each gives, in the memory of `caps`.
 fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     let (level, mut left) = level(&caps, budget);
     for cap in &mut caps {
@@ -138,12 +135,12 @@ fn spread_out(mut caps: Vec<u64>, budget: u64) -> Vec<u64> {
     caps
 }
 
-/// The level, and what of the budget is left at it.
+/// The level, and the part of the budget that is left at this level.
 ///
-/// It rises by even shares: what is left, divided among the offers that have more than the level. If none of
-/// them runs out under its share, less than one unit each is left, and the level is found. If some do, then
-/// either many do, and the rest are fewer; or few do, and the next share is about half as large. So there are
-/// no more rounds than the numbers have binary digits, give or take a few.
+/// The level rises by even shares: the budget left, divided by the number of offers that have more than the level. If
+/// every one of them can give its share, less than one unit each is left, and the level is found. If not, either many
+/// cannot, and fewer offers remain; or few cannot, and the next share is about half as large. So the number of rounds is
+/// about the number of binary digits of the budget.
 fn level(caps: &[u64], budget: u64) -> (u64, u64) {
     let mut level = 0;
     let mut left = budget;

@@ -1,54 +1,54 @@
-//! What an application asks for.
+//! A demand: what an application asks for.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Cores, MiB, ResourceAmounts};
 
-/// What one application asks for under one resource profile, at the moment of placement.
+/// The executors that one application asks for under one resource profile, at the moment of placement.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Demand {
-    /// How many cores an executor has.
+    /// The number of cores of each executor.
     pub size: ExecutorSize,
-    /// Memory of each executor.
+    /// The memory of each executor.
     pub memory: MiB,
-    /// Addresses of each resource for each executor.
+    /// The number of addresses of each resource for each executor.
     pub resources: ResourceAmounts,
-    /// Cores that the application may still get, over all its profiles: its maximum less what it holds. Zero
-    /// or less when it holds all that it may.
+    /// The cores that the application may still get over all its profiles: its maximum minus what it holds. Zero or less
+    /// if the maximum is reached.
     pub cores_left: Cores,
-    /// How many executors of this profile the application may hold.
+    /// The maximum number of executors of this profile that the application may hold.
     pub limit: ExecutorLimit,
-    /// How many executors of this profile the application holds, launching ones too.
+    /// The number of executors of this profile that the application holds, launching ones included.
     pub held: u64,
 }
 
-/// How many cores an executor has.
+/// The number of cores of an executor.
 ///
 /// Source: Spark Master, 4.0.1 (`spark.executor.cores` set or not).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutorSize {
-    /// This many cores each; a worker may run several. Zero or less asks for nothing and gets nothing.
+    /// This many cores each. A Worker may run several such executors. With zero or less, nothing is placed.
     Fixed(Cores),
-    /// One executor on a worker in each placement, with all the cores that the worker is given. A later
-    /// placement may put a second one beside it.
+    /// At most one executor per Worker in each placement, with as many cores as the placement gives the Worker. A later
+    /// placement may add a second executor on the same Worker.
     #[default]
     OnePerWorker,
 }
 
-/// How many executors of one profile an application may hold.
+/// The maximum number of executors of one profile.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExecutorLimit {
-    /// As many as its cores allow.
+    /// As many as the application's cores allow.
     #[default]
     Unlimited,
-    /// No more than this many. Holding more already takes none away.
+    /// At most this many. Executors that the application holds beyond the limit keep running.
     AtMost(u64),
 }
 
 impl Demand {
-    /// How many more executors the limit allows: `u64::MAX` when there is none.
+    /// The number of further executors that the limit allows: `u64::MAX` without a limit.
     pub fn executors_allowed(&self) -> u64 {
         match self.limit {
             ExecutorLimit::Unlimited => u64::MAX,
@@ -56,18 +56,18 @@ impl Demand {
         }
     }
 
-    /// Whether the demand by itself, whatever the workers have, allows one more executor: the size makes
-    /// sense, the cores left suffice for it, the limit is not reached.
+    /// Whether the demand's own limits allow one more executor: its size is valid, the cores left suffice, and the
+    /// executor limit is not reached. The Workers do not matter.
     pub fn allows_one_more(&self) -> bool {
         self.most_workers() > 0
     }
 
-    /// How many executors one placement may launch at most, whatever the workers have.
+    /// The maximum number of executors that one placement may launch by the demand's own limits.
     pub fn most_executors(&self) -> u64 {
         self.most_workers()
     }
 
-    /// How many units one placement may give in all, a unit being one executor of fixed size or one core.
+    /// The maximum number of units that one placement may give. A unit is one executor of fixed size, or one core.
     pub(crate) fn most_units(&self) -> u64 {
         match self.size {
             ExecutorSize::Fixed(_) => self.most_workers(),
@@ -92,7 +92,7 @@ impl Demand {
         by_cores.min(by_memory).min(by_resources)
     }
 
-    /// On how many workers, at most, one placement launches something: as many as it may launch executors.
+    /// The maximum number of Workers on which one placement launches executors, by the demand's own limits.
     pub fn most_workers(&self) -> u64 {
         let Cores(step @ 1..) = self.size.step() else { return 0 };
         let affordable = (self.cores_left.0 / step).max(0) as u64;
@@ -100,7 +100,7 @@ impl Demand {
     }
 }
 
-/// One executor for each worker, of all the worker's cores, without memory, resources, maximum or limit.
+/// One executor per Worker with all cores of the Worker; no memory, resources, maximum or limit.
 impl Default for Demand {
     fn default() -> Self {
         Self {
@@ -115,8 +115,7 @@ impl Default for Demand {
 }
 
 impl ExecutorSize {
-    /// The fewest cores that an executor starts with, and how many are given at a time: those of a fixed
-    /// size, else 1.
+    /// The cores that are given at a time, which is also the least that an executor has: those of a fixed size, else 1.
     pub fn step(self) -> Cores {
         match self {
             Self::Fixed(cores) => cores,

@@ -1,56 +1,56 @@
-//! Dominant shares: how much of a cluster somebody holds, by whatever they hold most of.
+//! Dominant shares: the fraction of a cluster that an owner holds, by the resource of which it holds the most.
 //!
-//! Who holds a tenth of the cores and half of the memory has a dominant share of a half. Giving always to whoever has
-//! the least makes shares fair where some need cores, some memory and some gpus (Ghodsi and others, *Dominant Resource
-//! Fairness*, NSDI 2011).
+//! An owner of a tenth of the cores and half of the memory has a dominant share of one half. A scheduler that always serves
+//! the owner with the least dominant share is fair even if some owners need cores, some memory and some gpus (Ghodsi and
+//! others, *Dominant Resource Fairness*, NSDI 2011).
 
 use std::cmp::Ordering;
 
 use crate::shortfall::Amounts;
 use crate::{Cores, Demand, MiB};
 
-/// A share of a whole. Compared exactly.
+/// A fraction of a total. Comparisons are exact.
 #[derive(Clone, Copy, Debug)]
 pub struct DominantShare {
     part: u64,
-    /// Not zero.
-    whole: u64,
+    /// Never zero.
+    total: u64,
 }
 
 impl DominantShare {
-    /// Nothing of it.
-    pub const NONE: Self = Self { part: 0, whole: 1 };
+    /// A share of zero.
+    pub const NONE: Self = Self { part: 0, total: 1 };
 
-    /// The largest of the shares that `held` is of `whole`. A kind of which the whole has nothing does not count.
+    /// The largest fraction that `held` is of `total`. A resource of which the total is 0 does not count.
     #[must_use]
-    pub fn of(held: &Amounts, whole: &Amounts) -> Self {
+    pub fn of(held: &Amounts, total: &Amounts) -> Self {
         let amount = |amount: i64| u64::try_from(amount).unwrap_or(0);
         let of_resource =
-            |(name, part): (&String, &u64)| Self::new(*part, whole.resources.get(name).copied().unwrap_or(0));
+            |(name, part): (&String, &u64)| Self::new(*part, total.resources.get(name).copied().unwrap_or(0));
         let resources = held.resources.iter().map(of_resource);
-        let cores = Self::new(amount(held.cores.0), amount(whole.cores.0));
-        let memory = Self::new(amount(held.memory.0), amount(whole.memory.0));
+        let cores = Self::new(amount(held.cores.0), amount(total.cores.0));
+        let memory = Self::new(amount(held.memory.0), amount(total.memory.0));
         [cores, memory].into_iter().chain(resources).max().unwrap_or(Self::NONE)
     }
 
-    fn new(part: u64, whole: u64) -> Self {
-        if whole == 0 { Self::NONE } else { Self { part, whole } }
+    fn new(part: u64, total: u64) -> Self {
+        if total == 0 { Self::NONE } else { Self { part, total } }
     }
 
-    /// Compares two shares, each divided by its weight: who has less of what they are owed is less.
+    /// Compares two shares, each divided by its weight.
     #[must_use]
     pub fn cmp_weighted(self, weight: u32, other: Self, other_weight: u32) -> Ordering {
-        let product = |part: u64, whole: u64, weight: u32| {
-            (u128::from(part) * u128::from(whole)).saturating_mul(u128::from(weight.max(1)))
+        let product = |part: u64, total: u64, weight: u32| {
+            (u128::from(part) * u128::from(total)).saturating_mul(u128::from(weight.max(1)))
         };
-        let left = product(self.part, other.whole, other_weight);
-        left.cmp(&product(other.part, self.whole, weight))
+        let left = product(self.part, other.total, other_weight);
+        left.cmp(&product(other.part, self.total, weight))
     }
 
-    /// The share as a number from 0 to 1 or, of what was given out beyond what there is, more: for people.
+    /// The share as a number for display: from 0 to 1, or more if more is held than the total.
     #[must_use]
     pub fn ratio(self) -> f64 {
-        self.part as f64 / self.whole as f64
+        self.part as f64 / self.total as f64
     }
 }
 
@@ -75,7 +75,7 @@ impl PartialEq for DominantShare {
 impl Eq for DominantShare {}
 
 impl Amounts {
-    /// What so many executors take that have so many cores together.
+    /// The amounts of this number of executors, which have these cores together.
     #[must_use]
     pub fn of_executors(demand: &Demand, executors: u64, cores: Cores) -> Self {
         let times = i64::try_from(executors).unwrap_or(i64::MAX);
@@ -87,7 +87,7 @@ impl Amounts {
         }
     }
 
-    /// Adds that.
+    /// Adds other amounts.
     pub fn add(&mut self, other: &Self) {
         self.cores += other.cores;
         self.memory += other.memory;
@@ -97,7 +97,7 @@ impl Amounts {
         }
     }
 
-    /// Takes that off. Of resources no less than nothing is left.
+    /// Subtracts other amounts. The number of addresses of a resource stops at 0.
     pub fn take_off(&mut self, other: &Self) {
         self.cores -= other.cores;
         self.memory -= other.memory;
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dominant_share_is_the_share_of_what_is_held_most_of() {
+    fn a_dominant_share_is_the_largest_fraction() {
         let whole = amounts(100, 1000, 4);
         for (held, ratio) in [
             (amounts(0, 0, 0), 0.0),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn shares_are_compared_by_what_each_is_owed() {
+    fn shares_are_compared_by_weight() {
         let share = |part| DominantShare::of(&amounts(part, 0, 0), &amounts(100, 1, 0));
         for (mine, weight, theirs, other, order) in [
             (30, 3, 10, 1, Ordering::Equal),

@@ -1,11 +1,10 @@
-//! The allocation core of Firesteel: who gets how many cores, on which workers.
+//! The allocation core of Firesteel: it decides how many cores each application gets, and on which Workers.
 //!
-//! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one worker
-//! has free. [`place()`] keeps the offers that have room for an executor, puts them in the [`WorkerOrder`]
-//! and gives the executors out by the [`Strategy`]; [`shortfall()`] says why there were fewer than asked,
-//! [`outlook`] what would have to change for the next one. The
-//! decisions are those of Spark's Master, case by case, at a cost that does not grow with the number of
-//! executors.
+//! A [`Demand`] says what one application asks for under one resource profile, an [`Offer`] what one Worker has free.
+//! [`place()`] keeps the offers on which an executor fits, sorts them by the [`WorkerOrder`], and distributes executors by
+//! the [`Strategy`]. An [`index`] decides the same without looking at every Worker. [`shortfall()`] says why fewer
+//! executors were placed than asked for, [`outlook`] what would have to change for the next one. The decisions are those
+//! of Spark's Master, and their cost does not grow with the number of executors.
 //!
 //! ```
 //! use firesteel_placement::{Cores, Demand, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place};
@@ -25,9 +24,9 @@
 //! assert_eq!(workers, ["w4", "w3", "w2"]);
 //! ```
 //!
-//! Nothing here has a clock, a generator of random numbers or a hash table: equal arguments give equal
-//! answers. Every function is total. Amounts that make no sense (executors without cores, negative free
-//! amounts) place nothing; they never panic, divide by zero or wrap.
+//! Nothing here uses a clock, random numbers or a hash table: equal arguments give equal results. Every function is total.
+//! Invalid amounts (executors without cores, negative free amounts) place nothing. They never panic, divide by zero or
+//! wrap.
 
 mod address_pool;
 pub mod advice;

@@ -1,4 +1,4 @@
-//! The order in which workers are taken.
+//! The worker order: the order in which a placement takes Workers.
 
 use std::fmt;
 use std::str::FromStr;
@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Offer;
 
-/// The order in which workers are taken. Ties are part of it, so that a placement is never left to chance.
+/// The order in which a placement takes Workers. It includes how ties are broken, so that placements are deterministic.
 ///
 /// Source: Spark Master, 4.0.1 (`spark.deploy.workerSelectionPolicy`, whose values are the names).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -27,7 +27,7 @@ pub enum WorkerOrder {
 }
 
 impl WorkerOrder {
-    /// All five.
+    /// All five worker orders.
     pub const ALL: [WorkerOrder; 5] = [
         WorkerOrder::CoresFreeDesc,
         WorkerOrder::CoresFreeAsc,
@@ -36,7 +36,7 @@ impl WorkerOrder {
         WorkerOrder::WorkerId,
     ];
 
-    /// Spark's name for it.
+    /// Spark's name of the order.
     pub const fn name(self) -> &'static str {
         match self {
             Self::CoresFreeDesc => "CORES_FREE_DESC",
@@ -57,7 +57,7 @@ macro_rules! worker_order_names {
 }
 
 impl WorkerOrder {
-    /// Which of two workers comes first.
+    /// Compares two Workers: the lesser one comes first.
     pub(crate) fn compare(self, a: &Offer<'_>, b: &Offer<'_>) -> std::cmp::Ordering {
         match self {
             Self::CoresFreeDesc => (b.cores, b.worker).cmp(&(a.cores, a.worker)),
@@ -69,18 +69,18 @@ impl WorkerOrder {
     }
 }
 
-/// Puts the offers in order, whatever the order they came in.
+/// Sorts the offers by a worker order.
 ///
-/// A descending order is the ascending one read backwards, ids among equals too: that is where Spark's ties
-/// come from. Ids are compared as text, `"w10"` before `"w2"`.
+/// A descending order is the ascending order read backwards, including the ids of equal Workers: this is how Spark breaks
+/// ties. Ids are compared as text, `"w10"` before `"w2"`.
 ///
-/// Source: Spark Master, 4.0.1. One difference: Spark compares ids by UTF-16 units, Firesteel by code points,
-/// which order characters beyond U+FFFF differently.
+/// Source: Spark Master, 4.0.1. One difference: Spark compares ids by UTF-16 units, Firesteel by code points. The two
+/// differ for characters beyond U+FFFF.
 pub fn order(offers: &mut [Offer<'_>], by: WorkerOrder) {
     if !offers.is_sorted_by_key(|offer| offer.worker) {
         offers.sort_unstable_by_key(|offer| offer.worker);
     }
-    // From here on sorts are stable, and keep equals in the order of their ids.
+    // The sorts below are stable: equal offers stay in the order of their ids.
     match by {
         WorkerOrder::CoresFreeAsc => offers.sort_by_key(|offer| offer.cores),
         WorkerOrder::MemoryFreeAsc => offers.sort_by_key(|offer| offer.memory),
@@ -96,24 +96,24 @@ pub fn order(offers: &mut [Offer<'_>], by: WorkerOrder) {
     }
 }
 
-/// The first `count` offers in order, or all if there are fewer. Costs little more than looking at each offer
-/// once, if `count` is small.
+/// The first `count` offers in order, or all if there are fewer. If `count` is small, the cost is little more than one
+/// look at each offer.
 pub(crate) fn first<'a>(
     count: usize,
     offers: impl Iterator<Item = Offer<'a>>,
     by: WorkerOrder,
 ) -> Vec<Offer<'a>> {
     const ENOUGH_TO_SELECT_FROM: usize = 64;
-    let room = count.saturating_mul(2).max(ENOUGH_TO_SELECT_FROM);
+    let buffer = count.saturating_mul(2).max(ENOUGH_TO_SELECT_FROM);
     let mut kept: Vec<Offer<'a>> = Vec::new();
     let mut last: Option<Offer<'a>> = None;
     for offer in offers {
-        // An offer after the last one of `count` others is not among the first.
+        // An offer that comes after `count` others is not among the first.
         if last.is_some_and(|last| by.compare(&last, &offer).is_lt()) {
             continue;
         }
         kept.push(offer);
-        if kept.len() >= room {
+        if kept.len() >= buffer {
             keep_first(count, &mut kept, by);
             last = kept.last().copied();
         }
@@ -123,7 +123,7 @@ pub(crate) fn first<'a>(
     kept
 }
 
-/// Drops all but the first `count` offers, the last of which comes to stand last.
+/// Drops all but the first `count` offers. The last of these is then the last element.
 fn keep_first(count: usize, offers: &mut Vec<Offer<'_>>, by: WorkerOrder) {
     if (1..offers.len()).contains(&count) {
         offers.select_nth_unstable_by(count - 1, |a, b| by.compare(a, b));
@@ -137,7 +137,7 @@ impl fmt::Display for WorkerOrder {
     }
 }
 
-/// By Spark's names, in upper or lower case.
+/// Reads Spark's name in upper or lower case.
 impl FromStr for WorkerOrder {
     type Err = UnknownWorkerOrder;
 
@@ -149,11 +149,11 @@ impl FromStr for WorkerOrder {
     }
 }
 
-/// A name that no worker order has.
+/// The error for a name that no worker order has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no worker order is called {name:?}: use {names}", names = crate::worker_order_names!())]
 pub struct UnknownWorkerOrder {
-    /// The name as given.
+    /// The unknown name.
     pub name: String,
 }
 

@@ -1,7 +1,8 @@
-//! What would have to change for the next executor to fit: exactly, and no more than that.
+//! The outlook of a demand: the exact changes that would let one more executor fit.
 //!
-//! [`advice`](crate::advice) looks for what brings most at once; here every statement is the smallest change of its
-//! kind. Made, it lets one more executor be placed; with one core, one MiB, one address or one executor less, none is.
+//! Each change is the smallest of its kind. With the change, one more executor is placed; with one core, one MiB, one
+//! address or one executor less, none is. [`advice`](crate::advice) looks for the changes that bring the most executors
+//! instead.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,79 +11,78 @@ use serde::{Deserialize, Serialize};
 use crate::shortfall::Amounts;
 use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer};
 
-/// Memory that is less than this part of what was asked is no remedy: the program would not run with it.
+/// A remedy keeps at least this fraction of the memory that was asked for. With less, the program would not run.
 const LEAST_PART: i64 = 8;
 
-/// What stands between a demand and its next executor.
+/// Why the next executor of a demand is not placed, and what would change that.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Outlook {
-    /// The application's own bounds that have to be raised first, all of them.
+    /// The application's own limits that are reached. All of them have to be raised first.
     pub bounds: Vec<Bound>,
-    /// Whether workers have room, bounds aside.
-    pub room: Room,
-    /// For each amount that workers lack, how many lack it and how much. A worker that lacks several things is
-    /// counted for each.
+    /// Whether the executor fits on a Worker, if the application's own limits are ignored.
+    pub fit: Fit,
+    /// One entry per amount that Workers lack. A Worker that lacks several amounts is counted in several entries.
     pub turned_down: Vec<TurnedDown>,
 }
 
-/// A bound of the application that is too low.
+/// A limit of the application that is too low, with the value that would suffice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// So many cores more for the application in all.
+    /// The application needs this many more cores in total.
     MoreCores(Cores),
-    /// A limit of so many executors.
+    /// The executor limit has to be at least this number.
     Limit(u64),
 }
 
-/// Whether workers have room for an executor.
+/// Whether an executor fits on a Worker.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Room {
-    /// Some worker has.
-    There,
-    /// None has now; some are large enough. Each of these alone would do.
-    Taken(Vec<Remedy>),
-    /// No worker is large enough, even with nothing on it. Each of these alone would do, if there are any.
+pub enum Fit {
+    /// It fits now on at least one Worker.
+    Now,
+    /// It fits on no Worker now, and on some Workers when they are empty. Each of these remedies suffices by itself.
+    Later(Vec<Remedy>),
+    /// It fits on no Worker, even if the Worker is empty. Each of these remedies, if there are any, suffices by itself.
     Never(Vec<Remedy>),
 }
 
-/// A change that makes room.
+/// A change with which one more executor fits.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Remedy {
-    /// So much more free on that worker, which is large enough and lacks least.
+    /// More free capacity on this Worker, which is large enough and lacks the least.
     Freed {
-        /// Its id.
+        /// The id of the Worker.
         worker: String,
-        /// How much; zero of what it does not lack.
+        /// The amounts that it lacks; zero for the others.
         more: Amounts,
     },
-    /// Executors of so many cores, which are fewer.
+    /// Executors with fewer cores: this number.
     ExecutorCores(Cores),
-    /// Executors of so much memory, which is less.
+    /// Executors with less memory: this amount.
     ExecutorMemory(MiB),
-    /// Executors of so many addresses of a resource, which are fewer.
+    /// Executors with fewer addresses of one resource.
     ExecutorResource {
-        /// Which.
+        /// The name of the resource.
         name: String,
-        /// How many each.
+        /// The number of addresses per executor.
         amount: u64,
     },
-    /// Both less cores and less memory: where neither alone would do.
+    /// Executors with fewer cores and less memory, where neither change suffices by itself.
     ExecutorCoresAndMemory(Cores, MiB),
 }
 
-/// Workers that lack an amount.
+/// The Workers that lack one amount.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TurnedDown {
-    /// What they lack.
+    /// The amount that they lack.
     pub lack: Lack,
-    /// How many.
+    /// The number of these Workers.
     pub workers: u64,
-    /// How much the one lacks that lacks least.
+    /// The least that any of them lacks.
     pub nearest: u64,
-    /// How much the one lacks that lacks most.
+    /// The most that any of them lacks.
     pub farthest: u64,
 }
 
@@ -90,36 +90,36 @@ pub struct TurnedDown {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// Cores.
+    /// Free cores.
     Cores,
-    /// Memory, in MiB.
+    /// Free memory in MiB.
     Memory,
-    /// Addresses of that resource.
+    /// Free addresses of the resource with this name.
     Resource(String),
 }
 
-/// What stands between `demand` and one more executor: `free` has what every living worker has free, `whole` what
-/// each has in all; both in any order.
+/// The outlook of `demand`. `free` has the free amounts of every living Worker, `total` the total amounts; both in any
+/// order.
 ///
-/// `None` for a demand without sense, whose executors have no cores.
+/// `None` for a demand whose executors have no cores.
 #[must_use]
-pub fn outlook(demand: &Demand, free: &[Offer<'_>], whole: &[Offer<'_>]) -> Option<Outlook> {
+pub fn outlook(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<Outlook> {
     if demand.size.step() <= Cores::ZERO {
         return None;
     }
-    let room = match () {
-        () if free.iter().any(|offer| offer.fits(demand)) => Room::There,
-        () if whole.iter().any(|offer| offer.fits(demand)) => {
-            let freed = nearest(demand, free, whole);
-            Room::Taken(freed.into_iter().chain(smaller(demand, free)).collect())
+    let fit = match () {
+        () if free.iter().any(|offer| offer.fits(demand)) => Fit::Now,
+        () if total.iter().any(|offer| offer.fits(demand)) => {
+            let freed = nearest(demand, free, total);
+            Fit::Later(freed.into_iter().chain(smaller(demand, free)).collect())
         }
-        () => Room::Never(smaller(demand, free)),
+        () => Fit::Never(smaller(demand, free)),
     };
-    Some(Outlook { bounds: bounds(demand), room, turned_down: turned_down(demand, free) })
+    Some(Outlook { bounds: bounds(demand), fit, turned_down: turned_down(demand, free) })
 }
 
 impl Bound {
-    /// The demand with this bound raised.
+    /// The demand with this limit raised.
     #[must_use]
     pub fn raised(self, demand: &Demand) -> Demand {
         let demand = demand.clone();
@@ -131,7 +131,7 @@ impl Bound {
 }
 
 impl Remedy {
-    /// The demand with this change; as it is where the change is one of a worker.
+    /// The demand with this change. Unchanged if the remedy changes a Worker.
     #[must_use]
     pub fn applied(&self, demand: &Demand) -> Demand {
         let mut demand = demand.clone();
@@ -161,15 +161,16 @@ fn bounds(demand: &Demand) -> Vec<Bound> {
     bounds
 }
 
-/// The worker that lacks the fewest things, and of these the smallest part of what is asked; among equals the first id.
-fn nearest(demand: &Demand, free: &[Offer<'_>], whole: &[Offer<'_>]) -> Option<Remedy> {
+/// The large enough Worker that lacks the fewest amounts; among these the smallest fraction of what is asked for; among
+/// these the first id.
+fn nearest(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<Remedy> {
     let large: BTreeSet<&str> =
-        whole.iter().filter(|offer| offer.fits(demand)).map(|offer| offer.worker).collect();
+        total.iter().filter(|offer| offer.fits(demand)).map(|offer| offer.worker).collect();
     let candidates = free.iter().filter(|offer| large.contains(offer.worker));
     let best = candidates.min_by_key(|offer| {
         let lacks = lacks(demand, offer);
-        let parts: u128 = lacks.iter().map(|(_, lack, asked)| part(*lack, *asked)).sum();
-        (lacks.len(), parts, offer.worker)
+        let fractions: u128 = lacks.iter().map(|(_, lack, asked)| fraction(*lack, *asked)).sum();
+        (lacks.len(), fractions, offer.worker)
     })?;
     let mut more = Amounts::default();
     for (lack, amount, _) in lacks(demand, best) {
@@ -184,8 +185,8 @@ fn nearest(demand: &Demand, free: &[Offer<'_>], whole: &[Offer<'_>]) -> Option<R
     Some(Remedy::Freed { worker: best.worker.to_owned(), more })
 }
 
-/// Smaller executors for which some worker has room: less of one amount, or, where that does not do, fewer cores and
-/// less memory.
+/// Smaller executors that fit on a Worker: with less of one amount or, if none of these fits, with fewer cores and less
+/// memory.
 fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     let mut all = Vec::new();
     all.extend(fewer_cores(demand, free).map(Remedy::ExecutorCores));
@@ -193,7 +194,7 @@ fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     for (name, &asked) in &demand.resources {
         let mut without = demand.clone();
         without.resources.remove(name);
-        let most = with_room(&without, free).map(|offer| offer.resources.count(name)).max();
+        let most = fitting(&without, free).map(|offer| offer.resources.count(name)).max();
         if let Some(amount) = most.filter(|most| *most < asked) {
             all.push(Remedy::ExecutorResource { name: name.clone(), amount });
         }
@@ -204,25 +205,25 @@ fn smaller(demand: &Demand, free: &[Offer<'_>]) -> Vec<Remedy> {
     all
 }
 
-/// The most cores, fewer than asked, for which a worker has room. An executor of no fixed size needs only one.
+/// The most cores, fewer than asked for, with which an executor fits. `None` without a fixed size: then one core suffices.
 fn fewer_cores(demand: &Demand, free: &[Offer<'_>]) -> Option<Cores> {
     let ExecutorSize::Fixed(asked) = demand.size else { return None };
     let one = Demand { size: ExecutorSize::Fixed(Cores(1)), ..demand.clone() };
-    with_room(&one, free).map(|offer| offer.cores).max().filter(|most| *most < asked)
+    fitting(&one, free).map(|offer| offer.cores).max().filter(|most| *most < asked)
 }
 
-/// The most memory, less than asked, for which a worker has room.
+/// The most memory, less than asked for, with which an executor fits.
 fn less_memory(demand: &Demand, free: &[Offer<'_>]) -> Option<MiB> {
     let least = Demand { memory: least_memory(demand), ..demand.clone() };
-    with_room(&least, free).map(|offer| offer.memory).max().filter(|most| *most < demand.memory)
+    fitting(&least, free).map(|offer| offer.memory).max().filter(|most| *most < demand.memory)
 }
 
-/// Of both the most: with more of either, no worker has room.
+/// The most cores, and the most memory with these cores, with which an executor fits.
 fn fewer_cores_and_less_memory(demand: &Demand, free: &[Offer<'_>]) -> Option<Remedy> {
     let ExecutorSize::Fixed(_) = demand.size else { return None };
     let (size, memory) = (ExecutorSize::Fixed(Cores(1)), least_memory(demand));
     let least = Demand { size, memory, ..demand.clone() };
-    let best = with_room(&least, free).max_by_key(|offer| (offer.cores, offer.memory))?;
+    let best = fitting(&least, free).max_by_key(|offer| (offer.cores, offer.memory))?;
     Some(Remedy::ExecutorCoresAndMemory(best.cores, best.memory))
 }
 
@@ -230,7 +231,7 @@ fn least_memory(demand: &Demand) -> MiB {
     MiB((demand.memory.0 / LEAST_PART).max(1))
 }
 
-fn with_room<'a>(demand: &Demand, free: &'a [Offer<'a>]) -> impl Iterator<Item = &'a Offer<'a>> {
+fn fitting<'a>(demand: &Demand, free: &'a [Offer<'a>]) -> impl Iterator<Item = &'a Offer<'a>> {
     free.iter().filter(move |offer| offer.fits(demand))
 }
 
@@ -250,7 +251,7 @@ fn turned_down(demand: &Demand, free: &[Offer<'_>]) -> Vec<TurnedDown> {
     by_lack.into_values().collect()
 }
 
-/// What an offer lacks for an executor, how much of it, and how much was asked.
+/// The amounts that an offer lacks for an executor, each with how much is lacking and how much is asked for.
 fn lacks(demand: &Demand, offer: &Offer<'_>) -> Vec<(Lack, u64, u64)> {
     let mut all = Vec::new();
     let mut add = |lack, asked: i128, has: i128| {
@@ -267,8 +268,8 @@ fn lacks(demand: &Demand, offer: &Offer<'_>) -> Vec<(Lack, u64, u64)> {
     all
 }
 
-/// How much of what was asked is lacking, in millionths.
-fn part(lack: u64, asked: u64) -> u128 {
+/// The lacking fraction of what is asked for, in millionths.
+fn fraction(lack: u64, asked: u64) -> u128 {
     u128::from(lack) * 1_000_000 / u128::from(asked)
 }
 

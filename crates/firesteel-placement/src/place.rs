@@ -1,13 +1,13 @@
-//! One placement: the offers with room, in order, with what each gives.
+//! A placement: the offers on which executors fit, in order, with the cores that each gives.
 
 use std::collections::BTreeMap;
 
 use crate::order::{first, order};
 use crate::{Assignment, Cores, Demand, Offer, Strategy, WorkerOrder, assign};
 
-/// Where the executors of one demand go.
+/// The executors of one demand and their Workers.
 ///
-/// Holds the offers that can be reached, in order; of these, consolidating may leave the last ones alone.
+/// Has the offers that the placement can reach, in order. The last of them may give nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement<'a> {
     offers: Vec<Offer<'a>>,
@@ -17,20 +17,20 @@ pub struct Placement<'a> {
 /// One executor to launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacedExecutor<'a> {
-    /// Id of the worker to launch it on.
+    /// The id of the Worker.
     pub worker: &'a str,
-    /// Its cores. Memory and resources are the demand's.
+    /// The cores of the executor. Its memory and resources are those of the demand.
     pub cores: Cores,
 }
 
 impl<'a> Placement<'a> {
-    /// Whether there is nothing to launch.
+    /// Whether there is no executor to launch.
     pub fn is_empty(&self) -> bool {
         self.offers.is_empty()
     }
 
-    /// The executors in the order in which they are launched, and numbered: all of a worker's before the next
-    /// worker's, workers in the worker order.
+    /// The executors in the order in which they are launched and numbered: all executors of a Worker before those of the
+    /// next one, Workers in the worker order.
     ///
     /// Source: Spark Master, 4.0.1.
     pub fn executors(&self) -> impl Iterator<Item = PlacedExecutor<'a>> {
@@ -41,18 +41,18 @@ impl<'a> Placement<'a> {
         self.offers.iter().enumerate().flat_map(on)
     }
 
-    /// The workers that give something, in the worker order, each with all the cores that it gives.
+    /// The Workers that give cores, in the worker order, each with all cores that it gives.
     pub fn workers(&self) -> impl Iterator<Item = (&'a str, Cores)> {
         let given = self.offers.iter().zip(self.assignment.cores());
         given.filter(|&(_, &cores)| cores > Cores::ZERO).map(|(offer, &cores)| (offer.worker, cores))
     }
 }
 
-/// Places as many executors as the demand asks for and the offers have room for.
+/// Places as many executors as the demand asks for and as fit on the offers.
 ///
-/// `offers` has one offer for each worker that is alive, in any order; those that come in the order of their
-/// ids, as out of an ordered map, cost the least. When the demand allows no executor they are not looked at,
-/// and when it allows few, only the few that can be reached are put in order.
+/// `offers` has one offer per living Worker, in any order. The cost is least in the order of their ids, as from an ordered
+/// map. If the demand allows no executor, the offers are not read. If it allows few, only the few offers that can be
+/// reached are sorted.
 ///
 /// Source: Spark Master, 4.0.1 (one application and one resource profile of a scheduling pass).
 pub fn place<'a>(
@@ -70,9 +70,9 @@ pub fn place<'a>(
     Placement { offers, assignment }
 }
 
-/// The same with the offers of a lesser rank before all others, those of one rank in the worker order.
+/// Places executors on offers of a lower rank first, and on those of one rank in the worker order.
 ///
-/// With equal ranks for all it is [`place`]. Not in Spark, whose Master knows no preferred hosts.
+/// With equal ranks it decides what [`place`] decides. Spark's Master has no ranks, since it does not know preferred hosts.
 pub fn place_ranked<'a, R: Ord>(
     demand: &Demand,
     offers: impl IntoIterator<Item = Offer<'a>>,

@@ -1,8 +1,8 @@
-//! Cores and memory: the two amounts that everything is counted in.
+//! Quantities: cores and memory.
 //!
-//! Both are signed, because what a worker has free can fall below zero (it registers again with fewer cores
-//! than its executors hold), and 64 bits wide, so that no sum over a cluster wraps. Arithmetic saturates at
-//! the ends of that range: an absurd number from a peer stays an absurd number.
+//! Both are signed, because the free amount of a Worker can be negative: a Worker may register again with fewer cores than
+//! its executors hold. Both have 64 bits, so that no sum over a cluster wraps. Arithmetic saturates at the ends of the
+//! range: an absurd number from a peer stays absurd.
 
 use std::fmt;
 use std::iter::Sum;
@@ -21,29 +21,29 @@ pub struct Cores(pub i64);
 pub struct MiB(pub i64);
 
 impl Cores {
-    /// No cores.
+    /// Zero cores.
     pub const ZERO: Cores = Cores(0);
 
-    /// What an application may hold when nobody set a maximum. A number, and this number, because the cores
-    /// left of such an application are counted down from it and shown.
+    /// The maximum of an application for which none was set. It is a number because the cores left of the application are
+    /// counted down from it and shown.
     ///
     /// Source: Spark Master, 4.0.1 (`spark.deploy.defaultCores`).
     pub const UNLIMITED: Cores = Cores(i32::MAX as i64);
 }
 
 impl MiB {
-    /// No memory.
+    /// Zero memory.
     pub const ZERO: MiB = MiB(0);
 }
 
-/// The bare number: `16`.
+/// Shows the number without a unit: `16`.
 impl fmt::Display for Cores {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(&self.0, f)
     }
 }
 
-/// With the unit, and never rounded: `512 MiB`, `4 GiB`, `1.5 GiB`, `1500 MiB`.
+/// Shows the exact amount with its unit: `512 MiB`, `4 GiB`, `1.5 GiB`, `1500 MiB`.
 impl fmt::Display for MiB {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const GIB: i64 = 1024;

@@ -1,36 +1,36 @@
-//! Custom resources (gpu, fpga, ...): addresses that are handed out whole.
+//! Custom resources (gpu, fpga, ...): sets of addresses, each given to one executor.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// How many addresses of each resource one executor asks for, by resource name. An amount of 0 asks for
+/// The number of addresses of each resource that one executor asks for, by resource name. An amount of 0 asks for
 /// nothing.
 pub type ResourceAmounts = BTreeMap<String, u64>;
 
-/// Addresses by resource name: what a worker has free, or what an executor holds.
+/// The addresses of custom resources, by resource name: those that a Worker has free, or that an executor holds.
 ///
-/// Addresses are text and are ordered as text: `"10"` comes before `"2"`.
+/// Addresses are text and are sorted as text: `"10"` comes before `"2"`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Resources(BTreeMap<String, BTreeSet<String>>);
 
 impl Resources {
-    /// No resource at all, borrowed for ever: for offers of workers that have none.
+    /// No resources, as a static reference for offers of Workers without resources.
     pub const NONE: &'static Resources = &Resources(BTreeMap::new());
 
-    /// Whether there is not one address. A resource may be named and have no address.
+    /// Whether there is no address. A resource may have a name and no address.
     pub fn is_empty(&self) -> bool {
         self.0.values().all(BTreeSet::is_empty)
     }
 
-    /// How many addresses there are of the resource `name`: 0 for a name that is not known.
+    /// The number of addresses of the resource `name`: 0 for an unknown name.
     pub fn count(&self, name: &str) -> u64 {
         self.0.get(name).map_or(0, |addresses| addresses.len() as u64)
     }
 
-    /// How many addresses there are of each resource.
+    /// The number of addresses of each resource.
     pub fn amounts(&self) -> ResourceAmounts {
         self.0.iter().map(|(name, addresses)| (name.clone(), addresses.len() as u64)).collect()
     }
@@ -40,19 +40,18 @@ impl Resources {
         asked.iter().all(|(name, &amount)| self.count(name) >= amount)
     }
 
-    /// Each resource with its addresses: names in order, addresses in order.
+    /// Each resource with its addresses, both in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, impl Iterator<Item = &str>)> {
         self.0.iter().map(|(name, addresses)| (name.as_str(), addresses.iter().map(String::as_str)))
     }
 
-    /// Adds one address. Adding it twice is adding it once.
+    /// Adds one address. Adding an address that is there has no effect.
     pub fn insert(&mut self, name: impl Into<String>, address: impl Into<String>) {
         self.0.entry(name.into()).or_default().insert(address.into());
     }
 
-    /// Takes what one executor asks for: of each resource the first addresses in text order. All or nothing:
-    /// `None`, and nothing is taken, when some resource falls short. What is returned names every resource
-    /// asked for, one asked for with amount 0 too.
+    /// Takes the addresses for one executor: the first ones of each resource in text order. `None`, and nothing is taken,
+    /// if a resource does not suffice. The result names every resource that is asked for, even with an amount of 0.
     ///
     /// Source: Spark Master, 4.0.1.
     pub fn take(&mut self, asked: &ResourceAmounts) -> Option<Resources> {
@@ -70,7 +69,7 @@ impl Resources {
         }
     }
 
-    /// The addresses that are here and not in `other`.
+    /// The addresses that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Resources) -> Resources {
         let rest = self.0.iter().map(|(name, addresses)| {
@@ -82,7 +81,8 @@ impl Resources {
             .collect()
     }
 
-    /// What is left when so many addresses of each resource are taken off, or all that there are.
+    /// The addresses that remain after this number of addresses of each resource is removed, or all of them if there are
+    /// fewer.
     #[must_use]
     pub fn less(&self, amounts: &ResourceAmounts) -> Resources {
         let mut left = self.clone();
@@ -98,7 +98,7 @@ impl Resources {
     }
 }
 
-/// `gpu=0,1;nic=a`: names in order, addresses in order; nothing for a resource without addresses.
+/// Shown as `gpu=0,1;nic=a`, names and addresses in order. A resource without addresses is left out.
 impl fmt::Display for Resources {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let named = self.0.iter().filter(|(_, addresses)| !addresses.is_empty());
@@ -112,7 +112,7 @@ impl fmt::Display for Resources {
     }
 }
 
-/// From addresses by resource name.
+/// Collects addresses by resource name.
 impl<N: Into<String>, A: Into<String>, As: IntoIterator<Item = A>> FromIterator<(N, As)> for Resources {
     fn from_iter<I: IntoIterator<Item = (N, As)>>(resources: I) -> Self {
         let mut all = Resources::default();

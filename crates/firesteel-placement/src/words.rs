@@ -1,4 +1,4 @@
-//! Counts and lists in English sentences, which everything that speaks to people makes alike.
+//! Counts and lists in English sentences, for all user-facing text.
 
 /// `executor` for one, `executors` for any other number.
 #[must_use]
@@ -15,7 +15,7 @@ pub fn counted(number: impl TryInto<i128> + Copy, singular: &str) -> String {
     format!("{} {}", number.try_into().unwrap_or(i128::MAX), noun(number, singular))
 }
 
-/// `no core`, `1 core`, `8 cores`. Less than nothing is nothing.
+/// `no core`, `1 core`, `8 cores`. A negative number counts as 0.
 #[must_use]
 pub fn none_or(number: impl TryInto<i128> + Copy, singular: &str) -> String {
     match number.try_into() {
@@ -42,7 +42,7 @@ pub fn have(number: impl TryInto<i128>) -> &'static str {
     }
 }
 
-/// `a`, `a and b`, `a, b and c`; nothing of nothing.
+/// `a`, `a and b`, `a, b and c`. Empty for no parts.
 #[must_use]
 pub fn list(parts: &[String]) -> String {
     match parts {

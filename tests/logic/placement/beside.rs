@@ -12,7 +12,7 @@ use firesteel_core::allocator::{
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{DriverToMaster, HostWishes};
 use firesteel_core::{Machine, Timestamp, master};
-use firesteel_placement::locality::{Expected, Located, Naming, Pending, Topology, needs};
+use firesteel_placement::locality::{Expected, LocalityIndex, Naming, Pending, Topology, needs};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place_ranked,
 };
@@ -154,7 +154,7 @@ impl Case {
         let asked: BTreeMap<String, u64> =
             self.room.keys().map(|host| (host.clone(), on_host(host))).collect();
         let topology = self.topology();
-        let mut located = Located::default();
+        let mut located = LocalityIndex::default();
         for (host, _) in asked.iter().filter(|(_, count)| **count > 0) {
             located.insert((), &topology.sites([host.as_str()]));
         }

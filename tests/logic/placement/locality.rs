@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::locality::{Locality, Located, Sites, Topology, nearness, next_match};
+use firesteel_placement::locality::{Locality, LocalityIndex, Sites, Topology, nearness, next_match};
 use quickcheck::{Arbitrary, Gen};
 
 use crate::laws::{ensure, hold};
@@ -58,7 +58,7 @@ impl Crowd {
     /// All served by the index: a level to its end before the next one, places in turn.
     fn served(&self) -> Vec<Met> {
         let (sites_of_wants, sites_of_places) = self.sites();
-        let (mut wants, mut places) = (Located::default(), Located::default());
+        let (mut wants, mut places) = (LocalityIndex::default(), LocalityIndex::default());
         let mut room: Vec<u8> = self.places.iter().map(|(_, room)| *room).collect();
         // From the last to the first: the order of coming must not matter.
         (0..sites_of_wants.len()).rev().for_each(|want| wants.insert(want, &sites_of_wants[want]));
@@ -137,7 +137,7 @@ fn nobody_is_served_farther_than_needed_and_none_is_left_over_beside_room() {
 fn the_nearest_in_an_index_is_the_nearest_of_all_in_it_and_taking_out_undoes_putting_in() {
     hold("the_nearest_in_an_index", 50_000, |crowd: &Crowd| {
         let (wants, places) = crowd.sites();
-        let mut index = Located::default();
+        let mut index = LocalityIndex::default();
         places.iter().enumerate().for_each(|(id, sites)| index.insert(id, sites));
         for sites in &wants {
             let expected = places.iter().map(|place| nearness(sites, place)).min().unwrap_or(Locality::Any);
@@ -166,7 +166,7 @@ fn the_nearest_in_an_index_is_the_nearest_of_all_in_it_and_taking_out_undoes_put
         for (id, sites) in places.iter().enumerate() {
             ensure!(index.remove(id, sites) && !index.remove(id, sites), "{id} is taken out once");
         }
-        ensure!(index == Located::default(), "something is left: {index:?}");
+        ensure!(index == LocalityIndex::default(), "something is left: {index:?}");
         Ok(())
     });
 }

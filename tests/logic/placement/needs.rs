@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::locality::{Expected, Pending, Topology, Wish, needs, wishes, wishes_of_one_host};
+use firesteel_placement::locality::{
+    Expected, HostPreference, Pending, Topology, host_preferences, needs, single_host_preferences,
+};
 use quickcheck::{Arbitrary, Gen};
 
 use crate::laws::{ensure, hold};
@@ -72,9 +74,10 @@ impl Case {
     /// How many executors are wished for on each host, if each request names one, and how many anywhere.
     fn wished_one_by_one(&self) -> (BTreeMap<String, u64>, u64) {
         let (held, topology) = (|host: &str| self.held(host), Topology::default());
-        let wishes = wishes_of_one_host(self.executors, &self.expected(), held, &self.asked(), &topology);
+        let wishes =
+            single_host_preferences(self.executors, &self.expected(), held, &self.asked(), &topology);
         let (mut named, mut free) = (BTreeMap::new(), 0);
-        for Wish { sites, executors } in wishes {
+        for HostPreference { sites, executors } in wishes {
             match sites.hosts().next() {
                 Some(host) => *named.entry(host.to_owned()).or_default() += executors,
                 None => free += executors,
@@ -85,8 +88,8 @@ impl Case {
 
     /// The hosts that each executor names, one executor after the other.
     fn wished(&self) -> Vec<Vec<String>> {
-        let wishes = wishes(self.executors, &self.needs(), &Topology::default());
-        let names = wishes.iter().flat_map(|wish| (0..wish.executors).map(|_| &wish.sites));
+        let preferences = host_preferences(self.executors, &self.needs(), &Topology::default());
+        let names = preferences.iter().flat_map(|one| (0..one.executors).map(|_| &one.sites));
         names.map(|sites| sites.hosts().map(str::to_owned).collect()).collect()
     }
 }
@@ -111,8 +114,8 @@ fn walk(executors: u64, needs: &BTreeMap<&str, u64>) -> Vec<Vec<String>> {
 }
 
 #[test]
-fn wishes_are_what_a_walk_from_executor_to_executor_gives() {
-    hold("wishes_are_what_a_walk", 50_000, |case: &Case| {
+fn preferences_are_what_a_walk_from_executor_to_executor_gives() {
+    hold("preferences_are_what_a_walk", 50_000, |case: &Case| {
         let (found, walked) = (case.wished(), walk(case.executors, &case.needs()));
         ensure!(found == walked, "the walk gives {walked:?}, not {found:?}");
         Ok(())

@@ -1,6 +1,6 @@
 //! What would have to change for the next executor to fit.
 
-use firesteel_placement::outlook::{Bound, Outlook, Remedy, Room, outlook};
+use firesteel_placement::outlook::{Bound, Fit, Outlook, Remedy, outlook};
 use firesteel_placement::shortfall::{Amounts, Reason};
 use firesteel_placement::{
     Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Resources, Strategy, WorkerOrder, place,
@@ -117,7 +117,7 @@ fn each_change_lets_the_next_executor_fit_and_one_unit_less_does_not() {
         let demand = &translated.demand;
         let free = amounts(&translated.offers());
         let whole = whole(&free);
-        let Some(Outlook { bounds, room, .. }) = outlook(demand, &offers(&free), &offers(&whole)) else {
+        let Some(Outlook { bounds, fit, .. }) = outlook(demand, &offers(&free), &offers(&whole)) else {
             ensure!(demand.size.step() <= Cores::ZERO, "nothing is said of {demand:?}");
             return Ok(());
         };
@@ -130,13 +130,13 @@ fn each_change_lets_the_next_executor_fit_and_one_unit_less_does_not() {
                 others.chain([one_less_of(*bound)]).fold(demand.clone(), |demand, it| it.raised(&demand));
             ensure!(!less.allows_one_more(), "less than {bound:?} would do");
         }
-        let remedies = match room {
-            Room::There => {
+        let remedies = match fit {
+            Fit::Now => {
                 ensure!(fits(&raised, &free), "there is no room");
                 return Ok(());
             }
-            Room::Taken(remedies) => remedies,
-            Room::Never(remedies) => {
+            Fit::Later(remedies) => remedies,
+            Fit::Never(remedies) => {
                 let freed = remedies.iter().any(|remedy| matches!(remedy, Remedy::Freed { .. }));
                 ensure!(!freed, "what can never be needs no freeing: {remedies:?}");
                 remedies
@@ -162,7 +162,7 @@ fn it_never_fits_exactly_if_it_does_not_fit_an_empty_cluster() {
         let whole = whole(&free);
         let Some(outlook) = outlook(demand, &offers(&free), &offers(&whole)) else { return Ok(()) };
         let raised = outlook.bounds.iter().fold(demand.clone(), |demand, bound| bound.raised(&demand));
-        let never = matches!(outlook.room, Room::Never(_));
+        let never = matches!(outlook.fit, Fit::Never(_));
         ensure!(never != fits(&raised, &whole), "never: {never}, but the empty cluster says otherwise");
         // The sentence agrees wherever it speaks of Workers at all.
         let short = shortfall(demand, &offers(&free), &offers(&whole));
@@ -200,7 +200,7 @@ fn workers_are_turned_down_for_what_they_lack_and_by_how_much() {
     let more = Amounts { memory: MiB(1024), ..Amounts::default() };
     let nearest = Remedy::Freed { worker: "c".to_owned(), more };
     let smaller = [Remedy::ExecutorCores(Cores(2)), Remedy::ExecutorMemory(MiB(3072))];
-    assert_eq!(found.room, Room::Taken([vec![nearest], smaller.to_vec()].concat()));
+    assert_eq!(found.fit, Fit::Later([vec![nearest], smaller.to_vec()].concat()));
     assert_eq!(found.bounds, []);
 
     let full = Demand { limit: ExecutorLimit::AtMost(1), held: 1, cores_left: Cores(3), ..demand };

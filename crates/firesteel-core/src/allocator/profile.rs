@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use firesteel_placement::locality::{
-    Expected, Naming, Pending, Topology, Wish, needs, wishes, wishes_of_one_host,
+    Expected, HostPreference, Naming, Pending, Topology, host_preferences, needs, single_host_preferences,
 };
 
 use super::event::Target;
@@ -129,7 +129,7 @@ impl Profile {
         let potential = available + self.requests.count(&parts.any);
         let wishes = self.wishes(potential, &self.requests.naming(&parts.local), how);
         let mut located = 0;
-        for Wish { sites, executors } in wishes {
+        for HostPreference { sites, executors } in wishes {
             if !sites.is_empty() {
                 located += executors;
                 self.requests.add(now, sites, executors);
@@ -153,13 +153,13 @@ impl Profile {
     }
 
     /// That many executors, on the hosts that need them.
-    fn wishes(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<Wish> {
+    fn wishes(&self, executors: u64, pending: &Pending, how: &Asking<'_>) -> Vec<HostPreference> {
         let held = |host: &str| self.on_host.get(host).copied().unwrap_or(0);
         let expected =
             |on_hosts| Expected { tasks: self.tasks, tasks_per_executor: self.tasks_per_executor, on_hosts };
         let many = || {
             let needs = needs(&expected(&self.on_hosts), held, pending);
-            wishes(executors, &needs, how.topology)
+            host_preferences(executors, &needs, how.topology)
         };
         match how.naming {
             Naming::Many => many(),
@@ -167,7 +167,9 @@ impl Profile {
                 let open = self.passed_over.open(&self.on_hosts);
                 match open.is_empty() {
                     true => many(),
-                    false => wishes_of_one_host(executors, &expected(&open), held, pending, how.topology),
+                    false => {
+                        single_host_preferences(executors, &expected(&open), held, pending, how.topology)
+                    }
                 }
             }
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use firesteel_placement::locality::{Locality, Located, Pending, Sites};
+use firesteel_placement::locality::{Locality, LocalityIndex, Pending, Sites};
 
 use super::effect::Location;
 use crate::time::Timestamp;
@@ -19,7 +19,7 @@ pub(super) struct Requests {
     /// The groups by number, which is also their age: numbers only grow.
     groups: BTreeMap<u64, Group>,
     next: u64,
-    located: Located<u64>,
+    located: LocalityIndex<u64>,
     pending: u64,
     /// The number wanted at each location, without changes since the last call.
     wanted: BTreeMap<Location, u64>,
@@ -186,7 +186,7 @@ impl Requests {
         if pending != self.pending {
             return Some(format!("{} requests are counted, {pending} are pending", self.pending));
         }
-        let (mut located, mut wanted) = (Located::default(), BTreeMap::<Location, i64>::new());
+        let (mut located, mut wanted) = (LocalityIndex::default(), BTreeMap::<Location, i64>::new());
         for (id, group) in &self.groups {
             if group.executors == 0 {
                 return Some(format!("group {id} of requests has none"));

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Located, Sites};
+use firesteel_placement::locality::{LocalityIndex, Sites};
 use firesteel_placement::{Cores, FreeAddresses, ResourceAmounts};
 
 use super::executor::Executor;
@@ -54,7 +54,7 @@ struct FreeExecutors {
     /// The executors by their free cores.
     by_cores: BTreeMap<Cores, BTreeSet<ExecutorId>>,
     /// The executors by host and rack.
-    located: Located<ExecutorId>,
+    located: LocalityIndex<ExecutorId>,
 }
 
 impl Openings {
@@ -100,7 +100,7 @@ impl Openings {
 
     /// The executors with enough free addresses for the task, by host and rack. Their free cores may not
     /// suffice.
-    pub(super) fn located<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a Located<ExecutorId>> {
+    pub(super) fn located<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a LocalityIndex<ExecutorId>> {
         self.fitting(needs).map(|free| &free.located)
     }
 

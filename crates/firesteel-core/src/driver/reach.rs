@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, Located, Sites};
+use firesteel_placement::locality::{Locality, LocalityIndex, Sites};
 
 use super::waiting::Name;
 use crate::ids::{ExecutorId, ProfileId};
@@ -11,7 +11,7 @@ use crate::ids::{ExecutorId, ProfileId};
 /// preferred hosts a task can run.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Reach {
-    executors: BTreeMap<ProfileId, Located<ExecutorId>>,
+    executors: BTreeMap<ProfileId, LocalityIndex<ExecutorId>>,
     /// The hosts and racks that got their first executor or lost their last one, since this set was last
     /// taken.
     changed: BTreeSet<(ProfileId, Name)>,
@@ -30,7 +30,7 @@ impl Reach {
 
     /// The number of hosts with executors of a profile.
     pub(super) fn hosts(&self, profile: ProfileId) -> usize {
-        self.executors.get(&profile).map_or(0, Located::host_count)
+        self.executors.get(&profile).map_or(0, LocalityIndex::host_count)
     }
 
     /// Whether a host has executors of a profile.

@@ -3,7 +3,7 @@
 use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, Located, Sites};
+use firesteel_placement::locality::{Locality, LocalityIndex, Sites};
 use firesteel_placement::{Cores, TaskResources};
 
 use crate::ids::{ExecutorId, ProfileId, TaskId};
@@ -65,14 +65,14 @@ impl Shuns {
 /// executors are, or will be soon.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Fresh {
-    host: Located<TaskId>,
-    rack: Located<TaskId>,
-    any: Located<TaskId>,
+    host: LocalityIndex<TaskId>,
+    rack: LocalityIndex<TaskId>,
+    any: LocalityIndex<TaskId>,
 }
 
 impl Fresh {
     /// The tasks that can have that level and none nearer.
-    pub(super) fn at(&self, level: Locality) -> &Located<TaskId> {
+    pub(super) fn at(&self, level: Locality) -> &LocalityIndex<TaskId> {
         match level {
             Locality::Host => &self.host,
             Locality::Rack => &self.rack,
@@ -80,7 +80,7 @@ impl Fresh {
         }
     }
 
-    fn at_mut(&mut self, level: Locality) -> &mut Located<TaskId> {
+    fn at_mut(&mut self, level: Locality) -> &mut LocalityIndex<TaskId> {
         match level {
             Locality::Host => &mut self.host,
             Locality::Rack => &mut self.rack,
@@ -172,7 +172,7 @@ impl Waiting {
     /// The number of waiting tasks that prefer each host and have not failed. A host may be repeated.
     pub(super) fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
         let levels = self.fresh.values().flat_map(|fresh| Locality::ALL.map(|level| fresh.at(level)));
-        levels.flat_map(Located::hosts)
+        levels.flat_map(LocalityIndex::hosts)
     }
 
     /// The number of waiting tasks that prefer any host and have not failed.

@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
-use firesteel_placement::locality::{Locality, Located, Topology};
+use firesteel_placement::locality::{Locality, LocalityIndex, Topology};
 
 use crate::messages::{HostWishes, MOST_PREFERRED, MOST_ROWS};
 
@@ -14,7 +14,7 @@ pub(super) struct Wishes {
     preferred: BTreeMap<String, u64>,
     /// The preferred hosts, and the hosts in their racks.
     near: BTreeSet<String>,
-    located: Located<()>,
+    located: LocalityIndex<()>,
     avoided: BTreeSet<String>,
 }
 
@@ -22,7 +22,7 @@ impl Wishes {
     pub(super) fn new(wishes: HostWishes) -> Self {
         let topology: Topology = wishes.racks.into_iter().take(MOST_ROWS).collect();
         let preferred: BTreeMap<_, _> = wishes.preferred.into_iter().take(MOST_PREFERRED).collect();
-        let mut located = Located::default();
+        let mut located = LocalityIndex::default();
         for host in preferred.keys() {
             located.insert((), &topology.sites([host.as_str()]));
         }

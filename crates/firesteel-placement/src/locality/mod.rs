@@ -1,36 +1,37 @@
-//! Where something would like to be, and where there is room for it: on its host, in its rack, anywhere.
+//! Locality: requests prefer hosts, and get targets on these hosts, in their racks, or anywhere.
 //!
-//! A *want* (a task, a request for a container) names hosts; a *place* (an executor, a Worker, a container) is
-//! on one. Both have [`Sites`]: hosts, and the racks that a [`Topology`] knows for them. [`nearness`] says how
-//! near two of them are, and in an index [`Located`] there is one rule by which wants meet places, nearest first:
+//! A *request* (a task, a request for a container) names the hosts that it prefers. A *target* (an executor, a Worker, a
+//! container) is on one host. Both have [`Sites`]: hosts, and their racks in a [`Topology`]. [`nearness`] tells how near two
+//! of them are. A [`LocalityIndex`] finds the nearest ones:
 //!
-//! - the driver gives waiting tasks to executors with free cores ([`next_match`]),
-//! - the Master takes Workers near an application's waiting tasks first ([`Located::nearest`]),
-//! - an allocator gives the containers that it was granted to its requests ([`Located::first`]), after it asked for
-//!   them by what tasks prefer and by what it has ([`needs`], [`wishes`] and [`wishes_of_one_host`]).
+//! - The driver gives waiting tasks to executors with free cores ([`next_match`]).
+//! - The Master prefers Workers near an application's waiting tasks ([`LocalityIndex::nearest`]).
+//! - An allocator gives the granted containers to its requests ([`LocalityIndex::first`]). Before, it asked for containers
+//!   on the hosts that tasks prefer and that have too few executors ([`needs`], [`host_preferences`] and
+//!   [`single_host_preferences`]).
 //!
-//! Whoever serves all wants runs a level to its end before the next one, nearest first:
+//! To serve all requests, finish each level before the next one, nearest first:
 //!
 //! ```
-//! use firesteel_placement::locality::{Locality, Located, Topology, next_match};
+//! use firesteel_placement::locality::{Locality, LocalityIndex, Topology, next_match};
 //!
 //! let topology = Topology::parse("h1 /r1\nh2 /r1\nh3 /r2").expect("rows of two");
-//! let (mut wants, mut places) = (Located::default(), Located::default());
-//! for (want, hosts) in [(1, vec!["h1"]), (2, vec!["h1"]), (3, vec![])] {
-//!     wants.insert(want, &topology.sites(hosts));
+//! let (mut requests, mut targets) = (LocalityIndex::default(), LocalityIndex::default());
+//! for (request, hosts) in [(1, vec!["h1"]), (2, vec!["h1"]), (3, vec![])] {
+//!     requests.insert(request, &topology.sites(hosts));
 //! }
-//! for (place, host) in ["h3", "h2", "h1"].into_iter().enumerate() {
-//!     places.insert(place, &topology.sites([host]));
+//! for (target, host) in ["h3", "h2", "h1"].into_iter().enumerate() {
+//!     targets.insert(target, &topology.sites([host]));
 //! }
-//! let mut met = Vec::new();
+//! let mut served = Vec::new();
 //! for level in Locality::ALL {
-//!     while let Some((want, place)) = next_match(&wants, &places, level, 0, |_| true) {
-//!         wants.remove(want, &topology.sites(if want == 3 { vec![] } else { vec!["h1"] }));
-//!         places.remove(place, &topology.sites([["h3", "h2", "h1"][place]]));
-//!         met.push((want, place, level));
+//!     while let Some((request, target)) = next_match(&requests, &targets, level, 0, |_| true) {
+//!         requests.remove(request, &topology.sites(if request == 3 { vec![] } else { vec!["h1"] }));
+//!         targets.remove(target, &topology.sites([["h3", "h2", "h1"][target]]));
+//!         served.push((request, target, level));
 //!     }
 //! }
-//! assert_eq!(met, [(1, 2, Locality::Host), (2, 1, Locality::Rack), (3, 0, Locality::Any)]);
+//! assert_eq!(served, [(1, 2, Locality::Host), (2, 1, Locality::Rack), (3, 0, Locality::Any)]);
 //! ```
 
 mod naming;
@@ -42,26 +43,26 @@ use std::fmt;
 use std::ops::Bound;
 use std::sync::Arc;
 
-pub use naming::{Naming, wishes_of_one_host};
-pub use needs::{Expected, Pending, Wish, needs, wishes};
+pub use naming::{Naming, single_host_preferences};
+pub use needs::{Expected, HostPreference, Pending, host_preferences, needs};
 pub use topology::{Sites, Topology, TopologyError};
 
-/// How near a place is to what is wanted. Nearer is less.
+/// How near a target is to the preferred hosts of a request. A nearer level is less.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Locality {
-    /// On a host that is wanted. Spark: `NODE_LOCAL`.
+    /// On a preferred host. Spark: `NODE_LOCAL`.
     Host,
-    /// In the rack of a host that is wanted. Spark: `RACK_LOCAL`.
+    /// In the rack of a preferred host. Spark: `RACK_LOCAL`.
     Rack,
-    /// Elsewhere. Spark: `ANY`.
+    /// On any other host. Spark: `ANY`.
     Any,
 }
 
 impl Locality {
-    /// All three, nearest first.
+    /// All three levels, nearest first.
     pub const ALL: [Self; 3] = [Self::Host, Self::Rack, Self::Any];
 
-    /// The next one, farther away; the last one is its own.
+    /// The next level, which is farther away. `Any` for the last level.
     #[must_use]
     pub fn farther(self) -> Self {
         match self {
@@ -71,7 +72,7 @@ impl Locality {
     }
 }
 
-/// `host`, `rack`, `any`.
+/// Shown as `host`, `rack` or `any`.
 impl fmt::Display for Locality {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
@@ -82,29 +83,29 @@ impl fmt::Display for Locality {
     }
 }
 
-/// How near one is to the other: `Host` if they share a host, else `Rack` if they share a rack, else `Any`.
+/// How near two sites are: `Host` if they share a host, else `Rack` if they share a rack, else `Any`.
 #[must_use]
 pub fn nearness(one: &Sites, other: &Sites) -> Locality {
-    let share = |level| one.names(level).iter().any(|name| other.names(level).contains(name));
-    Locality::ALL.into_iter().find(|level| share(*level)).unwrap_or(Locality::Any)
+    let shared = |level| one.names(level).iter().any(|name| other.names(level).contains(name));
+    Locality::ALL.into_iter().find(|level| shared(*level)).unwrap_or(Locality::Any)
 }
 
-/// An index of things by their hosts and racks.
+/// An index of requests or targets by host and rack.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Located<Id> {
+pub struct LocalityIndex<Id> {
     on_host: BTreeMap<Arc<str>, BTreeSet<Id>>,
     in_rack: BTreeMap<Arc<str>, BTreeSet<Id>>,
     all: BTreeSet<Id>,
 }
 
-impl<Id> Default for Located<Id> {
+impl<Id> Default for LocalityIndex<Id> {
     fn default() -> Self {
         Self { on_host: BTreeMap::new(), in_rack: BTreeMap::new(), all: BTreeSet::new() }
     }
 }
 
-impl<Id: Ord + Copy> Located<Id> {
-    /// Adds one thing. It must not be in it with other sites.
+impl<Id: Ord + Copy> LocalityIndex<Id> {
+    /// Adds an id with its sites. The id must not be in the index with other sites.
     pub fn insert(&mut self, id: Id, sites: &Sites) {
         self.all.insert(id);
         for (index, names) in [(&mut self.on_host, &sites.hosts), (&mut self.in_rack, &sites.racks)] {
@@ -121,7 +122,7 @@ impl<Id: Ord + Copy> Located<Id> {
         }
     }
 
-    /// Takes one thing out, by the sites with which it was added. Whether it was in.
+    /// Removes an id with the sites with which it was added. Returns whether it was in the index.
     pub fn remove(&mut self, id: Id, sites: &Sites) -> bool {
         for (index, names) in [(&mut self.on_host, &sites.hosts), (&mut self.in_rack, &sites.racks)] {
             for name in names {
@@ -136,41 +137,41 @@ impl<Id: Ord + Copy> Located<Id> {
         self.all.remove(&id)
     }
 
-    /// Everything in it, in order.
+    /// All ids, in order.
     #[must_use]
     pub fn all(&self) -> &BTreeSet<Id> {
         &self.all
     }
 
-    /// What is on a host, in order.
+    /// The ids on a host, in order.
     pub fn on_host(&self, host: &str) -> impl Iterator<Item = Id> {
         self.on_host.get(host).into_iter().flatten().copied()
     }
 
-    /// What is in a rack, in order.
+    /// The ids in a rack, in order.
     pub fn in_rack(&self, rack: &str) -> impl Iterator<Item = Id> {
         self.in_rack.get(rack).into_iter().flatten().copied()
     }
 
-    /// How many things each host has, by host.
+    /// Each host with its number of ids.
     pub fn hosts(&self) -> impl Iterator<Item = (&str, usize)> {
         self.on_host.iter().map(|(host, ids)| (&**host, ids.len()))
     }
 
-    /// How many hosts have something.
+    /// The number of hosts that have ids.
     #[must_use]
     pub fn host_count(&self) -> usize {
         self.on_host.len()
     }
 
-    /// Whether anything in it has a rack.
+    /// Whether any id has a rack.
     #[must_use]
     pub fn any_rack(&self) -> bool {
         !self.in_rack.is_empty()
     }
 
-    /// The first thing in it that meets those sites at that level: one that shares a host with them, or a rack, or
-    /// any. What it costs does not depend on how many things are in it, but for a logarithm.
+    /// The first id that matches these sites at this level: one with a host in common, with a rack in common, or any.
+    /// The cost is logarithmic in the number of ids.
     #[must_use]
     pub fn first(&self, sites: &Sites, level: Locality) -> Option<Id> {
         let index = match level {
@@ -181,53 +182,53 @@ impl<Id: Ord + Copy> Located<Id> {
         sites.names(level).iter().filter_map(|name| index.get(name)?.first().copied()).min()
     }
 
-    /// How near the nearest thing in it is.
+    /// The level of the nearest id.
     #[must_use]
     pub fn nearest(&self, sites: &Sites) -> Locality {
-        let met = |level: &Locality| self.first(sites, *level).is_some();
-        Locality::ALL.into_iter().find(met).unwrap_or(Locality::Any)
+        let matches = |level: &Locality| self.first(sites, *level).is_some();
+        Locality::ALL.into_iter().find(matches).unwrap_or(Locality::Any)
     }
 }
 
-/// The next want to be served and its place, of all that meet at that level: the place whose turn is next (the
-/// first from `turn` on, else the first of all) among those where `fits` and a want is, and the first want
-/// there. `None` if none meet.
+/// The next request to be served at a level, and its target. The targets take turns: the first target from `start` on, else
+/// the first one of all, for which `fits` is true and which has a request; and of its requests the first one. `None` if no
+/// request matches a target.
 ///
-/// The answer depends on the order of ids alone, not on that in which things came. It costs no more than the
-/// fewer of wanted hosts and hosts with places (racks, at that level), and the places on those.
-pub fn next_match<W: Ord + Copy, P: Ord + Copy>(
-    wants: &Located<W>,
-    places: &Located<P>,
+/// The result depends on the order of the ids alone, not on the order in which they were added. The cost is proportional
+/// to the smaller number of hosts (of racks at the rack level), and to the number of targets on these.
+pub fn next_match<R: Ord + Copy, T: Ord + Copy>(
+    requests: &LocalityIndex<R>,
+    targets: &LocalityIndex<T>,
     level: Locality,
-    turn: P,
-    fits: impl Fn(P) -> bool,
-) -> Option<(W, P)> {
-    let pair = |(wants, places): (&BTreeSet<W>, &BTreeSet<P>)| {
-        let from_turn = places.range((Bound::Included(turn), Bound::Unbounded));
-        let before = places.range((Bound::Unbounded, Bound::Excluded(turn)));
-        let place = from_turn.chain(before).copied().find(|place| fits(*place))?;
-        Some((*wants.first()?, place))
+    start: T,
+    fits: impl Fn(T) -> bool,
+) -> Option<(R, T)> {
+    let pair = |(requests, targets): (&BTreeSet<R>, &BTreeSet<T>)| {
+        let from_start = targets.range((Bound::Included(start), Bound::Unbounded));
+        let before = targets.range((Bound::Unbounded, Bound::Excluded(start)));
+        let target = from_start.chain(before).copied().find(|target| fits(*target))?;
+        Some((*requests.first()?, target))
     };
-    let in_turn = |(want, place): &(W, P)| (*place < turn, *place, *want);
+    let in_turn = |(request, target): &(R, T)| (*target < start, *target, *request);
     match level {
-        Locality::Host => meet(&wants.on_host, &places.on_host).filter_map(pair).min_by_key(in_turn),
-        Locality::Rack => meet(&wants.in_rack, &places.in_rack).filter_map(pair).min_by_key(in_turn),
-        Locality::Any => pair((&wants.all, &places.all)),
+        Locality::Host => common(&requests.on_host, &targets.on_host).filter_map(pair).min_by_key(in_turn),
+        Locality::Rack => common(&requests.in_rack, &targets.in_rack).filter_map(pair).min_by_key(in_turn),
+        Locality::Any => pair((&requests.all, &targets.all)),
     }
 }
 
 type ByName<Id> = BTreeMap<Arc<str>, BTreeSet<Id>>;
 
-/// What both have of a name. Walks the shorter one.
-fn meet<'a, W, P>(
-    wants: &'a ByName<W>,
-    places: &'a ByName<P>,
-) -> impl Iterator<Item = (&'a BTreeSet<W>, &'a BTreeSet<P>)> {
-    let few_wants = wants.len() <= places.len();
-    let by_want = few_wants.then_some(wants).into_iter().flatten();
-    let by_place = (!few_wants).then_some(places).into_iter().flatten();
-    let by_want = by_want.filter_map(|(name, wants)| Some((wants, places.get(name)?)));
-    by_want.chain(by_place.filter_map(|(name, places)| Some((wants.get(name)?, places))))
+/// The requests and the targets of each name that both have. Walks the map with fewer names.
+fn common<'a, R, T>(
+    requests: &'a ByName<R>,
+    targets: &'a ByName<T>,
+) -> impl Iterator<Item = (&'a BTreeSet<R>, &'a BTreeSet<T>)> {
+    let few_requests = requests.len() <= targets.len();
+    let by_request = few_requests.then_some(requests).into_iter().flatten();
+    let by_target = (!few_requests).then_some(targets).into_iter().flatten();
+    let by_request = by_request.filter_map(|(name, requests)| Some((requests, targets.get(name)?)));
+    by_request.chain(by_target.filter_map(|(name, targets)| Some((requests.get(name)?, targets))))
 }
 
 #[cfg(test)]
@@ -259,22 +260,22 @@ mod tests {
     }
 
     #[test]
-    fn places_take_turns_and_the_first_want_goes_first() {
+    fn targets_take_turns_and_the_first_request_goes_first() {
         let none = Topology::default();
-        let (mut wants, mut places) = (Located::default(), Located::default());
-        for (want, hosts) in [(7, vec!["a", "b"]), (3, vec!["b"]), (9, vec![])] {
-            wants.insert(want, &none.sites(hosts));
+        let (mut requests, mut targets) = (LocalityIndex::default(), LocalityIndex::default());
+        for (request, hosts) in [(7, vec!["a", "b"]), (3, vec!["b"]), (9, vec![])] {
+            requests.insert(request, &none.sites(hosts));
         }
-        for (place, host) in [(1, "a"), (2, "b"), (3, "b"), (4, "c")] {
-            places.insert(place, &none.sites([host]));
+        for (target, host) in [(1, "a"), (2, "b"), (3, "b"), (4, "c")] {
+            targets.insert(target, &none.sites([host]));
         }
-        let next = |level, turn| next_match(&wants, &places, level, turn, |_| true);
+        let next = |level, start| next_match(&requests, &targets, level, start, |_| true);
         assert_eq!(next(Locality::Host, 0), Some((7, 1)));
         assert_eq!(next(Locality::Host, 2), Some((3, 2)));
         assert_eq!(next(Locality::Host, 4), Some((7, 1)));
         assert_eq!(next(Locality::Rack, 0), None);
         assert_eq!(next(Locality::Any, 4), Some((3, 4)));
-        let only = next_match(&wants, &places, Locality::Host, 0, |place| place == 3);
+        let only = next_match(&requests, &targets, Locality::Host, 0, |target| target == 3);
         assert_eq!(only, Some((3, 3)));
     }
 }

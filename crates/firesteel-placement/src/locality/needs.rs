@@ -1,40 +1,40 @@
-//! On which hosts executors are asked for, so that where they are comes near to where tasks would like to run.
+//! The hosts on which executors are requested, so that executors come near to where tasks prefer to run.
 
 use std::collections::BTreeMap;
 
 use super::{Sites, Topology};
 
-/// What is known of the tasks that executors are asked for.
+/// The waiting tasks for which executors are requested.
 #[derive(Clone, Copy, Debug)]
 pub struct Expected<'a> {
-    /// Waiting tasks that would like to run somewhere.
+    /// The number of waiting tasks that prefer hosts.
     pub tasks: u64,
-    /// How many of an executor's tasks run at once. 0 counts as 1.
+    /// The number of tasks that an executor runs at once. 0 counts as 1.
     pub tasks_per_executor: u64,
-    /// How many of the waiting tasks would like to run on each host. A task may name several.
+    /// The number of waiting tasks that prefer each host. A task may prefer several hosts.
     pub on_hosts: &'a BTreeMap<String, u64>,
 }
 
-/// What was asked for before, has not come, and names a host where tasks still would like to run.
+/// The executors that were requested before and have not come, on hosts that tasks still prefer.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Pending {
-    /// How many executors.
+    /// The number of executors.
     pub executors: u64,
-    /// How many of them name each host; one may name several, and hosts where no task would like to run any more.
+    /// The number of them that name each host. One may name several hosts, even hosts that no task prefers any more.
     pub naming: BTreeMap<String, u64>,
 }
 
-/// So many executors to ask for, all on any of the same hosts.
+/// A number of executors to request with the same preferred hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wish {
-    /// The hosts, with their racks; none where it does not matter.
+pub struct HostPreference {
+    /// The preferred hosts with their racks. Empty without a preference.
     pub sites: Sites,
-    /// How many.
+    /// The number of executors.
     pub executors: u64,
 }
 
-/// How many more executors each host should get: its share of those that all tasks with wishes would keep busy, less
-/// the ones that it has and its part of those that are on their way. Has a row for each host that tasks would like.
+/// The number of further executors that each host should get: its share of the executors that all waiting tasks keep busy,
+/// minus those that it has and its part of the pending ones. Has an entry for each host that tasks prefer.
 ///
 /// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1, in 64-bit floats and in the order in which
 /// they are computed there.
@@ -48,7 +48,7 @@ pub fn needs<'a>(
     deficits(expected, held, pending).into_iter().map(need).collect()
 }
 
-/// The same in parts of executors; less than 0 where there are more than the share.
+/// The needs of the hosts in fractions of executors. Negative where a host has more than its share.
 pub(super) fn deficits<'a>(
     expected: &Expected<'a>,
     held: impl Fn(&str) -> u64,
@@ -68,29 +68,32 @@ pub(super) fn deficits<'a>(
     expected.on_hosts.iter().map(deficit).collect()
 }
 
-/// The wishes of so many executors, first those that need not be anywhere. The others name the hosts with needs: all of
-/// them at first, then fewer and fewer, so that the host with the greatest need is named by every one, and each of the
-/// rest in proportion.
+/// The preferences of this number of executors, first those without preferred hosts. The others name hosts with needs: the
+/// first ones name all of them, the next ones fewer and fewer. So the host with the greatest need is named by every
+/// executor, and each other host in proportion.
 ///
-/// The needs are in executors, and an executor that names three hosts comes to one: together they are more than will
-/// come, and the last hosts are given to whoever is granted first. Spark's own description promises other numbers than
-/// its code gives; these are the code's.
+/// An executor that names three hosts comes to one of them. So the hosts are named more often than executors will come.
+/// Spark's documentation describes other numbers than its code computes; these are the numbers of the code.
 ///
-/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. It writes down each executor; here those that
-/// name the same hosts are one wish, so that there are at most as many as hosts and one.
+/// Source: Spark's `LocalityPreferredContainerPlacementStrategy`, 4.0.1. It lists each executor. Here, executors with the
+/// same hosts are one entry, so that there is at most one entry more than there are hosts.
 #[must_use]
-pub fn wishes(executors: u64, needs: &BTreeMap<&str, u64>, topology: &Topology) -> Vec<Wish> {
+pub fn host_preferences(
+    executors: u64,
+    needs: &BTreeMap<&str, u64>,
+    topology: &Topology,
+) -> Vec<HostPreference> {
     let located = needs.values().fold(0_u64, |sum, need| sum.saturating_add(*need)).min(executors);
-    let mut wishes = Vec::new();
+    let mut preferences = Vec::new();
     if executors > located {
-        wishes.push(Wish { sites: Sites::default(), executors: executors - located });
+        preferences.push(HostPreference { sites: Sites::default(), executors: executors - located });
     }
     let greatest = needs.values().copied().max().unwrap_or(0);
     let times = |need: u64| {
         let times = (u128::from(need) * u128::from(located)).div_ceil(u128::from(greatest.max(1)));
         u64::try_from(times).expect("no need is greater than the greatest")
     };
-    // Hosts by how often they are named; whoever is named often is named by all wishes of those named less.
+    // Hosts by how often they are named. A host is named together with all hosts that are named more often.
     let mut rows = BTreeMap::<u64, Vec<&str>>::new();
     for (host, need) in needs {
         rows.entry(times(*need)).or_default().push(host);
@@ -99,25 +102,25 @@ pub fn wishes(executors: u64, needs: &BTreeMap<&str, u64>, topology: &Topology) 
     let mut before = 0;
     for row in rows.keys() {
         let sites = topology.sites(rows.range(row..).flat_map(|(_, hosts)| hosts.iter().copied()));
-        wishes.push(Wish { sites, executors: row - before });
+        preferences.push(HostPreference { sites, executors: row - before });
         before = *row;
     }
-    wishes
+    preferences
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Hosts, each with a number.
+    /// A number for each host.
     type Numbers = &'static [(&'static str, u64)];
-    /// So many executors that name these hosts.
+    /// A number of executors with the hosts that they name.
     type Names = &'static [(u64, &'static [&'static str])];
 
-    /// One call of Spark's class and what it answered.
+    /// One call of Spark's class and its result.
     struct Row {
         name: &'static str,
-        /// Cores of an executor, one for each task.
+        /// The cores of an executor: one per task.
         cores: u64,
         executors: u64,
         tasks: u64,
@@ -188,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_those_recorded_from_spark() {
+    fn preferences_are_those_recorded_from_spark() {
         let owned = |numbers: Numbers| -> BTreeMap<String, u64> {
             numbers.iter().map(|(host, number)| ((*host).to_owned(), *number)).collect()
         };
@@ -203,37 +206,38 @@ mod tests {
                     .for_each(|host| *pending.naming.entry((*host).to_owned()).or_default() += executors);
             }
             let needs = needs(&expected, |host| held.get(host).copied().unwrap_or(0), &pending);
-            let found = wishes(row.executors, &needs, &topology());
-            let wish = |(executors, hosts): &(u64, &[&str])| Wish {
+            let found = host_preferences(row.executors, &needs, &topology());
+            let preference = |(executors, hosts): &(u64, &[&str])| HostPreference {
                 sites: topology().sites(hosts.iter().copied()),
                 executors: *executors,
             };
-            assert_eq!(found, row.answer.iter().map(wish).collect::<Vec<_>>(), "{}", row.name);
+            assert_eq!(found, row.answer.iter().map(preference).collect::<Vec<_>>(), "{}", row.name);
         }
         let racks = |hosts: &[&str]| topology().sites(hosts.iter().copied()).racks().count();
         assert_eq!([racks(&["host3"]), racks(&["a", "b"]), racks(&["a", "host3"])], [1, 1, 2]);
     }
 
     #[test]
-    fn thousands_of_executors_over_a_hundred_hosts_are_wished_for_in_as_many_wishes_as_hosts() {
+    fn thousands_of_executors_have_no_more_preferences_than_there_are_hosts() {
         let on_hosts: BTreeMap<String, u64> =
             (1..=128).map(|number| (format!("host{number}"), 32_768 % number)).collect();
         let expected = Expected { tasks: 32_768, tasks_per_executor: 1, on_hosts: &on_hosts };
         let held = |host: &str| u64::from(host.len() > 4) * 16;
-        let found = wishes(4096, &needs(&expected, held, &Pending::default()), &Topology::default());
-        assert!(found.len() <= 129, "{} wishes", found.len());
-        assert_eq!(found.iter().map(|wish| wish.executors).sum::<u64>(), 4096);
+        let found =
+            host_preferences(4096, &needs(&expected, held, &Pending::default()), &Topology::default());
+        assert!(found.len() <= 129, "{} preferences", found.len());
+        assert_eq!(found.iter().map(|preference| preference.executors).sum::<u64>(), 4096);
     }
 
     #[test]
-    fn numbers_without_sense_give_wishes_without_hosts_or_of_all_hosts() {
+    fn numbers_without_sense_prefer_no_host_or_all_hosts() {
         let most = BTreeMap::from([("a".to_owned(), u64::MAX), ("b".to_owned(), u64::MAX)]);
         let none = BTreeMap::from([("a".to_owned(), 0)]);
         for (tasks, on_hosts, hosts) in [(u64::MAX, &most, 2), (9, &none, 0), (0, &most, 0)] {
             let expected = Expected { tasks, tasks_per_executor: 0, on_hosts };
             let needs = needs(&expected, |_| 0, &Pending::default());
-            let found = wishes(3, &needs, &Topology::default());
-            let [Wish { sites, executors: 3 }] = &found[..] else { panic!("{found:?}") };
+            let found = host_preferences(3, &needs, &Topology::default());
+            let [HostPreference { sites, executors: 3 }] = &found[..] else { panic!("{found:?}") };
             assert_eq!(sites.hosts().count(), hosts, "{tasks} {on_hosts:?}");
         }
     }

@@ -1,14 +1,14 @@
-//! Which host is in which rack, and the hosts of a want or of a place.
+//! The topology of a cluster (the rack of each host), and the sites of requests and targets.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Locality;
 
-/// Which host is in which rack. A host without a row has no rack, and nothing is near it but itself, unless all such
-/// hosts [share one](Topology::with_default_rack).
+/// The rack of each host. A host without a row has no rack, unless all such hosts share a
+/// [default rack](Topology::with_default_rack).
 ///
-/// Source: Hadoop's `TableMapping`; there, hosts without a row share `/default-rack`.
+/// Source: Hadoop's `TableMapping`. There, hosts without a row share `/default-rack`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Topology {
     racks: BTreeMap<Arc<str>, Arc<str>>,
@@ -16,26 +16,26 @@ pub struct Topology {
     default: Option<Arc<str>>,
 }
 
-/// A line of a topology table that cannot be used.
+/// The error for an invalid line of a topology table.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "line {line} is {text:?}: write a host and its rack with a blank between, such as \"node-1 /rack-1\""
 )]
 pub struct TopologyError {
-    /// Counted from 1.
+    /// The number of the line, from 1.
     pub line: usize,
-    /// The line.
+    /// The text of the line.
     pub text: String,
 }
 
 impl Topology {
-    /// A table with a host and its rack on each line, blanks between. Empty lines and those that begin with `#`
-    /// count for nothing; of two rows for a host the last one counts.
+    /// Reads a table with a host and its rack on each line, separated by blanks. Empty lines and lines that start with `#`
+    /// are ignored. If a host has two rows, the last one counts.
     ///
-    /// Source: Hadoop's `TableMapping`, which skips lines that are not so.
+    /// Source: Hadoop's `TableMapping`, which ignores invalid lines.
     ///
     /// # Errors
-    /// The first line that has not two words.
+    /// The first line that does not have two words.
     pub fn parse(table: &str) -> Result<Self, TopologyError> {
         let rows = (1..).zip(table.lines().map(str::trim));
         let rows = rows.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
@@ -49,7 +49,7 @@ impl Topology {
         rows.map(row).collect::<Result<Vec<_>, _>>().map(Self::from_iter)
     }
 
-    /// The same with all hosts that have no row in that rack.
+    /// This topology with all hosts without a row in one rack.
     #[must_use]
     pub fn with_default_rack(self, rack: &str) -> Self {
         Self { default: Some(Arc::from(rack)), ..self }
@@ -76,7 +76,7 @@ impl Topology {
         self.racks.is_empty()
     }
 
-    /// Those hosts, each once, with their racks.
+    /// The sites of these hosts.
     pub fn sites<'a>(&self, hosts: impl IntoIterator<Item = &'a str>) -> Sites {
         let names: BTreeSet<&str> = hosts.into_iter().collect();
         let racks: BTreeSet<&Arc<str>> = names.iter().filter_map(|host| self.shared_rack(host)).collect();
@@ -103,13 +103,12 @@ impl FromIterator<(String, String)> for Topology {
     }
 }
 
-/// The hosts where something would like to be, or the one where it is, with their racks. Without hosts: it does
-/// not matter.
+/// The preferred hosts of a request, or the host of a target, with their racks. Without hosts, a request has no preference.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Sites {
-    /// In order, each once.
+    /// The hosts in order, each once.
     pub(super) hosts: Vec<Arc<str>>,
-    /// In order, each once.
+    /// The racks in order, each once.
     pub(super) racks: Vec<Arc<str>>,
 }
 
@@ -119,7 +118,7 @@ impl Sites {
         self.hosts.iter().map(AsRef::as_ref)
     }
 
-    /// Their racks, in order.
+    /// The racks, in order.
     pub fn racks(&self) -> impl Iterator<Item = &str> {
         self.racks.iter().map(AsRef::as_ref)
     }

@@ -1,4 +1,4 @@
-//! Why an application has fewer executors than it asked for: the answer in numbers, and in one sentence.
+//! The shortfall of an application: how many executors it misses, and why, in numbers and as a sentence.
 
 mod sentence;
 
@@ -8,89 +8,88 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmounts};
 
-/// What is missing, and why. `Display` makes one sentence of it, without a full stop:
+/// What is missing, and why. `Display` writes one sentence without a full stop:
 /// `1 of 4 executors is missing: 2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortfall {
-    /// How much is missing.
+    /// What is missing.
     pub missing: Missing,
-    /// What one executor asks for; its fewest cores if its size is not fixed.
+    /// The amounts that one executor asks for. One core if its size is not fixed.
     pub asked: Amounts,
-    /// Why there is no more.
+    /// Why nothing more was placed.
     pub reason: Reason,
 }
 
-/// How much is missing.
+/// What is missing of the executors or cores that an application asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Missing {
-    /// Some executors of the profile.
+    /// Executors of the profile.
     Executors {
-        /// How many.
+        /// The number of missing executors.
         missing: u64,
-        /// Out of how many: those held and those missing.
+        /// The number of held and missing executors together.
         of: u64,
     },
-    /// Some cores: for an application with a maximum whose executors have no fixed size.
+    /// Cores: for an application with a maximum whose executors have no fixed size.
     Cores(Cores),
-    /// The first executor of an application that set neither maximum nor limit.
+    /// The first executor of an application without a maximum and without a limit.
     First,
 }
 
-/// Why there is no more.
+/// Why nothing more was placed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
-    /// The application may hold no more executors of the profile, though its cores would allow more.
+    /// The executor limit of the profile is reached, though the cores left would allow more.
     LimitReached {
-        /// That many.
+        /// The limit.
         limit: u64,
     },
-    /// What is left of the application's maximum is less than an executor has.
+    /// Fewer cores are left of the application's maximum than an executor has.
     TooFewCoresLeft {
-        /// Cores left; zero or less when the maximum is reached.
+        /// The cores left: zero or less if the maximum is reached.
         left: Cores,
     },
-    /// No worker is alive.
+    /// No Worker is alive.
     NoWorkers,
-    /// Somebody else decides who gets what, and has not granted more yet.
+    /// Another cluster manager has not granted more containers yet.
     NotGranted {
-        /// How many executors it has granted.
+        /// The number of executors that it has granted.
         granted: u64,
     },
-    /// No worker is large enough for an executor, even with nothing on it.
+    /// No Worker is large enough for an executor, even if it is empty.
     TooSmall {
-        /// The most of each amount that any worker has. An executor may need more of one amount than this, or
-        /// more amounts together than any single worker has.
+        /// The maximum of each amount over all Workers. The executor needs more of one amount, or no single Worker
+        /// has all amounts together.
         largest: Amounts,
     },
-    /// Each worker lacks something at the moment. One entry for each set of things lacking, every worker
-    /// counted once, the entry with most workers first; of more than [`MOST_GROUPS`] entries the first.
+    /// Each Worker lacks something now. The Workers are grouped by the amounts that they lack, the largest group first.
+    /// At most [`MAX_GROUPS`] groups are listed.
     Busy {
-        /// The workers.
+        /// The groups of Workers.
         workers: Vec<LackingWorkers>,
     },
-    /// The application begins with so many executors at once, and even with nothing on them the workers have room for
-    /// fewer.
+    /// The application starts with several executors at once, and fewer fit even if all Workers are empty.
     GangTooLarge {
-        /// How many.
+        /// The number of executors at the start.
         executors: u64,
-        /// For how many there is room in all.
+        /// The number of executors that fit if all Workers are empty.
         room: u64,
     },
-    /// The application begins with so many executors at once, and there is room for fewer at the moment.
+    /// The application starts with several executors at once, and fewer fit now.
     GangWaits {
-        /// How many.
+        /// The number of executors at the start.
         executors: u64,
-        /// For how many there is room that it may have.
+        /// The number of executors that fit now into the capacity that the application may use.
         room: u64,
     },
-    /// There is room, which is kept for another application that begins with several executors at once.
+    /// The free capacity is reserved for another application, which starts with several executors at once.
     KeptForAnother,
 }
 
 impl Reason {
-    /// Whether there can be no more as long as no worker comes, whatever ends.
+    /// Whether the shortfall lasts until a new Worker registers, whatever else ends.
     #[must_use]
     pub fn lasts(&self) -> bool {
         match self {
@@ -106,42 +105,40 @@ impl Reason {
     }
 }
 
-/// So many sets of things that workers lack are told at most: nobody reads more, and a message can hold them.
-pub const MOST_GROUPS: usize = 16;
+/// The maximum number of groups in [`Reason::Busy`], so that the reason fits into a message.
+pub const MAX_GROUPS: usize = 16;
 
-/// Workers that all lack the same: of what they lack, even the one with the `most` has less than was asked.
+/// A group of Workers that lack the same amounts: even the `most` of such an amount is less than what is asked for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LackingWorkers {
-    /// How many workers.
+    /// The number of Workers.
     pub count: u64,
-    /// The least that any of them has free, of each amount by itself.
+    /// The minimum of each free amount over the group.
     pub least: Amounts,
-    /// The most that any of them has free, of each amount by itself.
+    /// The maximum of each free amount over the group.
     pub most: Amounts,
 }
 
-/// Cores, memory and addresses of the resources that an executor asks for.
+/// Amounts of cores, memory and custom resources.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Amounts {
-    /// Cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Memory.
+    /// The amount of memory.
     pub memory: MiB,
-    /// Number of addresses by resource name; only resources that are asked for.
+    /// The number of addresses by resource name. In a shortfall only the resources that are asked for.
     pub resources: ResourceAmounts,
 }
 
-/// Why `demand` has not been met, as things stand after placement: `demand` with what the application now
-/// holds and has left, `free` with what every living worker now has free, `sizes` with what each has in all.
-/// Both lists may be in any order.
+/// The shortfall of `demand` after a placement. `demand` has what the application holds and has left, `free` the free
+/// amounts of every living Worker, `total` their total amounts. Both lists may be in any order.
 ///
-/// `None` if nothing is missing, or if some worker still has room, so that a placement is due first.
+/// `None` if nothing is missing, or if an executor still fits on a Worker, so that a placement is due first.
 ///
-/// An application asks for as many executors as its cores and its limit allow. When it holds those, but the
-/// one left something of the other, the one that stood in the way is the reason. Without maximum (a thousand
-/// million cores or more count as none) and limit it asks for what it can get: only to have nothing at all is
-/// a shortfall.
-pub fn shortfall(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) -> Option<Shortfall> {
+/// An application asks for as many executors as its maximum of cores and its executor limit allow. If it has reached one
+/// of the two before the other, that one is the reason. Without a maximum (a thousand million cores or more count as
+/// none) and without a limit, the application takes what it can get: it has a shortfall only if it has no executor.
+pub fn shortfall(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Option<Shortfall> {
     if demand.size.step() <= Cores::ZERO {
         return None;
     }
@@ -149,22 +146,22 @@ pub fn shortfall(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) -> Op
         if free.iter().any(|offer| offer.fits(demand)) {
             return None;
         }
-        (missing_on_workers(demand)?, lacking_on_workers(demand, free, sizes))
+        (missing_on_workers(demand)?, lacking_on_workers(demand, free, total))
     } else {
-        (missing_by_own_bounds(demand)?, own_bound(demand))
+        (missing_by_own_limits(demand)?, reached_limit(demand))
     };
     Some(Shortfall { missing, asked: Amounts::asked(demand), reason })
 }
 
-/// What is missing of a demand that workers may have room for, and that is not met because of the order in which
-/// applications are served. `None` if the demand allows no more, or asks for what it can get and has some.
+/// The shortfall of a demand that is not met for a reason that the caller knows, such as the order in which applications
+/// are served. `None` if nothing is missing.
 #[must_use]
 pub fn held_back(demand: &Demand, reason: Reason) -> Option<Shortfall> {
     let missing = demand.allows_one_more().then(|| missing_on_workers(demand)).flatten()?;
     Some(Shortfall { missing, asked: Amounts::asked(demand), reason })
 }
 
-/// What is missing of a demand that allows more.
+/// What is missing of a demand whose own limits allow more.
 fn missing_on_workers(demand: &Demand) -> Option<Missing> {
     let left = bounded_cores_left(demand);
     match (demand.size, left, demand.limit) {
@@ -180,8 +177,8 @@ fn missing_on_workers(demand: &Demand) -> Option<Missing> {
     }
 }
 
-/// What is missing of a demand that allows no more: what one of its bounds would allow but for the other.
-fn missing_by_own_bounds(demand: &Demand) -> Option<Missing> {
+/// What is missing of a demand whose own limits allow no more: what one of its two limits would still allow.
+fn missing_by_own_limits(demand: &Demand) -> Option<Missing> {
     let left = bounded_cores_left(demand).unwrap_or(Cores::ZERO).max(Cores::ZERO);
     let by_limit = match demand.limit {
         ExecutorLimit::Unlimited => 0,
@@ -202,14 +199,15 @@ fn executors(demand: &Demand, missing: u64) -> Missing {
     Missing::Executors { missing, of: demand.held.saturating_add(missing) }
 }
 
-/// The cores left of a maximum, or `None` when there is no maximum. A demand does not say which; so near to
-/// what unlimited applications start with, none has been set.
+/// The cores left of a maximum, or `None` if no maximum was set. A demand does not tell the two apart; a number near to
+/// [`Cores::UNLIMITED`] means that none was set.
 fn bounded_cores_left(demand: &Demand) -> Option<Cores> {
     const NO_MAXIMUM: Cores = Cores(1_000_000_000);
     (demand.cores_left < NO_MAXIMUM).then_some(demand.cores_left)
 }
 
-fn own_bound(demand: &Demand) -> Reason {
+/// The limit that the application has reached.
+fn reached_limit(demand: &Demand) -> Reason {
     match demand.limit {
         ExecutorLimit::AtMost(limit) if demand.cores_left >= demand.size.step() => {
             Reason::LimitReached { limit }
@@ -218,14 +216,15 @@ fn own_bound(demand: &Demand) -> Reason {
     }
 }
 
-fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) -> Reason {
+/// Why no Worker takes one more executor.
+fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], total: &[Offer<'_>]) -> Reason {
     if free.is_empty() {
         return Reason::NoWorkers;
     }
-    if !sizes.iter().any(|size| size.fits(demand)) {
+    if !total.iter().any(|offer| offer.fits(demand)) {
         let mut largest = Amounts::default();
-        for size in sizes {
-            largest.raise(&Amounts::offered(size, demand));
+        for offer in total {
+            largest.raise(&Amounts::offered(offer, demand));
         }
         return Reason::TooSmall { largest };
     }
@@ -243,11 +242,11 @@ fn lacking_on_workers(demand: &Demand, free: &[Offer<'_>], sizes: &[Offer<'_>]) 
     }
     let mut workers: Vec<_> = groups.into_values().collect();
     workers.sort_by_key(|group| std::cmp::Reverse(group.count));
-    workers.truncate(MOST_GROUPS);
+    workers.truncate(MAX_GROUPS);
     Reason::Busy { workers }
 }
 
-/// Whether the offer lacks cores, memory, and each resource asked for.
+/// Whether the offer lacks cores, memory, and each resource that is asked for.
 fn lacks(offer: &Offer<'_>, demand: &Demand) -> Vec<bool> {
     let resources = demand.resources.iter().map(|(name, &each)| offer.resources.count(name) < each);
     [offer.cores < demand.size.step(), offer.memory < demand.memory].into_iter().chain(resources).collect()

@@ -1,4 +1,4 @@
-//! The sentence: a shortfall in English.
+//! A shortfall as an English sentence.
 
 use std::fmt::{self, Display, Formatter};
 
@@ -64,8 +64,8 @@ impl Display for Missing {
     }
 }
 
-/// `no worker has 16 cores: the largest has 8`, for the first amount that is too much for every worker. If
-/// each amount alone is to be had, it is their combination that is not.
+/// `no worker has 16 cores: the largest has 8`, about the first amount that no Worker has. If Workers have each amount by
+/// itself, the sentence names all amounts together.
 fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     if largest.cores < asked.cores {
         return format!("no worker has {}: the largest has {}", cores(asked.cores), largest.cores.0.max(0));
@@ -89,8 +89,7 @@ fn too_small(asked: &Amounts, largest: &Amounts) -> String {
     format!("no worker has {} together", list(&everything(asked)))
 }
 
-/// `2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`. Of what is there in plenty only cores are
-/// told: they show that there is something to be had by asking for less of the rest.
+/// `2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`. Of the amounts that suffice, only the cores are named.
 fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     let LackingWorkers { count, least, most } = group;
     let mut lacking = Vec::new();
@@ -117,7 +116,7 @@ fn busy(asked: &Amounts, group: &LackingWorkers) -> String {
     }
 }
 
-/// All that an executor asks for.
+/// All amounts that an executor asks for.
 fn everything(asked: &Amounts) -> Vec<String> {
     let mut all = vec![cores(asked.cores)];
     if asked.memory > MiB::ZERO {
@@ -145,7 +144,7 @@ fn between<N: Into<i128>>(least: N, most: N, noun: &str) -> String {
     }
 }
 
-/// The same of memory.
+/// A range of memory, such as `1 GiB to 4 GiB of memory`.
 fn memory_between(least: MiB, most: MiB) -> String {
     let (least, most) = (least.max(MiB::ZERO), most.max(MiB::ZERO));
     match least {

@@ -1,7 +1,7 @@
 //! What status clients are answered.
 
 use firesteel_placement::advice::{Advice, Change};
-use firesteel_placement::shortfall::{MOST_GROUPS, Missing, Reason};
+use firesteel_placement::shortfall::{MAX_GROUPS, Missing, Reason};
 
 use super::*;
 
@@ -268,7 +268,7 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     for profile in &profiles[1..] {
         let shortfall = profile.shortfall.as_ref().expect("there is one worker for all of them");
         let Reason::Busy { workers } = &shortfall.reason else { panic!("{shortfall:?}") };
-        assert_eq!(workers.len(), MOST_GROUPS);
+        assert_eq!(workers.len(), MAX_GROUPS);
     }
     assert!(profiles[8..].iter().all(|profile| profile.advice.is_empty()));
     let effects = bench.driver_says(DriverToMaster::RequestShortfall { app: app() });

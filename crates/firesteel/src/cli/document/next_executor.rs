@@ -1,7 +1,7 @@
 //! What the next executor of a profile would need, as programs read it.
 
 use firesteel_placement::ResourceAmounts;
-use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
+use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use serde::Serialize;
 
 /// What the next executor would need, exactly.
@@ -42,11 +42,11 @@ struct Lacking<'a> {
 
 impl<'a> NextExecutor<'a> {
     pub(super) fn of(outlook: &'a Outlook) -> Self {
-        let Outlook { bounds, room, turned_down } = outlook;
-        let (has_room, can_ever_fit, remedies) = match room {
-            Room::There => (true, true, &[][..]),
-            Room::Taken(remedies) => (false, true, &remedies[..]),
-            Room::Never(remedies) => (false, false, &remedies[..]),
+        let Outlook { bounds, fit, turned_down } = outlook;
+        let (has_room, can_ever_fit, remedies) = match fit {
+            Fit::Now => (true, true, &[][..]),
+            Fit::Later(remedies) => (false, true, &remedies[..]),
+            Fit::Never(remedies) => (false, false, &remedies[..]),
         };
         let mut next = Self {
             has_room,

@@ -1,7 +1,7 @@
 //! What would have to change for the next executor, in sentences.
 
 use firesteel_core::messages::{ApplicationDetail, ProfileView};
-use firesteel_placement::outlook::{Bound, Lack, Outlook, Remedy, Room, TurnedDown};
+use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use firesteel_placement::shortfall::Amounts;
 use firesteel_placement::words::{list, none_or};
 use firesteel_placement::{Cores, MiB};
@@ -12,18 +12,18 @@ use crate::cli::table::clean;
 /// Who was turned down for what, whether it can ever be, and what would do. Nothing of a profile that was not looked
 /// at.
 pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Vec<String> {
-    let Some(Outlook { bounds, room, turned_down }) = &profile.outlook else { return Vec::new() };
+    let Some(Outlook { bounds, fit, turned_down }) = &profile.outlook else { return Vec::new() };
     let mut all = Vec::new();
-    let (is_there, remedies) = match room {
-        Room::There => (true, &[][..]),
-        Room::Taken(remedies) => (false, &remedies[..]),
-        Room::Never(remedies) => (false, &remedies[..]),
+    let (is_there, remedies) = match fit {
+        Fit::Now => (true, &[][..]),
+        Fit::Later(remedies) => (false, &remedies[..]),
+        Fit::Never(remedies) => (false, &remedies[..]),
     };
     // Where all lack the same, the shortfall's sentence says it all.
     if let ([_, _, ..], false) = (&turned_down[..], is_there) {
         all.push(format!("{}.", lacking(turned_down)));
     }
-    let never = matches!(room, Room::Never(_));
+    let never = matches!(fit, Fit::Never(_));
     if never && !turned_down.is_empty() {
         all.push("It can never fit on this cluster, not even with nothing else on it.".to_owned());
     }
