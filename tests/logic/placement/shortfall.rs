@@ -39,14 +39,14 @@ fn a_shortfall_is_said_in_one_sentence() {
             asking(2, 1024, 2, 2, 0),
             &[(8, 8192, 1)],
             &[(16, 65_536, 4)],
-            "the one executor is missing: 1 worker has 8 cores free but 1 gpu, 2 gpus asked",
+            "the only executor is missing: 1 worker has 8 cores free but 1 gpu, 2 gpus asked",
         ),
         // Several things, different workers, different amounts. The larger group comes first.
         (
             asking(4, 4096, 0, 4, 0),
             &[(3, 512, 0), (1, 1024, 0)],
             &[(16, 65_536, 0), (16, 65_536, 0)],
-            "the one executor is missing: 2 workers have 1 to 3 cores and 512 MiB to 1 GiB of memory free, \
+            "the only executor is missing: 2 workers have 1 to 3 cores and 512 MiB to 1 GiB of memory free, \
              4 cores and 4 GiB asked",
         ),
         (
@@ -61,7 +61,7 @@ fn a_shortfall_is_said_in_one_sentence() {
             asking(16, 1024, 0, 16, 0),
             &[(8, 8192, 0), (4, 8192, 0)],
             &[(8, 8192, 0), (4, 8192, 0)],
-            "the one executor is missing: no worker has 16 cores: the largest has 8",
+            "the only executor is missing: no worker has 16 cores: the largest has 8",
         ),
         (
             asking(2, 65_536, 0, 8, 0),
@@ -73,19 +73,19 @@ fn a_shortfall_is_said_in_one_sentence() {
             asking(2, 1024, 1, 2, 0),
             &[(8, 8192, 0)],
             &[(8, 8192, 0)],
-            "the one executor is missing: no worker has a gpu",
+            "the only executor is missing: no worker has a gpu",
         ),
         (
             asking(2, 1024, 4, 2, 0),
             &[(8, 8192, 1), (8, 8192, 0)],
             &[(8, 8192, 2), (8, 8192, 0)],
-            "the one executor is missing: no worker has 4 gpus: the most is 2",
+            "the only executor is missing: no worker has 4 gpus: the most is 2",
         ),
         (
             asking(16, 8192, 1, 16, 0),
             &[(16, 4096, 1), (8, 8192, 1)],
             &[(16, 4096, 1), (8, 8192, 1)],
-            "the one executor is missing: no worker has 16 cores, 8 GiB of memory and 1 gpu together",
+            "the only executor is missing: no worker has 16 cores, 8 GiB of memory and 1 gpu together",
         ),
         (asking(2, 1024, 0, 8, 0), &[], &[], "all 4 executors are missing: no worker is alive"),
         // The application's own bounds, one in the way of the other.
@@ -105,7 +105,7 @@ fn a_shortfall_is_said_in_one_sentence() {
             asking(4, 1024, 0, 2, 2),
             &[(8, 8192, 0)],
             &[(8, 8192, 0)],
-            "1 of 3 executors is missing: 2 cores are left of the application's maximum, an executor has 4",
+            "1 of 3 executors is missing: 2 cores are left of the application's maximum, and an executor needs 4",
         ),
         (
             Demand { limit: ExecutorLimit::AtMost(5), ..asking(4, 1024, 0, 0, 2) },

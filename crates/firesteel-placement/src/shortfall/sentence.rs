@@ -20,7 +20,7 @@ impl Display for Shortfall {
             Reason::TooFewCoresLeft { left } => {
                 let each = self.asked.cores.0;
                 let left = format!("{} {} left", cores(*left), are(left.0));
-                write!(f, "{left} of the application's maximum, an executor has {each}")
+                write!(f, "{left} of the application's maximum, and an executor needs {each}")
             }
             Reason::NoWorkers => f.write_str("no worker is alive"),
             Reason::NotGranted { granted } => {
@@ -33,17 +33,20 @@ impl Display for Shortfall {
             }
             Reason::GangTooLarge { executors, room } => write!(
                 f,
-                "it begins with {} at once, and all workers together have room for {room}: it can never begin on this \
+                "it begins with {} at once, but only {room} {} on all workers together: it can never begin on this \
                  cluster",
-                none_or(*executors, "executor")
+                none_or(*executors, "executor"),
+                fits(*room)
             ),
             Reason::GangWaits { executors, room } => write!(
                 f,
-                "it begins with {} at once, and there is room for {room} now",
-                none_or(*executors, "executor")
+                "it begins with {} at once, but only {room} {} now",
+                none_or(*executors, "executor"),
+                fits(*room)
             ),
             Reason::KeptForAnother => f.write_str(
-                "what is free is kept for an application that comes first and begins with several executors at once",
+                "free capacity is reserved for an application that is served first and begins with several executors at \
+                 once",
             ),
         }
     }
@@ -52,7 +55,7 @@ impl Display for Shortfall {
 impl Display for Missing {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Executors { of: 1, .. } => f.write_str("the one executor is missing"),
+            Self::Executors { of: 1, .. } => f.write_str("the only executor is missing"),
             Self::Executors { missing: 2, of: 2 } => f.write_str("both executors are missing"),
             Self::Executors { missing, of } if missing == of => write!(f, "all {of} executors are missing"),
             Self::Executors { missing, of } => {
@@ -128,6 +131,11 @@ fn everything(asked: &Amounts) -> Vec<String> {
 
 fn addresses(amounts: &Amounts, name: &str) -> u64 {
     amounts.resources.get(name).copied().unwrap_or(0)
+}
+
+/// `fits` for one executor, `fit` for any other number.
+fn fits(executors: u64) -> &'static str {
+    if executors == 1 { "fits" } else { "fit" }
 }
 
 fn cores(cores: Cores) -> String {
