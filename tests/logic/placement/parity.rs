@@ -1,5 +1,5 @@
-//! Everything that places, against the slow reference: the closed form over offers, the index on shelves, the index as a
-//! tree.
+//! Everything that places, against the slow reference: the closed form over offers, the index in buckets, the index in
+//! leaves.
 
 use firesteel_placement::index::Index;
 use firesteel_placement::{Cores, MiB, Offer, place};
