@@ -3,6 +3,8 @@
 //!
 //! A leaf has up to 64 neighbours in the worker order and the maximum of their free amounts, by which a search skips the
 //! leaf. Changing a Worker takes it out of one leaf and puts it into another.
+//!
+//! They earn a factor of 20 on 10,000 Workers sorted by memory, compared with looking at every Worker (`benches/README.md`).
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

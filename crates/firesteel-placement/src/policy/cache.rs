@@ -1,4 +1,6 @@
 //! The Workers as a policy would take them, best first, kept from one placement to the next.
+//!
+//! The cache earns a factor of 14 or more on 10,000 Workers, and nothing on 100 (`benches/README.md`).
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
