@@ -7,7 +7,7 @@ use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, Strategy, Wo
 /// A change of what an application asks for, and what it would get with it now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Advice {
-    /// The change.
+    /// The change of the demand.
     pub change: Change,
     /// The number of executors that would be placed.
     pub executors: u64,

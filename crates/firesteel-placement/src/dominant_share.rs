@@ -1,8 +1,8 @@
 //! Dominant shares: the fraction of a cluster that an owner holds, by the resource of which it holds the most.
 //!
 //! An owner of a tenth of the cores and half of the memory has a dominant share of one half. A scheduler that always serves
-//! the owner with the least dominant share is fair even if some owners need cores, some memory and some gpus (Ghodsi and
-//! others, *Dominant Resource Fairness*, NSDI 2011).
+//! the owner with the least dominant share is fair, even if some owners need cores, some memory and some gpus. Source:
+//! Ghodsi and others, *Dominant Resource Fairness*, NSDI 2011.
 
 use std::cmp::Ordering;
 
@@ -13,7 +13,7 @@ use crate::{Cores, Demand, MiB};
 #[derive(Clone, Copy, Debug)]
 pub struct DominantShare {
     part: u64,
-    /// Never zero.
+    /// Never zero, so that every share is a number.
     total: u64,
 }
 
@@ -87,7 +87,7 @@ impl Amounts {
         }
     }
 
-    /// Adds other amounts.
+    /// Adds other amounts to these.
     pub fn add(&mut self, other: &Self) {
         self.cores += other.cores;
         self.memory += other.memory;
@@ -97,7 +97,7 @@ impl Amounts {
         }
     }
 
-    /// Subtracts other amounts. The number of addresses of a resource stops at 0.
+    /// Subtracts other amounts from these. The number of addresses of a resource stops at 0.
     pub fn take_off(&mut self, other: &Self) {
         self.cores -= other.cores;
         self.memory -= other.memory;

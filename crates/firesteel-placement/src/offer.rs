@@ -7,11 +7,11 @@ use crate::{Cores, Demand, ExecutorSize, MiB, Resources};
 pub struct Offer<'a> {
     /// The Worker's id. The offers of one placement have different ids.
     pub worker: &'a str,
-    /// Free cores.
+    /// The number of free cores.
     pub cores: Cores,
-    /// Free memory.
+    /// The amount of free memory.
     pub memory: MiB,
-    /// Free addresses by resource name.
+    /// The free addresses by resource name.
     pub resources: &'a Resources,
 }
 

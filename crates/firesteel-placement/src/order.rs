@@ -22,7 +22,7 @@ pub enum WorkerOrder {
     MemoryFreeDesc,
     /// Least free memory first; among equals the lowest id first.
     MemoryFreeAsc,
-    /// Lowest id first.
+    /// Lowest id first, whatever is free.
     WorkerId,
 }
 
@@ -153,7 +153,7 @@ impl FromStr for WorkerOrder {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no worker order is called {name:?}: use {names}", names = crate::worker_order_names!())]
 pub struct UnknownWorkerOrder {
-    /// The unknown name.
+    /// The name that was not found.
     pub name: String,
 }
 

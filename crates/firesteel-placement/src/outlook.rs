@@ -90,9 +90,9 @@ pub struct TurnedDown {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Lack {
-    /// Free cores.
+    /// The number of free cores.
     Cores,
-    /// Free memory in MiB.
+    /// The amount of free memory, in MiB.
     Memory,
     /// Free addresses of the resource with this name.
     Resource(String),

@@ -6,9 +6,9 @@ use crate::{Cores, Demand, MiB, Offer, ResourceAmounts};
 /// A Worker with executors that may be preempted.
 #[derive(Clone, Debug)]
 pub struct PreemptibleWorker {
-    /// Free cores.
+    /// The number of free cores.
     pub cores: Cores,
-    /// Free memory.
+    /// The amount of free memory.
     pub memory: MiB,
     /// The number of free addresses of each resource.
     pub resources: ResourceAmounts,

@@ -21,7 +21,7 @@ pub struct Cores(pub i64);
 pub struct MiB(pub i64);
 
 impl Cores {
-    /// Zero cores.
+    /// No cores at all.
     pub const ZERO: Cores = Cores(0);
 
     /// The maximum of an application for which none was set. It is a number because the cores left of the application are
@@ -32,7 +32,7 @@ impl Cores {
 }
 
 impl MiB {
-    /// Zero memory.
+    /// No memory at all.
     pub const ZERO: MiB = MiB(0);
 }
 

@@ -12,9 +12,9 @@ use crate::{Cores, Demand, MiB, Offer};
 /// The free and the total amounts of a Worker.
 #[derive(Clone, Copy, Debug)]
 pub struct WorkerAmounts<'a> {
-    /// The free amounts.
+    /// The free amounts of the Worker.
     pub free: Offer<'a>,
-    /// The total amounts.
+    /// The total amounts of the Worker.
     pub total: Offer<'a>,
 }
 

@@ -322,7 +322,7 @@ fn the_cache_decides_what_looking_at_every_worker_decides() {
                 Step::Places { ask, spread_out, kept } => {
                     let measure = if *spread_out { Measure::LeftOver } else { Measure::Unusable };
                     let demand = case::demand(ask);
-                    // Shares of a whole that does not change with what is free.
+                    // Scores are relative to a total that does not change with the free amounts.
                     let mut whole = ClusterTotal::default();
                     history.workers.iter().for_each(|worker| {
                         let resources = case::addresses(worker);

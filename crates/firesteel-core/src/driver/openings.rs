@@ -100,7 +100,10 @@ impl Openings {
 
     /// The executors with enough free addresses for the task, by host and rack. Their free cores may not
     /// suffice.
-    pub(super) fn located<'a>(&'a self, needs: &'a Needs) -> impl Iterator<Item = &'a LocalityIndex<ExecutorId>> {
+    pub(super) fn located<'a>(
+        &'a self,
+        needs: &'a Needs,
+    ) -> impl Iterator<Item = &'a LocalityIndex<ExecutorId>> {
         self.fitting(needs).map(|free| &free.located)
     }
 

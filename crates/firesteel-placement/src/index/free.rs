@@ -6,11 +6,11 @@ use crate::{Cores, MiB, ResourceAmounts, Resources};
 /// The free amounts of one Worker. For several Workers: the maximum of each amount.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Free {
-    /// Free cores.
+    /// The number of free cores.
     pub(super) cores: Cores,
-    /// Free memory.
+    /// The amount of free memory.
     pub(super) memory: MiB,
-    /// Free custom resources, approximately.
+    /// The free custom resources, approximately.
     pub(super) resources: ResourceMask,
 }
 

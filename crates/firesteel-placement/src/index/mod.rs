@@ -65,7 +65,7 @@ impl Slot {
 /// The executors that a placement puts on one Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Share {
-    /// The Worker.
+    /// The slot of the Worker.
     pub slot: Slot,
     /// The number of executors, at least one.
     pub executors: u64,

@@ -14,9 +14,9 @@ use crate::WorkerOrder;
 /// The free amount by which Workers are sorted. Equal amounts are sorted by id.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum SortKey {
-    /// Free cores.
+    /// The number of free cores.
     Cores,
-    /// Free memory.
+    /// The amount of free memory.
     Memory,
     /// No amount: Workers are sorted by id alone.
     Id,
@@ -141,7 +141,7 @@ impl SortedWorkers {
         self.add(position);
     }
 
-    /// Removes a Worker.
+    /// Removes a Worker and its position.
     pub(super) fn remove(&mut self, slot: Slot) {
         if let Some(position) = self.positions.of(slot) {
             self.take_out(position);

@@ -102,7 +102,7 @@ impl FromStr for Policy {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("no policy is called {name:?}: use {names}", names = crate::policy_names!())]
 pub struct UnknownPolicy {
-    /// The unknown name.
+    /// The name that was not found.
     pub name: String,
 }
 
@@ -113,7 +113,7 @@ pub struct Candidate<'a, R> {
     pub slot: Slot,
     /// The Worker's free amounts.
     pub offer: Offer<'a>,
-    /// The Worker's host.
+    /// The host of the Worker.
     pub host: &'a str,
     /// How much the application prefers the Worker: the lowest rank comes first.
     pub rank: R,

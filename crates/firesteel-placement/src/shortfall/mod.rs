@@ -12,7 +12,7 @@ use crate::{Cores, Demand, ExecutorLimit, ExecutorSize, MiB, Offer, ResourceAmou
 /// `1 of 4 executors is missing: 2 workers have 8 cores free but 1 GiB of memory, 4 GiB asked`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Shortfall {
-    /// What is missing.
+    /// What the application misses.
     pub missing: Missing,
     /// The amounts that one executor asks for. One core if its size is not fixed.
     pub asked: Amounts,
@@ -43,7 +43,7 @@ pub enum Missing {
 pub enum Reason {
     /// The executor limit of the profile is reached, though the cores left would allow more.
     LimitReached {
-        /// The limit.
+        /// The maximum number of executors.
         limit: u64,
     },
     /// Fewer cores are left of the application's maximum than an executor has.
