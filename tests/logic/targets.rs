@@ -52,6 +52,7 @@ impl Pair {
             masters: vec![address()],
             description,
             max_task_failures: 4,
+            fatal_exit_codes: Default::default(),
             allocation: driver::Allocation::Fixed,
             output_credit: 1000,
             registration_timeout: Duration::from_secs(60),

@@ -314,6 +314,7 @@ fn config(application: Application, driver: &Address) -> Config {
         masters,
         description,
         max_task_failures: settings.max_task_failures,
+        fatal_exit_codes: settings.fatal_exit_codes,
         allocation: settings.allocation,
         output_credit: settings.output_credit,
         registration_timeout: settings.registration_timeout,

@@ -3,13 +3,18 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait};
+use firesteel_core::driver::{Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, LocalityWait};
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 
 use super::duration::Unit;
 use super::task_needs::TaskNeeds;
 use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
+
+/// How exit codes are written.
+const EXIT_CODES: &str = "numbers from 1 to 255 and ranges, such as 2,124-126, or none";
+/// The exit code of `timeout` when the time is over.
+const TIMED_OUT: u8 = 124;
 
 /// What of an application's settings comes from properties. Flags of submit commands are properties by another
 /// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
@@ -53,6 +58,8 @@ pub struct ApplicationSettings {
     pub task_cores: Cores,
     /// `spark.task.maxFailures`, 4 by default, at least 1.
     pub max_task_failures: u32,
+    /// `firesteel.task.fatalExitCodes`, 124 by default: exit codes after which a task is not retried.
+    pub fatal_exit_codes: ExitCodes,
     /// `spark.standalone.executorRemoveDelayOnDisconnection`, 5 s by default.
     pub loss_delay: Duration,
     /// `firesteel.driver.executorTimeout`, 120 s by default.
@@ -114,6 +121,9 @@ impl ApplicationSettings {
             max_task_failures: properties
                 .read(keys::TASK_MAX_FAILURES, "a whole number from 1 to 4294967295", failures)?
                 .unwrap_or(4),
+            fatal_exit_codes: properties
+                .read(keys::FATAL_EXIT_CODES, EXIT_CODES, |text| text.parse().ok())?
+                .unwrap_or_else(|| [TIMED_OUT].into_iter().collect()),
             loss_delay: seconds(keys::REMOVE_DELAY, 5)?,
             executor_timeout: properties
                 .period(keys::EXECUTOR_TIMEOUT, Unit::Seconds)?
@@ -261,6 +271,7 @@ mod tests {
             archives: Vec::new(),
             task_cores: Cores(1),
             max_task_failures: 4,
+            fatal_exit_codes: [124].into_iter().collect(),
             loss_delay: Duration::from_secs(5),
             executor_timeout: Duration::from_secs(120),
             starvation_timeout: Duration::from_secs(15),
@@ -310,6 +321,7 @@ mod tests {
             "spark.archives=d.zip",
             "spark.task.cpus=2",
             "spark.task.maxFailures=1",
+            "firesteel.task.fatalExitCodes=2,64-66",
             "spark.standalone.executorRemoveDelayOnDisconnection=1s",
             "spark.starvation.timeout=2",
             "firesteel.driver.executorTimeout=1min",
@@ -345,6 +357,7 @@ mod tests {
             archives: vec!["d.zip".to_owned()],
             task_cores: Cores(2),
             max_task_failures: 1,
+            fatal_exit_codes: [2, 64, 65, 66].into_iter().collect(),
             loss_delay: Duration::from_secs(1),
             executor_timeout: Duration::from_secs(60),
             starvation_timeout: Duration::from_secs(2),
@@ -398,6 +411,7 @@ mod tests {
             "spark.executor.cores=-1",
             "spark.executor.instances=-1",
             "spark.task.maxFailures=0",
+            "firesteel.task.fatalExitCodes=0",
             "spark.executor.resource.gpu.amount=two",
             "firesteel.task.outputCredit=0",
         ] {

@@ -134,6 +134,8 @@ table! {
     TASK_CPUS: "spark.task.cpus", [Application], Value("1");
     /// A task that failed so often is given up.
     TASK_MAX_FAILURES: "spark.task.maxFailures", [Application], Value("4");
+    /// Exit codes after which a task is not retried, such as 2,124-126, or none; 124 is a timeout (--fatal-exit-codes).
+    FATAL_EXIT_CODES: "firesteel.task.fatalExitCodes", [Application], Value("124");
     /// How long to wait for the Master's word on an executor that was disconnected.
     REMOVE_DELAY: "spark.standalone.executorRemoveDelayOnDisconnection", [Application], Value("5s");
     /// When to say why no executor comes.

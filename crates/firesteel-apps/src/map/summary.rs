@@ -256,7 +256,7 @@ pub fn shown(content: &Content) -> String {
 
 fn exit_code(cause: &FailureCause) -> Option<i32> {
     match cause {
-        FailureCause::Ended(TaskEnd::Exited(status)) => Some(status.shell_code()),
+        FailureCause::Ended(TaskEnd::Exited(status)) | FailureCause::FatalExit(status) => Some(status.shell_code()),
         FailureCause::Ended(TaskEnd::Killed | TaskEnd::NotStarted(_))
         | FailureCause::ExecutorDied(_)
         | FailureCause::StartsNowhere { .. } => None,

@@ -84,15 +84,22 @@ impl Tasks {
 pub fn exit_code(outcome: &TaskOutcome) -> u8 {
     match outcome {
         TaskOutcome::Succeeded { .. } => 0,
+        TaskOutcome::Failed { cause: FailureCause::FatalExit(status), .. } => code_of(*status),
         TaskOutcome::Failed { cause: FailureCause::Ended(end), .. } => match end {
-            TaskEnd::Exited(ExitStatus::Code(code)) => u8::try_from(code & 0xff).unwrap_or(1).max(1),
-            TaskEnd::Exited(ExitStatus::Signal(signal)) => u8::try_from(128 + (signal & 0x7f)).unwrap_or(1),
+            TaskEnd::Exited(status) => code_of(*status),
             TaskEnd::NotStarted(_) => 127,
             TaskEnd::Killed => 1,
         },
         TaskOutcome::Failed { cause: FailureCause::StartsNowhere { .. }, .. } => 127,
         TaskOutcome::Failed { cause: FailureCause::ExecutorDied(_), .. } | TaskOutcome::Unfit(_) => 1,
         TaskOutcome::Cancelled => 130,
+    }
+}
+
+fn code_of(status: ExitStatus) -> u8 {
+    match status {
+        ExitStatus::Code(code) => u8::try_from(code & 0xff).unwrap_or(1).max(1),
+        ExitStatus::Signal(signal) => u8::try_from(128 + (signal & 0x7f)).unwrap_or(1),
     }
 }
 
@@ -127,6 +134,7 @@ mod tests {
             (exited(ExitStatus::Code(3)), 3),
             (exited(ExitStatus::Code(256)), 1),
             (exited(ExitStatus::Signal(9)), 137),
+            (failed(FailureCause::FatalExit(ExitStatus::Code(124))), 124),
             (TaskOutcome::Cancelled, 130),
             (TaskOutcome::Unfit(Unfit::TooLong { length: 2, limit: 1 }), 1),
         ] {

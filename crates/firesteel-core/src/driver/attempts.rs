@@ -102,7 +102,7 @@ impl Driver {
         self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
     }
 
-    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures.
+    /// An attempt failed. Another attempt is made unless the task has reached its limit of failures or would fail again.
     pub(super) fn fail_attempt(
         &mut self,
         attempt: AttemptId,
@@ -112,6 +112,14 @@ impl Driver {
     ) {
         let failures = self.tasks.count_failure(attempt.task, executor, host, &self.config.exclusion);
         let limit = self.tasks.live(attempt.task).max_failures.unwrap_or(self.config.max_task_failures);
+        let cause = match cause {
+            FailureCause::Ended(TaskEnd::Exited(status))
+                if failures < limit && self.config.fatal_exit_codes.contains(status) =>
+            {
+                FailureCause::FatalExit(status)
+            }
+            other => other,
+        };
         self.effects.note(Note::TaskFailed {
             attempt,
             executor,
@@ -120,18 +128,17 @@ impl Driver {
             failures,
             limit,
         });
-        let nowhere = match &cause {
+        let hopeless = match &cause {
             FailureCause::Ended(TaskEnd::NotStarted(failure)) if failure.is_of_the_machine() => {
                 self.starts_nowhere(attempt.task, host, failure)
             }
-            FailureCause::Ended(_) | FailureCause::ExecutorDied(_) | FailureCause::StartsNowhere { .. } => {
-                None
-            }
+            FailureCause::FatalExit(_) | FailureCause::StartsNowhere { .. } => Some(cause.clone()),
+            FailureCause::Ended(_) | FailureCause::ExecutorDied(_) => None,
         };
-        if failures < limit && nowhere.is_none() {
+        if failures < limit && hopeless.is_none() {
             self.repeat_attempt(attempt);
         } else {
-            let cause = nowhere.unwrap_or(cause);
+            let cause = hopeless.unwrap_or(cause);
             let locality = self.locality(attempt.task, host);
             self.tasks.finish(attempt.task);
             self.tasks.tally_mut().failed += 1;

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use firesteel_placement::locality::Topology;
 
+use super::exit_codes::ExitCodes;
 use crate::address::Address;
 use crate::messages::ApplicationDescription;
 
@@ -17,6 +18,8 @@ pub struct Config {
     /// `spark.task.maxFailures`: the number of failed attempts after which a task has failed. Spark's default
     /// is 4.
     pub max_task_failures: u32,
+    /// `firesteel.task.fatalExitCodes`: the exit codes after which a task is not retried.
+    pub fatal_exit_codes: ExitCodes,
     /// How the number of executors is decided.
     pub allocation: Allocation,
     /// The number of bytes of output that an attempt may send ahead of the shell.

@@ -9,7 +9,7 @@ use super::{Answer, Note, QuestionId, Unfit};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, TaskId};
 use crate::messages::{ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorState, Stream, TaskEnd};
-use crate::process::StartFailure;
+use crate::process::{ExitStatus, StartFailure};
 
 /// An effect of a driver, which its shell performs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,6 +119,8 @@ pub enum TaskOutcome {
 pub enum FailureCause {
     /// The attempt itself ended this way.
     Ended(TaskEnd),
+    /// The task returned an exit code after which it is not retried, and could have been.
+    FatalExit(ExitStatus),
     /// The executor died while the attempt ran, by its own fault or the task's.
     ExecutorDied(ExecutorState),
     /// The task could not be started on any host with executors, so other attempts would fail, too.
@@ -130,12 +132,13 @@ pub enum FailureCause {
     },
 }
 
-/// Written as `exit code 3`, `its executor died: EXITED (signal 9 (SIGKILL))`, or `cannot start the program:
-/// nonesuch: not found, on 3 hosts, and no other has executors`.
+/// Written as `exit code 3`, `exit code 124, which is not retried`, `its executor died: EXITED (signal 9 (SIGKILL))`, or
+/// `cannot start the program: nonesuch: not found, on 3 hosts, and no other has executors`.
 impl fmt::Display for FailureCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended(end) => write!(f, "{end}"),
+            Self::FatalExit(status) => write!(f, "{status}, which is not retried"),
             Self::ExecutorDied(state) => write!(f, "its executor died: {state}"),
             Self::StartsNowhere { failure, hosts: 1 } => write!(f, "{failure}"),
             Self::StartsNowhere { failure, hosts } => {

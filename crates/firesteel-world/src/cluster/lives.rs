@@ -21,6 +21,7 @@ use super::network::{Goes, master_address};
 use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use super::scenario::AppKind;
+use super::task_lives::FATAL;
 use super::world::{DriverPhase, NodeIndex, World};
 
 /// How long machines give a process to end when asked.
@@ -142,6 +143,7 @@ impl World {
             masters: vec![master_address()],
             description: plan.description.clone(),
             max_task_failures: plan.max_task_failures,
+            fatal_exit_codes: driver::ExitCodes::from_iter([FATAL]),
             allocation: plan.allocation,
             output_credit: plan.output_credit,
             registration_timeout: Duration::from_secs(60),

@@ -15,6 +15,14 @@ use super::processes::{Program, TaskProcess, TaskStep};
 use super::scenario::TaskFate;
 use super::world::{DriverPhase, NodeIndex, World};
 
+/// The exit code after which drivers do not retry a task.
+pub(crate) const FATAL: u8 = 4;
+
+/// How the program of a task that fails ends: every fourth one with the fatal code.
+fn failed(task: usize) -> ExitStatus {
+    ExitStatus::Code(if task % 4 == 3 { i32::from(FATAL) } else { 3 })
+}
+
 impl World {
     /// An executor starts a task's process.
     pub(crate) fn start_task(
@@ -57,7 +65,7 @@ impl World {
             read: [0, 0],
             output: plan.output,
             works_until: (plan.fate != TaskFate::Hangs).then(|| self.now + plan.millis),
-            status: if fails { ExitStatus::Code(3) } else { ExitStatus::SUCCESS },
+            status: if fails { failed(task) } else { ExitStatus::SUCCESS },
             ignores_terminate: plan.fate == TaskFate::IgnoresTerminate,
             has_step: false,
             has_waited: false,

@@ -6,8 +6,10 @@ use bytes::Bytes;
 use firesteel_core::driver::{FailureCause, Question, QuestionId, TaskOutcome};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorKey};
 use firesteel_core::messages::{ExecutorReport, ExecutorState, Stream, TaskEnd, WorkerToMaster};
+use firesteel_core::process::ExitStatus;
 
 use super::processes::Program;
+use super::task_lives::FATAL;
 use super::world::NodeIndex;
 
 /// What every executor that was ever started did.
@@ -265,7 +267,13 @@ impl Tasks {
                 if starts_nowhere && !matches!(row.end, Some(TaskEnd::NotStarted(_))) {
                     return Err(format!("task {task} is said to start nowhere, and attempt {attempt} did"));
                 }
-                if *failures < max_failures && !starts_nowhere {
+                let fatal = TaskEnd::Exited(ExitStatus::Code(FATAL.into()));
+                let is_fatal = matches!(cause, FailureCause::FatalExit(_));
+                let could_retry = *failures < max_failures;
+                if is_fatal != (could_retry && row.end == Some(fatal)) {
+                    return Err(format!("task {task} failed with {cause}: attempt {attempt} ended {:?}", row.end));
+                }
+                if could_retry && !starts_nowhere && !is_fatal {
                     return Err(format!(
                         "task {task} was given up after {failures} of {max_failures} failures"
                     ));

@@ -77,6 +77,9 @@ pub(super) struct TaskOptions {
     /// at most gpu=0.5. May be given several times
     #[arg(long = "task-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
     task_resources: Vec<String>,
+    /// Do not retry a task that ends with one of these exit codes, such as 2,124-126, or none [default: 124]
+    #[arg(long, value_name = "CODES", help_heading = "Application")]
+    fatal_exit_codes: Option<String>,
 }
 
 /// What the options and properties come to.
@@ -111,6 +114,9 @@ impl Submit {
     ) -> Result<Submission, Failure> {
         let mut properties = self.properties()?;
         set_amounts(&mut properties, "--task-resource", keys::TASK_RESOURCE, &tasks.task_resources)?;
+        if let Some(codes) = &tasks.fatal_exit_codes {
+            properties.set(keys::FATAL_EXIT_CODES, codes.as_str(), Origin::Flag("--fatal-exit-codes"));
+        }
         let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
         if let Some(remark) = unitless(&properties) {
             progress.remark(remark);

@@ -8,8 +8,8 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use crate::address::Address;
 use crate::driver::{
-    Allocation, Config, Driver, DynamicAllocation, Effect, Event, ExclusionPolicy, FailureCause, Inbound,
-    LocalityWait, Note, Outbound, TaskOutcome,
+    Allocation, Config, Driver, DynamicAllocation, Effect, Event, ExclusionPolicy, ExitCodes, FailureCause,
+    Inbound, LocalityWait, Note, Outbound, TaskOutcome,
 };
 use crate::ids::{AppId, AttemptId, ExecutorId, PeerId, ProfileId, TaskId, WorkerId};
 use crate::machine::Machine;
@@ -153,6 +153,7 @@ pub(super) fn config(masters: &[&str]) -> Config {
         masters: masters.iter().map(|&host| master(host)).collect(),
         description: description(),
         max_task_failures: 3,
+        fatal_exit_codes: ExitCodes::from_iter([124]),
         allocation: Allocation::Fixed,
         output_credit: WINDOW,
         registration_timeout: Duration::from_secs(60),

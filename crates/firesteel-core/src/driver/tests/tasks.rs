@@ -5,7 +5,7 @@ use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, Tas
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, TaskEnd};
-use crate::process::{StartFailure, StartStep};
+use crate::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, Resources};
 
 #[test]
@@ -166,6 +166,26 @@ fn a_task_that_starts_on_no_host_with_executors_is_not_tried_there_again() {
     let (a, b) = (attempt(0, 0), attempt(0, 1));
     assert_eq!(bench.end(0, a, end.clone()), [noted(0, a, 1), discard(a), launch(1, b)]);
     assert_eq!(bench.end(1, b, end.clone()), [noted(1, b, 2), ended(0, over(1, b, 2))]);
+}
+
+#[test]
+fn a_task_that_returns_a_fatal_exit_code_is_not_retried() {
+    let mut bench = Bench::with_executors(&[1, 1]);
+    bench.submit(0, 1);
+    let a = attempt(0, 0);
+    let cause = FailureCause::FatalExit(ExitStatus::Code(124));
+    let executor = ExecutorId(0);
+    let outcome =
+        TaskOutcome::Failed { attempt: a, executor, locality: None, failures: 1, cause: cause.clone() };
+    assert_eq!(bench.end(0, a, exit(124)), [failure_noted(a, 0, cause, 1), ended(0, outcome)]);
+    assert_eq!(bench.driver.view().failed, 1);
+
+    bench.submit(1, 1);
+    let a = attempt(1, 0);
+    let signal = TaskEnd::Exited(ExitStatus::Signal(124));
+    let cause = FailureCause::Ended(signal.clone());
+    let again = [failure_noted(a, 0, cause, 1), discard(a), launch(1, attempt(1, 1))];
+    assert_eq!(bench.end(0, a, signal), again, "a signal is no exit code");
 }
 
 #[test]
