@@ -3,6 +3,7 @@
 use std::fmt;
 
 use firesteel_placement::shortfall::Reason;
+use firesteel_placement::words::{are, counted, list, none_or};
 
 use super::{MasterStanding, Note, Readmission, Replacement};
 use crate::ids::{ExecutorId, ProfileId};
@@ -15,13 +16,14 @@ impl fmt::Display for Note {
             }
             Self::Registered { app, master } => write!(f, "registered with {} as {app}", master.url()),
             Self::MasterLost { master } => {
-                write!(f, "the connection to {} ended: tasks go on, and it is dialled again", master.url())
+                write!(f, "lost the connection to {}: tasks go on; reconnecting", master.url())
             }
             Self::ExecutorAdded { executor, worker, host, cores, memory } => {
-                write!(f, "executor {executor} is assigned to {worker} on {host}: {cores} cores, {memory}")
+                let cores = counted(cores.0, "core");
+                write!(f, "executor {executor} is assigned to {worker} on {host}: {cores}, {memory}")
             }
             Self::ExecutorRegistered { executor, profile: _, host, cores } => {
-                write!(f, "executor {executor} on {host} is ready: {cores} cores")
+                write!(f, "executor {executor} on {host} is ready: {}", counted(cores.0, "core"))
             }
             Self::ExecutorRefused { executor, reason } => {
                 write!(f, "executor {executor} is refused: {reason}")
@@ -30,35 +32,33 @@ impl fmt::Display for Note {
                 let waited = waited.as_secs();
                 write!(
                     f,
-                    "executor {executor} on {host} has run for {waited} s without a word: another one is asked for"
+                    "executor {executor} on {host} did not register within {waited} s of its start: requesting a \
+                     replacement"
                 )
             }
             Self::ExecutorLost { executor, host, loss, tasks } => {
-                write!(f, "executor {executor} on {host} is lost: {loss}; tasks that ran there: {tasks}")
+                write!(f, "executor {executor} on {host} is lost with {}: {loss}", none_or(*tasks, "task"))
             }
             Self::TargetSet { profile, total } => {
-                write!(f, "{total} executors are wanted in all{}", OfProfile(*profile))
+                write!(f, "the target is {}{}", counted(*total, "executor"), OfProfile(*profile))
             }
             Self::TargetIsDynamic { total } => {
-                write!(
-                    f,
-                    "dynamic allocation decides how many executors there are: the wish for {total} is ignored"
-                )
+                write!(f, "ignored a target of {}: dynamic allocation sets it", counted(*total, "executor"))
             }
             Self::IdleExecutorsKilled { executors, idle } => {
-                write!(f, "{} had nothing to do for {idle:?}: asked to end", Numbers(executors))
+                write!(f, "asked {} to end after {idle:?} without a task", Numbers(executors))
             }
             Self::ExecutorsKilled { executors, replacement } => {
                 let others = match replacement {
-                    Replacement::Wanted => "others come in their place",
-                    Replacement::Unwanted => "no others come in their place",
+                    Replacement::Wanted => "requesting replacements",
+                    Replacement::Unwanted => "without replacement",
                 };
-                write!(f, "asked to end {}: {others}", Numbers(executors))
+                write!(f, "asked {} to end: {others}", Numbers(executors))
             }
-            Self::KillUnknown { executors } => write!(f, "there is no {} to end", Numbers(executors)),
-            Self::ProfileUnknown { profile } => write!(f, "there is no resource profile {profile}"),
+            Self::KillUnknown { executors } => write!(f, "cannot end {}: not running", Numbers(executors)),
+            Self::ProfileUnknown { profile } => write!(f, "unknown resource profile {profile}"),
             Self::ProfileRefused { profile, reason } => {
-                write!(f, "resource profile {profile} is not taken: {reason}")
+                write!(f, "rejected resource profile {profile}: {reason}")
             }
             Self::RequestRefused { request } => write!(f, "the Master refused {request}"),
             Self::WorkerRemoved { worker, host, reason } => {
@@ -74,17 +74,18 @@ impl fmt::Display for Note {
                 write!(f, "{cause}; no more tasks run there for {} s", timeout.as_secs())
             }
             Self::Readmitted { executor, host, why: Readmission::TimeIsUp } => {
-                write!(f, "executor {executor} on {host} gets tasks again: its exclusion is over")
+                write!(f, "executor {executor} on {host} is no longer excluded: its time is over")
             }
             Self::Readmitted { executor, host, why: Readmission::NoOtherLeft } => {
-                write!(f, "executor {executor} on {host} gets tasks again: there is no other one left")
+                write!(f, "executor {executor} on {host} is no longer excluded: no other executor is left")
             }
             Self::HostsReadmitted { hosts } => {
-                write!(f, "{} may have executors again: there is no other one left", hosts.join(", "))
+                write!(f, "{} no longer excluded: no other executor is left", hosts_are(hosts))
             }
             Self::TaskTooLarge { task, cores, largest } => write!(
                 f,
-                "task {task} takes {cores} cores, and the largest executor has {largest}: it waits for a larger one"
+                "task {task} needs {}, and the largest executor has {largest}: waiting for a larger one",
+                counted(cores.0, "core")
             ),
             Self::NeverFits { profile: _, shortfall } => {
                 let wanted = match shortfall.reason {
@@ -142,6 +143,11 @@ impl fmt::Display for OfProfile {
             profile => write!(f, " of profile {profile}"),
         }
     }
+}
+
+/// Written as `h1 is`, or `h1 and h2 are`.
+fn hosts_are(hosts: &[String]) -> String {
+    format!("{} {}", list(hosts), are(hosts.len()))
 }
 
 /// Written as `executor 3` or `executors 3, 4`.
