@@ -13,7 +13,7 @@ use tokio::io::{AsyncBufReadExt, BufReader};
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 use tokio::time::timeout;
 
-use super::LocalClusterError;
+use super::{LocalClusterError, environment};
 use firesteel_host::daemon::Ready;
 
 /// How long a daemon may take to end after its standard input did: a Worker waits for its executors.
@@ -66,6 +66,8 @@ impl Daemon {
         let mut child = Command::new(program)
             .args(arguments)
             .args(["--announce", "--until-stdin-closes"])
+            .env_clear()
+            .envs(environment::inherited())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::from(file))

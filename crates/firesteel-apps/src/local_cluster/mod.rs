@@ -1,6 +1,7 @@
 //! A cluster for one command: a Master and Workers as child processes on loopback, gone when the command is.
 
 mod child;
+mod environment;
 mod spec;
 
 use std::io::{self, Write};
