@@ -65,7 +65,7 @@ enum Then {
 }
 
 /// Sends the bytes to a Master; it hangs up and says why, naming the sender, and still serves others.
-fn check(master: &Daemon, bytes: &[u8], then: Then, words: &str) {
+fn check(master: &Daemon, bytes: &[u8], then: Then, level: &str, words: &str) {
     let mut stranger = Stranger::connect(master);
     stranger.send(bytes);
     match then {
@@ -74,7 +74,7 @@ fn check(master: &Daemon, bytes: &[u8], then: Then, words: &str) {
     }
     stranger.until_closed();
     let line = master.wait_for_line(&[&stranger.address.to_string(), words]);
-    assert!(line.contains("WARN"), "{line}");
+    assert!(line.contains(level), "{line}");
     assert_eq!(master.status()["schema"], 3);
 }
 
@@ -85,25 +85,26 @@ fn a_stranger_is_turned_away_in_its_handshake() {
     let mut foreign = PREAMBLE;
     foreign[7] = 9;
     let good = hello(Role::Client);
-    for (bytes, then, words) in [
-        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "does not speak Firesteel's protocol"),
-        (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "does not speak Firesteel's protocol"),
-        (vec![0; 64], Then::Wait, "does not speak Firesteel's protocol"),
-        (foreign.to_vec(), Then::Wait, "speaks version 9 of the protocol, this side speaks version 2"),
-        (PREAMBLE[..5].to_vec(), Then::HangUp, "in the middle of the handshake"),
-        (PREAMBLE.to_vec(), Then::HangUp, "in the middle of the handshake"),
-        ([&PREAMBLE[..], &good[..6]].concat(), Then::HangUp, "in the middle of the handshake"),
-        ([&PREAMBLE[..], &oversized].concat(), Then::Wait, "a frame of 4097 bytes; 4096 are the most here"),
-        ([&PREAMBLE[..], &frame(&[0xFF; 9])].concat(), Then::Wait, "its hello cannot be read"),
-        ([&PREAMBLE[..], &frame(b"")].concat(), Then::Wait, "its hello cannot be read"),
+    for (bytes, then, level, words) in [
+        (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "INFO", "does not speak Firesteel's protocol"),
+        (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "INFO", "does not speak Firesteel's protocol"),
+        (vec![0; 64], Then::Wait, "INFO", "does not speak Firesteel's protocol"),
+        (foreign.to_vec(), Then::Wait, "WARN", "speaks version 9 of the protocol, this side speaks version 2"),
+        (PREAMBLE[..5].to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
+        (PREAMBLE.to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
+        ([&PREAMBLE[..], &good[..6]].concat(), Then::HangUp, "INFO", "in the middle of the handshake"),
+        ([&PREAMBLE[..], &oversized].concat(), Then::Wait, "WARN", "a frame of 4097 bytes; 4096 are the most here"),
+        ([&PREAMBLE[..], &frame(&[0xFF; 9])].concat(), Then::Wait, "WARN", "its hello cannot be read"),
+        ([&PREAMBLE[..], &frame(b"")].concat(), Then::Wait, "WARN", "its hello cannot be read"),
         (
             [&PREAMBLE[..], &hello(Role::Executor)].concat(),
             Then::Wait,
-            "its role is executor; this Master talks only to: Worker, driver, client",
+            "WARN",
+            "its role is executor; this Master accepts only: Worker, driver, client",
         ),
-        ([&PREAMBLE[..], &hello(Role::Master)].concat(), Then::Wait, "its role is Master; this Master"),
+        ([&PREAMBLE[..], &hello(Role::Master)].concat(), Then::Wait, "WARN", "its role is Master; this Master"),
     ] {
-        check(&master, &bytes, then, words);
+        check(&master, &bytes, then, level, words);
     }
     assert_eq!(master.terminate(), 0);
 }
@@ -118,14 +119,14 @@ fn a_peer_that_sends_what_is_no_message_is_disconnected() {
     for (bytes, then, words) in [
         (oversized, Then::Wait, "a frame of 16777217 bytes; 16777216 are the most here"),
         (vec![0xFF; 4], Then::Wait, "a frame of 4294967295 bytes"),
-        (frame(&[0x63]), Then::Wait, "a frame of 1 bytes is not a message"),
+        (frame(&[0x63]), Then::Wait, "a frame of 1 byte is not a message"),
         (frame(b""), Then::Wait, "a frame of 0 bytes is not a message"),
-        (trailing, Then::Wait, "1 bytes are left over after a message"),
+        (trailing, Then::Wait, "a frame of 2 bytes has a message and 1 byte more"),
         (question[..3].to_vec(), Then::HangUp, "in the middle of a frame"),
         (question[..4].to_vec(), Then::HangUp, "in the middle of a frame"),
         ([&question[..], &question[..4]].concat(), Then::HangUp, "in the middle of a frame"),
     ] {
-        check(&master, &[&PREAMBLE[..], &hello(Role::Client), &bytes].concat(), then, words);
+        check(&master, &[&PREAMBLE[..], &hello(Role::Client), &bytes].concat(), then, "WARN", words);
     }
     assert_eq!(master.terminate(), 0);
 }
@@ -136,7 +137,7 @@ fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
     let name = "x\n2026-01-01 ERROR all is lost\u{1b}[31m".to_owned();
     let hello = Hello { role: Role::Client, name, challenge: Bytes::new(), epoch: 0 };
     let hello = frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"));
-    check(&master, &[&PREAMBLE[..], &hello, &frame(b"!")].concat(), Then::Wait, r"x\n2026-01-01 ERROR");
+    check(&master, &[&PREAMBLE[..], &hello, &frame(b"!")].concat(), Then::Wait, "WARN", r"x\n2026-01-01 ERROR");
     assert!(!master.log().contains('\u{1b}'));
 }
 
@@ -164,7 +165,7 @@ fn a_peer_that_never_reads_is_disconnected_and_others_are_served() {
     let mut slow = Stranger::connect(&master);
     let question = message(&ClientToMaster::RequestMasterState);
     slow.send(&[&PREAMBLE[..], &hello(Role::Client), &question.repeat(300)].concat());
-    let line = master.wait_for_line(&[&slow.address.to_string(), "it is too slow"]);
+    let line = master.wait_for_line(&[&slow.address.to_string(), "it reads too slowly"]);
     assert!(line.contains("WARN"), "{line}");
     slow.until_closed();
     assert_eq!(master.status()["workers"].as_array().map(Vec::len), Some(1));
@@ -179,7 +180,7 @@ fn a_flood_of_silent_connections_keeps_nobody_out_and_is_swept_away() {
     for stranger in &mut flood {
         stranger.until_closed();
     }
-    master.wait_for_line(&[&flood[299].address.to_string(), "its handshake was not over after 10 s"]);
+    master.wait_for_line(&[&flood[299].address.to_string(), "it did not complete the handshake within 10 s"]);
     assert_eq!(master.status()["schema"], 3);
     assert_eq!(master.terminate(), 0);
 }
@@ -204,8 +205,30 @@ fn whoever_connects_and_leaves_without_a_word_is_not_worth_a_warning() {
     let mut probe = Stranger::connect(&master);
     probe.stream.shutdown(Shutdown::Write).expect("it is connected");
     probe.until_closed();
-    let line = master.wait_for_line(&[&probe.address.to_string(), "without a word"]);
+    let line = master.wait_for_line(&[&probe.address.to_string(), "without sending anything"]);
     assert!(line.contains("DEBUG"), "{line}");
+}
+
+#[test]
+fn a_connection_that_is_reset_before_its_first_frame_is_not_worth_a_warning() {
+    let master = Daemon::master(&["-v"]);
+    let probe = Stranger::connect(&master);
+    // What a socket has not read when it is closed makes the system reset the connection.
+    assert_eq!(probe.stream.peek(&mut [0]).expect("the Master says hello"), 1);
+    let address = probe.address.to_string();
+    drop(probe);
+    let line = master.wait_for_line(&[&address, "connection ended before the handshake"]);
+    assert!(line.contains("DEBUG"), "{line}");
+}
+
+#[test]
+fn what_a_stranger_sends_is_not_in_the_log() {
+    let master = Daemon::master(&[]);
+    let mut stranger = Stranger::connect(&master);
+    stranger.send(b"GET / HTTP/1.1\r\n\r\n");
+    stranger.until_closed();
+    let line = master.wait_for_line(&[&stranger.address.to_string()]);
+    assert!(line.ends_with("connection closed: the peer does not speak Firesteel's protocol"), "{line}");
 }
 
 #[test]

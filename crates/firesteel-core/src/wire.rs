@@ -7,6 +7,7 @@
 use std::fmt;
 
 use bytes::Bytes;
+use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of the protocol. It is incremented with every change that an older peer would misread.
@@ -76,11 +77,8 @@ impl fmt::Display for Role {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PreambleError {
     /// The peer speaks another protocol.
-    #[error("the peer does not speak Firesteel's protocol: it sent {found:02x?}")]
-    Foreign {
-        /// The first bytes that the peer sent.
-        found: [u8; 8],
-    },
+    #[error("the peer does not speak Firesteel's protocol")]
+    Foreign,
     /// The peer speaks another version of the protocol.
     #[error("the peer speaks version {theirs} of the protocol, this side speaks version {VERSION}")]
     Version {
@@ -95,7 +93,7 @@ pub enum PreambleError {
 pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
     let [name @ .., theirs] = found;
     if name != PREAMBLE[..7] {
-        return Err(PreambleError::Foreign { found });
+        return Err(PreambleError::Foreign);
     }
     if theirs != VERSION {
         return Err(PreambleError::Version { theirs });
@@ -107,7 +105,7 @@ pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The bytes are not those of a message.
-    #[error("a frame of {length} bytes is not a message: {error}")]
+    #[error("a frame of {} is not a message: {error}", counted(*.length, "byte"))]
     Malformed {
         /// The length of the frame, in bytes.
         length: usize,
@@ -115,7 +113,7 @@ pub enum DecodeError {
         error: postcard::Error,
     },
     /// The frame has more bytes than its message.
-    #[error("{extra} bytes are left over after a message in a frame of {length} bytes")]
+    #[error("a frame of {length} bytes has a message and {} more", counted(*.extra, "byte"))]
     Trailing {
         /// The length of the frame, in bytes.
         length: usize,
@@ -194,7 +192,7 @@ mod tests {
         let mut older = PREAMBLE;
         older[7] = 0;
         assert_eq!(check_preamble(older), Err(PreambleError::Version { theirs: 0 }));
-        assert!(matches!(check_preamble(*b"GET / HT"), Err(PreambleError::Foreign { .. })));
+        assert_eq!(check_preamble(*b"GET / HT"), Err(PreambleError::Foreign));
         assert!(!PREAMBLE[0].is_ascii() && PREAMBLE[0] != 0x00 && PREAMBLE[0] != 0x16);
     }
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 use bytes::{Buf, Bytes, BytesMut};
 use firesteel_core::ids::PeerId;
 use firesteel_core::wire::{DecodeError, TooLong};
+use firesteel_placement::words::counted;
 use futures_util::StreamExt;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
@@ -30,12 +31,12 @@ pub enum Disconnect {
     Here,
     /// This side ended it, and the peer did not take what was sent before.
     #[error(
-        "this side closed the connection, and not everything could be sent within {} s",
+        "this side closed the connection before everything was sent, after {} s",
         FLUSH_TIMEOUT.as_secs()
     )]
     HereUnflushed,
     /// The peer takes its messages too slowly.
-    #[error("it is too slow: {frames} messages of {bytes} bytes wait for it")]
+    #[error("it reads too slowly: {} with {} bytes are queued for it", counted(*.frames, "message"), .bytes)]
     Slow {
         /// Messages that wait.
         frames: usize,
@@ -43,7 +44,7 @@ pub enum Disconnect {
         bytes: usize,
     },
     /// The peer takes nothing at all.
-    #[error("it took no byte for {} s", WRITE_TIMEOUT.as_secs())]
+    #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
     /// A frame of the peer's cannot be read.
     #[error(transparent)]
@@ -79,7 +80,7 @@ impl Disconnect {
     }
 }
 
-/// One line in the log: information where connections end so every day, else a warning.
+/// One line in the log: a warning unless connections end so every day.
 pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     let PeerInfo { id, role, name, remote } = peer;
     if why.is_ordinary() {

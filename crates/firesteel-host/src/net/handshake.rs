@@ -16,14 +16,14 @@ use super::{HANDSHAKE_TIMEOUT, socket};
 /// Why a handshake failed. A sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// It did not say a word: a probe of the port.
-    #[error("it closed the connection without a word")]
+    /// It sent nothing: a probe of the port.
+    #[error("it closed the connection without sending anything")]
     Silent,
     /// It left before the end.
     #[error("it closed the connection in the middle of the handshake")]
     Closed,
     /// It took too long.
-    #[error("its handshake was not over after {} s", HANDSHAKE_TIMEOUT.as_secs())]
+    #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
     /// It speaks something else.
     #[error(transparent)]
@@ -31,11 +31,11 @@ pub enum HandshakeError {
     /// Its hello's frame cannot be read.
     #[error(transparent)]
     Frame(FrameError),
-    /// Its hello is none.
+    /// Its hello cannot be decoded.
     #[error("its hello cannot be read: {0}")]
     Hello(#[from] DecodeError),
     /// It is not what was expected.
-    #[error("its role is {found}; this {here} talks only to: {}", roles(.wanted))]
+    #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
     WrongRole {
         /// What it is.
         found: Role,
@@ -47,6 +47,31 @@ pub enum HandshakeError {
     /// The operating system's error.
     #[error("{0}")]
     Io(#[from] io::Error),
+}
+
+/// Who a failed handshake is news to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Concern {
+    /// Nobody: something looked whether the port is open.
+    Probe,
+    /// Somebody who looks for it: a program that has nothing to do with Firesteel.
+    Stranger,
+    /// Whoever runs the cluster: a part of Firesteel cannot take part in it.
+    Misfit,
+}
+
+impl HandshakeError {
+    /// Who it is news to.
+    pub(super) fn concern(&self) -> Concern {
+        match self {
+            Self::Silent | Self::Io(_) => Concern::Probe,
+            Self::Closed | Self::TimedOut | Self::Preamble(PreambleError::Foreign) => Concern::Stranger,
+            Self::Preamble(PreambleError::Version { .. })
+            | Self::Frame(_)
+            | Self::Hello(_)
+            | Self::WrongRole { .. } => Concern::Misfit,
+        }
+    }
 }
 
 fn roles(roles: &[Role]) -> String {

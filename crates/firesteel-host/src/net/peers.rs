@@ -17,7 +17,7 @@ use tokio_util::task::TaskTracker;
 use super::connection::{self, log_end};
 use super::conversation::Conversation;
 use super::dial::{self, DialError};
-use super::handshake::{HandshakeError, Introduced, shake_hands};
+use super::handshake::{Concern, HandshakeError, Introduced, shake_hands};
 use super::listener::{Beside, Places};
 use super::outbound::{self, Ending, Outbound};
 use super::{Decode, Disconnect, Limits, Listener, PeerInfo, Welcome};
@@ -199,10 +199,7 @@ impl<E: Send + 'static> Shared<E> {
         let introduced = match shaken {
             None => return,
             Some(Ok(introduced)) => introduced,
-            Some(Err(error @ HandshakeError::Silent)) => {
-                return tracing::debug!(%remote, "no handshake: {error}");
-            }
-            Some(Err(error)) => return tracing::warn!(%remote, "connection refused: {error}"),
+            Some(Err(error)) => return log_failed(remote, &error),
         };
         let Places { half_open, open } = places;
         drop(half_open);
@@ -237,5 +234,14 @@ impl<E: Send + 'static> Shared<E> {
         }
         let why = connection::serve(id, introduced, queue, ended, decode, &self.inbox).await;
         let _ = self.inbox.closed(id, why).await;
+    }
+}
+
+/// One line in the log: nobody needs a warning about a port scanner.
+fn log_failed(remote: SocketAddr, error: &HandshakeError) {
+    match error.concern() {
+        Concern::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
+        Concern::Stranger => tracing::info!(%remote, "connection closed: {error}"),
+        Concern::Misfit => tracing::warn!(%remote, "connection rejected: {error}"),
     }
 }
