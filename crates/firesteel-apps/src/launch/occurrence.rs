@@ -70,7 +70,12 @@ impl Lines {
     }
 
     fn text(&mut self, occurrence: &Occurrence) -> Vec<String> {
-        let Occurrence::Noted { note, .. } = occurrence else { return Vec::new() };
+        let Occurrence::Noted { at, note } = occurrence else { return Vec::new() };
+        self.text_of(note).into_iter().map(|line| format!("{at} {line}")).collect()
+    }
+
+    /// The lines without their time.
+    fn text_of(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
                 self.logs = Some((master.url(), app.to_string()));

@@ -1,12 +1,15 @@
 //! The log: lines on standard error.
 
+use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
 use clap::{ArgAction, Args};
 use firesteel_host::progress::Show;
+use firesteel_core::Timestamp;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
+use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
@@ -15,13 +18,13 @@ use super::color::Colors;
 /// How much is said.
 #[derive(Clone, Copy, Debug, Args)]
 pub(super) struct Talk {
-    /// Say more; twice: say everything
+    /// Log more; repeat for everything
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
-    /// Say less; twice: errors only
+    /// Log less; repeat for errors only
     #[arg(short, long, global = true, action = ArgAction::Count, conflicts_with = "verbose", display_order = 900)]
     quiet: u8,
-    /// Where colours are used: auto, always or never; auto is on terminals, by NO_COLOR, CLICOLOR_FORCE and TERM
+    /// Use colour: auto (on a terminal; respects NO_COLOR, CLICOLOR_FORCE, TERM), always, never [default: auto]
     #[arg(
         long,
         global = true,
@@ -65,6 +68,16 @@ where
     }
 }
 
+/// Times as everywhere else: RFC 3339 in UTC, to the millisecond.
+struct Utc;
+
+impl FormatTime for Utc {
+    fn format_time(&self, writer: &mut Writer<'_>) -> fmt::Result {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        write!(writer, "{}", Timestamp::default() + since)
+    }
+}
+
 impl Talk {
     /// Starts the log. `RUST_LOG` overrides what flags say.
     pub(super) fn start(self, usual: Usual) {
@@ -72,12 +85,13 @@ impl Talk {
             .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
         let log = tracing_subscriber::fmt()
             .with_env_filter(filter)
+            .with_timer(Utc)
             .with_ansi(self.color.on_stderr())
             // A log that cannot be written, on a full disk say, must not end the daemon.
             .log_internal_errors(false)
             .with_writer(io::stderr);
         match usual {
-            // Times and modules are for who asked for more than that.
+            // Times and modules are shown only on request.
             Usual::Warnings if self.verbose == 0 && std::env::var_os("RUST_LOG").is_none() => {
                 log.event_format(Remarks).init();
             }
