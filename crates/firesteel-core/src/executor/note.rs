@@ -3,6 +3,7 @@
 use std::fmt;
 
 use firesteel_placement::Cores;
+use firesteel_placement::words::counted;
 
 use crate::ids::AttemptId;
 use crate::machine::NoteLevel;
@@ -51,12 +52,18 @@ impl fmt::Display for Note {
         match self {
             Self::Registered => f.write_str("registered with the driver"),
             Self::RepeatedLaunch { attempt } => {
-                write!(f, "task {attempt} runs here already: the second launch is ignored")
+                write!(f, "ignored a repeated launch of task {attempt}")
             }
             Self::TooFewCores { attempt, cores, free } => {
-                write!(f, "task {attempt} takes {cores} cores, and {free} are free: refused")
+                write!(
+                    f,
+                    "refused task {attempt}: it needs {}, and {free} are free",
+                    counted(cores.0, "core")
+                )
             }
-            Self::GraceOver { attempt } => write!(f, "task {attempt} did not end when asked: it is killed"),
+            Self::GraceOver { attempt } => {
+                write!(f, "task {attempt} did not end after SIGTERM: sending SIGKILL")
+            }
         }
     }
 }

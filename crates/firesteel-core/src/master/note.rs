@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_placement::words::counted;
+use firesteel_placement::words::{counted, none_or};
 use firesteel_placement::{Cores, MiB};
 
 use crate::ids::{AppId, ExecutorKey, PeerId, WorkerId};
@@ -194,15 +194,15 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::WorkerRegistered { worker, cores, memory } => {
-                write!(f, "registered {worker} with {cores} cores and {memory}")
+                write!(f, "registered {worker} with {} and {memory}", counted(cores.0, "core"))
             }
-            Self::WorkerReconnected { worker } => write!(f, "{worker} is back on another connection"),
+            Self::WorkerReconnected { worker } => write!(f, "{worker} reconnected"),
             Self::WorkerLeaving { worker } => {
-                write!(f, "{worker} is about to end: it is given no more executors")
+                write!(f, "{worker} is shutting down: it gets no more executors")
             }
             Self::WorkerRefused { worker, reason } => write!(f, "refused {worker:?}: {reason}"),
             Self::WorkerRemoved { worker, reason, executors } => {
-                write!(f, "removed {worker}: {reason}; executors lost with it: {executors}")
+                write!(f, "removed {worker} with {}: {reason}", none_or(*executors as u64, "executor"))
             }
             Self::ApplicationRegistered { app, name } => write!(f, "registered {app} ({name})"),
             Self::ApplicationRefused { name, reason } => {
@@ -211,26 +211,28 @@ impl fmt::Display for Note {
             Self::ApplicationRemoved { app, end } => write!(f, "removed {app}: {end}"),
             Self::Reserved { app, executors, workers } => {
                 let workers = counted(*workers as u64, "Worker");
-                write!(f, "{app} waits for {executors} executors at once: room is kept for them on {workers}")
+                write!(f, "{app} waits for {executors} executors at once: reserved room on {workers}")
             }
             Self::GangNeverFits { app, executors, room } => {
                 write!(
                     f,
-                    "{app} asks for {executors} executors at once, and all Workers together have room for {room}"
+                    "{app} needs {executors} executors at once, and all Workers together have room for {room}"
                 )
             }
             Self::ExecutorLaunched { executor, worker, cores, memory } => {
-                write!(f, "launching executor {executor} on {worker} with {cores} cores and {memory}")
+                let cores = counted(cores.0, "core");
+                write!(f, "launching executor {executor} on {worker} with {cores} and {memory}")
             }
             Self::ExecutorPreempted { executor, by } => {
-                write!(f, "executor {executor} is ended for {by}, which has a higher priority")
+                write!(f, "ending executor {executor} for {by}, which has a higher priority")
             }
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} is {state}"),
             Self::RelaunchDelayed { app, failures, millis } => {
-                write!(f, "{failures} executors of {app} failed in a row: next launch in {millis} ms")
+                let failed = counted(*failures, "executor");
+                write!(f, "{failed} of {app} failed in a row: next launch in {millis} ms")
             }
             Self::UnknownExecutor { executor, worker } => {
-                write!(f, "{worker} runs {executor}, which is nobody's (any more): it is told to end it")
+                write!(f, "{worker} runs {executor}, which belongs to no known application: stopping it")
             }
             Self::Inconsistent(violation) => write!(f, "a bug in Firesteel, please report it: {violation}"),
             Self::Ignored { peer, reason } => write!(f, "ignored a message of connection {peer}: {reason}"),
@@ -242,9 +244,9 @@ impl fmt::Display for Ignored {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotRegistered => f.write_str("its Worker is not registered"),
-            Self::NotItsOwn { named } => write!(f, "it names {named:?}, which is not its sender's"),
+            Self::NotItsOwn { named } => write!(f, "it names {named:?}, which does not belong to its sender"),
             Self::OddState { executor, state } => write!(f, "executor {executor} cannot become {state} now"),
-            Self::UnknownExecutor { executor } => write!(f, "executor {executor} is not known (any more)"),
+            Self::UnknownExecutor { executor } => write!(f, "unknown executor {executor}"),
         }
     }
 }

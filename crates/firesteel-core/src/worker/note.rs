@@ -3,6 +3,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use firesteel_placement::words::{counted, none_or};
+
 use crate::NoteLevel;
 use crate::address::Address;
 use crate::ids::{AppId, ExecutorKey, PeerId};
@@ -245,18 +247,20 @@ impl fmt::Display for Note {
                 write!(f, "registered with {master_url}, which had this Worker on another connection")
             }
             Self::MasterLost { master_url, executors } => {
-                write!(f, "lost {master_url}; executors that go on: {executors}")
+                let executors = none_or(*executors as u64, "executor");
+                write!(f, "lost the connection to {master_url}; {executors} running; reconnecting")
             }
             Self::MasterUnreachable { master, error } => write!(f, "cannot reach {}: {error}", master.url()),
             Self::MasterSilent { master } => write!(f, "{} does not answer", master.url()),
             Self::MasterHungUp { master } => {
-                write!(f, "{} ended the connection without an answer", master.url())
+                write!(f, "{} closed the connection without an answer", master.url())
             }
             Self::Refused { master, refusal } => {
-                write!(f, "{} does not take this Worker: {refusal}", master.url())
+                write!(f, "{} rejected this Worker: {refusal}", master.url())
             }
             Self::NextRound { failed, pause } => {
-                write!(f, "next attempt to register in {:.1} s, {failed} failed", pause.as_secs_f64())
+                let failed = counted(*failed, "attempt");
+                write!(f, "retrying to register in {:.1} s, after {failed}", pause.as_secs_f64())
             }
             Self::AskedToReconnect { master_url } => {
                 write!(f, "{master_url} does not know this Worker: registering again")
@@ -265,40 +269,44 @@ impl fmt::Display for Note {
                 write!(f, "dropped {message} from peer {peer}, which is not this Worker's Master")
             }
             Self::LaunchRepeated { executor } => {
-                write!(f, "dropped a repeated order to launch executor {executor}")
+                write!(f, "ignored a repeated request to launch executor {executor}")
             }
             Self::FetchingFiles { app, files, bytes, source } => {
-                write!(f, "fetching what {app} brings from {source}: {files} files of {bytes} bytes")
+                let files = counted(*files as u64, "file");
+                write!(f, "fetching {files} ({bytes} bytes) of {app} from {source}")
             }
-            Self::FilesFetched { app } => write!(f, "the files of {app} are there"),
+            Self::FilesFetched { app } => write!(f, "fetched the files of {app}"),
             Self::FilesFailed { app, error } => write!(f, "cannot get the files of {app}: {error}"),
-            Self::StrayFetch { app } => write!(f, "the files of {app} are not needed any more"),
+            Self::StrayFetch { app } => write!(f, "dropped the files of {app}: no longer needed"),
             Self::ExecutorStarted { executor, pid } => write!(f, "executor {executor} runs as process {pid}"),
             Self::ExecutorEnded { executor, state } => write!(f, "executor {executor} ended: {state}"),
             Self::KillAsked { executor } => write!(f, "the Master ends executor {executor}"),
             Self::KillUnknown { executor } => {
-                write!(f, "dropped an order to end executor {executor}, which does not live here")
+                write!(f, "ignored a request to end executor {executor}: it does not run here")
             }
             Self::GraceOver { executor } => {
-                write!(f, "executor {executor} did not end when asked and is killed")
+                write!(f, "executor {executor} did not end after SIGTERM: sending SIGKILL")
             }
             Self::UnknownRunner { executor } => write!(f, "a runner without a row: executor {executor}"),
             Self::EndForgotten { executor } => {
-                write!(f, "too many unconfirmed ends: forgot that of executor {executor}")
+                write!(f, "too many ends that no Master confirmed: dropped that of executor {executor}")
             }
             Self::DirectoriesRemoved { directories, unwritten_for } => {
                 let seconds = unwritten_for.as_secs();
-                write!(
-                    f,
-                    "removing directories of ended applications, unwritten for {seconds} s: {directories}"
-                )
+                let which = match directories {
+                    1 => "the directory of 1 ended application".to_owned(),
+                    more => format!("the directories of {more} ended applications"),
+                };
+                write!(f, "removing {which}, not written for {seconds} s")
             }
-            Self::ShuttingDown { executors } => write!(f, "shutting down; executors to end: {executors}"),
+            Self::ShuttingDown { executors } => {
+                write!(f, "shutting down with {}", none_or(*executors as u64, "executor"))
+            }
             Self::ShutdownForced { executors } => {
-                write!(f, "asked again to shut down; {executors} executors are killed")
+                write!(f, "asked again to shut down: killing {}", none_or(*executors as u64, "executor"))
             }
             Self::LeftBehind { executors } => {
-                write!(f, "ending though {executors} killed executors are not gone")
+                write!(f, "ending, although {} did not end", counted(*executors as u64, "killed executor"))
             }
         }
     }

@@ -11,6 +11,7 @@ use firesteel_core::executor::{Config, Effect, Event, Executor, Exit};
 use firesteel_core::ids::{AppId, AttemptId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use firesteel_core::messages::RefusedExecutor;
 use firesteel_core::wire::{self, DecodeError, Role};
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, Resources};
 use nix::sys::prctl;
 use nix::sys::signal::Signal;
@@ -55,7 +56,7 @@ pub struct Options {
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
     /// The operating system does not let it be tied to its Worker, or catch signals.
-    #[error("the executor cannot set itself up: {error}")]
+    #[error("cannot set up the executor: {error}")]
     SetUp {
         /// The operating system's words.
         error: io::Error,
@@ -69,7 +70,7 @@ pub enum ExecutorError {
         error: String,
     },
     /// The driver did not take it.
-    #[error("executor {executor} is not taken by its driver: {reason}")]
+    #[error("the driver rejected executor {executor}: {reason}")]
     Refused {
         /// Which executor.
         executor: ExecutorKey,
@@ -104,7 +105,8 @@ pub async fn run(options: Options) -> Result<(), ExecutorError> {
     let Options { driver, app, executor, profile, worker, host, cores, resources } = options;
     let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
     let key = ExecutorKey { app: app.clone(), executor };
-    tracing::info!("executor {key} of {worker} with {cores} cores; its driver is at {driver}");
+    let size = counted(cores.0, "core");
+    tracing::info!("executor {key} of {worker} with {size}; its driver is at {driver}");
 
     let site = Arc::new(Site { executor: key.clone(), worker: worker.clone(), host: host.clone() });
     let kill_grace = TASK_KILL_GRACE;
@@ -115,11 +117,11 @@ pub async fn run(options: Options) -> Result<(), ExecutorError> {
         ExecutorShell { driver, peer: Arc::default(), runners: Runners { site, table: BTreeMap::new() } };
     match owner::run(Executor::new(config), shell, context, requests).await {
         Exit::Stopped => {
-            tracing::info!("executor {key} ends: it was told to");
+            tracing::info!("executor {key} ends: the driver stopped it");
             Ok(())
         }
         Exit::DriverLost => {
-            tracing::warn!("executor {key} ends: its driver is gone");
+            tracing::warn!("executor {key} ends: lost the connection to the driver");
             Ok(())
         }
         Exit::Refused(RefusedExecutor::Stopping) => {

@@ -55,7 +55,7 @@ impl<R: AsyncRead + Unpin> Output<R> {
             }
             Ok(0) => self.end(),
             Err(error) => {
-                tracing::warn!("cannot read a task's output to its end: {error}");
+                tracing::warn!("cannot read the output of a task to its end: {error}");
                 self.end()
             }
         }

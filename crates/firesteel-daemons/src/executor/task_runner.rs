@@ -221,7 +221,7 @@ impl Process {
                     continue;
                 }
                 () = stage.to_give_up(), if room > 0 => {
-                    tracing::warn!("something that task {attempt} started holds its output open: it is cut off");
+                    tracing::warn!("closed the output of task {attempt}: a process that it started still holds it open");
                     self.close_outputs();
                     continue;
                 }

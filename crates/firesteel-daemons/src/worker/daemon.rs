@@ -14,6 +14,7 @@ use firesteel_core::messages::{LogRequest, Offered, RefusedRegistration, WorkerD
 use firesteel_core::process::Signal;
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_core::worker::{Config, Effect, Event, ExecutorPlan, Exit, Inbound, Outbound, Worker};
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::cleaner::Cleaner;
@@ -64,13 +65,15 @@ pub enum WorkerError {
     #[error(transparent)]
     Listen(#[from] ListenError),
     /// The host cannot be part of an id.
-    #[error("the host {host:?} cannot be part of a Worker's id: letters, digits, '-', '_', '.' and ':' only")]
+    #[error(
+        "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
+    )]
     UnsoundHost {
         /// The host.
         host: String,
     },
     /// Its own program cannot be found.
-    #[error("cannot find the program that this is: {0}")]
+    #[error("cannot find the firesteel program: {0}")]
     OwnProgram(io::Error),
     /// It cannot catch signals.
     #[error("cannot catch signals: {0}")]
@@ -79,7 +82,7 @@ pub enum WorkerError {
     #[error(transparent)]
     Reaper(#[from] ReaperError),
     /// No Master took it.
-    #[error("no Master took this Worker in {attempts} attempts: {}", urls(.masters))]
+    #[error("no Master accepted this Worker in {attempts} attempts: {}", urls(.masters))]
     NoMaster {
         /// How many rounds.
         attempts: u32,
@@ -87,7 +90,7 @@ pub enum WorkerError {
         masters: Vec<Address>,
     },
     /// A Master refused it.
-    #[error("a Master does not take this Worker: {0}")]
+    #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
 }
 
@@ -117,9 +120,9 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
 
     let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
-    let offer = format!("{} cores and {}", options.cores, options.memory);
+    let offer = format!("{} and {}", counted(options.cores.0, "core"), options.memory);
     tracing::info!(
-        "{id} listens on {} and offers {offer}; it works in {}",
+        "{id} listens on {} and offers {offer}; work directory {}",
         reached.url(),
         work.path().display()
     );
