@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, LocalityWait};
+use firesteel_core::driver::{
+    Allocation, DynamicAllocation, Exclusion, ExclusionPolicy, ExitCodes, LocalityWait,
+};
 use firesteel_placement::locality::Topology;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, Policy, ResourceAmounts, TaskResources};
 

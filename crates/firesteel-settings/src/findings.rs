@@ -53,9 +53,9 @@ impl Outcome {
     pub fn words(self) -> &'static str {
         match self {
             Self::Read => "read",
-            Self::Beaten => "beaten",
+            Self::Beaten => "overridden",
             Self::Ignored => "ignored",
-            Self::NotHonoured => "cannot be honoured",
+            Self::NotHonoured => "no effect",
             Self::Refused => "refused",
             Self::BadValue => "bad value",
         }
@@ -100,7 +100,7 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec
         for beaten in loaded.properties.beaten(key) {
             findings.push(Finding {
                 outcome: Outcome::Beaten,
-                why: format!("{} is stronger", property.origin),
+                why: format!("overridden by {}", property.origin),
                 ..of_property(key, beaten, reader, audience)
             });
         }
@@ -121,16 +121,16 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec
 #[must_use]
 pub fn why_strange(name: &str, origin: &Origin) -> &'static str {
     match origin {
-        Origin::JavaOption(_) if name.starts_with('-') => "it is an option for a JVM",
+        Origin::JavaOption(_) if name.starts_with('-') => "an option for a JVM",
         Origin::File { .. } if name.starts_with('\u{feff}') => {
-            "the file begins with a byte order mark, which becomes part of the key: save it without one"
+            "the file begins with a byte order mark, which becomes part of the key: save the file without it"
         }
         Origin::Flag(_)
         | Origin::Conf
         | Origin::Variable(_)
         | Origin::JavaOption(_)
         | Origin::File { .. }
-        | Origin::Derived(_) => "only properties that begin with spark. or firesteel. count",
+        | Origin::Derived(_) => "only names that begin with spark. or firesteel. are read",
     }
 }
 
@@ -208,10 +208,10 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
         let (outcome, why) = match variable.role {
             Role::Ignored => (Outcome::Ignored, variable.meaning.to_owned()),
             Role::Flag("--port") if value.starts_with("tcp://") => {
-                (Outcome::Ignored, "it is a URL that something else has set".to_owned())
+                (Outcome::Ignored, "the value is a URL (Kubernetes sets such variables)".to_owned())
             }
             Role::Place if !Path::new(value).is_dir() => {
-                (Outcome::NotHonoured, "there is no such directory".to_owned())
+                (Outcome::NotHonoured, "no such directory".to_owned())
             }
             Role::Flag(_) | Role::Property(_) | Role::Options | Role::Place if is_theirs => {
                 (Outcome::Read, variable.meaning.to_owned())
@@ -251,13 +251,13 @@ pub fn of_file(path: &Path) -> Option<Finding> {
 }
 
 const BESIDE: [(&str, &str); 7] = [
-    ("spark-env.sh", "it is a shell script: source it, and its variables count"),
-    ("workers", "it is for Spark's start scripts: start each Worker yourself"),
-    ("slaves", "it is for Spark's start scripts: start each Worker yourself"),
-    ("log4j2.properties", "there is no JVM here: RUST_LOG says what is logged"),
-    ("log4j.properties", "there is no JVM here: RUST_LOG says what is logged"),
-    ("metrics.properties", "Firesteel has no metrics of Spark's kind"),
-    ("fairscheduler.xml", "it is about Spark's scheduler of jobs"),
+    ("spark-env.sh", "a shell script: source it before starting a daemon"),
+    ("workers", "for Spark's start scripts: start each Worker yourself"),
+    ("slaves", "for Spark's start scripts: start each Worker yourself"),
+    ("log4j2.properties", "Firesteel has no JVM: RUST_LOG sets what is logged"),
+    ("log4j.properties", "Firesteel has no JVM: RUST_LOG sets what is logged"),
+    ("metrics.properties", "Firesteel has no metrics sinks"),
+    ("fairscheduler.xml", "for the job scheduler inside a Spark application"),
 ];
 
 #[cfg(test)]

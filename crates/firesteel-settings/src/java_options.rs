@@ -2,7 +2,7 @@
 
 /// A variable whose quotes do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a quote or a backslash has no end")]
+#[error("a quote is not closed, or a backslash is the last character")]
 pub struct Unfinished;
 
 /// The words of the text: blanks separate them, quotes of both kinds and backslashes keep what follows together.

@@ -14,6 +14,9 @@ pub enum Reader {
     Application,
 }
 
+/// How the meaning of a property for YARN begins.
+const YARN: &str = "On YARN";
+
 /// One property, or a family of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
@@ -56,6 +59,19 @@ impl Key {
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         self.doc.trim()
+    }
+
+    /// Whether the property has a meaning only on YARN.
+    #[must_use]
+    pub fn is_yarns(&self) -> bool {
+        self.meaning().starts_with(YARN)
+    }
+
+    /// The meaning without the words that say that it is about YARN: in a list for YARN.
+    #[must_use]
+    pub fn meaning_on_yarn(&self) -> &'static str {
+        let meaning = self.meaning();
+        meaning.strip_prefix(YARN).and_then(|rest| rest.strip_prefix(": ")).unwrap_or(meaning)
     }
 
     /// Whether the property is one of Spark's; otherwise it is Firesteel's own.

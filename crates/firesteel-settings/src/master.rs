@@ -35,7 +35,7 @@ pub fn config(properties: &Properties, url: String) -> Result<Config, SettingErr
         policy: properties.policy()?.unwrap_or(defaults.policy),
         default_cores: properties.cores(keys::DEFAULT_CORES)?.unwrap_or(defaults.default_cores),
         retries: properties
-            .read(keys::MAX_EXECUTOR_RETRIES, "-1 (never give up) or a whole number from 0 on", retries)?
+            .read(keys::MAX_EXECUTOR_RETRIES, "-1 (never) or a whole number of at least 0", retries)?
             .unwrap_or(defaults.retries),
         proven_after: properties
             .duration(keys::PROVEN_AFTER, Unit::Seconds)?

@@ -69,8 +69,7 @@ pub enum SettingError {
     },
     /// A task takes more of a custom resource than an executor has.
     #[error(
-        "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise the one or lower \
-         the other"
+        "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise one or lower the other"
     )]
     TooFewAddresses {
         /// The key of what a task takes.
@@ -85,7 +84,7 @@ pub enum SettingError {
         is_usage: bool,
     },
     /// Two values, each of which could be used, cannot be used together.
-    #[error("{less} is {fewer} and {more} is {greater}: {so}; raise the one or lower the other")]
+    #[error("{less} is {fewer} and {more} is {greater}: {so}; raise one or lower the other")]
     Contradiction {
         /// The key with the lesser value.
         less: &'static str,

@@ -8,16 +8,30 @@ use super::sparks::{self, Row, Verdict};
 use super::variables::{self, Role};
 
 /// The properties that the reader has, one after the other with default and meaning, in lines of at most 98 columns.
+/// Those for YARN have a list of their own.
 #[must_use]
 pub fn help(reader: Reader) -> String {
-    let mut text =
-        "Properties (--conf KEY=VALUE) with defaults; a flag beats --conf, that a file, that a variable:"
-            .to_owned();
-    for key in of(reader) {
+    let mut text = "Precedence of settings: flag, --conf, properties file, environment variable.\n\n\
+                    Properties (--conf KEY=VALUE), with their defaults:"
+        .to_owned();
+    for key in of(reader).filter(|key| !key.is_yarns()) {
         let _ = write!(text, "\n  {} ({})", key.name, key.default.words());
         wrap(&mut text, key.meaning(), 98, "\n      ");
     }
+    for (at, key) in of(reader).filter(|key| key.is_yarns()).enumerate() {
+        if at == 0 {
+            text.push_str("\n\nProperties (--conf KEY=VALUE) for --master yarn, with their defaults:");
+        }
+        let _ = write!(text, "\n  {} ({})", key.name, key.default.words());
+        wrap(&mut text, &capitalised(key.meaning_on_yarn()), 98, "\n      ");
+    }
     text
+}
+
+/// The words with a capital letter at their beginning.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
 /// docs/SETTINGS.md.
@@ -26,44 +40,59 @@ pub fn markdown() -> String {
     let mut text = "\
 # Settings
 
-The properties that Firesteel reads, made from the table in `crates/firesteel-settings/src/keys.rs`. Those that begin
-with `spark.` mean what they mean in Spark 4.0.1; those that begin with `firesteel.` are Firesteel's own. A part in
-capitals stands for any words. A value that cannot be used is an error.
+The properties that Firesteel reads, generated from the table in `crates/firesteel-settings/src/keys.rs`. Properties that
+begin with `spark.` have the meaning that they have in Spark 4.0.1; those that begin with `firesteel.` are Firesteel's own.
+A part in capitals stands for any name. A value that cannot be used is an error.
 
-The strongest wins, from the first to the last: a flag that stands for the property; `--conf`; for daemons, `-D` options in
-`SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS` and then in `SPARK_DAEMON_JAVA_OPTS`; the file of `--properties-file` or, without
-one, `spark-defaults.conf` in `$SPARK_CONF_DIR` or `$SPARK_HOME/conf` (`--load-spark-defaults` reads both); for
-applications, variables that stand for a property. `firesteel config show --origin` shows what counts and what it beats,
-`firesteel config check` what comes of everything that is set.
+Precedence, highest first:
+
+1. the flag for the property;
+2. `--conf`;
+3. for daemons, `-D` options in `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, then in `SPARK_DAEMON_JAVA_OPTS`;
+4. the file of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR` or `$SPARK_HOME/conf`
+   (`--load-spark-defaults` reads both);
+5. for applications, the environment variables for a property.
+
+`firesteel config show --origin` shows each effective value and the values that it overrides. `firesteel config check`
+checks everything that is set.
 "
     .to_owned();
     for reader in Reader::ALL {
         let title = match reader {
-            Reader::Master => "A Master's",
-            Reader::Worker => "A Worker's",
-            Reader::Application => "An application's",
+            Reader::Master => "Master",
+            Reader::Worker => "Worker",
+            Reader::Application => "Application",
         };
-        let _ = write!(text, "\n## {title}\n\n| property | default | meaning |\n|---|---|---|\n");
-        for key in of(reader) {
-            let default = match key.default {
-                super::key::Default::Value(value) => format!("`{value}`"),
-                super::key::Default::Otherwise(words) => words.to_owned(),
-            };
-            let _ = writeln!(text, "| `{}` | {default} | {} |", key.name, key.meaning());
-        }
+        let rows = of(reader).filter(|key| !key.is_yarns()).map(|key| (key, key.meaning().to_owned()));
+        text += &section(title, rows);
     }
+    let yarns = of(Reader::Application).filter(|key| key.is_yarns());
+    text += &section("Application on YARN", yarns.map(|key| (key, capitalised(key.meaning_on_yarn()))));
     text + &variables_markdown() + &sparks_markdown()
 }
 
+/// A heading, and a table of these properties with their meanings.
+fn section(title: &str, rows: impl Iterator<Item = (&'static Key, String)>) -> String {
+    let mut text = format!("\n## {title}\n\n| property | default | meaning |\n|---|---|---|\n");
+    for (key, meaning) in rows {
+        let default = match key.default {
+            super::key::Default::Value(value) => format!("`{value}`"),
+            super::key::Default::Otherwise(words) => words.to_owned(),
+        };
+        let _ = writeln!(text, "| `{}` | {default} | {meaning} |", key.name);
+    }
+    text
+}
+
 fn variables_markdown() -> String {
-    let mut text = "\n## Variables of the environment\n\nOne that is empty counts as unset.\n\n".to_owned();
-    text.push_str("| variable | read by | as | meaning |\n|---|---|---|---|\n");
+    let mut text = "\n## Environment variables\n\nAn empty variable counts as unset.\n\n".to_owned();
+    text.push_str("| variable | read by | used as | meaning |\n|---|---|---|---|\n");
     for variable in variables::TABLE {
         let (role, meaning) = match variable.role {
-            Role::Flag(flag) => (format!("`{flag}`, which is stronger"), variable.meaning),
-            Role::Property(key) => (format!("`{key}`, where that is set nowhere else"), variable.meaning),
+            Role::Flag(flag) => (format!("default of `{flag}`"), variable.meaning),
+            Role::Property(key) => (format!("default of `{key}`"), variable.meaning),
             Role::Options => ("properties".to_owned(), variable.meaning),
-            Role::Place => ("a place of files".to_owned(), variable.meaning),
+            Role::Place => ("directory".to_owned(), variable.meaning),
             Role::Ignored => ("(ignored)".to_owned(), variable.meaning),
         };
         let readers: Vec<_> = variable.readers.iter().map(|reader| reader.described()).collect();
@@ -77,11 +106,15 @@ fn sparks_markdown() -> String {
     let mut text = "
 ## Spark's properties without effect
 
-`*` stands for the rest of a name, and the first row that has a name counts, unless the property is read (above). What is
-*not Firesteel's* may stand in a file that Spark reads too; it is told only if it stands on the command line. What has *no
-effect* is a warning, and with what is *refused* nothing starts. Values in brackets ask for what happens anyway.
+`*` stands for the rest of a name. The first matching row counts, unless Firesteel reads the property (see above).
 
-| property | | why |
+- *not Firesteel's*: the property may be in a file that Spark reads, too; a warning comes only for the command line.
+- *no effect*: a warning.
+- *refused*: the command does not start.
+
+Values in brackets ask for what Firesteel does anyway, and give no warning.
+
+| property | | reason |
 |---|---|---|
 "
     .to_owned();
@@ -134,8 +167,16 @@ mod tests {
     #[test]
     fn help_has_the_readers_properties_and_no_others() {
         let help = help(Reader::Worker);
-        assert!(help.contains("\n  firesteel.worker.killGrace (10s)\n      How long"), "{help}");
+        assert!(help.contains("\n  firesteel.worker.killGrace (10s)\n      Time between"), "{help}");
         assert!(!help.contains("spark.cores.max"));
         assert!(help.lines().all(|line| line.len() <= 98));
+    }
+
+    #[test]
+    fn properties_for_yarn_have_a_list_of_their_own() {
+        let help = help(Reader::Application);
+        let (all, yarns) = help.split_once("for --master yarn").expect("there is a list for YARN");
+        assert!(yarns.contains("spark.yarn.queue (default)\n      The cluster's queue"), "{yarns}");
+        assert!(!all.contains("spark.yarn.") && !yarns.contains("spark.cores.max"));
     }
 }

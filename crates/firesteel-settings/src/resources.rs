@@ -19,7 +19,7 @@ pub enum ResourceError {
     },
     /// An amount of none, which one who means the address 0 writes.
     #[error(
-        "{text:?} is no {name} at all: leave it out, or write {name}=0, (with the comma) for the one address 0"
+        "{text:?} means none: leave it out, or write {name}=0, (with the comma) for the single address 0"
     )]
     Nothing {
         /// What was given.
@@ -28,7 +28,7 @@ pub enum ResourceError {
         name: String,
     },
     /// One address stands there twice.
-    #[error("{text:?} names the address {address:?} twice")]
+    #[error("{text:?} has the address {address:?} twice")]
     Twice {
         /// What was given.
         text: String,

@@ -66,7 +66,7 @@ pub struct NotRolled {
 impl fmt::Display for NotRolled {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { key, value, expected } = self;
-        write!(f, "executors' logs are not rolled: {key} cannot be {value:?}: write {expected}")
+        write!(f, "not rolling logs of executors: {key} cannot be {value:?}: write {expected}")
     }
 }
 
@@ -75,7 +75,7 @@ impl fmt::Display for NotRolled {
 /// # Errors
 /// A number of files, or whether they are compressed, that cannot be read.
 pub fn of(properties: &Properties) -> Result<(Option<Rolling>, Option<NotRolled>), SettingError> {
-    let expected = "-1 for all, or how many";
+    let expected = "-1 (all) or a whole number";
     let number = |text: &str| text.parse::<i32>().ok();
     let retained = properties.read(keys::ROLLING_RETAINED, expected, number)?;
     let compressed = properties.boolean(keys::ROLLING_COMPRESSION)?.unwrap_or(false);
@@ -109,7 +109,7 @@ fn policy(properties: &Properties) -> Result<Option<Policy>, NotRolled> {
             Ok(bytes) => Ok(Some(Policy::BySize(bytes.max(LEAST_SIZE)))),
             Err(_) => illegal(keys::ROLLING_SIZE, "a number of bytes, or a size such as 10m"),
         },
-        _ => illegal(keys::ROLLING_STRATEGY, "time or size, or nothing"),
+        _ => illegal(keys::ROLLING_STRATEGY, "time, size or nothing"),
     }
 }
 

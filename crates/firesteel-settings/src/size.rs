@@ -39,7 +39,7 @@ pub enum SizeError {
         text: String,
     },
     /// It is less than 1 MiB.
-    #[error("{text:?} is less than 1 MiB: is the unit missing? Write {EXPECTED}")]
+    #[error("{text:?} is less than 1 MiB, perhaps without its unit: write {EXPECTED}")]
     LessThanMiB {
         /// What was given.
         text: String,

@@ -72,13 +72,13 @@ pub enum SourceError {
         error: io::Error,
     },
     /// A file is a directory or a device.
-    #[error("the properties file {} is not a regular file: give the name of one", path.display())]
+    #[error("the properties file {} is not a regular file: give a regular file", path.display())]
     NoFile {
         /// Which.
         path: PathBuf,
     },
     /// A file is not of the grammar.
-    #[error("the properties file {}, {error}", path.display())]
+    #[error("cannot read the properties file {}: {error}", path.display())]
     Grammar {
         /// Which.
         path: PathBuf,
@@ -86,7 +86,7 @@ pub enum SourceError {
         error: GrammarError,
     },
     /// A variable with options is not of the grammar.
-    #[error("${name} cannot be read: {error}")]
+    #[error("cannot read ${name}: {error}")]
     Options {
         /// Which. Its value may hold a secret.
         name: &'static str,

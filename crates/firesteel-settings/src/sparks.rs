@@ -38,16 +38,16 @@ const fn row(
 use Verdict::{NoEffect, NotOurs, Refused};
 
 const NO_DRIVERS: &str = "Firesteel does not run drivers on Workers yet";
-const NO_STATE: &str = "a Master's state is in its memory alone: one that is started again knows nothing";
+const NO_STATE: &str = "a Master keeps its state in memory only and loses it on a restart";
 const NO_PAGES: &str = "Firesteel has no web pages yet";
 const NO_REST: &str = "Firesteel has no REST port yet";
-const IDS: &str = "ids have Spark's default pattern";
-const NO_JVM: &str = "there is no JVM in Firesteel's own driver and executors";
-const SHUFFLE: &str = "Firesteel's own applications have no shuffles";
-const NO_KERBEROS: &str = "Firesteel does not speak Kerberos";
-const NOT_YET: &str = "Firesteel does not do that yet";
-const OPEN: &str = "Firesteel has no authentication or encryption yet: take the setting away, and use it only in a network \
-                    that you trust";
+const IDS: &str = "ids always have Spark's default pattern";
+const NO_JVM: &str = "Firesteel's driver and executors have no JVM";
+const SHUFFLE: &str = "Firesteel's applications have no shuffles";
+const NO_KERBEROS: &str = "Firesteel does not support Kerberos";
+const NOT_YET: &str = "not implemented yet";
+const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
+                    trusted network";
 
 /// From the special to the general: the first row that has the name counts.
 pub const TABLE: &[Row] = &[
@@ -57,12 +57,12 @@ pub const TABLE: &[Row] = &[
     row("spark.authenticate.*", NoEffect, &[], "Firesteel has no authentication yet"),
     row("spark.ssl.*", NoEffect, &["false"], "Firesteel has no TLS yet"),
     row("spark.network.crypto.*", NoEffect, &[], "Firesteel has no encryption yet"),
-    row("spark.io.encryption.*", NoEffect, &["false"], "Firesteel encrypts no files"),
+    row("spark.io.encryption.*", NoEffect, &["false"], "Firesteel does not encrypt files"),
     row(
         "spark.acls.enable",
         NoEffect,
         &["false"],
-        "YARN's own setting counts there, and elsewhere nobody is kept away",
+        "YARN's own setting decides on YARN; other clusters have no access control",
     ),
     // A Master's.
     row("spark.deploy.recoveryMode", NoEffect, &["none"], NO_STATE),
@@ -90,27 +90,22 @@ pub const TABLE: &[Row] = &[
         "spark.worker.preferConfiguredMasterAddress",
         NoEffect,
         &[],
-        "a Worker always uses the address that it was given",
+        "a Worker always uses the Master's configured address",
     ),
     row("spark.worker.driverTerminateTimeout", NoEffect, &[], NO_DRIVERS),
     row(
         "spark.worker.executorStateSync.maxAttempts",
         NoEffect,
         &[],
-        "a Worker tells its executors' ends until it is heard",
+        "a Worker reports the end of an executor until the Master has it",
     ),
     row("spark.worker.decommission.*", NoEffect, &[], NOT_YET),
-    row(
-        "spark.worker.resourcesFile",
-        NoEffect,
-        &[],
-        "give a Worker's resources as flags: --resource gpu=0,1",
-    ),
+    row("spark.worker.resourcesFile", NoEffect, &[], "use the flag --resource gpu=0,1"),
     row(
         "spark.worker.resource.*",
         NoEffect,
         &[],
-        "only the amount is read; addresses are flags: --resource gpu=0,1",
+        "only the amount is read; for addresses use the flag --resource gpu=0,1",
     ),
     row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
     row("spark.decommission.*", NoEffect, &["false"], NOT_YET),
@@ -119,19 +114,19 @@ pub const TABLE: &[Row] = &[
     row("spark.driver.supervise", NoEffect, &["false"], NO_DRIVERS),
     row("spark.standalone.submit.*", NoEffect, &["false"], NO_DRIVERS),
     row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
-    row("spark.locality.wait.process", NoEffect, &[], "Firesteel's tasks have no data in executors' memory"),
-    row("spark.excludeOnFailure.stage.*", NoEffect, &[], "tasks belong to no stage"),
+    row("spark.locality.wait.process", NoEffect, &[], "Firesteel's tasks keep no data in executors"),
+    row("spark.excludeOnFailure.stage.*", NoEffect, &[], "Firesteel has no stages"),
     row(
         "spark.excludeOnFailure.killExcludedExecutors*",
         NoEffect,
         &["false"],
-        "an excluded executor is kept for when there is no other one",
+        "Firesteel keeps an excluded executor as a last resort",
     ),
     row(
         "spark.excludeOnFailure.application.fetchFailure.enabled",
         NoEffect,
         &["false"],
-        "there is no shuffle",
+        "Firesteel's applications have no shuffles",
     ),
     row("spark.speculation*", NoEffect, &["false"], NOT_YET),
     row(
@@ -146,14 +141,19 @@ pub const TABLE: &[Row] = &[
         &[],
         "tasks start with the first executor",
     ),
-    row("spark.scheduler.*", NotOurs, &[], "it is about Spark's scheduler of jobs"),
+    row("spark.scheduler.*", NotOurs, &[], "for the job scheduler inside a Spark application"),
     row("spark.task.resource.*", NoEffect, &[], "only spark.task.resource.NAME.amount is read"),
     row("spark.executor.resource.*", NoEffect, &[], "only spark.executor.resource.NAME.amount is read"),
     row("spark.driver.resource.*", NoEffect, &[], NO_DRIVERS),
-    row("spark.port.maxRetries", NoEffect, &["0"], "a port that is taken is an error"),
-    row("spark.rpc.*", NoEffect, &[], "connections are Firesteel's own"),
-    row("spark.network.*", NoEffect, &[], "connections are Firesteel's own"),
-    row("spark.executor.heartbeatInterval", NoEffect, &[], "an executor's connection says whether it lives"),
+    row("spark.port.maxRetries", NoEffect, &["0"], "a port in use is an error"),
+    row("spark.rpc.*", NoEffect, &[], "Firesteel has its own protocol"),
+    row("spark.network.*", NoEffect, &[], "Firesteel has its own protocol"),
+    row(
+        "spark.executor.heartbeatInterval",
+        NoEffect,
+        &[],
+        "an executor is alive while its connection is open",
+    ),
     // What Firesteel is not.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
     row("spark.local.dir", NotOurs, &[], SHUFFLE),
@@ -162,26 +162,26 @@ pub const TABLE: &[Row] = &[
     row("spark.driver.*", NotOurs, &[], NO_JVM),
     row("spark.executor.*", NotOurs, &[], NO_JVM),
     row("spark.memory.*", NotOurs, &[], NO_JVM),
-    row("spark.metrics.*", NotOurs, &[], "Firesteel has no metrics of Spark's kind"),
+    row("spark.metrics.*", NotOurs, &[], "Firesteel has no metrics sinks"),
     row("spark.eventLog.*", NotOurs, &[], "Firesteel writes no event log"),
-    row("spark.history.*", NotOurs, &[], "it is the history server's"),
+    row("spark.history.*", NotOurs, &[], "for Spark's history server"),
     row("spark.yarn.jars", NotOurs, &[], NO_JVM),
     row("spark.yarn.archive", NotOurs, &[], NO_JVM),
     row("spark.yarn.dist.*", NotOurs, &[], NO_JVM),
     row("spark.yarn.populateHadoopClasspath", NotOurs, &[], NO_JVM),
     row("spark.yarn.user.*", NotOurs, &[], NO_JVM),
     row("spark.yarn.am.extra*", NotOurs, &[], NO_JVM),
-    row("spark.yarn.metrics.*", NotOurs, &[], "Firesteel has no metrics of Spark's kind"),
-    row("spark.yarn.historyServer.*", NotOurs, &[], "it is the history server's"),
+    row("spark.yarn.metrics.*", NotOurs, &[], "Firesteel has no metrics sinks"),
+    row("spark.yarn.historyServer.*", NotOurs, &[], "for Spark's history server"),
     row("spark.yarn.includeDriverLogsLink", NotOurs, &[], NO_PAGES),
-    row("spark.yarn.cache.*", NotOurs, &[], "spark-submit sets it itself"),
-    row("spark.yarn.client.statCache.*", NotOurs, &[], "Firesteel asks for each file once"),
+    row("spark.yarn.cache.*", NotOurs, &[], "spark-submit sets it"),
+    row("spark.yarn.client.statCache.*", NotOurs, &[], "Firesteel requests the status of each file once"),
     row("spark.yarn.keytab", NoEffect, &[], NO_KERBEROS),
     row("spark.yarn.principal", NoEffect, &[], NO_KERBEROS),
     row("spark.yarn.access.*", NoEffect, &[], NO_KERBEROS),
     row("spark.yarn.am.tokenConfRegex", NoEffect, &[], NO_KERBEROS),
-    row("spark.yarn.am.resource.*", NoEffect, &[], "an ApplicationMaster has memory and cores alone"),
-    row("spark.yarn.driver.resource.*", NoEffect, &[], "an ApplicationMaster has memory and cores alone"),
+    row("spark.yarn.am.resource.*", NoEffect, &[], "an ApplicationMaster has only memory and cores"),
+    row("spark.yarn.driver.resource.*", NoEffect, &[], "an ApplicationMaster has only memory and cores"),
     row(
         "spark.yarn.executor.resource.*",
         NoEffect,
@@ -192,11 +192,11 @@ pub const TABLE: &[Row] = &[
         "spark.yarn.am.clientModeExitOnError",
         NoEffect,
         &["true"],
-        "a command ends with its application anyway",
+        "a command always ends with its application",
     ),
-    row("spark.yarn.config.*", NoEffect, &[], "paths are the same on all nodes"),
+    row("spark.yarn.config.*", NoEffect, &[], "Firesteel uses the same paths on all nodes"),
     row("spark.yarn.submit.file.replication", NoEffect, &[], "set spark.hadoop.dfs.replication"),
-    row("spark.yarn.launchContainers", NoEffect, &["true"], "it is for tests"),
+    row("spark.yarn.launchContainers", NoEffect, &["true"], "for Spark's tests"),
     row("spark.yarn.blacklist.*", NoEffect, &[], "see spark.yarn.executor.launch.excludeOnFailure.enabled"),
     row("spark.yarn.max.executor.failures", NoEffect, &[], "see spark.executor.maxNumFailures"),
     row(
@@ -207,11 +207,11 @@ pub const TABLE: &[Row] = &[
     ),
     row("spark.yarn.executor.memoryOverhead", NoEffect, &[], "see spark.executor.memoryOverhead"),
     row("spark.yarn.driver.memoryOverhead", NoEffect, &[], "see spark.driver.memoryOverhead"),
-    row("spark.yarn.*", NotOurs, &[], "Firesteel knows nothing like it"),
-    row("spark.kubernetes.*", NotOurs, &[], "it is about Kubernetes"),
-    row("spark.hive.*", NotOurs, &[], "it is Hive's"),
+    row("spark.yarn.*", NotOurs, &[], "not implemented"),
+    row("spark.kubernetes.*", NotOurs, &[], "for Kubernetes"),
+    row("spark.hive.*", NotOurs, &[], "for Hive"),
     row("spark.jars*", NotOurs, &[], NO_JVM),
-    row("spark.submit.*", NotOurs, &[], "it is spark-submit's"),
+    row("spark.submit.*", NotOurs, &[], "for spark-submit"),
     row("spark.sql.*", NotOurs, &[], ENGINE),
     row("spark.streaming.*", NotOurs, &[], ENGINE),
     row("spark.serializer*", NotOurs, &[], ENGINE),
@@ -243,7 +243,7 @@ pub const TABLE: &[Row] = &[
     row("spark.repl.*", NotOurs, &[], ENGINE),
 ];
 
-const ENGINE: &str = "it is about Spark's engine, which runs inside an application";
+const ENGINE: &str = "for the engine inside a Spark application";
 
 impl Row {
     /// Whether it stands for many properties, whatever they are called: `spark.executor.*`.

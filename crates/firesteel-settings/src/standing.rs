@@ -33,7 +33,7 @@ pub enum Standing {
 
 /// A property with which nothing starts.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{key}={value} ({origin}) cannot be honoured: {why}")]
+#[error("{key}={value} ({origin}) is not supported: {why}")]
 pub struct Refusal {
     /// The property.
     pub key: String,
@@ -81,9 +81,9 @@ impl fmt::Display for Standing {
                 write!(f, "read by {}", readers.join(" and "))
             }
             Self::NotOurs(why) | Self::NoEffect(why) | Self::Refused(why) => f.write_str(why),
-            Self::Harmless => f.write_str("that is so in Firesteel anyway"),
-            Self::Misspelt(key) => write!(f, "Firesteel knows no such property: is {} meant?", key.name),
-            Self::Unknown => f.write_str("Firesteel knows no such property: is it misspelt?"),
+            Self::Harmless => f.write_str("Firesteel always behaves like this"),
+            Self::Misspelt(key) => write!(f, "unknown property; did you mean {}?", key.name),
+            Self::Unknown => f.write_str("unknown property; check its spelling"),
         }
     }
 }
@@ -188,7 +188,7 @@ mod tests {
             ("spark.core.max", "spark.cores.max"),
             ("firesteel.topology.tabel", "firesteel.topology.table"),
         ] {
-            let words = format!("Firesteel knows no such property: is {meant} meant?");
+            let words = format!("unknown property; did you mean {meant}?");
             assert_eq!(Standing::of(name, "1", Reader::Application).to_string(), words, "{name}");
         }
         let ratio = Standing::of("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
@@ -201,7 +201,7 @@ mod tests {
         for key in ["spark.authenticate", "spark.ssl.rpc.enabled", "spark.network.crypto.enabled"] {
             let asked = properties(&format!("{key}=true"));
             let refusal = refuse_danger(&asked, Reader::Worker).expect_err(key).to_string();
-            assert!(refusal.starts_with(&format!("{key}=true (--conf) cannot be honoured: ")), "{refusal}");
+            assert!(refusal.starts_with(&format!("{key}=true (--conf) is not supported: ")), "{refusal}");
             assert_eq!(refuse_danger(&properties(&format!("{key}=False")), Reader::Worker), Ok(()));
         }
         let state = Standing::of("spark.deploy.recoveryMode", "ZOOKEEPER", Reader::Master);

@@ -279,7 +279,7 @@ pub fn executor_sizing(
     };
     let extra = properties.family(keys::YARN_EXECUTOR_RESOURCE).map(|(name, _)| {
         let key = keys::YARN_EXECUTOR_RESOURCE.replace("NAME", name);
-        let expected = "a whole number, perhaps with a unit of YARN's, such as 2 or 2G";
+        let expected = "a whole number, optionally with a unit of YARN, such as 2 or 2G";
         Ok((name.to_owned(), properties.read(&key, expected, |text| text.parse::<Amount>().ok())?))
     });
     let extra: Result<Vec<(String, Option<Amount>)>, SettingError> = extra.collect();
