@@ -47,7 +47,7 @@ fn text(detail: &ApplicationDetail) -> String {
     }
     let _ = write!(text, "\nExecutors\n{}", executors(detail));
     if app.executors_forgotten > 0 {
-        let _ = write!(text, "\n  and {} earlier ones, remembered no longer", app.executors_forgotten);
+        let _ = write!(text, "\n  and {} earlier ones, no longer listed", app.executors_forgotten);
     }
     text
 }

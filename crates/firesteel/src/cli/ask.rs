@@ -24,7 +24,7 @@ const DEFAULT: &str = "spark://127.0.0.1:7077";
 /// Which Master is asked.
 #[derive(Clone, Debug, Args)]
 pub(super) struct Masters {
-    /// The Master: spark://HOST:PORT[,HOST:PORT..]; of several, the first that answers
+    /// Master to ask: spark://HOST:PORT[,HOST:PORT..]; of several, the first that answers
     /// [default: spark.master in spark-defaults.conf, $MASTER, or spark://127.0.0.1:7077]
     #[arg(long, value_name = "URL")]
     master: Option<String>,
@@ -33,7 +33,7 @@ pub(super) struct Masters {
 /// Which application is meant.
 #[derive(Clone, Debug, Args)]
 pub(super) struct App {
-    /// The application: its id or its name
+    /// Application, by id or name
     #[arg(value_name = "APP")]
     pub(super) app: String,
 }
@@ -47,7 +47,7 @@ pub(super) struct Cluster {
 
 /// Nobody answered: what went wrong with each Master.
 #[derive(Debug, thiserror::Error)]
-#[error("no Master could be asked: {}; is it running, and is --master its URL?", list(.0))]
+#[error("no Master answered: {}; check that it runs and that --master is its URL", list(.0))]
 pub(super) struct Unanswered(Vec<CallError>);
 
 fn list(errors: &[CallError]) -> String {
@@ -84,8 +84,8 @@ impl Masters {
             return Ok(parse_masters(DEFAULT).expect("the default can be used"));
         };
         if matches!(value.parse(), Ok(MasterUrl::Yarn)) {
-            let words = "the cluster is YARN's (spark.master is yarn), and no Master's: firesteel yarn has its apps, \
-                         status, kill and logs; --master names a Master";
+            let words = "spark.master is yarn, and YARN clusters have no Master: use firesteel yarn apps, status, kill and \
+                         logs, or name a Master with --master";
             return Err(Failure::of(Exit::Usage, words));
         }
         // Nobody is asked in the place of a cluster that was meant.
@@ -198,20 +198,20 @@ pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Resu
 pub(super) fn unknown(app: &str) -> String {
     if let (whole, Some(executor)) = parts(app) {
         return format!(
-            "{app:?} looks like executor {executor} of the application {whole:?}: name the application alone here; \
-             firesteel status and firesteel logs take one executor, and the kill of firesteel shell ends one"
+            "{app:?} names executor {executor} of the application {whole:?}, and this command takes an application: use \
+             firesteel status or firesteel logs for one executor, and kill in firesteel shell to end one"
         );
     }
     format!(
-        "no application is called {app:?}, by id or name, or it is remembered no longer; \
-         firesteel status lists them"
+        "no application has the id or name {app:?}, or the Master no longer lists it; firesteel status shows those that \
+         it lists"
     )
 }
 
 /// What to say of a name that several applications have.
 pub(super) fn ambiguous(app: &str, apps: &[AppId]) -> String {
     let apps: Vec<&str> = apps.iter().map(AppId::as_str).collect();
-    format!("{app:?} is the name of several applications: {}; name one by its id", apps.join(", "))
+    format!("{app:?} is the name of several applications: {}; use the id of one", apps.join(", "))
 }
 
 /// `ann@host`.

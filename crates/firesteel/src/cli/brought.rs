@@ -20,9 +20,11 @@ pub(super) fn remark(
     let brought = settings.files.iter().map(|file| split(file)).find(|(_, name)| *name == last);
     match brought {
         Some(_) if !program.contains('/') => {
-            Some(format!("{program} is looked for in PATH: the file that is brought along is ./{program}"))
+            Some(format!("{program} is searched in PATH: the copied file is ./{program}"))
         }
-        Some((path, _)) if !is_executable(path) => Some(format!("{path} is not executable: chmod +x {path}")),
+        Some((path, _)) if !is_executable(path) => {
+            Some(format!("{path} is not executable: run chmod +x {path}"))
+        }
         Some(_) => None,
         None if is_missing(program, settings, directory) => Some(format!(
             "{program} is looked for in the directory of each executor: --files {program} brings it there, as ./{last}, \

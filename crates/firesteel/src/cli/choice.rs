@@ -34,8 +34,8 @@ pub(super) fn flags(reader: Reader) -> &'static [Flag] {
     const fn flag(name: &'static str, default: &'static str, meaning: &'static str) -> Flag {
         Flag { name, default, meaning }
     }
-    const HOST: Flag = flag("--host", "127.0.0.1", "The name or address to listen on.");
-    const PORT: &str = "The port to listen on; 0 is any free one.";
+    const HOST: Flag = flag("--host", "127.0.0.1", "Host name or address to listen on.");
+    const PORT: &str = "Port to listen on; 0 takes any free port.";
     match reader {
         Reader::Master => const { &[HOST, flag("--port", "7077", PORT)] },
         Reader::Worker => {
@@ -43,9 +43,13 @@ pub(super) fn flags(reader: Reader) -> &'static [Flag] {
                 &[
                     HOST,
                     flag("--port", "0", PORT),
-                    flag("--cores", "all", "Cores to give to executors."),
-                    flag("--memory", "all but 1 GiB", "Memory to give to executors."),
-                    flag("--work-dir", "work", "Where executors run, each in its own directory."),
+                    flag("--cores", "all", "Cores for executors."),
+                    flag("--memory", "all but 1 GiB", "Memory for executors."),
+                    flag(
+                        "--work-dir",
+                        "work",
+                        "Directory in which each executor gets a directory of its own.",
+                    ),
                 ]
             }
         }
@@ -69,7 +73,9 @@ pub(super) fn choose(
         match environment.get(variable.name) {
             Some(value) if is_foreign(name, value) => {
                 let variable = variable.name;
-                tracing::warn!("${variable}={value} is a URL that something else has set, and has no effect");
+                tracing::warn!(
+                    "ignoring ${variable}={value}: it is a URL (Kubernetes sets such variables), not a port"
+                );
             }
             Some(value) => {
                 let origin = Some(Origin::Variable(variable.name));
@@ -121,7 +127,7 @@ pub(super) fn address(host_choice: &Choice, port_choice: &Choice) -> Result<Addr
 /// A port, or 0.
 pub(super) fn port(choice: &Choice) -> Result<u16, Failure> {
     choice.value.parse().map_err(|_| {
-        let words = "write a port from 1 to 65535, or 0 for any free one";
+        let words = "write a port from 1 to 65535, or 0 for any free port";
         choice.error(format_args!(" cannot be {:?}: {words}", choice.value))
     })
 }

@@ -24,9 +24,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// Which shell's script.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-The script asks firesteel itself, so that it knows the options of the version that is installed, and completes the ids \
-of applications, executors and Workers from the Master that the other commands would ask; where none answers within \
-half a second there are none. Make it anew after an upgrade, or when a shell starts:
+The script calls firesteel, so it knows the options of the installed version. Ids of applications, executors and \
+Workers come from the Master that other commands would ask; there are none if it does not answer within half a second. \
+Print the script again after an upgrade, or let each shell print it at its start:
 
   echo 'source <(firesteel completions bash)' >> ~/.bashrc
   echo 'source <(firesteel completions zsh)' >> ~/.zshrc
@@ -34,7 +34,7 @@ half a second there are none. Make it anew after an upgrade, or when a shell sta
 
 Exit codes: 0 done; 1 failed; 2 wrong usage.")]
 pub(super) struct Args {
-    /// The shell
+    /// Shell to print the script for
     #[arg(value_enum)]
     shell: Shell,
 }

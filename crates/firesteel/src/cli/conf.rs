@@ -12,17 +12,16 @@ use super::exit::Failure;
 /// Where properties are read from.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Conf {
-    /// A property, as spark-submit takes it; may be given several times
+    /// Set a property, as for spark-submit; may be repeated
     #[arg(long = "conf", value_name = "KEY=VALUE", help_heading = "Properties")]
     pairs: Vec<String>,
-    /// Read properties from this file in place of spark-defaults.conf, which is looked for in $SPARK_CONF_DIR or, if
-    /// that is not set, in $SPARK_HOME/conf
-    #[arg(long, value_name = "FILE", help_heading = "Properties")]
+    /// Read properties from FILE [default: spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf]
+    #[arg(long, value_name = "FILE", help_heading = "Properties", hide_short_help = true)]
     properties_file: Option<PathBuf>,
-    /// Read spark-defaults.conf too, for what the file of --properties-file does not set
-    #[arg(long, requires = "properties_file", help_heading = "Properties")]
+    /// Also read spark-defaults.conf, for properties that --properties-file does not set
+    #[arg(long, requires = "properties_file", help_heading = "Properties", hide_short_help = true)]
     load_spark_defaults: bool,
-    /// Read nothing but --conf, and for an application $MASTER
+    /// Read only --conf, and $MASTER for an application
     #[arg(long, hide = true, conflicts_with = "properties_file")]
     only_conf: bool,
 }

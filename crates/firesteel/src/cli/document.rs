@@ -18,9 +18,9 @@ use next_executor::NextExecutor;
 
 /// What the help of commands with such values says of them.
 pub(super) const HELP: &str = "\
-JSON has a field schema, which rises when a field goes or changes its meaning. Names end in their unit: _mib, and _ms, \
-which for a moment is since 1970 (UTC). States are the words of the tables. An executor has id, worker, profile, state, \
-exit_code (128 + N for signal N; null if it has none), error, cores, memory_mib, resources, host, port, directory, \
+In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
+milliseconds since 1970 (UTC). States have the names of the tables. An executor has id, worker, profile, state, \
+exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
 launched_ms, started_ms, ended_ms; an application id, name, user, state, end, submitted_ms, ended_ms, queue, \
 priority, gang, max_cores, cores_granted, memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 

@@ -21,16 +21,25 @@ use super::stray;
 
 /// What `firesteel --help` says at its end.
 pub(super) const HELP: &str = "\
-Data goes to standard output, everything else to standard error. Daemons log what happens, other commands only warnings; \
-each --quiet takes a level away from that, down to errors, and each --verbose adds one; RUST_LOG beats both. Where a \
-command has --json, it prints one JSON value with the number of its schema, and errors are JSON, too.
+Results go to standard output, everything else to standard error. Daemons log events, other commands only warnings. Each \
+--verbose logs one level more, each --quiet one level less, down to errors; RUST_LOG overrides both. Times are in UTC. \
+Commands with --json print one JSON value with the number of its schema, and their errors are JSON, too.
 
-  firesteel map -- gzip -k ::: a.txt b.txt
-  firesteel master --host node-1
-  firesteel help map
+  firesteel map -- gzip -k ::: a.txt b.txt   compress files on this machine
+  firesteel master --host node-1             start a cluster: first its Master,
+  firesteel worker --host node-2 spark://node-1:7077   then a Worker on each machine
+  firesteel map -h                           the common options of map
+  firesteel map --help                       everything about map
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is \
-wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 the output was closed.";
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings file or variable is wrong; \
+129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 the reader of the output is gone.";
+
+/// Examples for `firesteel -h`.
+pub(super) const EXAMPLES: &str = "\
+  firesteel map -- gzip -k ::: a.txt b.txt   compress files on this machine
+  firesteel master --host node-1             start a cluster: first its Master,
+  firesteel worker --host node-2 spark://node-1:7077   then a Worker on each machine
+  firesteel map -h                           the common options of map";
 
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -238,16 +247,17 @@ fn forget_values(error: &mut clap::Error) {
     }
 }
 
-/// What to do about a subcommand that there is not, where more is known than clap's guess.
+/// Replaces clap's guess about an unknown subcommand, which takes distant names for near ones.
 fn advise(error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
-    // Subcommands of subcommands have names of their own.
-    let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
-    let Some(advice) = first.filter(|first| first == word).and_then(|word| stray::subcommand(&word)) else {
-        return;
-    };
+    let word = word.clone();
     error.remove(ContextKind::SuggestedSubcommand);
-    error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    error.remove(ContextKind::Suggested);
+    let first = std::env::args().skip(1).find(|word| !word.starts_with('-'));
+    let parent = first.filter(|first| *first != word);
+    if let Some(advice) = stray::subcommand(parent.as_deref(), &word) {
+        error.insert(ContextKind::Suggested, ContextValue::StyledStrs(vec![advice.into()]));
+    }
 }
 
 /// Clap's words about the command line: help and version on standard output, errors on standard error.

@@ -19,38 +19,43 @@ use super::application::{heading, standing_and_end};
 use super::ask::{self, App, Masters};
 use super::document;
 use super::exit::{self, Exit, Failure};
+use super::help;
 use super::table::{clean, duration};
 
 /// The form of the JSON value.
 const SCHEMA: u32 = 2;
 
+const EXAMPLES: &str = "\
+  firesteel explain app-20261120212235-0000
+  firesteel explain nightly-sums --json";
+
+const NOTES: &str = "\
+Explains what the application asked for and what it has; why it does not have more: its own maximum, its driver's \
+target, Workers that are too small, other applications that hold the cores, a pause after failures; how many Workers \
+were rejected for which reason; what exactly the next executor needs; whether it can ever fit; and what to ask for to \
+get more at once. For an application that is over, it says how it ended.
+
+The JSON value has the sentences, and in standing the numbers behind them. schema is incremented on incompatible \
+changes. Names end in their unit: _mib and _ms.";
+
+const CODES: &str = "\
+Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
+78 a settings file or variable is wrong.";
+
 /// Which application is explained.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-It says what the application asked for and what it has, why there is no more (its own maximum, its driver's target, \
-Workers that are too small, others that hold the cores, a wait after failures); for what how many Workers were turned \
-down, and what the next executor would need, no more and no less; whether it can ever fit; and what to ask for instead to \
-be given more at once. Of an application that is over it says how it ended.
-
-  firesteel explain app-20261120212235-0000
-  firesteel explain nightly-sums --json
-
-JSON has a field schema, which rises when a field goes or changes its meaning, sentences, and in standing what they are \
-made of. Names end in their unit: _mib, and _ms.
-
-Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
-78 a file or variable with settings is wrong.")]
+#[command(after_help = help::short("explain", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
     #[command(flatten)]
     app: App,
     #[command(flatten)]
     masters: Masters,
-    /// Print one JSON value instead of sentences
+    /// Print one JSON value
     #[arg(long)]
     json: bool,
 }
 
-/// The JSON value. `schema` rises when a field goes or changes its meaning.
+/// The JSON value. `schema` is incremented on incompatible changes.
 #[derive(Serialize)]
 struct Explanation<'a> {
     schema: u32,
@@ -100,7 +105,7 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     all.push(holds(detail));
     if standing.cores_spent > Cores::ZERO {
         all.push(format!(
-            "Of its maximum {} were those of executors that have ended and are not replaced.",
+            "{} of its maximum were used by executors that have ended and are not replaced.",
             cores(standing.cores_spent)
         ));
     }
@@ -134,7 +139,7 @@ fn holds(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let most = match app.max_cores {
         Some(most) => format!("its maximum is {}", cores(most)),
-        None => "it set no maximum of cores".to_owned(),
+        None => "it has no maximum of cores".to_owned(),
     };
     match app.executors_live {
         0 => format!("It has no executor; {most}."),
@@ -197,7 +202,9 @@ pub(super) fn reasons(
             all.push(format!("{} for one more now.", workers_have_room(profile.with_room)));
         }
         None if profile.may_have_more => {
-            all.push("It takes what comes free, and no Worker has room for one more now.".to_owned());
+            all.push(
+                "It takes more as soon as a Worker has room, and none has room for one more now.".to_owned(),
+            );
         }
         None => all.push("It has all that it asked for.".to_owned()),
     }
@@ -209,7 +216,7 @@ pub(super) fn reasons(
         )),
         Some(Reason::LimitReached { .. }) => {
             all.push(
-                "Its driver set that target: by the number of executors asked for, or by dynamic allocation."
+                "The driver set this target, from the requested number of executors or by dynamic allocation."
                     .to_owned(),
             );
         }
@@ -255,7 +262,7 @@ fn needs_room(profile: &ProfileView) -> bool {
 fn wants(subject: &str, profile: &ProfileView) -> String {
     let size = match profile.size {
         ExecutorSize::Fixed(each) => cores(each),
-        ExecutorSize::OnePerWorker => "all cores that a Worker gives".to_owned(),
+        ExecutorSize::OnePerWorker => "all cores of a Worker".to_owned(),
     };
     let mut each = vec![size, format!("{} of memory", profile.memory)];
     each.extend(profile.resources.iter().map(|(name, amount)| format!("{amount} {}", clean(name))));
@@ -317,7 +324,7 @@ fn others(standing: &SchedulingStatus) -> Vec<String> {
         if standing.more_holders > 0 {
             holders.push(format!("{} have the rest", none_or(standing.more_holders, "other application")));
         }
-        all.push(format!("Others hold cores: {}.", list(&holders)));
+        all.push(format!("Other applications hold cores: {}.", list(&holders)));
     }
     if standing.ahead > 0 {
         all.push(format!(
@@ -343,13 +350,13 @@ fn ends(detail: &ApplicationDetail) -> Vec<String> {
     let had = none_or(app.executors_ended, "executor");
     let mut all = vec![match app.executors_forgotten {
         0 => format!("It had {had}: {}.", list(&each)),
-        forgotten => format!("It had {had}, of which {forgotten} are remembered no longer: {}.", list(&each)),
+        forgotten => format!("It had {had}, of which {forgotten} are no longer listed: {}.", list(&each)),
     }];
     if let Some(executor) = last_failed(detail) {
         let (app, id) = (&app.id, executor.id);
         let (host, directory) = (clean(&executor.host), clean(&executor.directory));
         all.push(format!(
-            "firesteel logs {app} {id} --stderr shows what the last one that failed has written, on {host} in {directory}."
+            "firesteel logs {app} {id} --stderr shows what the last failed one wrote, on {host} in {directory}."
         ));
     }
     all

@@ -8,21 +8,26 @@ use firesteel_placement::words::none_or;
 
 use super::ask::{self, Masters};
 use super::exit::{Exit, Failure};
+use super::help;
 use super::status::state;
+
+const EXAMPLES: &str = "\
+  firesteel kill app-20261120212235-0000
+  firesteel kill nightly-sums                  by its name";
+
+const NOTES: &str = "\
+The Master ends the executors and tells the driver who killed the application, so that the driver ends, too. A killed \
+application has the state KILLED; firesteel status APP still shows it.";
+
+const CODES: &str = "\
+Exit codes: 0 all are killed; 1 an application is not known, or was over already; 2 wrong usage; 69 no Master could be \
+reached; 78 a settings file or variable is wrong.";
 
 /// Which applications end.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Their executors are ended, their drivers are told by whom, and end too. An application that is killed counts as \
-KILLED; firesteel status APP goes on to show it.
-
-  firesteel kill app-20261120212235-0000
-  firesteel kill nightly-sums                  by its name
-
-Exit codes: 0 every one is killed; 1 one was not known, or over already; 2 wrong usage; 69 no Master could be \
-reached; 78 a file or variable with settings is wrong.")]
+#[command(after_help = help::short("kill", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
-    /// The applications: their ids or names
+    /// Applications, by id or name
     #[arg(value_name = "APP", required = true)]
     apps: Vec<String>,
     #[command(flatten)]

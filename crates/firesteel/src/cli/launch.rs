@@ -12,28 +12,34 @@ use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::{directory, environment};
 use super::yarn::{program, request};
-use super::{block_on, brought, conf, stray};
+use super::{block_on, brought, conf, help, stray};
 
 /// Runs a command on every executor of an application, in the foreground.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = conf::help(HELP, Reader::Application))]
+#[command(
+    after_help = help::short("launch", EXAMPLES),
+    after_long_help = conf::help(HELP, Reader::Application)
+)]
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
-    /// When it is over
+    /// When to stop
     #[arg(long, value_enum, value_name = "WHEN", default_value = "all", help_heading = "Command")]
     until: Until,
-    /// Run the command in this directory of the executors' machines instead of the executor's own, which is below its
-    /// Worker's work directory
+    /// Working directory on the executors' machines; "executor" is the executor's own
+    ///
+    /// An executor's own directory is below its Worker's work directory.
     #[arg(long, value_name = "DIR", default_value = "executor", help_heading = "Command")]
     chdir: String,
-    /// Set a variable for the command, or pass on the one of this environment; may be given several times
+    /// Set a variable for the command; NAME alone passes on the value it has here; may be repeated
+    ///
+    /// No other variable of this environment reaches the command.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command")]
     env: Vec<String>,
-    /// Write events as JSON, one object a line
+    /// Print events as JSON, one object per line
     #[arg(long, help_heading = "Output")]
     json: bool,
-    /// The command and its arguments
+    /// Command with its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -41,40 +47,51 @@ pub(super) struct Args {
 /// When a launch is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Until {
-    /// When the first executor has ended: its exit code
+    /// After the first executor has ended; the exit code is its own
     Any,
-    /// When all executors that were asked for have ended: the greatest of their exit codes
+    /// After all requested executors have ended; the exit code is the greatest of theirs
     All,
-    /// Not by itself: an executor that ended is replaced
+    /// On ctrl-c or kill only; an executor that ends is replaced
     Never,
 }
 
+const EXAMPLES: &str = "\
+  firesteel launch --master spark://node-1:7077 -- hostname
+  firesteel launch --num-executors 4 --executor-cores 1 --until never -- ./serve.sh
+  firesteel launch --executor-cores 2 --files work.sh --until any --json -- ./work.sh {{CORES}}";
+
 const HELP: &str = "\
-Every executor is one process of the command, started by its Worker; what it writes is read with firesteel logs, and the \
-end of its standard error is shown if it fails (the first three times). An argument that is exactly {{EXECUTOR_ID}}, \
-{{CORES}}, {{MEMORY}} (MiB), {{HOSTNAME}}, {{APP_ID}}, {{WORKER_ID}}, {{WORKER_URL}}, {{RESOURCE_PROFILE_ID}}, \
-{{RESOURCES}} (gpu=0,1;nic=a) or {{FIRESTEEL}} (the Worker's program) is replaced. The command finds in its \
-environment: FIRESTEEL_APP_ID, FIRESTEEL_EXECUTOR_ID (from 0), FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, \
-FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses). The command is no shell line: for variables \
-write -- sh -c '...'.
+Each executor is one process of the command, started by its Worker. firesteel logs shows what it writes. If it fails, \
+the end of its standard error is shown here, for the first three failures. An argument that is exactly one of these is \
+replaced: {{EXECUTOR_ID}}, {{CORES}}, {{MEMORY}} (MiB), {{HOSTNAME}}, {{APP_ID}}, {{WORKER_ID}}, {{WORKER_URL}}, \
+{{RESOURCE_PROFILE_ID}}, {{RESOURCES}} (gpu=0,1;nic=a) and {{FIRESTEEL}} (the Worker's program). The command is not \
+run by a shell: to use variables write -- sh -c '...'.
+
+The command inherits the environment of its Worker, and nothing of this one: use --env. It also finds \
+FIRESTEEL_APP_ID, FIRESTEEL_EXECUTOR_ID (from 0), FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_CORES, \
+FIRESTEEL_MEMORY_MIB and FIRESTEEL_RESOURCE_NAME (addresses).
 
   firesteel launch --master spark://node-1:7077 -- hostname
   firesteel launch --num-executors 4 --executor-cores 1 --env FIRST=8000 --until never -- \\
     sh -c 'exec python3 -m http.server $((FIRST + FIRESTEEL_EXECUTOR_ID))'
   firesteel launch --executor-cores 2 --files work.sh --until any --json -- ./work.sh {{CORES}}
 
-How many executors: --num-executors, or as many as --total-executor-cores allows, or, with neither, as many as there is \
-room for until the first has ended. Where there is room for fewer, the others wait for their turn, and the reason is \
-said after spark.starvation.timeout. An executor that is lost with its Worker is replaced whatever --until says, since \
-it did not end by itself. Ctrl-c ends the executors (SIGTERM, and SIGKILL after the Worker's grace) and returns when \
-all are gone; a second one returns at once. For a bound on the time write timeout 60 firesteel launch ... To go on after \
-you have logged out write nohup firesteel launch ... &
+Number of executors: --num-executors, or as many as --total-executor-cores allows. With neither, as many as fit until \
+the first one has ended. If fewer fit, the others wait; after spark.starvation.timeout the reason is printed. An \
+executor that is lost with its Worker is always replaced, whatever --until says.
+
+Events are printed as they happen, each with its time in UTC, as in the logs of the daemons; --json has milliseconds \
+since 1970 in time_ms.
+
+Ctrl-c sends SIGTERM to the executors, and SIGKILL after the Worker's grace period, and returns when all have ended; a \
+second ctrl-c returns at once. To limit the time write timeout 60 firesteel launch ...; to keep running after logout \
+write nohup firesteel launch ... &
 
 Exit codes: --until all: 0 if every executor returned 0, else the greatest of their codes; --until any: that of the \
-first that ended; 128 + N for one that signal N ended, 127 for one that could not be started; 1 the Master ended the \
-application (with --until never, when its executors keep failing), or something went wrong; 2 wrong usage; 69 no Master \
-could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
-143 also if the application was killed by firesteel kill; 141 standard output was closed.";
+first that ended; 128 + N if signal N ended it, 127 if it could not be started; 1 the Master ended the application \
+(with --until never, because its executors keep failing), or something else failed; 2 wrong usage; 69 no Master \
+could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
+143 also if firesteel kill killed the application; 141 the reader of standard output is gone.";
 
 /// Launches, and stays until it is over.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {

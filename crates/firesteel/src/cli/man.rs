@@ -20,7 +20,7 @@ use super::exit::{Exit, Failure};
 
 Exit codes: 0 done; 1 failed; 2 wrong usage.")]
 pub(super) struct Args {
-    /// The directory to write the pages into; it is made if need be
+    /// Directory for the pages; it is created if it does not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 }
@@ -148,7 +148,7 @@ impl Words {
             if paragraph.starts_with("Exit codes: ") {
                 paragraph.clone_into(&mut words.codes);
             } else if paragraph.starts_with("Properties (") {
-                words.properties = properties(paragraph);
+                words.properties.extend(properties(paragraph));
             } else if paragraph.starts_with("  ") {
                 words.examples.extend(paragraph.lines().map(|line| line.trim().to_owned()));
             } else {
@@ -201,9 +201,9 @@ fn environment(roff: &mut Roff, command: &Command) {
         for variable in variables::TABLE {
             let theirs = readers.iter().any(|reader| variable.readers.contains(reader));
             let meaning = match variable.role {
-                Role::Flag(flag) => format!("{} (as {flag}, which is stronger)", variable.meaning),
+                Role::Flag(flag) => format!("{} (default of {flag})", variable.meaning),
                 Role::Property(key) => {
-                    format!("{} (as {key} where that is not set elsewhere)", variable.meaning)
+                    format!("{} (default of {key})", variable.meaning)
                 }
                 Role::Options | Role::Place => variable.meaning.to_owned(),
                 Role::Ignored => continue,
@@ -216,9 +216,9 @@ fn environment(roff: &mut Roff, command: &Command) {
     entry(
         roff,
         "RUST_LOG",
-        "what is logged, and how much: info, debug, firesteel_host::net=trace; it beats --verbose",
+        "what to log, such as info, debug or firesteel_host::net=trace; it overrides --verbose and --quiet",
     );
-    entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether there are colours, without --color");
+    entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether to use colour, if --color is not given");
 }
 
 /// The files that count for the command.
@@ -226,7 +226,7 @@ fn files(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["FILES"]);
     let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);
     if has("pairs") || has("master") || ["config", "check"].contains(&command.get_name()) {
-        let defaults = "properties, in $SPARK_CONF_DIR or, if that is not set, in $SPARK_HOME/conf";
+        let defaults = "properties, in $SPARK_CONF_DIR or else in $SPARK_HOME/conf";
         entry(roff, "spark-defaults.conf", defaults);
     } else {
         roff.text([roman("None of its own.")]);

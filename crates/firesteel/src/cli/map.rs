@@ -27,60 +27,93 @@ use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
 use super::yarn::{program, request};
-use super::{block_on, brought, conf, stray};
+use super::{block_on, brought, conf, help, placeholders, stray};
 
 /// What separates the command from its items.
 const ITEMS: &str = ":::";
 
 /// Runs a command once for each item, on the executors of an application.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = conf::help(HELP, Reader::Application))]
+#[command(
+    after_help = help::short("map", EXAMPLES),
+    after_long_help = conf::help(HELP, Reader::Application)
+)]
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
     #[command(flatten)]
     tasks: TaskOptions,
-    /// Read the items from a file instead of standard input, which is also -, a line an item
+    /// Read items from FILE, one per line; - is standard input [default: -]
     #[arg(short, long, value_name = "FILE", help_heading = "Items")]
     input: Option<PathBuf>,
-    /// Items end with a NUL byte, as find -print0 writes them
+    /// Items end with a NUL byte instead of a line feed, as find -print0 writes them
     #[arg(short = '0', long, help_heading = "Items")]
     null: bool,
-    /// Give the command blocks of whole lines on its standard input, instead of an item as an argument
+    /// Pass blocks of whole lines on standard input instead of one item as an argument
     #[arg(long, help_heading = "Items")]
     pipe: bool,
-    /// About how long a block is, at most 8m; otherwise 1m
-    #[arg(long, value_name = "SIZE", help_heading = "Items", requires = "pipe")]
+    /// Size of a block with --pipe, at most 8m [default: 1m]
+    #[arg(long, value_name = "SIZE", help_heading = "Items", requires = "pipe", hide_short_help = true)]
     block: Option<String>,
-    /// Hosts where items would like to run: line n has those of item n, with commas between; an empty line if it
-    /// does not matter
-    #[arg(long, value_name = "FILE", help_heading = "Items", conflicts_with = "locality_column")]
+    /// File with the preferred hosts of each item: line N has those of item N, separated by commas
+    ///
+    /// An empty line means no preference.
+    #[arg(
+        long,
+        value_name = "FILE",
+        help_heading = "Items",
+        conflicts_with = "locality_column",
+        hide_short_help = true
+    )]
     locality: Option<PathBuf>,
-    /// The same in a column of each item, counted from 1, which is not passed on
-    #[arg(long, value_name = "N", help_heading = "Items", value_parser = clap::value_parser!(u32).range(1..))]
+    /// Column of each item that has its preferred hosts, counted from 1; it is not passed to the command
+    #[arg(
+        long,
+        value_name = "N",
+        help_heading = "Items",
+        value_parser = clap::value_parser!(u32).range(1..),
+        hide_short_help = true
+    )]
     locality_column: Option<u32>,
-    /// What stands between columns; otherwise a tab
-    #[arg(long, value_name = "TEXT", help_heading = "Items", requires = "locality_column")]
+    /// Separator of columns [default: a tab]
+    #[arg(
+        long,
+        value_name = "TEXT",
+        help_heading = "Items",
+        requires = "locality_column",
+        hide_short_help = true
+    )]
     delimiter: Option<String>,
-    /// Print outputs as items end, not in the order of the input
+    /// Print outputs as items finish, instead of in input order
     #[arg(long, help_heading = "Output")]
     unordered: bool,
-    /// Write outputs into this file instead of standard output; in cluster mode, one that the container's host can write
+    /// Write outputs to FILE instead of standard output
+    ///
+    /// In cluster mode on YARN, FILE is on the machine of the driver's container.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
     output: Option<PathBuf>,
-    /// How the summary on standard error is written
-    #[arg(long, value_enum, value_name = "FORM", default_value = "text", help_heading = "Output")]
+    /// Form of the summary on standard error
+    #[arg(
+        long,
+        value_enum,
+        value_name = "FORM",
+        default_value = "text",
+        help_heading = "Output",
+        hide_short_help = true
+    )]
     summary: Form,
-    /// Write the summary as JSON into a file, too
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    /// Also write the summary to FILE, as JSON
+    #[arg(long, value_name = "FILE", help_heading = "Output", hide_short_help = true)]
     summary_file: Option<PathBuf>,
-    /// Write the items that failed, were cancelled or were not begun into a file, for another run with --input FILE and
-    /// the same options; what was not read from standard input yet is not among them
+    /// Write the items that did not succeed to FILE, for another run with --input FILE
+    ///
+    /// They are the items that failed, were cancelled or did not start. Give that run the same options. Items that were
+    /// still unread on standard input are not in FILE.
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]
     surroundings: Surroundings,
-    /// The command, its arguments, and perhaps ::: and the items
+    /// Command with its arguments, then optionally ::: and the items
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<String>,
 }
@@ -88,20 +121,27 @@ pub(super) struct Args {
 /// How the summary is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// For people
+    /// Lines for people
     Text,
-    /// For programs, on one line
+    /// One line of JSON
     Json,
-    /// Not at all
+    /// No summary
     None,
 }
 
+const EXAMPLES: &str = "\
+  firesteel map -- gzip -k ::: a.txt b.txt
+  git ls-files | firesteel map -- sha256sum
+  find . -name '*.png' -print0 | firesteel map -0 -- convert {} {}.jpg
+  firesteel map --master spark://node-1:7077 --executor-cores 6 -i urls -- curl -sO";
+
 const HELP: &str = "\
-{} in any argument is replaced by the item; if there is none, the item is added as the last argument. An item is \
-UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command \
-is no shell line: for pipes and the like write -- sh -c '... \"$1\"' sh. Never write {} into such a line: the shell \
-would run what stands in the item. It fails as the last command of a pipe does, or, as bash -c 'set -o pipefail; ...', \
-as any of them.
+{} in an argument is replaced by the item. If no argument has {}, the item becomes the last argument. An item is \
+UTF-8 text of less than 128 KiB. With --pipe, arguments stay as they are, and lines may have any bytes. The command is \
+not run by a shell: for pipes and the like write -- sh -c '... \"$1\"' sh. Do not write {} into such a shell line: the \
+shell would run what is in the item. A pipe's exit code is that of its last command; bash -c 'set -o pipefail; ...' \
+makes it fail if any of its commands fails. Other placeholders of GNU parallel are not replaced: write ${1%.*} for {.}, \
+${1##*/} for {/} and $FIRESTEEL_TASK_ID for {#} into the line of sh -c.
 
   firesteel map -- gzip -k ::: a.txt b.txt
   git ls-files | firesteel map -- sha256sum
@@ -112,34 +152,42 @@ as any of them.
   firesteel map --executor-resource gpu=2 --task-resource gpu=1 -i models -- sh -c 'train --gpu $FIRESTEEL_TASK_RESOURCE_GPU $1' sh
   printf '%s\\t%s\\n' a.log node-1 b.log node-2,node-3 | firesteel map --locality-column 2 -- gzip
 
-An item that prefers hosts (--locality, --locality-column; by the names that status shows) runs on one of them, after \
-spark.locality.wait in the rack of one (firesteel.topology.table: a file with a host and its rack on each line), and \
-after as long again anywhere; it waits only where an executor is.
+Preferred hosts (--locality, --locality-column) are host names as firesteel status shows them. An item first waits for \
+a free core on one of them. After spark.locality.wait it may also run in the same rack (firesteel.topology.table: a \
+file with a host and its rack on each line), and after as long again anywhere. It waits only for hosts that have an \
+executor.
 
-Files and ::: are read through before anything starts (files of up to 64 MiB), so that an item that cannot be used \
-shows at once. What a run with --failed left is done by another one:
+Files and the items after ::: are checked before anything starts (files of up to 64 MiB), so that a bad item is \
+reported at once. To run again what did not succeed:
 
   firesteel map -i urls --failed left -- curl -sO
   firesteel map -i left --failed left.2 -- curl -sO
 
-Without --master, a local cluster sized to this machine is started and ended. An item that fails is tried again \
-elsewhere, up to spark.task.maxFailures times in all; only the last attempt's output is printed.
+Without --master, a local cluster that fits this machine is started for the run. An item that fails is retried on \
+another executor if possible, until it has failed spark.task.maxFailures times; only the output of its last attempt is \
+printed. Some exit codes are not retried (--fatal-exit-codes): 124, by which timeout says that the time is over. Codes \
+such as 125, 126 and 127 are retried, since they often depend on the machine. A program that no machine can start is \
+tried once on each.
 
-The command finds in its environment: FIRESTEEL_TASK_ID, FIRESTEEL_TASK_ATTEMPT (from 0), FIRESTEEL_APP_ID, \
-FIRESTEEL_EXECUTOR_ID, FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID, FIRESTEEL_HOST; what its executor has: \
-FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB, FIRESTEEL_RESOURCE_NAME (addresses, with commas between); and what of that it \
-was given itself with --task-resource: FIRESTEEL_TASK_RESOURCE_NAME. With --files or --archives it runs in its \
-executor's directory, where ./NAME is what was brought along and other paths must be absolute, and FIRESTEEL_FILES_DIR is where that is kept.
+The command inherits the environment of its Worker, and nothing of this one, on every kind of cluster. The Workers of \
+a local cluster have only PATH, HOME, USER, LOGNAME, SHELL, LANG, LANGUAGE, LC_*, TZ, TMPDIR and XDG_RUNTIME_DIR of \
+this environment. To set a variable use --env, or --conf spark.executorEnv.NAME=VALUE.
 
-With --conf spark.dynamicAllocation.enabled=true there are as many executors as there is work for: when items have \
-waited for spark.dynamicAllocation.schedulerBacklogTimeout, one more is asked for, then two, four and so on; one that \
-had nothing to do for spark.dynamicAllocation.executorIdleTimeout ends; never more than \
-spark.dynamicAllocation.maxExecutors, never fewer than minExecutors.
+The command also finds FIRESTEEL_TASK_ID, FIRESTEEL_TASK_ATTEMPT (from 0), FIRESTEEL_APP_ID, FIRESTEEL_EXECUTOR_ID, \
+FIRESTEEL_EXECUTOR_DIR, FIRESTEEL_WORKER_ID and FIRESTEEL_HOST; for its executor FIRESTEEL_CORES, FIRESTEEL_MEMORY_MIB \
+and FIRESTEEL_RESOURCE_NAME (addresses, separated by commas); for itself, with --task-resource, \
+FIRESTEEL_TASK_RESOURCE_NAME. With --files or --archives it runs in its executor's directory: there ./NAME is a file \
+that was copied, other paths must be absolute, and FIRESTEEL_FILES_DIR is the directory that keeps the files.
 
-Exit codes: 0 every item succeeded, or there was none; 1 an item failed, or something went wrong; 2 wrong usage, or an input or output that \
-cannot be used, and nothing was done; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 ended by \
-SIGHUP, ctrl-c and SIGTERM; 143 also if the application was killed by firesteel kill; \
-141 standard output was closed.";
+With --conf spark.dynamicAllocation.enabled=true the number of executors follows the work. When items have waited for \
+spark.dynamicAllocation.schedulerBacklogTimeout, one executor is requested, then 2, 4 and so on. An executor without \
+work ends after spark.dynamicAllocation.executorIdleTimeout. Bounds: spark.dynamicAllocation.minExecutors and \
+spark.dynamicAllocation.maxExecutors.
+
+Exit codes: 0 every item succeeded, or there was none; 1 an item failed, or something else failed; 2 wrong usage, or \
+an input or output that cannot be used, and nothing ran; 69 no Master could be reached; 78 a settings file or variable \
+is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 143 also if firesteel kill killed the application; \
+141 the reader of standard output is gone.";
 
 /// Runs every item.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
@@ -164,7 +212,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     }
     if is_piped && summary.items == 0 && matches!(ending, Ending::Completed) {
         progress.remark(
-            "no items came from standard input: on the command line they stand after the command and :::",
+            "standard input had no items: to give items on the command line write COMMAND ::: ITEM..",
         );
     }
     match form {
@@ -172,12 +220,12 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
             say(&progress, show, &summary);
             if directory == TaskDirectory::Executor && summary.failures.iter().any(is_here) {
                 progress.remark(
-                    "commands ran in their executor's directory: what --files and --archives did not bring needs an \
-                     absolute path",
+                    "commands ran in their executor's directory: files that --files and --archives did not copy there \
+                     need an absolute path",
                 );
             }
             if summary.unnamed() > 0 && !leaves {
-                progress.remark("--failed FILE writes all items that fail, for another run");
+                progress.remark("--failed FILE lists all items that fail, for another run");
             }
         }
         Form::Json => progress.say(summary.to_json()),
@@ -248,11 +296,11 @@ impl Args {
     fn job(self, progress: &Progress) -> Result<(Job, ApplicationSettings), Failure> {
         let (command, items) = split(self.command);
         let Some((program, arguments)) = command.split_first() else {
-            return Err(usage("there is no command before :::"));
+            return Err(usage("no command before :::: write firesteel map -- COMMAND ::: ITEM.."));
         };
         if items.iter().flatten().any(|item| item == ITEMS) {
             return Err(usage(
-                "::: stands there twice: all items stand after one; an item that is ::: is given by --input",
+                "::: is given twice: write all items after one :::, or an item that is ::: into a file for --input",
             ));
         }
         stray::first_word::<Self>("map", program)?;
@@ -261,6 +309,7 @@ impl Args {
             stray::shell_line(&command, "'... \"$1\"' sh"),
             stray::item_in_line(&command),
             stray::empty_argument(&command),
+            placeholders::remark(&command),
         ];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
@@ -279,20 +328,20 @@ impl Args {
             if self.pipe { Unit::Block { bytes: block(self.block.as_deref())? } } else { Unit::Record };
         if self.pipe && matches!(source, Source::Words(_)) {
             return Err(usage(
-                "--pipe reads blocks of lines: give them with --input or standard input, not with :::",
+                "--pipe reads blocks of lines, so items cannot follow :::: use --input or standard input",
             ));
         }
         let preference = preference(self.locality, self.locality_column, self.delimiter)?;
         if self.pipe && preference != Preference::None {
-            return Err(usage("--pipe makes blocks of many lines: they cannot prefer hosts of single ones"));
+            return Err(usage(
+                "--pipe and preferred hosts exclude each other: a block has many lines; leave out --locality or --locality-column",
+            ));
         }
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
         if let (Some(_), Source::Words(words), Separator::Newline) = (&self.failed, &source, separator)
             && words.iter().any(|word| word.contains('\n'))
         {
-            return Err(usage(
-                "an item has a line feed: the file of --failed has an item a line, unless --null is given",
-            ));
+            return Err(usage("an item has a line feed, and --failed writes one item per line: add --null"));
         }
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
         let mut cluster = cluster;
@@ -354,12 +403,14 @@ fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>) {
 
 fn source(items: Option<Vec<String>>, file: Option<PathBuf>, progress: &Progress) -> Result<Source, Failure> {
     match (items, file) {
-        (Some(_), Some(_)) => Err(usage("items come either after ::: or from --input, not from both")),
+        (Some(_), Some(_)) => {
+            Err(usage("items are given both after ::: and with --input: leave out one of them"))
+        }
         (Some(items), None) => Ok(Source::Words(items)),
         (None, Some(file)) if file.as_os_str() != "-" => Ok(Source::File(file)),
         (None, Some(_) | None) => {
             if io::stdin().is_terminal() {
-                progress.remark("reading items from the terminal, a line an item; ctrl-d ends them");
+                progress.remark("reading items from the terminal, one per line; ctrl-d ends the input");
             }
             Ok(Source::StandardInput)
         }
@@ -376,7 +427,7 @@ fn preference(
         (None, Some(number)) => {
             let delimiter = delimiter.unwrap_or_else(|| "\t".to_owned()).replace("\\t", "\t");
             if delimiter.is_empty() {
-                return Err(usage("--delimiter cannot be empty: write what stands between columns"));
+                return Err(usage("--delimiter cannot be empty: write the text between columns, such as ,"));
             }
             Ok(Preference::Column { number: number as usize, delimiter })
         }

@@ -9,39 +9,53 @@ use super::choice::{self, choose};
 use super::common::Held;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
+use super::help;
 use super::run_daemon;
 
 /// The flags of Spark's Master.
 #[derive(Debug, ClapArgs)]
-#[command(disable_help_flag = true, after_help = conf::help(HELP, Reader::Master))]
+#[command(
+    disable_help_flag = true,
+    after_help = help::short("master", EXAMPLES),
+    after_long_help = conf::help(HELP, Reader::Master)
+)]
 pub(super) struct Args {
-    /// The name or address to listen on, by which others connect [default: 127.0.0.1]
+    /// Host name or address to listen on; Workers and drivers connect to it [default: 127.0.0.1]
     /// [env: SPARK_MASTER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long)]
     host: Option<String>,
-    /// The port to listen on; 0 is any free one [default: 7077] [env: SPARK_MASTER_PORT]
+    /// Port to listen on; 0 takes any free port [default: 7077] [env: SPARK_MASTER_PORT]
     #[arg(short, long)]
     port: Option<String>,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
     held: Held,
-    /// Print help
-    #[arg(long, action = ArgAction::Help)]
+    /// Print all options and details; -h without a host prints the common options
+    #[arg(long, action = ArgAction::HelpLong)]
     help: Option<bool>,
+    /// Print the common options
+    #[arg(long, hide = true, action = ArgAction::HelpShort)]
+    short_help: Option<bool>,
 }
 
-const HELP: &str = "\
-There is no authentication yet: whoever reaches the port can run programs on the Workers. Therefore a Master listens \
-on 127.0.0.1 unless it is told otherwise. For a cluster of several machines, in a network that you trust, give the \
-name or address by which the others reach this machine: --host node-1. With --host 0.0.0.0 it listens on all \
-addresses and calls itself by the machine's name.
+const EXAMPLES: &str = "\
+  firesteel master                     a cluster on this machine alone
+  firesteel master --host node-1       a cluster of several machines
+  firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false";
 
-  firesteel master                     for this machine alone
+const HELP: &str = "\
+There is no authentication yet: anyone who can connect to the port can run programs on the Workers. A Master therefore \
+listens on 127.0.0.1 by default. For a cluster of several machines on a trusted network, give the name or address by \
+which the other machines reach this one: --host node-1. With --host 0.0.0.0 the Master listens on all addresses and \
+announces the machine's host name.
+
+  firesteel master                     a cluster on this machine alone
+  firesteel master --host node-1       a cluster of several machines
   firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false
 
-Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, as when the port is taken; 2 wrong usage; \
-78 a file or variable with settings is wrong.";
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage; \
+78 a settings file or variable is wrong.";
 
 /// Runs a Master until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {

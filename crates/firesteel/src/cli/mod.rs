@@ -14,6 +14,7 @@ mod document;
 mod executor;
 mod exit;
 mod explain;
+mod help;
 mod kill;
 mod launch;
 mod log;
@@ -21,6 +22,7 @@ mod logs;
 mod man;
 mod map;
 mod master;
+mod placeholders;
 mod plan;
 mod reaper;
 mod shell;
@@ -45,7 +47,7 @@ use exit::{Exit, Failure, Form};
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]
 #[command(name = "firesteel", version = crate::version::words(), propagate_version = false, max_term_width = 100)]
-#[command(after_help = exit::HELP)]
+#[command(after_help = help::short("", exit::EXAMPLES), after_long_help = exit::HELP)]
 struct Cli {
     #[command(flatten)]
     talk: log::Talk,
@@ -55,45 +57,45 @@ struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Start a Master: it decides which Workers run which executors
+    /// Start a Master, which decides which Workers run which executors
     Master(master::Args),
-    /// Start a Worker: it registers with a Master and runs executors
+    /// Start a Worker, which registers with a Master and runs executors
     Worker(worker::Args),
-    /// Show a Master's Workers, applications and executors, or one application in detail
+    /// Show a cluster's Workers, applications and executors, or one application in detail
     Status(status::Args),
-    /// Say why an application waits or has fewer executors than it asked for
+    /// Explain why an application waits or has fewer executors than it asked for
     Explain(explain::Args),
-    /// End applications
+    /// Kill applications
     Kill(kill::Args),
     /// Watch a cluster's Workers, applications and executors
     Top(top::Args),
     /// Run a command once for each item of an input
     Map(map::Args),
-    /// Hold an application, and run what is typed or scripted on its executors
+    /// Run commands on the executors of an application, interactively or from a script
     Shell(shell::Args),
     /// Run a command on every executor of an application, in the foreground
     Launch(launch::Args),
-    /// Show what executors wrote
+    /// Show what executors wrote to standard output and standard error
     Logs(logs::Args),
-    /// Say where executors would go, without starting anything
+    /// Show where executors would be placed, without starting anything
     Plan(plan::Args),
-    /// Replay a trace of applications through Masters of several policies, in no time
+    /// Replay a trace of applications under several placement policies, in virtual time
     Simulate(simulate::Args),
-    /// List, show and end applications on a YARN cluster, and show their logs
+    /// List, show and kill applications on a YARN cluster, and show their logs
     Yarn(yarn::Args),
-    /// Check and show settings: files, variables and flags
+    /// Check and show settings from files, variables and flags
     Config(config::Args),
-    /// Print a script that completes commands, options and ids in a shell
+    /// Print a script for a shell that completes commands, options and ids
     Completions(completions::Args),
     /// Write manual pages
     Man(man::Args),
     /// Run a driver's tasks
     #[command(hide = true)]
     Executor(executor::Args),
-    /// Have an application's executors run in containers
+    /// Run an application's executors in YARN containers
     #[command(hide = true)]
     ApplicationMaster(application_master::Args),
-    /// End what a Worker leaves behind
+    /// Kill the processes that a Worker leaves behind
     #[command(name = firesteel_daemons::worker::reaper::COMMAND, hide = true)]
     Reaper(reaper::Args),
 }
@@ -172,13 +174,13 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// In Spark's daemons `-h` is the host. One without a host can only mean help.
+/// In Spark's daemons `-h` is the host. Without a host after it, it is a request for help.
 fn ask_for_help(words: &mut [OsString]) {
     if let [_, command, .., last] = words
         && (*command == "master" || *command == "worker")
         && *last == "-h"
     {
-        *last = "--help".into();
+        *last = "--short-help".into();
     }
 }
 

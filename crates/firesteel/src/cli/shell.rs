@@ -14,31 +14,34 @@ use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::surroundings::Surroundings;
 use super::yarn::request;
-use super::{block_on, conf};
+use super::{block_on, conf, help};
 
 /// Holds an application, and runs on its executors what is typed or scripted.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = conf::help(HELP, Reader::Application))]
+#[command(
+    after_help = help::short("shell", EXAMPLES),
+    after_long_help = conf::help(HELP, Reader::Application)
+)]
 pub(super) struct Args {
     #[command(flatten)]
     submit: Submit,
     #[command(flatten)]
     tasks: TaskOptions,
-    /// Run these commands, and leave
+    /// Run these commands and leave, such as 'executors; why'
     #[arg(short, long, value_name = "COMMANDS", help_heading = "Script", conflicts_with = "file")]
     command: Option<String>,
-    /// Go on after a command that failed; otherwise a script stops there, with its exit code
+    /// Continue a script after a command that failed, instead of leaving with its exit code
     #[arg(long, help_heading = "Script")]
     keep_going: bool,
-    /// Keep the lines that are typed in this file, instead of firesteel/history in XDG_STATE_HOME
-    #[arg(long, value_name = "FILE", help_heading = "Terminal")]
+    /// File for the history of typed lines [default: firesteel/history in $XDG_STATE_HOME or ~/.local/state]
+    #[arg(long, value_name = "FILE", help_heading = "Terminal", hide_short_help = true)]
     history: Option<PathBuf>,
-    /// Keep no lines
-    #[arg(long, help_heading = "Terminal", conflicts_with = "history")]
+    /// Do not save typed lines
+    #[arg(long, help_heading = "Terminal", conflicts_with = "history", hide_short_help = true)]
     no_history: bool,
     #[command(flatten)]
     surroundings: Surroundings,
-    /// Run the commands of this file, and leave
+    /// Script with commands to run before leaving [default: standard input]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
 }
@@ -46,9 +49,14 @@ pub(super) struct Args {
 /// What a session is called that has no name.
 const NAME: &str = "firesteel shell";
 
+const EXAMPLES: &str = "\
+  firesteel shell --master spark://node-1:7077 --total-executor-cores 8 --executor-cores 2
+  firesteel shell -c 'run hostname; executors; why'
+  firesteel shell --master spark://node-1:7077 script";
+
 const HELP: &str = "\
-Without FILE and --command, commands are read from standard input: with a prompt, history and completion from a \
-terminal, and otherwise as a script, a line a command. help lists the commands. A session looks like this:
+Without FILE and --command, commands are read from standard input. A terminal has a prompt, history and completion; \
+any other input is a script with one command per line. The command help lists all commands. A session:
 
   $ firesteel shell --master spark://node-1:7077 --total-executor-cores 8 --executor-cores 2
   firesteel shell: application app-20260101120000-0000 at spark://node-1:7077
@@ -62,22 +70,22 @@ terminal, and otherwise as a script, a line a command. help lists the commands. 
   2 of 6 executors are missing: 3 workers have 1 core free, 2 cores asked
   firesteel> watch
 
-and a script like this:
+A script:
 
   printf 'wait --executors 4\\nrun ./prepare\\nmap -i parts ./work\\n' | firesteel shell --master spark://node-1:7077
   firesteel shell -c 'executors; why'
 
-A command is no shell line: |, >, <, $NAME and *.txt have no meaning in it. For a shell line write run sh -c '...', and \
-for items map sh -c '... \"$1\"' sh.
+A command is not run by a shell: |, >, <, $NAME and *.txt have no meaning in it. For a shell line write run sh -c '...', \
+and for items map sh -c '... \"$1\"' sh. A task inherits the environment of its Worker, and nothing of this one: use \
+--env, or set env in the session.
 
-ctrl-c ends the task in hand, never the session; ctrl-d leaves, which ends the application in order. Without --master, \
-a local cluster sized to this machine is started and ended.
+Ctrl-c ends the task in the foreground, never the session. Ctrl-d leaves and ends the application in order. Without \
+--master, a local cluster that fits this machine is started for the session.
 
-Exit codes: 0, or that of the last command of a script that failed; 1 a command failed, or the application was ended by \
-the Master; 2 wrong usage; 69 no Master could be reached; 78 a file or variable with settings is wrong; 129, 130 and 143 \
-ended by SIGHUP, ctrl-c in a script, and SIGTERM; 143 also if the application was killed by firesteel kill; \
-141 standard output was closed. A task that cannot be started has \
-127, one that a signal ended 128 and its number.";
+Exit codes: 0, or that of the last command of a script that failed; 1 a command failed, or the Master ended the \
+application; 2 wrong usage; 69 no Master could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 \
+ended by SIGHUP, ctrl-c in a script, and SIGTERM; 143 also if firesteel kill killed the application; 141 the reader of \
+standard output is gone. A task that cannot be started has 127, a task that signal N ended 128 + N.";
 
 /// Runs a session.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
@@ -101,12 +109,11 @@ impl Args {
         if let Some(path) = self.file.as_ref().filter(|path| path.is_dir()) {
             return Err(Failure::of(
                 Exit::Usage,
-                format!("{} is a directory, and no script", path.display()),
+                format!("{} is a directory: give a file with commands", path.display()),
             ));
         }
         if let Some(path) = self.file.as_ref().filter(|path| !path.exists()) {
-            let words =
-                format!("there is no script {}: a command line is given with --command", path.display());
+            let words = format!("no script {}: to run a command line use --command", path.display());
             return Err(Failure::of(Exit::Usage, words));
         }
         let Submission { settings, cluster, properties } =

@@ -17,6 +17,7 @@ use super::application;
 use super::ask::{self, Masters};
 use super::document;
 use super::exit::{self, Exit, Failure};
+use super::help;
 use super::table::{clean, duration, table};
 
 const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
@@ -26,21 +27,24 @@ const EXAMPLES: &str = "  firesteel status --master spark://10.0.0.1:7077
 
 const CODES: &str = "\
 Exit codes: 0 done; 1 failed, or the application is not known; 2 wrong usage; 69 no Master could be reached; \
-78 a file or variable with settings is wrong.";
+78 a settings file or variable is wrong.";
 
 /// What is shown of which Master.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = format!("{EXAMPLES}\n\n{}\n\n{CODES}", document::HELP))]
+#[command(
+    after_help = help::short("status", EXAMPLES),
+    after_long_help = format!("{EXAMPLES}\n\n{}\n\n{CODES}", document::HELP)
+)]
 pub(super) struct Args {
-    /// Show this application in detail: its id or its name; APP/EXECUTOR shows one of its executors
+    /// Application to show in detail, by id or name; APP/EXECUTOR shows one of its executors
     #[arg(value_name = "APP")]
     app: Option<String>,
     #[command(flatten)]
     masters: Masters,
-    /// List everything: all dead Workers and completed applications that are remembered, with their whole reasons
+    /// List all dead Workers and completed applications that the Master still lists, with the full reasons
     #[arg(long)]
     all: bool,
-    /// Print one JSON value, which has everything, instead of tables
+    /// Print everything as one JSON value
     #[arg(long)]
     json: bool,
 }
@@ -56,7 +60,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
             executors.retain(|it| it.id == executor);
             if executors.is_empty() {
                 let words = format!("application {} has no executor {executor}", detail.application.id);
-                return Err(Failure::of(Exit::Failure, words + ", or it is remembered no longer"));
+                return Err(Failure::of(Exit::Failure, words + ", or the Master no longer lists it"));
             }
         }
         return exit::written(application::print(&detail, args.json));

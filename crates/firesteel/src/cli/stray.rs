@@ -8,46 +8,79 @@ use super::exit::{Exit, Failure};
 
 /// Options of programs like these, and what is written here.
 const ELSEWHERE: &[(&[&str], &str)] = &[
-    (&["-j", "--jobs", "-P", "--max-procs"], "write --total-executor-cores N for N at once"),
-    (&["--retries"], "write --conf spark.task.maxFailures=N for N attempts in all"),
-    (&["--timeout"], "give the command one: -- timeout SECONDS COMMAND"),
-    (&["--joblog", "--results"], "--summary-file FILE has what came of the items"),
-    (&["--resume", "--resume-failed"], "--failed FILE has the items for another run with --input FILE"),
-    (&["--dry-run"], "put echo before the command; firesteel plan says where executors would go"),
+    (&["-j", "--jobs", "-P", "--max-procs"], "to run N at once write --total-executor-cores N"),
+    (&["--retries"], "for N attempts in all write --conf spark.task.maxFailures=N"),
+    (&["--timeout"], "to limit each item write -- timeout SECONDS COMMAND"),
+    (
+        &["--joblog", "--results"],
+        "no file lists the items that succeeded; --summary-file FILE has the counts and some of the failures, --failed \
+         FILE every item that did not succeed",
+    ),
+    (&["--resume", "--resume-failed"], "run once with --failed FILE, and again with --input FILE"),
+    (&["--dry-run"], "write echo before the command; firesteel plan shows where executors would be placed"),
     (&["--gpus", "--num-gpus", "--gres"], "write --executor-resource gpu=N"),
     (&["-a", "--arg-file"], "write --input FILE"),
-    (&["-k", "--keep-order"], "outputs have the order of the input unless --unordered is given"),
-    (&["-n", "-N", "-L", "--max-args", "-X", "-m"], "an item is one argument; --pipe gives blocks of lines"),
-    (&["-I", "-i{}"], "{} stands for the item"),
-    (&["-d", "-0d"], "items are lines; --null for NUL bytes"),
+    (&["-k", "--keep-order"], "outputs are in input order unless --unordered is given"),
+    (
+        &["-n", "-N", "-L", "--max-args", "-X", "-m"],
+        "each item is one argument; --pipe passes blocks of lines",
+    ),
+    (&["-I", "-i{}"], "{} is replaced by the item"),
+    (&["-d", "-0d"], "items are lines; with --null they end with NUL bytes"),
     (&["-np", "--np", "--instances", "--replicas"], "write --num-executors N"),
     (&["--memory", "--mem"], "write --executor-memory SIZE"),
     (&["--cores", "--cpus"], "write --executor-cores N, or --total-executor-cores N for all together"),
 ];
 
-/// Subcommands of programs like these, and what is written here.
+/// Subcommands of programs like these, and what to do instead.
 const SUBCOMMANDS: &[(&[&str], &str)] = &[
     (
-        &["submit", "spark-submit"],
-        "drivers of Spark's do not run here; map runs a command for each item, launch one on every executor, and shell \
-         what is typed",
+        &["submit", "spark-submit", "spark-shell", "pyspark", "spark-sql"],
+        "Spark applications cannot run on Firesteel yet; firesteel map runs a command for each item, launch one on \
+         every executor, and shell the commands that you type",
     ),
-    (&["stop", "cancel", "terminate"], "kill ends applications"),
-    (&["ps", "ls", "list", "jobs"], "status shows what runs once, and top again and again"),
-    (&["run", "exec", "start"], "map, launch and shell run commands; master and worker start a cluster"),
-    (&["sim"], "simulate replays a trace"),
+    (&["start-master", "start-master.sh"], "write firesteel master"),
+    (
+        &["start-worker", "start-worker.sh", "start-slave", "start-slave.sh"],
+        "write firesteel worker spark://HOST:PORT",
+    ),
+    (
+        &["start-all", "start-all.sh", "start-workers", "start-workers.sh"],
+        "Firesteel has no scripts for several machines: start firesteel master on one and firesteel worker on each",
+    ),
+    (
+        &[
+            "stop-master",
+            "stop-master.sh",
+            "stop-worker",
+            "stop-worker.sh",
+            "stop-workers",
+            "stop-workers.sh",
+            "stop-all",
+            "stop-all.sh",
+        ],
+        "daemons run in the foreground: end them with ctrl-c, SIGTERM or a service manager",
+    ),
+    (&["stop", "cancel", "terminate"], "firesteel kill ends applications; daemons end by ctrl-c or SIGTERM"),
+    (&["ps", "ls", "list", "jobs"], "firesteel status prints a snapshot; top keeps it up to date"),
+    (
+        &["run", "exec", "start"],
+        "firesteel map, launch and shell run commands; master and worker start a cluster",
+    ),
+    (&["sim"], "write firesteel simulate"),
 ];
 
 /// The shells whose lines are looked at.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
-/// What to say of a subcommand that there is not; `None` if nothing is known of it.
-pub(super) fn subcommand(word: &str) -> Option<String> {
-    let elsewhere = SUBCOMMANDS.iter().find(|(words, _)| words.contains(&word));
-    let commands = <super::Cli as clap::CommandFactory>::command();
-    let known = commands.get_subcommands().filter(|command| !command.is_hide_set());
+/// Advice about an unknown subcommand of Firesteel, or of its command `parent`; `None` if nothing is known of it.
+pub(super) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
+    let elsewhere = SUBCOMMANDS.iter().filter(|_| parent.is_none()).find(|(words, _)| words.contains(&word));
+    let firesteel = <super::Cli as clap::CommandFactory>::command();
+    let command = parent.map_or(Some(&firesteel), |parent| firesteel.find_subcommand(parent))?;
+    let known = command.get_subcommands().filter(|command| !command.is_hide_set());
     let meant =
-        || near_within(1, word, known.map(Command::get_name)).map(|meant| format!("is {meant} meant?"));
+        || near_within(1, word, known.map(Command::get_name)).map(|meant| format!("did you mean {meant}?"));
     elsewhere.map(|(_, advice)| (*advice).to_owned()).or_else(meant)
 }
 
@@ -55,7 +88,7 @@ pub(super) fn subcommand(word: &str) -> Option<String> {
 /// misspelt option looks like the command's name.
 pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure> {
     if word.is_empty() {
-        let words = format!("the command's name is empty: write firesteel {name} -- COMMAND");
+        let words = format!("the name of the command is empty: write firesteel {name} -- COMMAND");
         return Err(Failure::of(Exit::Usage, words));
     }
     if word.starts_with('-') { Err(option::<A>(name, word)) } else { Ok(()) }
@@ -69,11 +102,11 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
     let meant = near(bare, known.iter().map(String::as_str));
     let elsewhere = ELSEWHERE.iter().find(|(words, _)| words.iter().any(|other| is(other)));
     let advice = match (meant, elsewhere) {
-        (Some(meant), _) => format!("is {meant} meant?"),
+        (Some(meant), _) => format!("did you mean {meant}?"),
         (None, Some((_, advice))) => (*advice).to_owned(),
         (None, None) => format!("see firesteel {name} --help"),
     };
-    Failure::of(Exit::Usage, format!("{word:?} is no option of firesteel {name}: {advice}"))
+    Failure::of(Exit::Usage, format!("firesteel {name} has no option {word:?}: {advice}"))
 }
 
 /// What to say of a command's argument that is one of our options: it stands too late. `None`: there is none, or the
@@ -91,8 +124,8 @@ pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     };
     let late = command.iter().skip(1).find(ours)?;
     Some(format!(
-        "{late} stands after the command and is given to it: options of firesteel {name} stand before; for no such \
-         remark write -- before the command"
+        "{late} is passed to the command, since it comes after it: write options of firesteel {name} before the command; \
+         if the command is meant, write -- before the command"
     ))
 }
 
@@ -101,7 +134,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
     let [line] = command else { return None };
     let is_line = line.contains(char::is_whitespace) && !std::path::Path::new(line).exists();
     is_line.then(|| {
-        format!("{line:?} is taken for the name of a program: for a shell line write -- sh -c {arguments}")
+        format!("{line:?} is used as the name of a program: for a shell line write -- sh -c {arguments}")
     })
 }
 
@@ -109,7 +142,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
 pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, .. } = ShellLine::of(command)?;
     line.contains("{}").then(|| {
-        format!("{{}} stands in the line of {shell}, which runs what stands in the item: write -- {shell} -c '... \"$1\"' {shell}")
+        format!("{shell} would run what is in the item, since {{}} is in its line: write -- {shell} -c '... \"$1\"' {shell}")
     })
 }
 
@@ -121,8 +154,8 @@ pub(super) fn empty_argument(command: &[String]) -> Option<String> {
     let is_sure = !line.contains("()") && !line.contains("set ") && !line.contains("{}");
     let argument = first_argument(line).filter(|_| is_sure && after.is_empty())?;
     Some(format!(
-        "{argument} is empty in the line of {shell}: the first word after the line is $0; write one more: {shell} -c \
-         '...' {shell}"
+        "{argument} is empty in the line of {shell}, because the first word after the line is $0: write {shell} -c '...' \
+         {shell}"
     ))
 }
 
@@ -197,16 +230,16 @@ mod tests {
     #[test]
     fn a_misspelt_option_and_one_of_another_program_are_told_apart() {
         for (word, advice) in [
-            ("--num-executers", "is --num-executors meant?"),
-            ("--executor-core=4", "is --executor-cores meant?"),
-            ("--jobs=4", "write --total-executor-cores N for N at once"),
-            ("-j8", "write --total-executor-cores N for N at once"),
+            ("--num-executers", "did you mean --num-executors?"),
+            ("--executor-core=4", "did you mean --executor-cores?"),
+            ("--jobs=4", "to run N at once write --total-executor-cores N"),
+            ("-j8", "to run N at once write --total-executor-cores N"),
             ("--colour-me", "see firesteel map --help"),
         ] {
             let failure = option::<super::super::map::Args>("map", word);
             assert_eq!(
                 failure,
-                Failure::of(Exit::Usage, format!("{word:?} is no option of firesteel map: {advice}"))
+                Failure::of(Exit::Usage, format!("firesteel map has no option {word:?}: {advice}"))
             );
         }
     }
@@ -249,9 +282,26 @@ mod tests {
 
     #[test]
     fn a_misspelt_subcommand_and_one_of_another_program_are_told_apart() {
-        assert_eq!(subcommand("mpa").as_deref(), Some("is map meant?"));
-        assert_eq!(subcommand("stop").as_deref(), Some("kill ends applications"));
-        assert!(subcommand("submit").is_some_and(|advice| advice.contains("do not run here")));
-        assert_eq!(subcommand("frobnicate"), None);
+        let meant = |word: &str| subcommand(None, word);
+        assert_eq!(meant("mpa").as_deref(), Some("did you mean map?"));
+        assert!(meant("stop").is_some_and(|advice| advice.contains("firesteel kill ends applications")));
+        assert!(meant("submit").is_some_and(|advice| advice.contains("cannot run on Firesteel yet")));
+        assert_eq!(subcommand(Some("config"), "shwo").as_deref(), Some("did you mean show?"));
+        for word in ["frobnicate", "metrics", "history-server"] {
+            assert_eq!(meant(word), None, "{word}");
+        }
+    }
+
+    #[test]
+    fn the_scripts_of_spark_are_known() {
+        for (word, advice) in [
+            ("start-master", "firesteel master"),
+            ("start-worker.sh", "firesteel worker"),
+            ("stop-all.sh", "ctrl-c"),
+            ("spark-submit", "firesteel map"),
+        ] {
+            let found = subcommand(None, word).unwrap_or_default();
+            assert!(found.contains(advice), "{word}: {found}");
+        }
     }
 }

@@ -20,52 +20,71 @@ use super::yarn::request;
 /// The options of spark-submit that say what an application asks for. They beat properties.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Submit {
-    /// spark://HOST:PORT[,HOST:PORT..]; yarn for the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR; or
-    /// local-cluster[WORKERS,CORES,MEMORY-IN-MIB] for one that is started and ended with this command; otherwise
-    /// spark.master in spark-defaults.conf, or $MASTER
+    /// Cluster: spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]
+    ///
+    /// `yarn` is the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR. `local-cluster[2,4,8192]` is started and ended
+    /// with this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, $MASTER]
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
-    /// Where its driver runs: client, which is here, or on YARN also cluster, which is in a container; otherwise client
-    #[arg(long, value_name = "MODE", help_heading = "Application")]
-    deploy_mode: Option<String>,
-    /// The application's name
+    /// Name of the application [default: the command's name]
     #[arg(long, help_heading = "Application")]
     name: Option<String>,
-    /// Cores of all executors together; otherwise as many as there are
+    /// Cores of all executors together [default: as many as possible]
     #[arg(long, value_name = "CORES", help_heading = "Application")]
     total_executor_cores: Option<String>,
-    /// Cores of one executor; otherwise one executor on each Worker takes all that it has, and on YARN it has one
+    /// Cores of each executor [default: all of a Worker; on YARN 1]
     #[arg(long, value_name = "CORES", help_heading = "Application")]
     executor_cores: Option<String>,
-    /// Memory of one executor, such as 512m or 2g; otherwise 1g. It is what is counted, not a limit of what may be used
+    /// Memory of each executor, such as 512m or 2g [default: 1g]
+    ///
+    /// It is reserved for the executor, not enforced as a limit.
     #[arg(long, value_name = "SIZE", help_heading = "Application")]
     executor_memory: Option<String>,
-    /// How many executors; otherwise as many as the cores allow, and on YARN 2
+    /// Number of executors [default: as many as the cores allow; on YARN 2]
     #[arg(long, value_name = "COUNT", help_heading = "Application")]
     num_executors: Option<String>,
-    #[doc = concat!("By which rule Workers are chosen: ", policy_names!(), "; otherwise by the Master's")]
-    #[arg(long, value_name = "NAME", help_heading = "Application")]
-    placement_policy: Option<String>,
-    /// The cluster's queue that it is in: the Master's, or YARN's; otherwise the one called default, or the Master's first
-    #[arg(long, value_name = "NAME", help_heading = "Application")]
-    queue: Option<String>,
-    /// Who comes first in its queue: the highest; otherwise 0
-    #[arg(long, value_name = "NUMBER", help_heading = "Application", allow_negative_numbers = true)]
-    priority: Option<String>,
-    /// Begin with so many executors at once, or wait until there is room for them all; needs --executor-cores
-    #[arg(long, value_name = "COUNT", help_heading = "Application")]
-    gang: Option<String>,
-    /// A custom resource of each executor: so many addresses of it, such as gpu=2. May be given several times
-    #[arg(long = "executor-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
+    /// Custom resource of each executor, such as gpu=2; may be repeated
+    #[arg(
+        long = "executor-resource",
+        value_name = "NAME=AMOUNT",
+        help_heading = "Application",
+        hide_short_help = true
+    )]
     executor_resources: Vec<String>,
-    /// Files that every executor finds in its directory, where commands then run; #NAME gives one another name. May be
-    /// given several times
+    /// Files to copy into each executor's directory, where the command then runs; may be repeated
+    ///
+    /// PATH#NAME copies the file under another name.
     #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
     files: Vec<String>,
-    /// Archives (.tar, .tar.gz, .tgz, .zip, .jar) that every executor finds unpacked, each in a directory of its whole
-    /// name, lib.tgz/, or of another: lib.tgz#lib. May be given several times
-    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application")]
+    /// Archives to unpack in each executor's directory: .tar, .tar.gz, .tgz, .zip or .jar; may be repeated
+    ///
+    /// Each is unpacked into a directory that has the archive's full name, such as lib.tgz/; PATH#NAME sets another
+    /// one: lib.tgz#lib.
+    #[arg(long, value_name = "PATH[#NAME],..", help_heading = "Application", hide_short_help = true)]
     archives: Vec<String>,
+    /// Queue of the cluster [default: the Master's queue default, or its first; on YARN default]
+    #[arg(long, value_name = "NAME", help_heading = "Scheduling", hide_short_help = true)]
+    queue: Option<String>,
+    /// Priority in the queue; higher numbers run first [default: 0]
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        help_heading = "Scheduling",
+        allow_negative_numbers = true,
+        hide_short_help = true
+    )]
+    priority: Option<String>,
+    /// Start this many executors at once, or none until they all fit; needs --executor-cores [default: 1]
+    #[arg(long, value_name = "COUNT", help_heading = "Scheduling", hide_short_help = true)]
+    gang: Option<String>,
+    #[doc = concat!("Rule that chooses Workers: ", policy_names!(), " [default: the Master's]")]
+    #[arg(long, value_name = "NAME", help_heading = "Scheduling", hide_short_help = true)]
+    placement_policy: Option<String>,
+    /// Where the driver runs: client (in this process) or cluster (in a YARN container) [default: client]
+    ///
+    /// Only --master yarn has cluster mode. Spark's properties for YARN are listed below the options.
+    #[arg(long, value_name = "MODE", help_heading = "YARN", hide_short_help = true)]
+    deploy_mode: Option<String>,
     #[command(flatten)]
     conf: Conf,
 }
@@ -73,12 +92,16 @@ pub(super) struct Submit {
 /// The options that say what one task takes of its executor. They beat properties.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct TaskOptions {
-    /// What a task takes of a custom resource: addresses for itself, such as gpu=1, or a part of one that tasks share,
-    /// at most gpu=0.5. May be given several times
-    #[arg(long = "task-resource", value_name = "NAME=AMOUNT", help_heading = "Application")]
+    /// Custom resource for each task: whole addresses, such as gpu=1, or a share of one, at most gpu=0.5; may be repeated
+    #[arg(
+        long = "task-resource",
+        value_name = "NAME=AMOUNT",
+        help_heading = "Tasks",
+        hide_short_help = true
+    )]
     task_resources: Vec<String>,
-    /// Do not retry a task that ends with one of these exit codes, such as 2,124-126, or none [default: 124]
-    #[arg(long, value_name = "CODES", help_heading = "Application")]
+    /// Exit codes after which a task is not retried, such as 2,124-126, or none [default: 124, a timeout]
+    #[arg(long, value_name = "CODES", help_heading = "Tasks")]
     fatal_exit_codes: Option<String>,
 }
 
@@ -99,7 +122,7 @@ impl Submission {
         if self.settings.executors != ExecutorLimit::AtMost(0) {
             return Ok(());
         }
-        let words = "--num-executors (spark.executor.instances) is 0: nothing could ever run";
+        let words = "--num-executors (spark.executor.instances) is 0, so nothing can run: set at least 1";
         Err(Failure::of(blame(&self.properties, keys::EXECUTOR_INSTANCES), words))
     }
 }
@@ -206,7 +229,7 @@ fn set_amounts(
             .filter(|(name, _)| resources::is_name(name))
             .ok_or_else(|| usage(format!("{flag} cannot be {text:?}: write NAME=AMOUNT, such as gpu=1")))?;
         if !names.insert(name) {
-            return Err(usage(format!("{flag} is given twice for {name}")));
+            return Err(usage(format!("{flag} {name}={amount} repeats {name}: give each resource once")));
         }
         properties.set(&key.replace("NAME", name), amount, Origin::Flag(flag));
     }
@@ -235,7 +258,7 @@ fn cluster(
     request::refuse_cluster_mode(properties)?;
     let spec = given.unwrap_or_else(|| {
         let spec = this_machine(settings);
-        progress.remark(format_args!("no --master given: this machine is {spec}"));
+        progress.remark(format_args!("no --master given: starting {spec} on this machine"));
         spec
     });
     if properties.get(keys::EXECUTOR_MEMORY).is_none() && settings.executor_memory > spec.memory {
@@ -263,7 +286,7 @@ fn unitless(properties: &Properties) -> Option<String> {
     const LITTLE: u64 = 32;
     let text = properties.get(keys::EXECUTOR_MEMORY)?;
     let mib: u64 = text.parse().ok().filter(|mib| *mib <= LITTLE)?;
-    Some(format!("{} is {text}, which is {mib} MiB: is {mib}g meant?", keys::EXECUTOR_MEMORY))
+    Some(format!("{} is {text}, which is {mib} MiB; did you mean {mib}g?", keys::EXECUTOR_MEMORY))
 }
 
 /// Refuses what no Worker of a local cluster has room for: no other Worker could come, so that it would be waited for
@@ -276,11 +299,11 @@ fn check_room(
     let refuse = |key: &str, has: String, what_to_do: String| {
         let asked = properties.get(key).unwrap_or_default();
         let sentence = format!(
-            "{key} is {asked}, and a Worker of {spec} has {has}: no executor could ever start; {what_to_do}"
+            "{key} is {asked}, and a Worker of {spec} has {has}, so no executor can start: {what_to_do}"
         );
         Err(Failure::of(blame(properties, key), sentence))
     };
-    let larger = |spec: LocalClusterSpec| format!("ask for less, or for a larger one: --master '{spec}'");
+    let larger = |spec: LocalClusterSpec| format!("ask for less, or start larger Workers: --master '{spec}'");
     let resource = settings.executor_resources.iter().find(|(_, amount)| **amount > 0);
     match (settings.executor_cores, resource) {
         (Some(cores), _) if cores > spec.cores => {
@@ -300,7 +323,7 @@ fn check_room(
             refuse(
                 &key,
                 "none".to_owned(),
-                "use a Worker that has some: firesteel worker --resource".to_owned(),
+                "use a cluster whose Workers have it (firesteel worker --resource)".to_owned(),
             )
         }
         (Some(_) | None, None) => Ok(()),

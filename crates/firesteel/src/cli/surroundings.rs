@@ -11,11 +11,14 @@ use super::exit::{Exit, Failure};
 /// `--chdir` and `--env`.
 #[derive(Clone, Debug, Default, Args)]
 pub(super) struct Surroundings {
-    /// Run the command in this directory of the executors' machines instead of the current one; "executor" is
-    /// the executor's own, below its Worker's work directory, and what counts with --files and --archives
+    /// Working directory on the executors' machines; "executor" is the executor's own [default: the current one]
+    ///
+    /// An executor's own directory is below its Worker's work directory. It is the default with --files and --archives.
     #[arg(long, value_name = "DIR", help_heading = "Command")]
     chdir: Option<String>,
-    /// Set a variable for the command, or pass on the one of this environment; may be given several times
+    /// Set a variable for the command; NAME alone passes on the value it has here; may be repeated
+    ///
+    /// No other variable of this environment reaches the command.
     #[arg(long, value_name = "NAME[=VALUE]", help_heading = "Command")]
     env: Vec<String>,
 }
@@ -43,7 +46,7 @@ pub(super) fn environment(names: &[String]) -> Result<BTreeMap<String, String>, 
         Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
         None => match std::env::var(text) {
             Ok(value) => Ok((text.clone(), value)),
-            Err(error) => Err(usage(format!("--env {text} cannot be passed on: {error}"))),
+            Err(error) => Err(usage(format!("--env {text}: {error}: write --env {text}=VALUE"))),
         },
     };
     names.iter().map(variable).collect()
@@ -59,11 +62,12 @@ pub(super) fn directory(chdir: &str) -> Result<TaskDirectory, Failure> {
 }
 
 fn current_directory() -> Result<String, Failure> {
-    let path = std::env::current_dir()
-        .map_err(|error| usage(format!("there is no current directory ({error}): give one with --chdir")))?;
+    let path = std::env::current_dir().map_err(|error| {
+        usage(format!("cannot find the current directory: {error}: set one with --chdir"))
+    })?;
     path.into_os_string()
         .into_string()
-        .map_err(|_| usage("the current directory's name is not UTF-8: give another one with --chdir"))
+        .map_err(|_| usage("the name of the current directory is not UTF-8: set another one with --chdir"))
 }
 
 fn usage(words: impl Into<String>) -> Failure {

@@ -16,59 +16,76 @@ use super::choice::{self, Choice, choose};
 use super::common::Held;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
+use super::help;
 use super::run_daemon;
 
 /// The flags of Spark's Worker.
 #[derive(Debug, ClapArgs)]
-#[command(disable_help_flag = true, after_help = conf::help(HELP, Reader::Worker))]
+#[command(
+    disable_help_flag = true,
+    after_help = help::short("worker", EXAMPLES),
+    after_long_help = conf::help(HELP, Reader::Worker)
+)]
 pub(super) struct Args {
-    /// The Masters to register with: spark://HOST:PORT[,HOST:PORT..]
+    /// Masters to register with: spark://HOST:PORT[,HOST:PORT..] [default: spark.master, then $MASTER]
     #[arg(value_name = "MASTER", conflicts_with = "master")]
     masters: Option<String>,
-    /// The same; without either, spark.master counts, or else $MASTER
-    #[arg(long, value_name = "URL")]
+    /// Same as the argument MASTER
+    #[arg(long, value_name = "URL", hide_short_help = true)]
     master: Option<String>,
-    /// The name or address to listen on [default: 127.0.0.1]
+    /// Host name or address to listen on; Master and drivers connect to it [default: 127.0.0.1]
     /// [env: SPARK_WORKER_HOST, SPARK_LOCAL_HOSTNAME, SPARK_LOCAL_IP]
     #[arg(short = 'h', long)]
     host: Option<String>,
-    /// The port to listen on; 0 is any free one [default: 0] [env: SPARK_WORKER_PORT]
+    /// Port to listen on; 0 takes any free port [default: 0] [env: SPARK_WORKER_PORT]
     #[arg(short, long)]
     port: Option<String>,
-    /// Cores to give to executors [default: all] [env: SPARK_WORKER_CORES]
+    /// Cores for executors [default: all of this machine] [env: SPARK_WORKER_CORES]
     #[arg(short, long)]
     cores: Option<String>,
-    /// Memory to give to executors, with its unit: 4g [default: all but 1 GiB] [env: SPARK_WORKER_MEMORY]
+    /// Memory for executors, with its unit, such as 4g [default: all but 1 GiB] [env: SPARK_WORKER_MEMORY]
     #[arg(short, long)]
     memory: Option<String>,
-    /// Where executors run, each in its own directory [default: $SPARK_HOME/work, or work] [env:
+    /// Directory in which each executor gets a directory of its own [default: $SPARK_HOME/work, or work] [env:
     /// SPARK_WORKER_DIR]
     #[arg(short = 'd', long, value_name = "DIR")]
     work_dir: Option<String>,
-    /// A custom resource: an amount (gpu=2) or addresses (gpu=0,1,5; one alone with a comma: gpu=5,); may be given
-    /// several times
+    /// Custom resource of this machine, such as gpu=2, or with addresses gpu=0,1,5; may be repeated
+    ///
+    /// gpu=2 has the addresses 0 and 1. A single address is written with a comma: gpu=5,
     #[arg(long = "resource", value_name = "NAME=..")]
     resources: Vec<String>,
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
     held: Held,
-    /// Print help
-    #[arg(long, action = ArgAction::Help)]
+    /// Print all options and details; -h without a host prints the common options
+    #[arg(long, action = ArgAction::HelpLong)]
     help: Option<bool>,
+    /// Print the common options
+    #[arg(long, hide = true, action = ArgAction::HelpShort)]
+    short_help: Option<bool>,
 }
 
+const EXAMPLES: &str = "\
+  firesteel worker spark://127.0.0.1:7077
+  firesteel worker --host node-2 spark://node-1:7077
+  firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077";
+
 const HELP: &str = "\
-There is no authentication yet: a Worker runs what its Master's applications ask for, as the user that it runs as. \
-Therefore a Worker listens on 127.0.0.1 unless it is told otherwise, where only this machine reaches it. For a cluster of \
-several machines give the name or address by which the others reach this one: --host node-2.
+There is no authentication yet: a Worker runs any program that an application of its Master asks for, as the user that \
+started the Worker. A Worker therefore listens on 127.0.0.1 by default. For a cluster of several machines on a trusted \
+network, give the name or address by which the other machines reach this one: --host node-2.
+
+Executors and their tasks inherit the environment of the Worker, and nothing of the environment of the command that \
+submitted them.
 
   firesteel worker spark://127.0.0.1:7077
   firesteel worker --host node-2 spark://node-1:7077
   firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077
 
-Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a file or \
-variable with settings is wrong.";
+Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings \
+file or variable is wrong.";
 
 /// Runs a Worker until it is asked to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
@@ -118,32 +135,32 @@ fn masters(args: &Args, properties: &Properties) -> Result<Vec<Address>, Failure
     }
     let Some(Property { value, origin }) = properties.all(keys::MASTER).next() else {
         let words =
-            "no Master is given: write firesteel worker spark://HOST:PORT, or set spark.master or $MASTER";
+            "no Master given: write firesteel worker spark://HOST:PORT, or set spark.master or $MASTER";
         return Err(Failure::of(Exit::Usage, words));
     };
     let words = |error| format!("{} of {origin}: {error}", keys::MASTER);
     parse_masters(value).map_err(|error| Failure::of(Exit::Configuration, words(error)))
 }
 
-/// A Worker that only its own machine can reach is of no use to a Master elsewhere.
+/// Warns of a Worker that listens on loopback while its Master runs on another machine.
 fn warn_of_loopback(own: &Address, masters: &[Address]) {
     let elsewhere = masters.iter().find(|master| !is_loopback(&master.host));
     if let (true, Some(master)) = (is_loopback(&own.host), elsewhere) {
         tracing::warn!(
-            "this Worker listens on {}, where only this machine reaches it, and its Master is {}: give --host the name \
-             or address by which others reach this machine",
+            "only this machine can connect to {}, and the Master is {}: set --host to the name or address by which \
+             other machines reach this one",
             own.host,
             master.url()
         );
     }
 }
 
-/// Spark's scripts source it; who starts a Worker without them has to.
+/// Warns of a spark-env.sh, which Spark's start scripts source and Firesteel does not.
 fn warn_of_script(environment: &Environment) {
     let script = sources::conf_directory(environment).map(|directory| directory.join("spark-env.sh"));
     if let Some(script) = script.filter(|script| script.is_file()) {
         tracing::warn!(
-            "{} is not read: source it before, and its variables count (firesteel config check)",
+            "{} is not read: source it before starting the Worker (see firesteel config check)",
             script.display()
         );
     }

@@ -7,6 +7,7 @@ use clap::Args as ClapArgs;
 use firesteel_settings::findings::{self, Audience, Finding, Outcome};
 use firesteel_settings::sources::{self, Files, Sources};
 use firesteel_settings::variables::Environment;
+use firesteel_placement::words::counted;
 use serde::Serialize;
 
 use super::{For, print_json, wrong};
@@ -16,20 +17,20 @@ use crate::cli::table::table;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-Without FILE, what a daemon or application would read here and now is checked: the variables of this environment, \
-spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf, and what else lies there.
+Without FILE, checks what daemons and applications would read here: the variables of this environment, \
+spark-defaults.conf in $SPARK_CONF_DIR or $SPARK_HOME/conf, and Spark's other files there.
 
   firesteel config check
   firesteel config check /etc/spark/conf/spark-defaults.conf
   firesteel config check --for worker --json
 
-Exit codes: 0 everything can be used, or has no effect; 2 wrong usage; 78 something would not start: a value that cannot \
-be used, a setting that asks for protection which Firesteel does not have, or a file that cannot be read.")]
+Exit codes: 0 every setting can be used or has no effect; 2 wrong usage; 78 a command would not start: a wrong value, a \
+setting that asks for protection which Firesteel does not have, or a file that cannot be read.")]
 pub(super) struct Check {
-    /// Check these files of properties instead, each alone
+    /// Properties files to check, each by itself [default: what would be read here]
     #[arg(value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// Ask for one reader; what others read is ignored then
+    /// Check for one reader only; settings of other readers are then shown as ignored
     #[arg(long = "for", value_enum, value_name = "READER")]
     reader: Option<For>,
     /// Print one JSON value instead of a table
@@ -111,7 +112,7 @@ impl Checked {
     fn print(&self) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
         if self.findings.is_empty() && self.errors.is_empty() {
-            writeln!(stdout, "nothing is set")?;
+            writeln!(stdout, "no settings found")?;
         }
         if !self.findings.is_empty() {
             let mut rows: Vec<&Finding> = self.findings.iter().collect();
@@ -134,7 +135,7 @@ impl Checked {
         let fatal =
             self.findings.iter().filter(|finding| finding.outcome.is_fatal()).count() + self.errors.len();
         if fatal > 0 {
-            writeln!(stdout, "nothing that reads this starts: {fatal} to mend")?;
+            writeln!(stdout, "{}: commands that read this will not start", counted(fatal, "error"))?;
         }
         stdout.flush()
     }

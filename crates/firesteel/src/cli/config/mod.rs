@@ -20,7 +20,7 @@ use show::Show;
 #[command(after_help = "  firesteel config check
   firesteel config show --origin
 
-Exit codes: 0 done; 2 wrong usage; 78 something would not start.")]
+Exit codes: 0 done; 2 wrong usage; 78 a setting keeps a command from starting.")]
 pub(super) struct Args {
     #[command(subcommand)]
     question: Question,
@@ -28,9 +28,9 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Question {
-    /// Say what comes of every property and variable that is set: read, ignored, or not to be honoured
+    /// Check every property and variable that is set: read, ignored, unsupported or wrong
     Check(Check),
-    /// Show every property that is read, with the value that counts
+    /// Show the effective value of every property
     Show(Show),
 }
 
@@ -41,7 +41,7 @@ enum For {
     Master,
     /// A Worker
     Worker,
-    /// What submits: map, shell, launch
+    /// Commands that submit applications: map, shell, launch
     Application,
 }
 

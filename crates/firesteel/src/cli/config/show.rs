@@ -20,24 +20,24 @@ use crate::cli::table::table;
 
 #[derive(Debug, ClapArgs)]
 #[command(after_help = "\
-A value that cannot be used is shown with what is wrong with it below the table: whatever reads it does not start.
+A wrong value is shown with an error below the table: commands that read it do not start.
 
   firesteel config show --for worker
   firesteel config show spark.executor.memory
   firesteel config show --origin --conf spark.cores.max=8
 
-Exit codes: 0 done; 2 wrong usage; 78 a value cannot be used, or a file or variable with settings is wrong.")]
+Exit codes: 0 done; 2 wrong usage; 78 a value is wrong, or a settings file or variable is wrong.")]
 pub(super) struct Show {
-    /// Show only these, by their names (without --); all by default
+    /// Names of the settings to show, without -- [default: all]
     #[arg(value_name = "SETTING")]
     names: Vec<String>,
-    /// Whose properties are shown; all by default
+    /// Show the settings of this reader only [default: all readers]
     #[arg(long = "for", value_enum, value_name = "READER")]
     reader: Option<For>,
-    /// Say where each value comes from, and what it beats
+    /// Show where each value comes from, and which values it overrides
     #[arg(long)]
     origin: bool,
-    /// Print one JSON value, which has the origins, instead of tables
+    /// Print one JSON value, with the origins, instead of tables
     #[arg(long)]
     json: bool,
     #[command(flatten)]
@@ -157,9 +157,9 @@ impl Shown {
         let settings = || self.readers.iter().flat_map(|reader| &reader.settings);
         if let Some(stranger) = names.iter().find(|name| !settings().any(|setting| is(setting, name))) {
             let words = match meant(stranger, settings().map(|setting| setting.name.as_str())) {
-                Some(meant) => format!("{stranger:?} is no setting that is read here: is {meant} meant?"),
+                Some(meant) => format!("unknown setting {stranger:?}: did you mean {meant}?"),
                 None => {
-                    format!("{stranger:?} is no setting that is read here: firesteel config show lists all")
+                    format!("unknown setting {stranger:?}: firesteel config show lists all settings")
                 }
             };
             return Err(Failure::of(Exit::Usage, words));
@@ -202,11 +202,11 @@ impl Shown {
     }
 }
 
-/// `--conf, beats 4 (/etc/spark/conf/spark-defaults.conf line 3)`.
+/// `--conf, overrides 4 (/etc/spark/conf/spark-defaults.conf line 3)`.
 fn origin(setting: &Setting) -> String {
     let mut words = setting.origin.as_ref().map_or("default".to_owned(), ToString::to_string);
     for Beaten { value, origin } in &setting.beaten {
-        words += &format!(", beats {value} ({origin})");
+        words += &format!(", overrides {value} ({origin})");
     }
     words
 }

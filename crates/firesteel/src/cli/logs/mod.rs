@@ -14,44 +14,47 @@ use super::application::standing_and_end;
 use super::ask::{self, App, Masters};
 use super::block_on;
 use super::exit::{self, Exit, Failure};
+use super::help;
 use super::table::table;
 use print::{Part, PrintError, Until};
 
 /// How many executors' logs are followed at once.
 const MOST_FOLLOWED: usize = 256;
 
-const HELP: &str = "\
-The log is read by the Worker that runs or ran the executor, for as long as it keeps the executor's directory, also \
-after the end of executor and application. Rolled files, compressed or not, are shown as one log. How an executor was \
-started, at the top of the file of its standard error, is left out.
-
-Without EXECUTOR all logs of the application are shown, each line after its executor's number where there are several; \
---follow then goes on with the executors that there are by now. What items of map and tasks of shell write is no log: it \
-goes to whoever runs them.
-
+const EXAMPLES: &str = "\
   firesteel logs app-20261121003159-0000              what all executors wrote to standard output
   firesteel logs app-20261121003159-0000 3            what executor 3 wrote
   firesteel logs app-20261121003159-0000/3 --stderr   its standard error
   firesteel logs app-20261121003159-0000 3 -f         from the beginning, and on until the executor ends
   firesteel logs app-20261121003159-0000 3 -f -n 20   the last 20 lines, and on
-  firesteel logs app-20261121003159-0000 --list       which executors there are, and how long their logs
+  firesteel logs app-20261121003159-0000 --list       the executors and the lengths of their logs";
 
-Exit codes: 0 done, also when nobody reads any more; 1 no such log, or its Worker cannot be asked; 2 wrong usage; \
-69 no Master could be reached; 78 a file or variable with settings is wrong; 130 ended by ctrl-c.";
+const NOTES: &str = "\
+The Worker that runs or ran the executor reads the log. It can do so until it removes the executor's directory, also \
+after the executor and the application have ended. Rolled files, compressed or not, are shown as one log. The header \
+of the file of standard error, with the executor's command, is left out.
+
+Without EXECUTOR, the logs of all executors are shown; if there are several, each line begins with the executor's \
+number. --follow then follows the executors that exist at the start. The output of map's items and of the shell's tasks \
+is not in these logs: it goes to the command that runs them.";
+
+const CODES: &str = "\
+Exit codes: 0 done, also if the reader of the output is gone; 1 no such log, or its Worker does not answer; 2 wrong \
+usage; 69 no Master could be reached; 78 a settings file or variable is wrong; 130 ended by ctrl-c.";
 
 /// Which log, and which part of it.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = HELP)]
+#[command(after_help = help::short("logs", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
     #[command(flatten)]
     app: App,
-    /// The executor's number; all of the application by default
+    /// Number of the executor [default: all executors]
     #[arg(value_name = "EXECUTOR")]
     executor: Option<u32>,
     /// Show standard error instead of standard output
     #[arg(long)]
     stderr: bool,
-    /// Go on as the log grows, until the executor has ended
+    /// Keep printing as the log grows, until the executor ends
     #[arg(short, long)]
     follow: bool,
     /// Show only the last N lines of each log
@@ -60,7 +63,7 @@ pub(super) struct Args {
     /// Show only the last N bytes of each log
     #[arg(short = 'c', long, value_name = "N")]
     bytes: Option<u64>,
-    /// List the application's executors and the lengths of their logs instead
+    /// List the application's executors and the lengths of their logs
     #[arg(long, conflicts_with_all = ["executor", "stderr", "follow", "tail", "bytes"])]
     list: bool,
     #[command(flatten)]
@@ -88,7 +91,7 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
         [executor] => block_on(print::one(&application.id, executor, part))?,
         several if args.follow && several.len() > MOST_FOLLOWED => {
             let words = format!(
-                "application {} has {} executors, and the logs of {MOST_FOLLOWED} are followed at most: name one of {}",
+                "application {} has {} executors, and --follow takes at most {MOST_FOLLOWED}: choose one of {}",
                 application.id,
                 several.len(),
                 some_of(several)
@@ -103,12 +106,12 @@ pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
         Err(PrintError::Stdout(error)) => exit::written(Err(error)),
         Err(PrintError::Log(error)) => Err(Failure::with(Exit::Failure, &*error)),
         Err(PrintError::Some { failed, of }) => {
-            Err(Failure::of(Exit::Failure, format!("{failed} of {of} logs could not be shown")))
+            Err(Failure::of(Exit::Failure, format!("cannot show {failed} of {of} logs")))
         }
     }
 }
 
-/// Nothing at all is a surprise to who expects an item's output there.
+/// Explains an empty log, which surprises a user who expects the output of items.
 fn say_empty(part: Part) -> Exit {
     if part.is_all() {
         let (written, other) = match part.stream {
@@ -118,8 +121,8 @@ fn say_empty(part: Part) -> Exit {
         // Nobody may be left to read it.
         let _ = writeln!(
             io::stderr(),
-            "firesteel: nothing was written to {written} (what items of map and tasks of shell write goes to whoever \
-             runs them){other}"
+            "firesteel: the executor wrote nothing to {written} (the output of map's items and the shell's tasks goes to \
+             the command that runs them){other}"
         );
     }
     Exit::Done
@@ -131,7 +134,7 @@ fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     match ask::parts(word) {
         (_, None) => Ok((word, args.executor.map(ExecutorId))),
         (_, Some(_)) if args.executor.is_some() || args.list => {
-            let words = format!("{word:?} names an executor: write only the application there");
+            let words = format!("{word:?} already names an executor: write the application alone");
             Err(Failure::of(Exit::Usage, words))
         }
         (app, number) => Ok((app, number)),
@@ -143,13 +146,15 @@ fn executors(application: &ApplicationView, number: Option<ExecutorId>) -> Resul
     let fail = |words: String| Err(Failure::of(Exit::Failure, words));
     let (app, executors) = (&application.id, application.executors.as_slice());
     if executors.is_empty() {
-        return fail(format!("application {app} has had no executor yet: firesteel explain {app} says why"));
+        return fail(format!(
+            "application {app} has not had an executor yet: firesteel explain {app} says why"
+        ));
     }
     let Some(number) = number else { return Ok(executors) };
     match executors.iter().position(|executor| executor.id == number) {
         Some(at) => Ok(&executors[at..=at]),
         None => fail(format!(
-            "application {app} has no executor {number}, or it ended so long ago that it is forgotten; it has {}",
+            "application {app} has no executor {number}, or the Master no longer lists it; it has {}",
             some_of(executors)
         )),
     }

@@ -33,8 +33,8 @@ fn rows(all: &[&Metrics]) -> Vec<Vec<String>> {
     };
     let mut rows = vec![
         row("executors given", &|it| it.given.to_string()),
-        row("applications without executor", &|it| it.waiting.to_string()),
-        row("applications with less than asked", &|it| it.short.to_string()),
+        row("applications without executors", &|it| it.waiting.to_string()),
+        row("applications with less than requested", &|it| it.short.to_string()),
         row("cores used", &|it| why::used(it.cores_used, it.cores)),
         row("memory used", &|it| format!("{} of {}", it.memory_used, it.memory)),
     ];

@@ -20,17 +20,21 @@ use firesteel_sim::draft::{Draft, Metrics, Outcome};
 use firesteel_sim::setup::Setup;
 
 use super::exit::{self, Exit, Failure};
+use super::help;
 use super::submit::Submit;
 
-/// Where the questions are, and how answers are shown.
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Nothing is started: a Master is given the cluster and its applications, and what it decides is shown: who would get how \
-many executors, where, and what is in the way of more. CLUSTER is a file in TOML with [[workers]] and [[applications]]; \
-fixtures/plan/README.md in Firesteel's repository has every field. The options of an application add one, the last. \
-Without CLUSTER a running Master (--master) is asked what it has and who waits for what, and the question is what an \
-application of these options would be given if it were submitted now. local-cluster[..] is a cluster \
-of that size with nothing on it.
+const EXAMPLES: &str = "\
+  firesteel plan cluster.toml
+  firesteel plan cluster.toml --compare spark,spark-consolidate --svg plan.svg
+  firesteel plan --master spark://node-1:7077 --total-executor-cores 64 --executor-cores 8
+  firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6";
+
+const HELP: &str = "\
+Starts nothing: a Master decides about the cluster and its applications, and the plan shows which application gets how \
+many executors, on which Workers, and why not more. CLUSTER is a TOML file with [[workers]] and [[applications]]; \
+fixtures/plan/README.md in Firesteel's repository lists every field. The options of an application add one as the last. \
+Without CLUSTER, the plan starts from what a running Master (--master) has now: it shows what an application with these \
+options would get if it were submitted. local-cluster[..] is an empty cluster of that size.
 
   [[workers]]
   count = 4
@@ -46,26 +50,30 @@ of that size with nothing on it.
   firesteel plan --master spark://node-1:7077 --total-executor-cores 64 --executor-cores 8
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6
 
-In a Worker's bar each sign is a core (of large Workers, several): the letter of the application that has it, in lower \
-case if it had it before, or a dot. JSON has a field schema, which rises when a field goes or changes its meaning.
+In a Worker's bar each sign is a core, or several on large Workers: the letter of the application that gets it, in \
+lower case if it had it before, or a dot for a free core. In JSON, schema is incremented on incompatible changes.
 
-With --jsonl each line of FILE is a question in JSON, either one placement call (one application over workers in a given \
-order) or one scheduling pass (applications over workers, first in, first out); each answer is a line, \
-{\"i\":..,\"assigned_cores\":[..]} or {\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md describes the \
-formats. The answers before a line that cannot be used stand.
+With --jsonl each line of FILE is a question in JSON: either one placement call (one application over Workers in a given \
+order) or one scheduling pass (applications over Workers, first in, first out). Each answer is a line: \
+{\"i\":..,\"assigned_cores\":[..]} or {\"i\":..,\"launches\":[..],\"apps_after\":[..]}. fixtures/placement/README.md describes \
+the formats. If a line cannot be used, the answers before it have been printed.
 
   zcat fixtures/placement/schedule-a.jsonl.gz | firesteel plan --jsonl -
 
 Exit codes: 0 done; 1 failed; 2 wrong usage, or a file or line that cannot be used; 69 no Master could be reached; \
-78 a file or variable with settings is wrong.")]
+78 a settings file or variable is wrong.";
+
+/// Where the questions are, and how answers are shown.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = help::short("plan", EXAMPLES), after_long_help = HELP)]
 pub(super) struct Args {
-    /// A cluster and its applications, in TOML; - is standard input. Without it the Master is asked
+    /// TOML file with a cluster and its applications; - is standard input [default: ask the Master]
     #[arg(value_name = "CLUSTER", value_hint = ValueHint::FilePath)]
     cluster: Option<PathBuf>,
-    /// Decide as a Master of this set-up would; otherwise as Spark's default, or as the Master that is asked
+    /// Policy of the Master [default: spark, or that of the Master that is asked]
     #[arg(long, value_name = "NAME", value_parser = setups())]
     policy: Option<Setup>,
-    /// Hold these set-ups against each other, in numbers
+    /// Compare these policies by numbers
     #[arg(
         long,
         value_name = "NAME,NAME",
@@ -77,14 +85,15 @@ pub(super) struct Args {
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw a picture into this file: Workers as bars, before and after
+    /// Draw the Workers as bars into FILE, before and after
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
-    /// Answer questions as lines of JSON instead; - is standard input
+    /// Answer the questions in FILE, one JSON value per line; - is standard input
     #[arg(
         long,
         value_name = "FILE",
         value_hint = ValueHint::FilePath,
+        hide_short_help = true,
         conflicts_with_all = ["cluster", "policy", "compare", "json", "svg"]
     )]
     jsonl: Option<PathBuf>,
@@ -113,7 +122,7 @@ struct Decided {
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(questions) = &args.jsonl {
         if args.submit != Submit::default() {
-            let words = "--jsonl has its applications in the lines: leave the options of an application out";
+            let words = "--jsonl reads applications from its lines: leave out the options of an application";
             return Err(Failure::of(Exit::Usage, words));
         }
         return lines::run(questions);

@@ -47,7 +47,7 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
     let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
     if let Some(path) = file {
         if submit.names_a_master() {
-            let words = "both a CLUSTER and a --master: leave out the one that is not to be planned";
+            let words = "CLUSTER and --master exclude each other: leave out one of them";
             return Err(Failure::of(Exit::Usage, words));
         }
         let mut source = of_file(path)?;
@@ -61,7 +61,7 @@ pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failu
         Some(MasterUrl::LocalCluster(spec)) => of_size(spec),
         Some(MasterUrl::Spark(masters)) => of_master(&Cluster::of(Some(masters), "plan"))?,
         Some(MasterUrl::Yarn) => {
-            let words = "where YARN puts executors is YARN's own affair: plan a cluster of Firesteel's, with --master or CLUSTER";
+            let words = "YARN places executors by its own rules: give a CLUSTER, or a Master with --master spark://HOST:PORT";
             return Err(Failure::of(Exit::Usage, words));
         }
         None => of_master(&Cluster::of(None, "plan"))?,
@@ -110,7 +110,7 @@ fn of_master(cluster: &Cluster) -> Result<Source, Failure> {
     let left_out = view.left_out.workers + view.left_out.applications + view.left_out.executors;
     if left_out > 0 {
         let words = format!(
-            "{} has more than it can tell at once, {left_out} rows too many: nothing is planned",
+            "{} has {left_out} rows more than fit into one answer: cannot plan for this cluster",
             view.url
         );
         return Err(Failure::of(Exit::Failure, words));

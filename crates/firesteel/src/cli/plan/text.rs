@@ -24,7 +24,7 @@ pub(super) fn text(source: &Source, decided: &Decided) -> String {
     write!(text, "\nApplications\n{}\n", applications(source, outcome)).expect("a text takes it");
     let reasons = reasons(source, outcome);
     if !reasons.is_empty() {
-        write!(text, "\nWhy there is no more\n{reasons}").expect("a text takes it");
+        write!(text, "\nWhy not more\n{reasons}").expect("a text takes it");
     }
     writeln!(text, "\n{}", summary(metrics)).expect("a text takes it");
     text

@@ -28,9 +28,7 @@ pub(super) fn asks(app: &DraftApplication) -> String {
         (None, ExecutorLimit::AtMost(limit)) => none_or(limit, "executor"),
     };
     let mut each = vec![
-        profile
-            .cores
-            .map_or_else(|| "all cores that a Worker gives".to_owned(), |cores| none_or(cores.0, "core")),
+        profile.cores.map_or_else(|| "all cores of a Worker".to_owned(), |cores| none_or(cores.0, "core")),
     ];
     each.extend(profile.memory.map(|memory| memory.to_string()));
     each.extend(amounts(&profile.resources));

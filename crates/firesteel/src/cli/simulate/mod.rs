@@ -18,62 +18,72 @@ use firesteel_sim::replay::{Gangs, Size};
 use firesteel_sim::setup::Setup;
 
 use super::exit::{self, Exit, Failure};
+use super::help;
+
+const EXAMPLES: &str = "\
+  firesteel simulate fixtures/traces/synthetic --policy spark,cores-ascending
+  firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --longest 1h --svg waits.svg
+  firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
+  firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5";
+
+const NOTES: &str = "\
+Starts no process: the real Master decides in virtual time, its Workers answer at once, and executors run as long as \
+their application does. TRACE is a directory with workers.csv and applications.csv (see fixtures/traces/README.md in \
+Firesteel's repository), or with nodes.csv and pods.csv in the format of Alibaba's GPU trace of 2023. The same \
+arguments give the same results on every machine, except for the scheduler's timing.";
+
+const COLUMNS: &str = "\
+WAIT is the time from an application's arrival until it can run: with one executor, or with its whole gang. USED is the \
+share of the cluster that executors held while applications arrived, STRANDED the share that was free but too \
+fragmented for the next executor, FAIR Jain's fairness index of the share of its time that each application ran. \
+Applications that can never have all their executors are left out. Load 1 requests the whole cluster, where each \
+application counts with its dominant share. If no Worker has a GPU, requests for GPUs are dropped. In JSON, schema is \
+incremented on incompatible changes.";
+
+const CODES: &str =
+    "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
 /// What is replayed, and how it is shown.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Nothing is started: the trace's applications come to a Master, its Workers answer at once, executors run for as long as \
-their application does, and time is a number. TRACE is a directory with workers.csv and applications.csv \
-(fixtures/traces/README.md in Firesteel's repository describes them), or with nodes.csv and pods.csv, as Alibaba \
-published its GPU trace of 2023. The same words give the same numbers on every machine, but for the Master's time.
-
-  firesteel simulate fixtures/traces/synthetic --policy spark,cores-ascending
-  firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --seeds 5 --longest 1h --svg waits.svg
-  firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
-  firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5
-
-WAIT is the time from an application's arrival until it can run: with one executor, or with its whole gang. USED is the part \
-of the cluster that executors held while applications came, STRANDED what was free and of no use to the next executor, \
-FAIR Jain's index of the parts of their time that applications ran. Applications that could never have all their \
-executors are left out. Load 1 asks for the whole cluster, each application counted by its dominant share. Where no Worker \
-has a GPU, nobody asks for one. JSON has a field schema, which rises when a field goes or changes its meaning.
-
-Exit codes: 0 done; 1 failed; 2 wrong usage, or a line that cannot be used.")]
+#[command(
+    after_help = help::short("simulate", EXAMPLES),
+    after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{COLUMNS}\n\n{CODES}")
+)]
 pub(super) struct Args {
-    /// A directory with a trace
+    /// Directory with the trace
     #[arg(value_name = "TRACE", value_hint = ValueHint::DirPath)]
     trace: PathBuf,
-    /// Set-ups of a Master to hold against each other; all of them if it is left out
+    /// Policies to compare [default: all]
     #[arg(long, value_name = "NAME,NAME", value_delimiter = ',', value_parser = setups())]
     policy: Vec<Setup>,
-    /// From so many seeds, 1, 2, ...: each is another order of Workers, and of what is drawn by lot
+    /// Number of runs, with the seeds 1, 2 and so on, each with another order of Workers and other samples
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// Draw applications and arrivals by lot, so that so much is asked for; 1 is the whole cluster
+    /// Sample the trace to this load, such as 0.95; 1 requests the whole cluster
     #[arg(long, value_name = "PART", value_parser = load)]
     load: Option<f64>,
-    /// Draw so many applications instead of as many as the trace has
+    /// Number of applications to sample [default: as many as the trace has]
     #[arg(long, value_name = "N", requires = "load", conflicts_with_all = ["static_fill", "fewest_workers"])]
     applications: Option<usize>,
-    /// Other Workers than the trace's: 200x64x256g is 200 of 64 cores and 256 GiB, 4x96x1tx8 has 8 GPUs each
+    /// Use these Workers instead of the trace's: 200x64x256g is 200 with 64 cores and 256 GiB, 4x96x1tx8 has 8 GPUs each
     #[arg(long, value_name = "COUNTxCORESxMEMORY[xGPUS]", value_parser = source::workers)]
     workers: Option<Workers>,
-    /// Let no application run for longer than this
+    /// Limit the run time of each application, such as 1h
     #[arg(long, value_name = "DURATION", value_parser = duration)]
     longest: Option<Duration>,
-    /// How applications that need several executors at once come by them
+    /// How applications that need several executors at once get them
     #[arg(long, value_enum, default_value_t = GangsArg::Retry)]
     gangs: GangsArg,
-    /// Fill the cluster: applications come and none goes, until --load is asked for (all of it, if it is left out)
+    /// Only add applications, none ends, until --load is requested [default load: 1]
     #[arg(long, conflicts_with_all = ["gangs", "longest"])]
     static_fill: bool,
-    /// Find the fewest Workers that hold requests for --load of the cluster (half of it, if it is left out)
+    /// Find the smallest number of Workers that holds requests for --load of the cluster [default load: 0.5]
     #[arg(long, conflicts_with_all = ["gangs", "longest", "static_fill"])]
     fewest_workers: bool,
     /// Print one JSON value instead of tables
     #[arg(long)]
     json: bool,
-    /// Draw the outcome into this file
+    /// Draw the results into FILE
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath)]
     svg: Option<PathBuf>,
 }
@@ -88,11 +98,11 @@ struct Workers {
 /// See [`Gangs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GangsArg {
-    /// Give back what is not all, and try again whenever an application has ended
+    /// Release a partial gang and try again when an application ends
     Retry,
-    /// Keep what there is and wait for the rest, as with Spark
+    /// Keep a partial gang and wait for the rest, as in Spark
     Keep,
-    /// Have the Master keep room for the first that waits, as Masters do for gangs
+    /// Reserve room for the first waiting gang, as the Master does
     Reserve,
 }
 
@@ -115,12 +125,12 @@ fn setups() -> impl TypedValueParser<Value = Setup> {
 
 fn load(text: &str) -> Result<f64, String> {
     let load = text.parse().ok().filter(|load: &f64| (0.01..=100.0).contains(load));
-    load.ok_or_else(|| "it is a number from 0.01 to 100; 1 is the whole cluster".to_owned())
+    load.ok_or_else(|| "write a number from 0.01 to 100, where 1 is the whole cluster".to_owned())
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
     use firesteel_settings::duration::{EXPECTED, Unit, parse};
-    parse(text, Unit::Seconds).ok_or_else(|| format!("it is {EXPECTED}"))
+    parse(text, Unit::Seconds).ok_or_else(|| format!("write {EXPECTED}"))
 }
 
 /// Replays the trace and shows what came of it.

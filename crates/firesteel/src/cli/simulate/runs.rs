@@ -59,7 +59,7 @@ pub(super) fn run(args: &Args, trace: &Trace, setups: &[Setup]) -> Result<Report
         (1..=args.seeds).map(|seed| workload(args, trace, seed)).collect();
     let (first, left_out) = &workloads[0];
     if first.applications.is_empty() {
-        let words = "none of the trace's applications could ever have all its executors on these Workers";
+        let words = "no application of the trace can have all its executors on these Workers";
         return Err(Failure::of(Exit::Usage, words));
     }
     let config = |setup: Setup| setup.config(Config::default());

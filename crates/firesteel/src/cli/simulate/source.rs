@@ -24,7 +24,7 @@ pub(super) fn read(directory: &Path) -> Result<Trace, Failure> {
     }
     if directory.is_file() {
         let words = format!(
-            "{} is a file: a trace is a directory with workers.csv and applications.csv",
+            "{} is a file: give a directory with workers.csv and applications.csv",
             directory.display()
         );
         return Err(Failure::of(Exit::Usage, words));
@@ -42,7 +42,7 @@ fn open(directory: &Path, table: Table) -> Result<BufReader<File>, Failure> {
 /// `200x64x256g`, `4x96x1tx8`.
 pub(super) fn workers(text: &str) -> Result<Workers, String> {
     const EXPECTED: &str =
-        "it is COUNTxCORESxMEMORY or COUNTxCORESxMEMORYxGPUS, such as 200x64x256g or 4x96x1tx8";
+        "write COUNTxCORESxMEMORY or COUNTxCORESxMEMORYxGPUS, such as 200x64x256g or 4x96x1tx8";
     let parts: Vec<&str> = text.split('x').collect();
     let (count, cores, memory, gpus) = match parts[..] {
         [count, cores, memory] => (count, cores, memory, "0"),

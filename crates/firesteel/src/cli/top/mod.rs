@@ -22,6 +22,7 @@ use tokio::time::{MissedTickBehavior, interval};
 
 use super::ask::{self, Cluster, Masters};
 use super::exit::{self, Exit, Failure};
+use super::help;
 use super::{block_on, explain, kill, status};
 use model::{Model, Wish};
 use screen::Screen;
@@ -29,24 +30,28 @@ use screen::Screen;
 /// How many inputs may wait: keys are typed faster than a slow terminal draws, but not for long.
 const WAITING: usize = 64;
 
-/// What is shown how often.
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-Keys: tab and the arrows move between tables and rows, s sorts, e explains an application, k ends one (and asks \
-first), ? shows this, q ends.
-
-Without a terminal on standard output it prints one snapshot and ends, as with --once.
-
+const EXAMPLES: &str = "\
   firesteel top --master spark://10.0.0.1:7077
   firesteel top --interval 5s
-  firesteel top --once | head -20
+  firesteel top --once | head -20";
 
-Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view goes on \
-asking); 78 a file or variable with settings is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.")]
+const NOTES: &str = "\
+Keys: tab and the arrows move between tables and rows, s sorts, e explains an application, k kills one after a \
+question, ? shows the keys, q quits.
+
+If standard output is not a terminal, it prints one snapshot and ends, as with --once.";
+
+const CODES: &str = "\
+Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached (with --once; the live view keeps trying); \
+78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM.";
+
+/// What is shown how often.
+#[derive(Debug, ClapArgs)]
+#[command(after_help = help::short("top", EXAMPLES), after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}"))]
 pub(super) struct Args {
     #[command(flatten)]
     masters: Masters,
-    /// How often the Master is asked, at least 100ms
+    /// Time between updates, at least 100ms
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = pace)]
     interval: Duration,
     /// Print one snapshot and end

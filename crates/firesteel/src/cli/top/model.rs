@@ -100,7 +100,7 @@ impl Model {
                     Wish::Kill(app)
                 }
                 _ => {
-                    self.message = Some(format!("{app} is left alone"));
+                    self.message = Some(format!("{app} keeps running"));
                     Wish::Nothing
                 }
             },
@@ -137,11 +137,11 @@ impl Model {
             }
             KeyCode::Char('e' | 'E') | KeyCode::Enter => match self.marked_app() {
                 Some(app) => return Wish::Explain(app),
-                None => self.message = Some("mark an application first: tab moves there".to_owned()),
+                None => self.message = Some("select an application first: tab moves there".to_owned()),
             },
             KeyCode::Char('k' | 'K') => match self.marked_app() {
                 Some(app) => self.over = Over::Question { app },
-                None => self.message = Some("mark an application first: tab moves there".to_owned()),
+                None => self.message = Some("select an application first: tab moves there".to_owned()),
             },
             _ => {}
         }

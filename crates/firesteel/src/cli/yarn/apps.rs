@@ -13,16 +13,20 @@ use serde::Serialize;
 
 use super::{Where, ask, codes};
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::help;
 use crate::cli::table::{duration, table};
+
+const EXAMPLES: &str =
+    "  firesteel yarn apps\n  firesteel yarn apps --state finished,failed --json | jq '.applications[].id'";
 
 /// Which applications are listed.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = codes("  firesteel yarn apps\n  firesteel yarn apps --state finished,failed --json | jq '.applications[].id'"))]
+#[command(after_help = help::short("yarn apps", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Apps {
-    /// Those in this state, such as FINISHED, or ALL; may be given several times
+    /// States to list, such as FINISHED, or ALL; may be repeated [default: all that are not over]
     #[arg(long = "state", value_name = "STATE", ignore_case = true, value_delimiter = ',', value_parser = names())]
     states: Vec<String>,
-    /// Print one JSON value, which has everything, instead of a table
+    /// Print everything as one JSON value
     #[arg(long)]
     json: bool,
     #[command(flatten)]

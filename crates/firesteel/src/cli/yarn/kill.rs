@@ -9,12 +9,15 @@ use firesteel_yarn_mode::states::{is_over, state};
 use super::{Where, ask, codes, report};
 use crate::cli::ask::who;
 use crate::cli::exit::{Exit, Failure};
+use crate::cli::help;
+
+const EXAMPLES: &str = "  firesteel yarn kill application_1700000000123_0007";
 
 /// Which applications end.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = codes("  firesteel yarn kill application_1700000000123_0007"))]
+#[command(after_help = help::short("yarn kill", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Kill {
-    /// The applications' ids
+    /// Ids of the applications
     #[arg(value_name = "APP", required = true)]
     apps: Vec<ApplicationId>,
     #[command(flatten)]

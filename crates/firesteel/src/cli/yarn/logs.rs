@@ -14,17 +14,20 @@ use firesteel_yarn_mode::states::{is_over, state};
 use super::{Where, ask, codes, report};
 use crate::cli::ask::{self as running, Cluster};
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::help;
+
+const EXAMPLES: &str = "  firesteel yarn logs application_1700000000123_0007
+  firesteel yarn logs application_1700000000123_0007 3 --stderr
+  firesteel yarn logs application_1700000000123_0007 container_1700000000123_0007_01_000001";
 
 /// Which logs are shown.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = codes("  firesteel yarn logs application_1700000000123_0007
-  firesteel yarn logs application_1700000000123_0007 3 --stderr
-  firesteel yarn logs application_1700000000123_0007 container_1700000000123_0007_01_000001"))]
+#[command(after_help = help::short("yarn logs", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Logs {
-    /// The application's id
+    /// Id of the application
     #[arg(value_name = "APP")]
     app: ApplicationId,
-    /// The number of an executor, or the id of a container; otherwise all that run
+    /// Number of an executor or id of a container [default: all that run]
     #[arg(value_name = "EXECUTOR|CONTAINER", value_parser = which)]
     which: Option<Which>,
     /// Show standard error instead of standard output
@@ -44,9 +47,10 @@ enum Which {
 fn which(word: &str) -> Result<Which, String> {
     match word.parse() {
         Ok(number) => Ok(Which::Executor(ExecutorId(number))),
-        Err(_) => {
-            word.parse().map(Which::Container).map_err(|error| format!("{error}; an executor's is a number"))
-        }
+        Err(_) => word
+            .parse()
+            .map(Which::Container)
+            .map_err(|error| format!("{error}; write the number of an executor or the id of a container")),
     }
 }
 
@@ -70,7 +74,7 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     };
     if places.is_empty() {
         let words = match &args.which {
-            Some(_) => format!("{} has no such container, or no longer", args.app),
+            Some(_) => format!("{} has no such container, or it has ended", args.app),
             None => format!("{} is {} and has no container yet", args.app, state(now)),
         };
         return Err(Failure::of(Exit::Failure, words));
@@ -102,13 +106,13 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<Place
     let fail = |words: String| Failure::of(Exit::Failure, words);
     let Some(master) = master(report) else {
         let now = state(report.yarn_application_state());
-        return Err(fail(format!("{app} is {now}, and has no executors that are known: name a container")));
+        return Err(fail(format!("{app} is {now} and has no known executors: give the id of a container")));
     };
     let detail = running::detail(&Cluster::of(Some(vec![master]), "yarn logs"), &app.to_string())?;
     let found = detail.application.executors.iter().find(|found| found.id == executor);
     found
         .and_then(|found| Place::of_link(&found.directory))
-        .ok_or_else(|| fail(format!("{app} has no executor {executor}, or no longer")))
+        .ok_or_else(|| fail(format!("{app} has no executor {executor}, or it has ended")))
 }
 
 /// Prints logs, each behind its container's name where there are several.

@@ -19,10 +19,11 @@ use firesteel_yarn_mode::site::{Patience, Site};
 use super::block_on;
 use super::conf::Conf;
 use super::exit::{Exit, Failure};
+use super::help;
 
 /// What there is to ask of a cluster.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = codes(EXAMPLES))]
+#[command(after_help = help::short("yarn", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Args {
     #[command(subcommand)]
     question: Question,
@@ -30,11 +31,11 @@ pub(super) struct Args {
 
 #[derive(Debug, Subcommand)]
 enum Question {
-    /// List applications: those that are not over, unless --state says otherwise
+    /// List applications that are not over, or those in the states of --state
     Apps(apps::Apps),
     /// Show one application
     Status(status::Status),
-    /// End applications
+    /// Kill applications
     Kill(kill::Kill),
     /// Show what the containers of a running application wrote
     Logs(logs::Logs),
@@ -48,11 +49,11 @@ const EXAMPLES: &str = "  firesteel yarn apps
 /// What stands below the options of each command.
 fn codes(examples: &str) -> String {
     format!(
-        "Which cluster: that of yarn-site.xml and core-site.xml in $HADOOP_CONF_DIR or $YARN_CONF_DIR, above which \
-         properties that begin with spark.hadoop. count (--conf spark.hadoop.yarn.resourcemanager.hostname=HOST). As \
-         whom: $HADOOP_USER_NAME, or the user of this process.\n\n{examples}\n\nExit codes: 0 done; 1 failed, or the \
-         application is not known; 2 wrong usage; 69 no ResourceManager could be reached; 78 a file or variable with \
-         settings is wrong."
+        "The cluster is that of yarn-site.xml and core-site.xml in $HADOOP_CONF_DIR or $YARN_CONF_DIR. Properties that \
+         begin with spark.hadoop. override those files: --conf spark.hadoop.yarn.resourcemanager.hostname=HOST. The \
+         user is $HADOOP_USER_NAME, or else the user of this process. firesteel help map lists the properties for \
+         applications on YARN.\n\n{examples}\n\nExit codes: 0 done; 1 failed, or the application is not known; 2 \
+         wrong usage; 69 no ResourceManager could be reached; 78 a settings file or variable is wrong."
     )
 }
 
@@ -96,7 +97,7 @@ fn ask<T, F: Future<Output = Result<T, CallError>>>(
 /// An application's report.
 fn report(site: &Site, application: ApplicationId) -> Result<ApplicationReport, Failure> {
     let unknown = || {
-        let words = "is not known, or no longer; firesteel yarn apps --state all lists all that are";
+        let words = "is not known, or no longer known; firesteel yarn apps --state all lists all known ones";
         Failure::of(Exit::Failure, format!("{application} {words}"))
     };
     let asked = ask(site, |client| async move {

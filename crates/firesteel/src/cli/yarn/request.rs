@@ -20,8 +20,8 @@ use crate::cli::submit::blame;
 /// The options that only Firesteel's own clusters have, and what to write in their place.
 const OWN: [(&str, &str); 3] = [
     (keys::CORES_MAX, "write --num-executors and --executor-cores"),
-    (keys::GANG, "leave it out, for YARN gives containers one by one"),
-    (keys::PLACEMENT_POLICY, "leave it out, for YARN chooses its nodes by its own rules"),
+    (keys::GANG, "leave it out: YARN allocates containers one by one"),
+    (keys::PLACEMENT_POLICY, "leave it out: YARN chooses nodes by its own rules"),
 ];
 
 /// The request of an application, under that name unless it has one. Sets what counts on YARN where nothing is said.
@@ -86,7 +86,7 @@ fn refuse_own(properties: &Properties) -> Result<(), Failure> {
                 Origin::Flag(flag) => flag,
                 _ => key,
             };
-            let words = format!("{option} is for Firesteel's own clusters, and this one is YARN: {advice}");
+            let words = format!("{option} does not work on YARN: {advice}");
             return Err(Failure::of(Exit::Usage, words));
         }
     }
@@ -123,8 +123,7 @@ pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(),
         None | Some("client") => Ok(()),
         Some(mode) => {
             let words = format!(
-                "{} cannot be {mode:?} here: clusters of Firesteel's own have the driver where it is submitted; write \
-                 client, or --master yarn",
+                "{} cannot be {mode:?} here: only YARN runs drivers on the cluster; write client, or use --master yarn",
                 keys::DEPLOY_MODE
             );
             Err(Failure::of(blame(properties, keys::DEPLOY_MODE), words))
@@ -137,8 +136,8 @@ pub(in crate::cli) fn refuse_shell(cluster: &Cluster) -> Result<(), Failure> {
     match cluster.in_a_container() {
         None => Ok(()),
         Some(_) => {
-            let words = "a shell cannot run in a container, where nobody types: leave out --deploy-mode cluster, or \
-                         submit firesteel map or launch";
+            let words = "a shell needs a driver on this machine: leave out --deploy-mode cluster, or use firesteel map \
+                         or launch";
             Err(Failure::of(Exit::Usage, words))
         }
     }

@@ -12,16 +12,19 @@ use serde::Serialize;
 use super::apps::{Application, since};
 use super::{Where, ask, codes, report};
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::help;
 use crate::cli::table::{clean, duration};
+
+const EXAMPLES: &str = "  firesteel yarn status application_1700000000123_0007";
 
 /// Which application is shown.
 #[derive(Debug, ClapArgs)]
-#[command(after_help = codes("  firesteel yarn status application_1700000000123_0007"))]
+#[command(after_help = help::short("yarn status", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Status {
-    /// The application's id
+    /// Id of the application
     #[arg(value_name = "APP")]
     app: ApplicationId,
-    /// Print one JSON value instead
+    /// Print one JSON value
     #[arg(long)]
     json: bool,
     #[command(flatten)]
