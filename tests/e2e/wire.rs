@@ -89,11 +89,21 @@ fn a_stranger_is_turned_away_in_its_handshake() {
         (b"GET / HTTP/1.1\r\n\r\n".to_vec(), Then::Wait, "INFO", "does not speak Firesteel's protocol"),
         (vec![0x16, 3, 1, 2, 0, 1, 0, 1], Then::Wait, "INFO", "does not speak Firesteel's protocol"),
         (vec![0; 64], Then::Wait, "INFO", "does not speak Firesteel's protocol"),
-        (foreign.to_vec(), Then::Wait, "WARN", "speaks version 9 of the protocol, this side speaks version 2"),
+        (
+            foreign.to_vec(),
+            Then::Wait,
+            "WARN",
+            "speaks version 9 of the protocol, this side speaks version 2",
+        ),
         (PREAMBLE[..5].to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
         (PREAMBLE.to_vec(), Then::HangUp, "INFO", "in the middle of the handshake"),
         ([&PREAMBLE[..], &good[..6]].concat(), Then::HangUp, "INFO", "in the middle of the handshake"),
-        ([&PREAMBLE[..], &oversized].concat(), Then::Wait, "WARN", "a frame of 4097 bytes; 4096 are the most here"),
+        (
+            [&PREAMBLE[..], &oversized].concat(),
+            Then::Wait,
+            "WARN",
+            "a frame of 4097 bytes; 4096 are the most here",
+        ),
         ([&PREAMBLE[..], &frame(&[0xFF; 9])].concat(), Then::Wait, "WARN", "its hello cannot be read"),
         ([&PREAMBLE[..], &frame(b"")].concat(), Then::Wait, "WARN", "its hello cannot be read"),
         (
@@ -102,7 +112,12 @@ fn a_stranger_is_turned_away_in_its_handshake() {
             "WARN",
             "its role is executor; this Master accepts only: Worker, driver, client",
         ),
-        ([&PREAMBLE[..], &hello(Role::Master)].concat(), Then::Wait, "WARN", "its role is Master; this Master"),
+        (
+            [&PREAMBLE[..], &hello(Role::Master)].concat(),
+            Then::Wait,
+            "WARN",
+            "its role is Master; this Master",
+        ),
     ] {
         check(&master, &bytes, then, level, words);
     }
@@ -137,7 +152,13 @@ fn a_name_that_looks_like_lines_of_the_log_stays_on_its_own() {
     let name = "x\n2026-01-01 ERROR all is lost\u{1b}[31m".to_owned();
     let hello = Hello { role: Role::Client, name, challenge: Bytes::new(), epoch: 0 };
     let hello = frame(&wire::encode(&hello, MAX_HELLO).expect("it is short"));
-    check(&master, &[&PREAMBLE[..], &hello, &frame(b"!")].concat(), Then::Wait, "WARN", r"x\n2026-01-01 ERROR");
+    check(
+        &master,
+        &[&PREAMBLE[..], &hello, &frame(b"!")].concat(),
+        Then::Wait,
+        "WARN",
+        r"x\n2026-01-01 ERROR",
+    );
     assert!(!master.log().contains('\u{1b}'));
 }
 

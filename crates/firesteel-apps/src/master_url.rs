@@ -22,8 +22,7 @@ pub enum MasterUrl {
 pub enum MasterUrlError {
     /// It is of no kind that there is.
     #[error(
-        "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..], yarn or \
-         local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
+        "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]"
     )]
     Unknown {
         /// What was given.

@@ -70,7 +70,7 @@ pub async fn open(listen: &Listen) -> Result<(Listener, Address), ListenError> {
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
     /// It cannot listen.
-    #[error("cannot wait for executors: {0}")]
+    #[error("cannot listen for executors: {0}")]
     Listen(#[from] ListenError),
 }
 
@@ -292,7 +292,7 @@ pub async fn start(
     let driver = Driver::new(config(application, &reached));
     let mut context = Context::new(Role::Driver, &reached.to_string(), LIMITS, Clock::start());
     context.peers.serve(listener, vec![Welcome { role: Role::Executor, decode: from_executor }]);
-    tracing::info!("waiting for executors on {reached}");
+    tracing::info!("listening for executors on {reached}");
     context.raise(Event::Start);
     let questions = Questions::default();
     let handle = Handle { inbox: context.inbox(), questions: questions.clone() };

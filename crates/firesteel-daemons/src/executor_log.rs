@@ -15,7 +15,7 @@ use firesteel_host::net::{CallError, Inquiry};
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The Worker does not answer.
-    #[error("the Worker {worker} cannot be asked: {error}; the logs are on {host} in {directory}")]
+    #[error("Worker {worker} does not answer: {error}; the logs are on {host} in {directory}")]
     OutOfReach {
         /// Which Worker.
         worker: WorkerId,
@@ -27,7 +27,7 @@ pub enum LogError {
         directory: String,
     },
     /// The Worker has no such log.
-    #[error("the Worker {worker} has no such log of executor {executor}: {refusal}")]
+    #[error("Worker {worker} has no such log of executor {executor}: {refusal}")]
     Refused {
         /// Which Worker.
         worker: WorkerId,
@@ -37,7 +37,7 @@ pub enum LogError {
         refusal: RefusedLog,
     },
     /// The Worker speaks of something else.
-    #[error("the Worker {worker} answers something else")]
+    #[error("Worker {worker} sent an unexpected answer")]
     OtherAnswer {
         /// Which Worker.
         worker: WorkerId,

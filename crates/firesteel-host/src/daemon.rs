@@ -78,7 +78,7 @@ pub fn raise_open_files() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard.min(1 << 20), hard));
     if let Err(error) = raised {
-        tracing::debug!("the limit of open files stays as it is: {error}");
+        tracing::debug!("cannot raise the limit of open files: {error}");
     }
 }
 

@@ -18,15 +18,18 @@ pub const CONFIGURATION: u8 = 78;
 /// Every code, and what it means.
 pub const TABLE: &[(u8, &str)] = &[
     (DONE, "Done. A daemon ended because it was asked to."),
-    (FAILURE, "Failed: an item or a command, or something that Firesteel needed; one line says what."),
-    (USAGE, "The command line is wrong, or an input that it names cannot be used. Nothing was done."),
+    (
+        FAILURE,
+        "Failed: an item, a command, or something that Firesteel needs. A line on standard error says what.",
+    ),
+    (USAGE, "Wrong usage, or an input that cannot be used. Nothing was done."),
     (UNREACHABLE, "No Master could be reached; on YARN, no ResourceManager."),
     (
         CONFIGURATION,
         "A file or a variable with settings is wrong, or asks for protection that Firesteel does not have. Nothing was \
          done; starting again does not help (systemd: RestartPreventExitStatus=78).",
     ),
-    (127, "A command of launch could not be started."),
+    (127, "A command of launch, or a task of shell, could not be started."),
     (129, "Ended by SIGHUP (commands that are not daemons)."),
     (130, "Ended by ctrl-c, or SIGINT (commands that are not daemons)."),
     (

@@ -44,7 +44,7 @@ pub fn exit_status(waited: io::Result<std::process::ExitStatus>) -> ExitStatus {
             (None, None) => unreachable!("a process ends with a code or by a signal"),
         },
         Err(error) => {
-            tracing::error!("cannot learn how a process ended, reporting code 255: {error}");
+            tracing::error!("cannot get the exit status of a process, reporting code 255: {error}");
             ExitStatus::Code(255)
         }
     }

@@ -36,7 +36,7 @@ pub enum AddressError {
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
     /// There is a standby, and it is nowhere.
-    #[error("{RM_IDS} names {id:?}, and neither {HOSTNAME}.{id} nor {key}.{id} says where that is")]
+    #[error("{RM_IDS} has {id:?}, but neither {HOSTNAME}.{id} nor {key}.{id} is set: set one of them")]
     Nowhere {
         /// The ResourceManager.
         id: String,
@@ -44,7 +44,7 @@ pub enum AddressError {
         key: &'static str,
     },
     /// Standbys without names.
-    #[error("yarn.resourcemanager.ha.enabled is true, and {RM_IDS} names no ResourceManager")]
+    #[error("yarn.resourcemanager.ha.enabled is true, but {RM_IDS} is empty: list the ResourceManagers")]
     NoIds,
 }
 

@@ -179,7 +179,7 @@ pub enum BlueprintError {
         error: io::Error,
     },
     /// It is none.
-    #[error("the blueprint {path} is none: {error}")]
+    #[error("cannot decode the blueprint {path}: {error}")]
     Malformed {
         /// The file.
         path: PathBuf,

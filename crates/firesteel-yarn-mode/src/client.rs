@@ -60,7 +60,7 @@ pub enum YarnError {
     #[error("{0}")]
     Ended(End),
     /// Its ApplicationMaster is there, and says not where.
-    #[error("{0} runs, and its ApplicationMaster does not say where it waits for its driver")]
+    #[error("{0} runs, but its ApplicationMaster did not report its address")]
     Nowhere(ApplicationId),
     /// The ApplicationMaster of this process could not start.
     #[error("the ApplicationMaster: {0}")]
@@ -246,8 +246,8 @@ pub(super) async fn give_up(site: &Site, application: ApplicationId, requests: &
 /// Has an application killed, whether or not it is known.
 async fn kill(site: &Site, application: ApplicationId) {
     let Ok(client) = site.client(Patience::Short) else { return };
-    if let Err(error) = client.kill(application, "whoever submitted it gave it up").await {
-        tracing::debug!("{application} is not killed: {error}");
+    if let Err(error) = client.kill(application, "the submitter gave it up").await {
+        tracing::debug!("cannot kill {application}: {error}");
     }
 }
 
@@ -270,7 +270,7 @@ impl Watch {
                         return self.tell(ClusterNews::Over(over(&end))).await;
                     }
                     if let Some(moved) = master(&report).filter(|master| *master != self.master) {
-                        progress.remark(format_args!("its ApplicationMaster was started anew, at {moved}"));
+                        progress.remark(format_args!("a new ApplicationMaster runs at {moved}"));
                         self.master = moved.clone();
                         self.tell(ClusterNews::Moved(vec![moved])).await;
                     }

@@ -94,7 +94,7 @@ async fn submit_and_watch(
     let watched = tokio::select! {
         watched = watch(request, &draft, progress) => watched,
         asked = requests.next() => {
-            progress.remark(format_args!("{application} goes on: firesteel yarn kill {application} ends it"));
+            progress.remark(format_args!("{application} keeps running: firesteel yarn kill {application} ends it"));
             Ok(Ending::Asked(asked))
         }
     };

@@ -54,7 +54,7 @@ pub enum LogError {
         error: Box<ureq::Error>,
     },
     /// It does not know the container any more.
-    #[error("{container}: the NodeManager at {pages} does not have its logs any more")]
+    #[error("{container}: the NodeManager at {pages} no longer has its logs")]
     Gone {
         /// Which container's.
         container: String,

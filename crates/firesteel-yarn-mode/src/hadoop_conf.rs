@@ -71,7 +71,7 @@ pub enum HadoopConfError {
     )]
     Nowhere,
     /// The variables name no directory with files of Hadoop's.
-    #[error("{variables}: there is no core-site.xml and no yarn-site.xml in {}", words(directories))]
+    #[error("{variables}: {} has neither core-site.xml nor yarn-site.xml", words(directories))]
     NoFiles {
         /// Which variables are set, in words.
         variables: String,
@@ -107,7 +107,7 @@ pub enum HadoopConfError {
         expected: &'static str,
     },
     /// A value stands for others without an end.
-    #[error("{name} ({origin}) has more than {MOST_SUBSTITUTIONS} variables in its variables")]
+    #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
     TooDeep {
         /// The property's name.
         name: String,

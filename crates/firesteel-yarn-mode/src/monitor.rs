@@ -96,7 +96,7 @@ impl Monitor {
                 application_id: Some(self.application),
                 yarn_application_state: Some(YarnApplicationState::Killed.into()),
                 final_application_status: Some(FinalApplicationStatus::Killed.into()),
-                diagnostics: Some("the ResourceManager does not know it any more".to_owned()),
+                diagnostics: Some("the ResourceManager no longer knows it".to_owned()),
                 ..ApplicationReport::default()
             }),
             answer => answer,

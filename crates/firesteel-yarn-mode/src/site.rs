@@ -63,9 +63,7 @@ pub enum AskError {
     #[error(transparent)]
     Site(#[from] SiteError),
     /// Nobody answered.
-    #[error(
-        "no ResourceManager could be asked at {names}: {error}; is it running, and is that where it is? (from {origin})"
-    )]
+    #[error("no ResourceManager answered at {names} (from {origin}): {error}; check that it runs there")]
     Unreachable {
         /// The ResourceManagers.
         names: String,
@@ -75,7 +73,7 @@ pub enum AskError {
         origin: String,
     },
     /// The ResourceManager objects.
-    #[error("the ResourceManager at {names} objects: {error}")]
+    #[error("the ResourceManager at {names} refused: {error}")]
     Objection {
         /// The ResourceManagers.
         names: String,

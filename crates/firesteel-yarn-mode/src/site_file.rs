@@ -26,16 +26,18 @@ pub enum Finality {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SiteFileError {
     /// It is no XML.
-    #[error("it is not XML: {0}")]
+    #[error("not XML: {0}")]
     Xml(#[from] roxmltree::Error),
     /// Its outermost element is another one.
-    #[error("it begins with <{found}>, and a file of Hadoop's with <configuration>")]
+    #[error("it begins with <{found}> instead of <configuration>")]
     Root {
         /// The element.
         found: String,
     },
     /// It has another file in it.
-    #[error("line {line} includes another file, which is not read here: write its properties in its place")]
+    #[error(
+        "line {line} includes another file, which Firesteel does not support: copy the properties into this file"
+    )]
     Include {
         /// Where, from 1.
         line: u32,

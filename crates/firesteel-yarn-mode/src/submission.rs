@@ -106,7 +106,7 @@ pub enum SubmitError {
     #[error("cannot find the firesteel program: {0}")]
     Program(io::Error),
     /// The ResourceManager gives no id.
-    #[error("the ResourceManager gave the application no id")]
+    #[error("the ResourceManager sent no id for the application")]
     NoId,
 }
 

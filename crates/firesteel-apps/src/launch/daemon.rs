@@ -125,7 +125,7 @@ impl LaunchShell {
             // If nobody listens any more, the process is about to end.
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
-                tracing::warn!("nobody reads the events: one is lost");
+                tracing::warn!("dropped an event: standard output is not read fast enough");
             }
         }
     }

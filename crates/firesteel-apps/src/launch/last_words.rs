@@ -58,7 +58,7 @@ impl LastWords {
                     true => format!("firesteel yarn logs {app} {executor} --stderr"),
                     false => format!("firesteel logs --master {} {app} {executor} --stderr", master.url()),
                 };
-                let heading = format!("  the end of its standard error, of which {logs} has all:");
+                let heading = format!("  the end of its standard error (all of it: {logs}):");
                 std::iter::once(heading).chain(lines.iter().map(|line| format!("  | {line}"))).collect()
             }
             Note::ExecutorEnded { .. }

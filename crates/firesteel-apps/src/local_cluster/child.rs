@@ -112,14 +112,14 @@ impl Daemon {
         if timeout(END_GRACE, self.child.wait()).await.is_ok() {
             return;
         }
-        tracing::warn!("{} does not end by itself, and is terminated", self.name);
+        tracing::warn!("{} did not end in time: sending SIGTERM", self.name);
         let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
         if let Some(pid) = pid {
             // It may have ended this moment.
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
         if timeout(TERM_GRACE, self.child.wait()).await.is_err() {
-            tracing::warn!("{} does not end when asked, and is killed", self.name);
+            tracing::warn!("{} did not end after SIGTERM: sending SIGKILL", self.name);
             let _ = self.child.kill().await;
         }
     }

@@ -38,7 +38,9 @@ mod tests {
         for name in ["PATH", "HOME", "LC_ALL", "RUST_LOG", "FIRESTEEL_APP_ID"] {
             assert!(is_inherited(name), "{name}");
         }
-        for name in ["FOO", "LD_LIBRARY_PATH", "FIRESTEEL_CORES", "FIRESTEEL_RESOURCE_GPU", "SPARK_LOCAL_DIRS"] {
+        for name in
+            ["FOO", "LD_LIBRARY_PATH", "FIRESTEEL_CORES", "FIRESTEEL_RESOURCE_GPU", "SPARK_LOCAL_DIRS"]
+        {
             assert!(!is_inherited(name), "{name}");
         }
     }

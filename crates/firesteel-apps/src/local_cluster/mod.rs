@@ -87,7 +87,7 @@ pub enum LocalClusterError {
         error: io::Error,
     },
     /// A process ended.
-    #[error("the {name} of the local cluster ended ({status}); its last words: {tail}")]
+    #[error("the {name} of the local cluster ended ({status}); the end of its log: {tail}")]
     Ended {
         /// Which.
         name: DaemonName,
@@ -97,7 +97,7 @@ pub enum LocalClusterError {
         tail: Tail,
     },
     /// A process took too long.
-    #[error("the {name} of the local cluster was not ready after {limit:?}; its last words: {tail}")]
+    #[error("the {name} of the local cluster was not ready after {limit:?}; the end of its log: {tail}")]
     NotReady {
         /// Which.
         name: DaemonName,
@@ -107,13 +107,13 @@ pub enum LocalClusterError {
         tail: Tail,
     },
     /// The Master's URL cannot be used.
-    #[error("the Master of the local cluster gave no usable URL: {0}")]
+    #[error("cannot use the URL of the Master of the local cluster: {0}")]
     Url(#[from] AddressError),
     /// The Master cannot be asked.
-    #[error("the Master of the local cluster cannot be asked: {0}")]
+    #[error("the Master of the local cluster does not answer: {0}")]
     Call(#[from] CallError),
     /// The Workers took too long.
-    #[error("{alive} of the {wanted} Workers of the local cluster were registered after {} s", READY.as_secs())]
+    #[error("only {alive} of {wanted} Workers of the local cluster registered within {} s", READY.as_secs())]
     Unregistered {
         /// Workers that were there.
         alive: usize,

@@ -24,8 +24,7 @@ const MOST_WORKERS: u32 = 256;
 pub enum SpecError {
     /// It does not have that form.
     #[error(
-        "{text:?} is not a local cluster: write local-cluster[WORKERS,CORES,MEMORY-IN-MIB], such as \
-         local-cluster[2,1,1024]"
+        "{text:?} is not a local cluster: write local-cluster[WORKERS,CORES,MIB], such as local-cluster[2,1,1024]"
     )]
     Form {
         /// What was given.

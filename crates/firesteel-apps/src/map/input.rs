@@ -32,11 +32,11 @@ pub enum Source {
     StandardInput,
 }
 
-/// `items.txt`, `standard input`, `the words after :::`.
+/// `items.txt`, `standard input`, `the items after :::`.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Words(_) => f.write_str("the words after :::"),
+            Self::Words(_) => f.write_str("the items after :::"),
             Self::File(path) => write!(f, "{}", path.display()),
             Self::StandardInput => f.write_str("standard input"),
         }
@@ -65,7 +65,7 @@ pub enum InputError {
         error: io::Error,
     },
     /// A record is longer than a command can take.
-    #[error("{origin}, record {record}: longer than the {limit} bytes that {place} may have")]
+    #[error("{origin}, record {record}: longer than {limit} bytes, the maximum for {place}")]
     TooLong {
         /// In which source.
         origin: Origin,
@@ -77,7 +77,7 @@ pub enum InputError {
         place: &'static str,
     },
     /// A record is no text, so that it cannot become an argument.
-    #[error("{origin}, record {record}: byte {position} is not UTF-8; only --pipe takes any bytes")]
+    #[error("{origin}, record {record}: byte {position} is not UTF-8: only --pipe accepts any bytes")]
     NotText {
         /// In which source.
         origin: Origin,
@@ -88,7 +88,7 @@ pub enum InputError {
     },
     /// A record has no column for its hosts.
     #[error(
-        "{origin}, record {record}: has {}, and the hosts are to stand in column {wanted}; is --delimiter right?",
+        "{origin}, record {record}: has {}, and the hosts are expected in column {wanted}: check --delimiter",
         counted(*columns, "column")
     )]
     NoColumn {
@@ -103,7 +103,7 @@ pub enum InputError {
     },
     /// The file of hosts has fewer lines than there are items.
     #[error(
-        "{origin} ends after line {lines}, and item {item} needs one: an empty line if it does not matter where"
+        "{origin} ends after line {lines}, and item {item} needs a line: write an empty one for no preference"
     )]
     HostsMissing {
         /// The file.
@@ -114,7 +114,7 @@ pub enum InputError {
         item: u64,
     },
     /// The file of hosts has more lines than there are items.
-    #[error("{origin}, line {line}: names hosts, and there is no item {line}")]
+    #[error("{origin}, line {line}: has hosts, but there is no item {line}")]
     HostsLeft {
         /// The file.
         origin: Origin,
@@ -124,7 +124,7 @@ pub enum InputError {
         items: u64,
     },
     /// A record has a NUL byte in it, which no argument can have.
-    #[error("{origin}, record {record}: has a NUL byte; are the items separated by NUL (--null)?")]
+    #[error("{origin}, record {record}: has a NUL byte: if NUL bytes separate the items, add --null")]
     NulInside {
         /// In which source.
         origin: Origin,

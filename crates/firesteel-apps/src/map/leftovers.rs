@@ -26,7 +26,7 @@ pub struct Leftovers {
 #[derive(Debug, thiserror::Error)]
 pub enum LeftoversError {
     /// The file cannot be opened.
-    #[error("cannot open {}, for the items that fail: {error}", path.display())]
+    #[error("cannot open {} for the failed items: {error}", path.display())]
     Open {
         /// Which.
         path: PathBuf,
@@ -34,13 +34,13 @@ pub enum LeftoversError {
         error: io::Error,
     },
     /// The items are read from that file.
-    #[error("the items are read from {}: those that fail need another file", path.display())]
+    #[error("the items are read from {}: use another file for --failed", path.display())]
     IsInput {
         /// Which.
         path: PathBuf,
     },
     /// The file cannot be written.
-    #[error("cannot write the items that failed to {}: {error}", path.display())]
+    #[error("cannot write the failed items to {}: {error}", path.display())]
     Write {
         /// Which.
         path: PathBuf,

@@ -57,7 +57,7 @@ pub enum OutletError {
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
     /// A thread is gone; it has panicked, and has said why.
-    #[error("output is not printed any more")]
+    #[error("cannot print output any more")]
     Gone,
 }
 

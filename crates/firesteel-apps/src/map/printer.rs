@@ -22,7 +22,7 @@ const BATCH: usize = 1000;
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
     /// Whoever read has gone: no error, but no reason to go on either.
-    #[error("nobody reads {0} any more")]
+    #[error("the reader of {0} is gone")]
     Closed(&'static str),
     /// It cannot be written.
     #[error("cannot write to {name}: {error}")]

@@ -310,7 +310,7 @@ impl Run {
             Ok(None) => {}
             Ok(Some(request)) => self.ending = Ending::Abandoned(request),
             Err(_) => self.progress.remark(
-                "nobody has said that all executors ended; their Workers end them when they next reach a Master",
+                "no Master confirmed the end of all executors; their Workers end them when they reach a Master again",
             ),
         }
     }
@@ -334,7 +334,7 @@ impl Run {
             Err(error) => self.lose_output(&error.to_string()),
             Ok(()) if leftovers.count() > 0 => {
                 let (items, path) = (counted(leftovers.count(), "item"), leftovers.path().display());
-                self.progress.remark(format_args!("{items} not done: {path} has them, for another run"));
+                self.progress.remark(format_args!("{items} not done: {path} lists them for another run"));
             }
             Ok(()) => {}
         }
@@ -444,7 +444,7 @@ impl Run {
                 self.asked.get_or_insert((request, Instant::now()));
                 if self.stake == Stake::Application && !self.pending.is_empty() {
                     let items = counted(self.pending.len() as u64, "item");
-                    self.progress.remark(format_args!("ending {items}; ctrl-c again leaves at once"));
+                    self.progress.remark(format_args!("cancelling {items}; ctrl-c again leaves at once"));
                 }
                 self.more = More::No;
                 self.end_with(Ending::Asked(request));

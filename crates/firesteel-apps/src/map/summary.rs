@@ -203,7 +203,7 @@ impl Tally {
                 Some(executor)
             }
             TaskOutcome::Unfit(unfit) => {
-                let cause = format!("no executor could run it: {unfit}");
+                let cause = format!("cannot run: {unfit}");
                 self.add_failure(Failure { number, item, failures: 0, exit_code: None, cause, hosts });
                 None
             }
@@ -256,7 +256,9 @@ pub fn shown(content: &Content) -> String {
 
 fn exit_code(cause: &FailureCause) -> Option<i32> {
     match cause {
-        FailureCause::Ended(TaskEnd::Exited(status)) | FailureCause::FatalExit(status) => Some(status.shell_code()),
+        FailureCause::Ended(TaskEnd::Exited(status)) | FailureCause::FatalExit(status) => {
+            Some(status.shell_code())
+        }
         FailureCause::Ended(TaskEnd::Killed | TaskEnd::NotStarted(_))
         | FailureCause::ExecutorDied(_)
         | FailureCause::StartsNowhere { .. } => None,

@@ -30,7 +30,7 @@ enum Place {
 
 /// A word that no program can be given.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("with the item in place an argument has {length} bytes, and it may have {MAX_ARGUMENT}")]
+#[error("an argument with the item has {length} bytes, and at most {MAX_ARGUMENT} are possible")]
 pub struct WordTooLong {
     /// The word's length in bytes.
     pub length: usize,

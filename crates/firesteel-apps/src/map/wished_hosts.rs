@@ -95,10 +95,9 @@ impl WishedHosts {
         for (host, item) in std::mem::take(&mut self.wished) {
             if !there.contains(&host) && self.told <= MOST_TOLD {
                 remarks.push(match self.told {
-                    MOST_TOLD => "more preferred hosts are no Worker's".to_owned(),
+                    MOST_TOLD => "further preferred hosts are not those of Workers".to_owned(),
                     _ => format!(
-                        "no Worker has the host {host:?}, which item {item} prefers: firesteel status --json has \
-                         their hosts"
+                        "no Worker runs on {host:?}, a preferred host of item {item}: firesteel status --json shows the hosts"
                     ),
                 });
                 self.told += 1;

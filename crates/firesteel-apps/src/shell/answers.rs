@@ -55,7 +55,7 @@ pub(super) fn here(view: &View) -> String {
     match coming {
         0 => {}
         1 => text += ", 1 is on its way",
-        more => write!(text, ", {more} are on their way").expect("a text takes it"),
+        more => write!(text, ", {more} starting").expect("a text takes it"),
     }
     text
 }
@@ -154,11 +154,9 @@ pub(super) fn why(shortfalls: &[(ProfileId, Shortfall)], view: &View) -> String 
     if shortfalls.is_empty() {
         let asked = match wanted {
             Some((_, ExecutorLimit::AtMost(total))) => {
-                format!("nothing is missing: {} {} wanted", counted(*total, "executor"), are(*total))
+                format!("no executor is missing: {} {} wanted", counted(*total, "executor"), are(*total))
             }
-            Some((_, ExecutorLimit::Unlimited)) | None => {
-                "nothing is missing: no number of executors was asked for, or all of them came".to_owned()
-            }
+            Some((_, ExecutorLimit::Unlimited)) | None => "no executor is missing".to_owned(),
         };
         writeln!(text, "{asked}").expect("a text takes every line");
     }

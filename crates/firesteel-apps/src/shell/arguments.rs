@@ -47,7 +47,7 @@ impl Arguments {
         match before - self.words.len() {
             0 => Ok(false),
             1 => Ok(true),
-            _ => Err(self.wrong(format!("{flag} is there twice"))),
+            _ => Err(self.wrong(format!("{flag} is given twice"))),
         }
     }
 
@@ -55,7 +55,7 @@ impl Arguments {
     pub(super) fn option(&mut self, option: &str) -> Result<Option<String>, RequestError> {
         let Some(at) = self.words.iter().rposition(|word| word == option) else { return Ok(None) };
         if at == 0 {
-            return Err(self.wrong(format!("{option} has no value")));
+            return Err(self.wrong(format!("{option} needs a value")));
         }
         let value = self.words.remove(at - 1);
         self.words.remove(at - 1);
@@ -95,8 +95,8 @@ impl Arguments {
         let mut words = std::mem::take(&mut self.words);
         words.reverse();
         match words.first().map(String::as_str) {
-            None => Err(self.wrong("there is no command to run")),
-            Some("") => Err(self.wrong("the command's name is empty")),
+            None => Err(self.wrong("no command given")),
+            Some("") => Err(self.wrong("the name of the command is empty")),
             Some(_) => Ok(words),
         }
     }

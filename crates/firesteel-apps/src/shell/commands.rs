@@ -20,7 +20,7 @@ pub const COMMANDS: [Command; 18] = [
     Command {
         name: "run",
         usage: "run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
-        brief: "run a command on some executor; its output comes as it is written",
+        brief: "run a command on an executor and show its output",
         details: "\
 The exit code is the command's; 128 and the number for a signal, 127 if the program is not found. A command that
 fails is not run again, unless --retries says how often; one whose executor is lost without its fault is.
@@ -35,7 +35,7 @@ that executor alone (executors lists them), waits until there is room, and is ov
     Command {
         name: "map",
         usage: "map [--profile P] [--cores N] [-i FILE] [-0] [--unordered] COMMAND... [::: ITEM...]",
-        brief: "run a command once for each item; outputs come in the order of the items",
+        brief: "run a command once for each item; outputs are in input order",
         details: "\
 {} in the command is replaced by the item; without one, the item becomes the last argument. Items are the words after
 ::: or the lines of FILE (NUL-terminated with -0). An item that fails is tried again, up to spark.task.maxFailures
@@ -47,19 +47,19 @@ times in all. The exit code is 1 if an item failed. ctrl-c ends all of its tasks
     Command {
         name: "executors",
         usage: "executors",
-        brief: "list the executors and what they do",
+        brief: "list the executors and their tasks",
         details: "STATE is assigned (it has not come yet), ready, leaving, or silent (its connection has ended).",
     },
     Command {
         name: "tasks",
         usage: "tasks [--all]",
-        brief: "list the tasks of run that have not ended, and the last that have",
+        brief: "list the tasks of run: those that have not ended, and the latest others",
         details: "With --all, as many as are remembered: 1000. Items of a map are no tasks of this list.",
     },
     Command {
         name: "watch",
         usage: "watch [TASK]",
-        brief: "show the output of a task in the background, and go on with it",
+        brief: "show the output of a background task, until it ends",
         details: "\
 Without TASK it is the last one. The exit code is the task's. ctrl-c ends the watching, not the task. Outputs are kept
 on this machine's disk; past firesteel.shell.keptOutput in all, those of the tasks that ended first are forgotten.",
@@ -67,7 +67,7 @@ on this machine's disk; past firesteel.shell.keptOutput in all, those of the tas
     Command {
         name: "wait",
         usage: "wait [TASK...] | wait --executors N [--for SECONDS]",
-        brief: "wait until tasks in the background end, or executors are ready",
+        brief: "wait until background tasks end or executors are ready",
         details: "\
 Without TASK, until all have ended. The exit code is that of the last task that failed. With --executors, until so
 many are ready; after SECONDS (60) it fails and says why they do not come, and at once if fewer are wanted.
@@ -78,13 +78,13 @@ many are ready; after SECONDS (60) it fails and says why they do not come, and a
     Command {
         name: "cancel",
         usage: "cancel TASK... | cancel --all",
-        brief: "end tasks; an executor asks a process to end, and kills it after 5 s",
+        brief: "cancel tasks: SIGTERM, and SIGKILL after 5 s",
         details: "",
     },
     Command {
         name: "request",
         usage: "request N [--profile P] [--kill]",
-        brief: "ask for N executors in all, more or fewer",
+        brief: "set the number of executors to N",
         details: "\
 More come when Workers have room: why says what is in the way. A lower number ends none that are here, as in Spark;
 with --kill, idle ones end until N are left, and then busy ones, whose tasks run again elsewhere.
@@ -95,19 +95,19 @@ with --kill, idle ones end until N are left, and then busy ones, whose tasks run
     Command {
         name: "kill",
         usage: "kill EXECUTOR... [--replace]",
-        brief: "end executors; their tasks run again elsewhere",
-        details: "With --replace, others come in their place; otherwise so many fewer are wanted.",
+        brief: "kill executors; their tasks run again elsewhere",
+        details: "With --replace, new ones replace them; otherwise the number of wanted executors falls.",
     },
     Command {
         name: "why",
         usage: "why",
-        brief: "say why there are fewer executors than were asked for",
-        details: "The Master is asked; it answers with the numbers of what is asked and of what is free.",
+        brief: "explain why there are fewer executors than requested",
+        details: "The Master answers with the requested and the free amounts.",
     },
     Command {
         name: "profile",
         usage: "profile add COUNT [--[task-]cores N] [--memory SIZE] [--[task-]resource NAME=N]... | profile list",
-        brief: "ask for executors of another size as well, for run --profile and map --profile",
+        brief: "request executors of another size too, for run --profile and map --profile",
         details: "\
 A resource profile says what one of its executors has: cores and memory as the others if they are not given; custom
 resources only as given. COUNT can be changed with request N --profile P. What runs with --profile P runs on these
@@ -126,7 +126,7 @@ resources only as given, a whole number of addresses or at most 0.5 of one, foun
     Command {
         name: "set",
         usage: "set [cores N | directory DIR | env NAME=VALUE | env NAME]",
-        brief: "show or set what tasks run with from now on",
+        brief: "show or set the defaults of later tasks",
         details: "\
 cores: of a task, where --cores does not say. directory: where tasks run, \"executor\" for the executor's own. env: a
 variable of tasks; without =VALUE it is taken away.",
@@ -134,19 +134,19 @@ variable of tasks; without =VALUE it is taken away.",
     Command {
         name: "settings",
         usage: "settings",
-        brief: "show what was asked for at the start",
+        brief: "show the settings of the application",
         details: "",
     },
     Command {
         name: "history",
         usage: "history [N]",
-        brief: "show the last lines that were typed",
-        details: "Arrows and ctrl-r find them again.",
+        brief: "show the last typed lines",
+        details: "The arrows and ctrl-r recall them.",
     },
     Command {
         name: "source",
         usage: "source FILE",
-        brief: "run the commands of a file, until one fails",
+        brief: "run the commands of a file until one fails",
         details: "\
 The exit code is that of the last one that failed: with --keep-going the others run all the same. FILE is a regular
 file of 4 MiB at most, on the machine of the shell.",
@@ -155,7 +155,7 @@ file of 4 MiB at most, on the machine of the shell.",
     Command {
         name: "quit",
         usage: "quit [CODE]",
-        brief: "leave, which ends the application (ctrl-d does it too)",
+        brief: "leave and end the application (as ctrl-d)",
         details: "\
 The exit code is CODE; without one 0, in a script that of the last command that failed. At the prompt, tasks that run
 are spoken of first: a second quit ends them.",

@@ -53,7 +53,7 @@ impl Session {
             self.was_warned = true;
             let (run, them) = if open == 1 { ("runs", "it") } else { ("run", "them") };
             let tasks = counted(open, "task");
-            self.console.say(format_args!("{tasks} still {run}: leave again to end {them}, or wait"));
+            self.console.say(format_args!("{tasks} still {run}: quit again to cancel {them}, or wait"));
             return Ok(());
         }
         if open > 0 && !self.is_interactive && code.is_none() {

@@ -91,7 +91,7 @@ impl Session {
     pub(super) async fn request(&mut self, total: u64, profile: ProfileId, surplus: Surplus) -> Served {
         let view = self.view().await?;
         if !view.targets.iter().any(|(known, _)| *known == profile) {
-            return self.complain(1, format_args!("there is no profile {profile}: profile list lists them"));
+            return self.complain(1, format_args!("no profile {profile}: profile list shows all"));
         }
         self.refusal = Refusal::Awaited;
         let _ = self.driver.request_executors(profile, total).await;
@@ -140,7 +140,7 @@ impl Session {
         let view = self.view().await?;
         let unknown = executors.iter().find(|id| !view.executors.iter().any(|executor| executor.id == **id));
         if let Some(id) = unknown {
-            return self.complain(1, format_args!("there is no executor {id}: executors lists them"));
+            return self.complain(1, format_args!("no executor {id}: executors shows all"));
         }
         self.end_executors(executors, replacement).await
     }
@@ -192,7 +192,7 @@ impl Session {
                 Ok(0)
             }
             MastersAnswer::NoMaster => {
-                let words = "no Master is connected, and only it knows why: it is dialled again";
+                let words = "no Master is connected, and only a Master knows why; reconnecting";
                 self.complain(1, words)
             }
             MastersAnswer::Silent => {

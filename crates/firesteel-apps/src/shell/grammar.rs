@@ -35,7 +35,7 @@ impl Request {
         let mut arguments = Arguments { command, words: words.collect(), options: true };
         arguments.words.reverse();
         if place == Place::Background && command.name != "run" {
-            return Err(arguments.wrong("only run can be put into the background with &"));
+            return Err(arguments.wrong("only run works in the background with &"));
         }
         let request = match command.name {
             "run" => return run(arguments, place),
@@ -78,12 +78,12 @@ fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> 
         match option.as_str() {
             "--cores" => cores = Some(arguments.cores()?),
             "--profile" | "--on" if target.is_some() => {
-                return Err(arguments.wrong("--on and --profile are given once, and not together"));
+                return Err(arguments.wrong("--on and --profile exclude each other, and each is given once"));
             }
             "--profile" => target = Some(Target::Profile(ProfileId(arguments.parsed("a profile's number")?))),
             "--on" => target = Some(Target::Executor(ExecutorId(arguments.parsed("an executor's number")?))),
             "--retries" => retries = arguments.parsed("a number of times")?,
-            other => return Err(arguments.wrong(format!("{other} is no option of run"))),
+            other => return Err(arguments.wrong(format!("run has no option {other}"))),
         }
     }
     let command = arguments.command_words()?;
@@ -101,7 +101,7 @@ fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
             "-i" | "--input" => file = Some(PathBuf::from(arguments.required("a file")?)),
             "-0" | "--null" => separator = Separator::Nul,
             "--unordered" => order = Order::Completion,
-            other => return Err(arguments.wrong(format!("{other} is no option of map"))),
+            other => return Err(arguments.wrong(format!("map has no option {other}"))),
         }
     }
     let mut command = arguments.command_words()?;
@@ -111,13 +111,15 @@ fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
         items
     });
     if command.is_empty() {
-        return Err(arguments.wrong("there is no command before :::"));
+        return Err(arguments.wrong("no command before :::"));
     }
     let items = match (words, file) {
         (Some(words), None) => Items::Words(words),
         (None, Some(file)) => Items::File(file, separator),
-        (Some(_), Some(_)) => return Err(arguments.wrong("items come either after ::: or from -i")),
-        (None, None) => return Err(arguments.wrong("there are no items")),
+        (Some(_), Some(_)) => {
+            return Err(arguments.wrong("items are given both after ::: and with -i: leave out one of them"));
+        }
+        (None, None) => return Err(arguments.wrong("no items: write ::: ITEM.. or -i FILE")),
     };
     Ok(Request::Map(Map { profile, cores, command, items, order }))
 }
@@ -129,7 +131,7 @@ fn wait(arguments: &mut Arguments) -> Result<Request, RequestError> {
             let limit = Duration::from_secs(seconds.unwrap_or(60).into());
             Ok(Request::WaitForExecutors { count, limit })
         }
-        (None, Some(_)) => Err(arguments.wrong("--for belongs to --executors")),
+        (None, Some(_)) => Err(arguments.wrong("--for needs --executors")),
         (None, None) => Ok(Request::Wait(tasks(arguments)?)),
     }
 }
@@ -143,8 +145,8 @@ fn cancel(arguments: &mut Arguments) -> Result<Request, RequestError> {
     let tasks = tasks(arguments)?;
     match (all, tasks.is_empty()) {
         (true, true) | (false, false) => Ok(Request::Cancel(tasks)),
-        (false, true) => Err(arguments.wrong("a task's number is missing")),
-        (true, false) => Err(arguments.wrong("either tasks are named or it is --all")),
+        (false, true) => Err(arguments.wrong("give the number of a task")),
+        (true, false) => Err(arguments.wrong("tasks and --all exclude each other")),
     }
 }
 
@@ -159,7 +161,7 @@ fn kill(arguments: &mut Arguments) -> Result<Request, RequestError> {
     let replace = arguments.flag("--replace")?;
     let executors: Vec<u32> = arguments.all("an executor's number")?;
     if executors.is_empty() {
-        return Err(arguments.wrong("an executor's number is missing"));
+        return Err(arguments.wrong("give the number of an executor"));
     }
     let replacement = if replace { Replacement::Wanted } else { Replacement::Unwanted };
     Ok(Request::Kill { executors: executors.into_iter().map(ExecutorId).collect(), replacement })
@@ -206,7 +208,7 @@ fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<Task
     if let (Some(cores), Some(each)) = (task.cores, needs.cores)
         && cores > each
     {
-        let words = format!("a task takes {cores} cores, and an executor has {each}");
+        let words = format!("a task needs {cores} cores, and an executor has {each}");
         return Err(arguments.wrong(words));
     }
     while let Some(text) = arguments.option("--task-resource")? {
@@ -217,7 +219,7 @@ fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<Task
         })?;
         let each = needs.resources.get(name).copied().unwrap_or(0);
         if each < amount.addresses() {
-            let words = format!("a task takes {amount} of {name}, and an executor has {each}");
+            let words = format!("a task needs {amount} of {name}, and an executor has {each}");
             return Err(arguments.wrong(words));
         }
         task.resources.insert(name.to_owned(), amount);
@@ -237,7 +239,7 @@ fn set(arguments: &mut Arguments) -> Result<Request, RequestError> {
                 None => (word, None),
             };
             if name.is_empty() {
-                return Err(arguments.wrong("a variable has a name"));
+                return Err(arguments.wrong("a variable needs a name"));
             }
             Request::Set(Assignment::Variable(name, value))
         }

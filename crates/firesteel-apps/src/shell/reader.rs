@@ -179,7 +179,7 @@ fn read_terminal(
                 if let Some(path) = keeps
                     && let Err(error) = editor.append_history(path)
                 {
-                    let words = format!("the history cannot be kept in {}: {error}", path.display());
+                    let words = format!("cannot keep the history in {}: {error}", path.display());
                     // Whoever does not take it takes no line either.
                     let _ = lines.blocking_send(Line::Remark(words));
                     keeps = None;
@@ -204,7 +204,7 @@ fn read_script(script: impl BufRead, asked: &std_mpsc::Receiver<()>, lines: &mps
         }
         let (line, is_last) = match text {
             Ok(text) => (Line::Text { number, text }, false),
-            Err(error) => (Line::Failed(format!("line {number} cannot be read: {error}")), true),
+            Err(error) => (Line::Failed(format!("cannot read line {number}: {error}")), true),
         };
         if lines.blocking_send(line).is_err() || is_last {
             return;

@@ -142,7 +142,7 @@ impl Session {
                 if let Some(record) = self.tasks.get(attempt.task).and_then(|task| task.record.clone()) {
                     self.keeper.begin_anew(&record);
                 } else if self.in_hand == Some(attempt.task) {
-                    self.remark(&format!("task {} runs again: its output begins anew", attempt.task));
+                    self.remark(&format!("task {} runs again: its output starts over", attempt.task));
                 }
             }
             Report::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),

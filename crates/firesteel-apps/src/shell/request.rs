@@ -174,7 +174,7 @@ pub enum Assignment {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
     /// There is no such command.
-    #[error("there is no command {}{}: help lists them", quote(.name), meant(*.nearest))]
+    #[error("unknown command {}{}: help lists all", quote(.name), meant(*.nearest))]
     Unknown {
         /// As it was typed.
         name: String,

@@ -25,7 +25,7 @@ impl Session {
             Target::Executor(id) => match self.view().await?.executors.iter().find(|it| it.id == id) {
                 Some(executor) => (executor.profile, Some(id)),
                 None => {
-                    return self.complain(1, format_args!("there is no executor {id}: executors lists them"));
+                    return self.complain(1, format_args!("no executor {id}: executors shows all"));
                 }
             },
         };
@@ -62,7 +62,7 @@ impl Session {
     }
 
     pub(super) fn no_such_profile(&mut self, profile: ProfileId) -> Served {
-        self.complain(1, format_args!("there is no profile {profile}: profile list lists them"))
+        self.complain(1, format_args!("no profile {profile}: profile list shows all"))
     }
 
     pub(super) fn command(&self, mut words: Vec<String>) -> Command {
@@ -100,15 +100,14 @@ impl Session {
 
     pub(super) async fn watch(&mut self, task: Option<TaskId>) -> Served {
         let Some(id) = task.or_else(|| self.tasks.last_in_background()) else {
-            return self
-                .complain(1, "there is no task in the background: & at the end of run puts one there");
+            return self.complain(1, "no background task: run COMMAND & starts one");
         };
         let Some(task) = self.tasks.get(id) else {
             return self.unknown(id);
         };
         let Some(record) = task.record.clone() else {
             return self
-                .complain(1, format_args!("task {id} was no task in the background: nothing of it is kept"));
+                .complain(1, format_args!("task {id} was not a background task: its output is not kept"));
         };
         self.in_hand = Some(id);
         let code = self.follow(id, &record).await;
@@ -144,9 +143,7 @@ impl Session {
                     Ok(bytes) if bytes.is_empty() => break,
                     Ok(bytes) => bytes,
                     Err(error) => {
-                        return self
-                            .complain(1, format_args!("the output cannot be read: {error}"))
-                            .map(Some);
+                        return self.complain(1, format_args!("cannot read the output: {error}")).map(Some);
                     }
                 };
                 at += bytes.len() as u64;
@@ -198,9 +195,11 @@ impl Session {
         match (TaskId::FIRST..self.next).contains(&id) {
             true => self.complain(
                 1,
-                format_args!("task {id} is forgotten, or was an item of a map: tasks --all lists the others"),
+                format_args!(
+                    "task {id} is no longer listed, or was an item of map: tasks --all lists the others"
+                ),
             ),
-            false => self.complain(1, format_args!("there is no task {id}: tasks lists them")),
+            false => self.complain(1, format_args!("no task {id}: tasks lists them")),
         }
     }
 

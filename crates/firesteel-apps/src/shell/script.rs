@@ -17,10 +17,10 @@ pub enum ScriptError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// It is a pipe, a terminal, another device or a directory: it may have no end.
-    #[error("it is no regular file: firesteel shell FILE reads a script from a pipe")]
+    #[error("not a regular file: firesteel shell FILE reads a script from a pipe")]
     Kind,
     /// It is no script, or a very strange one.
-    #[error("it is longer than {} MiB", MOST >> 20)]
+    #[error("longer than {} MiB", MOST >> 20)]
     TooLong,
 }
 

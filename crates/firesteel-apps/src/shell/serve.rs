@@ -131,7 +131,7 @@ impl Session {
 
     async fn source(&mut self, path: PathBuf) -> Served {
         if self.depth >= DEPTH {
-            return self.complain(1, format_args!("{} is read within itself", path.display()));
+            return self.complain(1, format_args!("{} sources itself", path.display()));
         }
         let at = path.clone();
         // The disk may be another machine's, which hangs.

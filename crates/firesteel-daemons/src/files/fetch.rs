@@ -34,7 +34,7 @@ pub enum FetchError {
     #[error(transparent)]
     Dial(#[from] DialError),
     /// The connection to the driver broke again and again.
-    #[error("the driver's connection broke: {0}")]
+    #[error("lost the connection to the driver: {0}")]
     Conversation(#[from] ConversationError),
     /// The driver hung up again and again.
     #[error("the driver closed the connection after {received} of {length} bytes")]
@@ -51,7 +51,7 @@ pub enum FetchError {
         reason: String,
     },
     /// What came is something else.
-    #[error("it is not what was submitted: has it been changed since?")]
+    #[error("its content differs from what was submitted: it may have changed since")]
     Changed,
     /// It cannot be put on the disk.
     #[error("cannot write {path:?}: {error}")]
@@ -62,7 +62,7 @@ pub enum FetchError {
         error: io::Error,
     },
     /// Nobody needs it any more.
-    #[error("it is not needed any more")]
+    #[error("it is no longer needed")]
     Stopped,
 }
 
@@ -109,7 +109,7 @@ impl Fetcher {
                     let pause = FIRST_PAUSE * (1 << self.reconnections);
                     self.reconnections += 1;
                     tracing::info!(
-                        "trying to go on fetching {:?} from {} in {pause:?}: {error}",
+                        "retrying the fetch of {:?} from {} in {pause:?}: {error}",
                         file.name,
                         self.source
                     );

@@ -40,7 +40,7 @@ pub(super) struct OfferedFile {
 #[derive(Debug, thiserror::Error)]
 pub enum OfferError {
     /// It cannot be opened or read.
-    #[error("cannot read the file {path:?} that is to be brought along: {error}")]
+    #[error("cannot read the file {path:?}: {error}")]
     Read {
         /// Which.
         path: PathBuf,
@@ -48,33 +48,31 @@ pub enum OfferError {
         error: io::Error,
     },
     /// A directory.
-    #[error("{path:?} is a directory: pack it and bring the archive along with --archives")]
+    #[error("{path:?} is a directory: pack it and give the archive with --archives")]
     Directory {
         /// Which.
         path: PathBuf,
     },
     /// A pipe, a device.
-    #[error("{path:?} is not a regular file, and cannot be brought along")]
+    #[error("{path:?} is not a regular file: give a regular file")]
     Irregular {
         /// Which.
         path: PathBuf,
     },
     /// A place that is not on this machine.
-    #[error("{text:?} is not a file of this machine: download it first, and give its path")]
+    #[error("{text:?} is not a path on this machine: download the file and give its path")]
     Remote {
         /// What was given.
         text: String,
     },
     /// Nobody can unpack it.
-    #[error(
-        "{path:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
-    )]
+    #[error("cannot unpack {path:?}: the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar")]
     Format {
         /// Which.
         path: PathBuf,
     },
     /// It is damaged, or not what its name says.
-    #[error("{path:?} cannot be brought along: {error}")]
+    #[error("cannot copy {path:?} to the executors: {error}")]
     Archive {
         /// Which.
         path: PathBuf,
@@ -83,7 +81,7 @@ pub enum OfferError {
     },
     /// No name for a file in an executor's directory.
     #[error(
-        "{text:?} cannot be called {name:?} in an executor's directory: give it another name, as in PATH#NAME"
+        "{name:?} cannot be the name of {text:?} in an executor's directory: set another one, as in PATH#NAME"
     )]
     Name {
         /// What was given.
@@ -92,7 +90,7 @@ pub enum OfferError {
         name: String,
     },
     /// One name twice.
-    #[error("{first:?} and {second:?} would both be called {name:?}: give one another name, as in PATH#NAME")]
+    #[error("{first:?} and {second:?} would both have the name {name:?}: set another one, as in PATH#NAME")]
     Twice {
         /// What was given first.
         first: String,

@@ -61,7 +61,7 @@ async fn serve(mut conversation: Conversation, files: Arc<Vec<OfferedFile>>, pla
     };
     if let Err(error) = given.await {
         let (name, remote) = (conversation.name(), conversation.remote());
-        tracing::warn!(%remote, "Worker {name:?} was not given all files: {error}");
+        tracing::warn!(%remote, "Worker {name:?} did not get all files: {error}");
     }
 }
 
@@ -86,7 +86,7 @@ async fn answer(
     offset: u64,
 ) -> Result<(), ConversationError> {
     let Some(index) = files.iter().position(|file| file.description.sha256 == sha256) else {
-        let reason = "the driver there brings no such file".to_owned();
+        let reason = "the driver has no such file".to_owned();
         return conversation.send(&DriverToWorker::RequestFileFailed { reason }).await;
     };
     let description = &files[index].description;
@@ -108,7 +108,9 @@ async fn answer(
             }
             Err(error) => {
                 let reason = match error.kind() {
-                    io::ErrorKind::UnexpectedEof => "it is shorter than when it was submitted".to_owned(),
+                    io::ErrorKind::UnexpectedEof => {
+                        "the file is shorter than when it was submitted".to_owned()
+                    }
                     _ => format!("the driver cannot read it: {error}"),
                 };
                 return conversation.send(&DriverToWorker::RequestFileFailed { reason }).await;

@@ -41,10 +41,10 @@ const MOST_FOLLOWED: u32 = 40;
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
     /// It cannot be read, or is none.
-    #[error("it cannot be unpacked: {0}")]
+    #[error("cannot unpack it: {0}")]
     Read(io::Error),
     /// The same, of a zip.
-    #[error("it cannot be unpacked: {0}")]
+    #[error("cannot unpack it: {0}")]
     Zip(#[from] ZipError),
     /// What was packed cannot be put on the disk.
     #[error("cannot write {path:?}: {error}")]
@@ -55,25 +55,25 @@ pub enum UnpackError {
         error: io::Error,
     },
     /// An entry, or the target of a link, that is elsewhere.
-    #[error("{entry:?} in it leads out of its directory")]
+    #[error("its entry {entry:?} leads out of the directory")]
     LeadsOut {
         /// Its name.
         entry: PathBuf,
     },
     /// A device, a pipe.
-    #[error("{entry:?} in it is neither a file, nor a directory, nor a link")]
+    #[error("its entry {entry:?} is not a file, directory or link")]
     Kind {
         /// Its name.
         entry: PathBuf,
     },
     /// A name, or another description, that is absurdly long.
-    #[error("an entry of it has a header of {length} bytes")]
+    #[error("the header of an entry has {length} bytes")]
     Header {
         /// How long.
         length: u64,
     },
     /// Too much for its length.
-    #[error("what is in it is longer than {most} bytes, {MOST_RATIO} times its own length")]
+    #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
     TooLarge {
         /// How much would be fine.
         most: u64,
@@ -82,7 +82,7 @@ pub enum UnpackError {
     #[error("it has more than {MOST_ENTRIES} entries")]
     TooMany,
     /// Nobody needs it any more.
-    #[error("it is not needed any more")]
+    #[error("it is no longer needed")]
     Stopped,
 }
 
@@ -183,7 +183,7 @@ struct Stoppable<'a, R> {
 impl<R: Read> Read for Stoppable<'_, R> {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         match self.stop.is_cancelled() {
-            true => Err(io::Error::other("it is not needed any more")),
+            true => Err(io::Error::other("it is no longer needed")),
             false => self.inner.read(bytes),
         }
     }

@@ -116,10 +116,7 @@ impl Cleaner {
     fn complain(&self, path: &Path, error: &io::Error) {
         let mut said = self.said.lock().expect("nobody panics with it");
         if said.len() < SAID && said.insert(path.to_owned()) {
-            tracing::warn!(
-                "{} cannot be removed, which is tried again but not said again: {error}",
-                path.display()
-            );
+            tracing::warn!("cannot remove {}: {error}; retrying without further warnings", path.display());
         }
     }
 }

@@ -152,7 +152,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, Star
     let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, site.clock, name) {
         Ok(appender) => Some(appender),
         Err(error) => {
-            tracing::error!("an executor's output cannot be read: {error}");
+            tracing::error!("cannot read the output of an executor: {error}");
             None
         }
     };

@@ -115,7 +115,7 @@ impl FileStore {
 pub async fn finish(tasks: TaskTracker) {
     tasks.close();
     if timeout(END_TIMEOUT, tasks.wait()).await.is_err() {
-        tracing::warn!("files of applications are left behind in the work directory");
+        tracing::warn!("cannot remove all files of applications from the work directory");
     }
 }
 

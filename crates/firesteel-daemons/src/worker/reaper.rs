@@ -66,7 +66,7 @@ pub enum ReaperError {
         error: io::Error,
     },
     /// It was started and did not say that it is ready.
-    #[error("the reaper, {binary:?} {COMMAND}, did not get ready")]
+    #[error("the reaper, {binary:?} {COMMAND}, did not become ready")]
     NotReady {
         /// The program.
         binary: PathBuf,
@@ -102,7 +102,7 @@ impl Reaper {
     pub async fn let_go(self) {
         drop(self.let_go);
         if timeout(PATIENCE, self.keeper).await.is_err() {
-            tracing::warn!("the reaper is still ending processes");
+            tracing::warn!("the reaper is still killing processes");
         }
     }
 }
@@ -124,16 +124,16 @@ async fn keep(
                 let _ = child.wait().await;
                 return;
             }
-            _ = process.child.wait() => tracing::warn!("the reaper was ended: starting another"),
+            _ = process.child.wait() => tracing::warn!("the reaper ended: starting another one"),
         }
         process = loop {
             match Process::start(&binary, &worker).await {
                 Ok(process) => {
-                    tracing::info!("another reaper is there");
+                    tracing::info!("started another reaper");
                     break process;
                 }
                 Err(error) => {
-                    tracing::error!("{error}; trying again");
+                    tracing::error!("{error}; retrying");
                     sleep(Duration::from_secs(5)).await;
                 }
             }

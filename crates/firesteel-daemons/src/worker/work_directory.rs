@@ -51,12 +51,12 @@ impl WorkDirectory {
     pub fn open(path: &Path) -> Result<Self, UnusableDirectory> {
         let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
         fs::create_dir_all(path).map_err(fail("it cannot be made"))?;
-        let absolute = path.canonicalize().map_err(fail("it cannot be found"))?;
+        let absolute = path.canonicalize().map_err(fail("cannot find it"))?;
         tempfile::Builder::new()
             .prefix(".firesteel-probe-")
             .tempfile_in(&absolute)
             .and_then(|mut probe| probe.write_all(b"probe"))
-            .map_err(fail("it cannot be written"))?;
+            .map_err(fail("cannot write to it"))?;
         Ok(Self(absolute))
     }
 
@@ -174,7 +174,7 @@ mod tests {
             (file.as_path(), "it cannot be made"),
             (below_file.as_path(), "it cannot be made"),
             // Not even root writes there.
-            (Path::new("/proc/self"), "it cannot be written"),
+            (Path::new("/proc/self"), "cannot write to it"),
         ] {
             let error = WorkDirectory::open(path).expect_err("it cannot be used").to_string();
             assert!(error.contains(words) && error.contains(&format!("{path:?}")), "{error}");

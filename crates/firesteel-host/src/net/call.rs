@@ -28,7 +28,7 @@ pub enum CallError {
     #[error(transparent)]
     TooLong(#[from] TooLong),
     /// The connection broke.
-    #[error("the connection to {address} broke: {error}")]
+    #[error("lost the connection to {address}: {error}")]
     Frame {
         /// Whom.
         address: Address,
@@ -42,19 +42,19 @@ pub enum CallError {
         address: Address,
     },
     /// The other side took too long.
-    #[error("{address} gave no answer within {} s", ANSWER_TIMEOUT.as_secs())]
+    #[error("{address} did not answer within {} s", ANSWER_TIMEOUT.as_secs())]
     TimedOut {
         /// Whom.
         address: Address,
     },
     /// The answer is one to another question.
-    #[error("{address} answered another question than it was asked")]
+    #[error("{address} sent an unexpected answer")]
     OtherAnswer {
         /// Whom.
         address: Address,
     },
     /// The answer cannot be read.
-    #[error("the answer of {address} cannot be read: {error}")]
+    #[error("cannot read the answer of {address}: {error}")]
     Decode {
         /// Whom.
         address: Address,

@@ -31,13 +31,13 @@ pub struct Conversation {
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     /// Nothing was said in time.
-    #[error("it said nothing for {} s", patience.as_secs())]
+    #[error("it sent nothing for {} s", patience.as_secs())]
     Silent {
         /// How long was waited.
         patience: Duration,
     },
     /// It does not take what is sent to it.
-    #[error("it took no byte for {} s", WRITE_TIMEOUT.as_secs())]
+    #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
     /// The connection broke, or carries what is no frame.
     #[error(transparent)]

@@ -15,7 +15,7 @@ use super::handshake::{HandshakeError, Introduced, shake_hands};
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
     /// The host has no address.
-    #[error("the host {host:?} is not known: {error}")]
+    #[error("unknown host {host:?}: {error}")]
     UnknownHost {
         /// The host.
         host: String,
@@ -37,7 +37,7 @@ pub enum DialError {
         error: io::Error,
     },
     /// Somebody answered, but not the one that was looked for.
-    #[error("{address} is not a {wanted} that this program can talk to: {error}")]
+    #[error("{address} is not a {wanted} of this version of Firesteel: {error}")]
     Handshake {
         /// Whom.
         address: Address,

@@ -20,7 +20,7 @@ pub struct Frames {
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
     /// It is longer than it may be.
-    #[error("it announced a frame of {length} bytes; {limit} are the most here")]
+    #[error("it announced a frame of {length} bytes, and at most {limit} are accepted")]
     TooLong {
         /// What its length says.
         length: usize,
@@ -31,7 +31,7 @@ pub enum FrameError {
     #[error("it closed the connection in the middle of a frame")]
     Half,
     /// It began and did not go on.
-    #[error("it left a frame half sent for {seconds} s")]
+    #[error("it did not complete a frame within {seconds} s")]
     Stalled {
         /// How long was waited for the rest.
         seconds: u64,

@@ -49,7 +49,7 @@ pub(super) struct Beside {
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
     /// The host has no address.
-    #[error("cannot listen on {address}: the host is not known: {error}")]
+    #[error("cannot listen on {address}: unknown host: {error}")]
     UnknownHost {
         /// Where.
         address: Address,
@@ -128,7 +128,7 @@ impl Listener {
                 }
                 Err(error) => {
                     let pause = Duration::from_millis(500);
-                    tracing::warn!("cannot accept connections on {}, trying again: {error}", self.local);
+                    tracing::warn!("cannot accept connections on {}: {error}; retrying", self.local);
                     sleep(pause).await;
                 }
             }

@@ -178,7 +178,7 @@ impl<E: Send + 'static> Peers<E> {
         }
         self.shared.tasks.close();
         if tokio::time::timeout(Duration::from_secs(5), self.shared.tasks.wait()).await.is_err() {
-            tracing::warn!("some peers did not take what was sent to them last");
+            tracing::warn!("some peers did not read the last messages to them");
         }
     }
 }

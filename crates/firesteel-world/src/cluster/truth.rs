@@ -271,7 +271,10 @@ impl Tasks {
                 let is_fatal = matches!(cause, FailureCause::FatalExit(_));
                 let could_retry = *failures < max_failures;
                 if is_fatal != (could_retry && row.end == Some(fatal)) {
-                    return Err(format!("task {task} failed with {cause}: attempt {attempt} ended {:?}", row.end));
+                    return Err(format!(
+                        "task {task} failed with {cause}: attempt {attempt} ended {:?}",
+                        row.end
+                    ));
                 }
                 if could_retry && !starts_nowhere && !is_fatal {
                     return Err(format!(

@@ -46,7 +46,7 @@ pub enum NoAttempt {
         error: MalformedTokens,
     },
     /// There is no token for the ResourceManager in it.
-    #[error("the tokens in {path}: none is for the ResourceManager")]
+    #[error("{path} has no token for the ResourceManager")]
     NoToken {
         /// The file.
         path: PathBuf,

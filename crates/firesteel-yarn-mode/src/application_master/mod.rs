@@ -68,7 +68,7 @@ pub enum ApplicationMasterError {
     #[error(transparent)]
     Setting(#[from] SettingError),
     /// It cannot listen.
-    #[error("cannot wait for drivers: {0}")]
+    #[error("cannot listen for drivers: {0}")]
     Listen(#[from] ListenError),
     /// It cannot catch signals.
     #[error("cannot catch signals: {0}")]

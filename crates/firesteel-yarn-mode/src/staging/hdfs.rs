@@ -45,10 +45,10 @@ const DEFAULTS: [(&str, &str); 4] = [
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
     /// Nobody says anything.
-    #[error("HDFS does not answer within {} s; is it running, and is that where it is?", .0.as_secs())]
+    #[error("HDFS did not answer within {} s; check that it runs there", .0.as_secs())]
     Silent(Duration),
     /// Nobody can be reached.
-    #[error("{0}; is HDFS running, and is that where it is?")]
+    #[error("{0}; check that HDFS runs there")]
     Unreachable(io::Error),
     /// It objects.
     #[error("HDFS objects: {0}")]

@@ -89,7 +89,7 @@ pub enum StagingError {
         failure: HdfsFailure,
     },
     /// There is no home directory.
-    #[error("there is no home directory to stage files in: set HOME or spark.yarn.stagingDir")]
+    #[error("no directory to stage files in: set HOME or spark.yarn.stagingDir")]
     NoHome,
     /// The system does not let it be done.
     #[error("cannot stage {}: {error}", path.display())]
@@ -271,7 +271,7 @@ impl Staging {
     pub fn delete(&self) {
         match self.directory.delete() {
             Ok(()) => tracing::info!("deleted {}", self.directory),
-            Err(error) => tracing::warn!("cannot take away what was staged: {error}"),
+            Err(error) => tracing::warn!("cannot delete the staged files: {error}"),
         }
     }
 }

@@ -52,7 +52,7 @@ impl Appender {
         self.finish.cancel();
         if timeout(LAST_WITHIN, self.task).await.is_err() {
             let seconds = LAST_WITHIN.as_secs();
-            tracing::error!("{}: the last output could not be written within {seconds} s", self.name);
+            tracing::error!("{}: cannot write the last output within {seconds} s", self.name);
         }
     }
 }
@@ -118,7 +118,7 @@ impl Log {
         match dropped {
             Some((count, error)) => {
                 if self.dropped == 0 {
-                    tracing::error!("{name}: output is dropped until it can be written again: {error}");
+                    tracing::error!("{name}: dropping output until it can be written again: {error}");
                 }
                 self.dropped += count;
             }
@@ -126,7 +126,7 @@ impl Log {
         }
         match trouble {
             Some(error) if !self.troubled => {
-                tracing::warn!("{name}: the log is kept in other files than it should be: {error}");
+                tracing::warn!("{name}: cannot roll over the log as configured: {error}");
                 self.troubled = true;
             }
             Some(_) | None => {}
@@ -135,13 +135,13 @@ impl Log {
 
     fn end(&mut self) {
         if self.dropped > 0 {
-            tracing::error!("{}: {} bytes of output were dropped", self.name, self.dropped);
+            tracing::error!("{}: dropped {} bytes of output", self.name, self.dropped);
             self.dropped = 0;
         }
     }
 
     fn fail(&mut self, error: &io::Error) {
         self.end();
-        tracing::error!("{}: the output cannot be read any more: {error}", self.name);
+        tracing::error!("{}: cannot read the output any more: {error}", self.name);
     }
 }

@@ -77,7 +77,7 @@ impl LogReader {
             }
         }
         failed(io::Error::other(format!(
-            "{}: its files are rolled faster than they can be read",
+            "{}: the log rolls over faster than it can be read",
             directory.display()
         )))
     }

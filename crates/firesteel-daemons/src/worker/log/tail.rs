@@ -80,7 +80,7 @@ fn nth_end_inflated(
     }
     match segment.open()? {
         Some(file) => Ok(nth_end_forward(file, within, count - wanted + 1)),
-        None => Ok(Err(io::Error::other("it was removed while it was read"))),
+        None => Ok(Err(io::Error::other("it was removed during reading"))),
     }
 }
 
