@@ -184,8 +184,8 @@ fn a_task_that_returns_a_fatal_exit_code_is_not_retried() {
     let a = attempt(1, 0);
     let signal = TaskEnd::Exited(ExitStatus::Signal(124));
     let cause = FailureCause::Ended(signal.clone());
-    let again = [failure_noted(a, 0, cause, 1), discard(a), launch(1, attempt(1, 1))];
-    assert_eq!(bench.end(0, a, signal), again, "a signal is no exit code");
+    let again = [failure_noted(a, 1, cause, 1), discard(a), launch(0, attempt(1, 1))];
+    assert_eq!(bench.end(1, a, signal), again, "a signal is no exit code");
 }
 
 #[test]
