@@ -26,8 +26,8 @@ fn directories_of_applications_that_ended_are_removed_by_age_and_nothing_else_is
     let gone = |path: &std::path::Path| (!path.exists()).then_some(());
     wait_for("an ended application's directory to go", || gone(&work.join(ended.app.as_str())));
     wait_for("what an earlier Worker left to go", || gone(&earlier));
-    let line = pair.worker.wait_for_line(&["removing directories of ended applications"]);
-    assert!(line.contains("unwritten for 1 s"), "{line}");
+    let line = pair.worker.wait_for_line(&["removing the work of ", " ended application"]);
+    assert!(line.contains("not written for 1 s"), "{line}");
     assert!(pair.file(&lives, 0, "stdout").exists(), "it is as old, but its executor lives");
     assert!(work.join("mine/deep/notes").exists());
 }

@@ -38,7 +38,7 @@ fn wrong_usage_is_told_with_exit_code_2() {
         (&["master", "--conf", "spark.worker.timeout=soon"], "spark.worker.timeout cannot be \"soon\""),
         (&["master", "--conf", "spark.deploy.workerSelectionPolicy=BEST"], "write CORES_FREE_DESC, "),
         (&["master", "--conf", "spark.deploy.defaultCores=0"], "spark.deploy.defaultCores cannot be \"0\""),
-        (&["worker"], "no Master is given: write firesteel worker spark://HOST:PORT"),
+        (&["worker"], "no Master given: write firesteel worker spark://HOST:PORT"),
         (&["worker", "--master", "spark://a:1", "spark://b:2"], "cannot be used with"),
         (&["worker", "--resource", "gpu=0", "spark://a:1"], "write gpu=0, (with the comma)"),
         (&["worker", "spark://a:1", "spark://b:2"], "unexpected argument 'spark://b:2'"),
@@ -52,10 +52,10 @@ fn wrong_usage_is_told_with_exit_code_2() {
         (&["worker", "-m", "1.5g", "spark://a:1"], "--memory: \"1.5g\" has a fraction"),
         (&["worker", "-m", "lots", "spark://a:1"], "--memory: \"lots\" is not a size"),
         (&["worker", "--resource", "gpu", "spark://a:1"], "--resource: \"gpu\" is not a resource"),
-        (&["worker", "--resource", "gpu=0,0", "spark://a:1"], "names the address \"0\" twice"),
+        (&["worker", "--resource", "gpu=0,0", "spark://a:1"], "has the address \"0\" twice"),
         (&["status", "--master", "http://a"], "--master: \"http://a\" does not begin with spark://"),
         (&["status", "--yaml"], "unexpected argument '--yaml'"),
-        (&["map", "--total-cores", "8", "--", "true"], "\"--total-cores\" is no option of firesteel map"),
+        (&["map", "--total-cores", "8", "--", "true"], "unknown option \"--total-cores\""),
     ] {
         check(arguments, 2, words);
     }
@@ -74,7 +74,7 @@ fn a_port_in_use_is_told_with_its_address_and_what_to_do() {
 #[test]
 fn an_address_that_is_not_this_machines_is_told() {
     check(&["master", "--host", "192.0.2.1", "--port", "0"], 1, "cannot listen on 192.0.2.1:0: ");
-    check(&["master", "--host", "no-such-host.invalid", "--port", "0"], 1, "the host is not known");
+    check(&["master", "--host", "no-such-host.invalid", "--port", "0"], 1, "unknown host");
 }
 
 #[test]
@@ -124,7 +124,7 @@ fn help_and_version_go_to_standard_output() {
 #[test]
 fn with_json_an_error_is_json_on_standard_error() {
     for (arguments, code, words) in [
-        (&["status", "--json", "--master", "spark://127.0.0.1:1"][..], 69, "no Master could be asked"),
+        (&["status", "--json", "--master", "spark://127.0.0.1:1"][..], 69, "no Master answered"),
         (&["status", "--json", "--yaml"], 2, "unexpected argument '--yaml' found"),
         (&["status", "--json", "--master", "http://a"], 2, "does not begin with spark://"),
         (&["config", "show", "--json", "--conf", "x"], 2, "is not a property"),

@@ -108,7 +108,11 @@ fn a_killed_application_ends_with_its_executors_and_stays_visible() {
     words(&cluster.ask(&["status"]), 0, &["Completed applications", "KILLED"]);
 
     let again = cluster.ask(&["kill", &id, "nobody"]);
-    words(&again, 1, &[&format!("{id} was over already: KILLED at "), "no application is called \"nobody\""]);
+    words(
+        &again,
+        1,
+        &[&format!("{id} was over already: KILLED at "), "no application has the id or name \"nobody\""],
+    );
     assert_eq!(again.stdout, "");
 }
 
@@ -170,7 +174,7 @@ fn several_applications_are_killed_at_once_and_every_failure_is_named() {
     let _two = cluster.application("two", "2");
     cluster.wait_for_executors(2);
     let done = cluster.ask(&["kill", "one", "nobody", "two"]);
-    words(&done, 1, &["no application is called \"nobody\""]);
+    words(&done, 1, &["no application has the id or name \"nobody\""]);
     assert_eq!(done.stdout.lines().count(), 2, "{done}");
     wait_for("both to end", || cluster.master.status()["applications"].as_array()?.is_empty().then_some(()));
 }
@@ -188,8 +192,8 @@ fn a_name_that_two_applications_have_means_neither() {
     });
     for command in ["kill", "status", "explain"] {
         let done = cluster.ask(&[command, "same"]);
-        words(&done, 1, &["\"same\" is the name of several applications: ", &first, "; name one by its id"]);
-        words(&cluster.ask(&[command, "nobody"]), 1, &["no application is called \"nobody\""]);
+        words(&done, 1, &["\"same\" is the name of several applications: ", &first, "; use the id of one"]);
+        words(&cluster.ask(&[command, "nobody"]), 1, &["no application has the id or name \"nobody\""]);
     }
     words(&cluster.ask(&["status", &first]), 0, &[&first, "(same) is RUNNING"]);
 }
@@ -265,7 +269,7 @@ fn the_second_master_is_asked_when_the_first_is_gone_and_none_is_an_error() {
     words(&done, 0, &["Workers", "ALIVE"]);
     for command in [&["kill", "a", "b"][..], &["explain", "a"], &["status", "a"], &["top", "--once"]] {
         let done = run(firesteel().args(command).args(["--master", "spark://127.0.0.1:1"]));
-        words(&done, 69, &["no Master could be asked: cannot connect to 127.0.0.1:1"]);
+        words(&done, 69, &["no Master answered: cannot connect to 127.0.0.1:1"]);
         assert!(command[0] != "kill" || done.stderr.contains("; not killed: a, b"), "{done}");
         assert_eq!(done.stderr.lines().count(), 1, "{done}");
     }

@@ -72,7 +72,9 @@ impl Site {
 
     /// How often Workers began to fetch.
     fn fetches(&self) -> usize {
-        let begun = |log: String| log.lines().filter(|line| line.contains("fetching what")).count();
+        let begun = |log: String| {
+            log.lines().filter(|line| line.contains("fetching ") && line.contains(" bytes) of app-")).count()
+        };
         self.workers.iter().map(|worker| begun(worker.log())).sum()
     }
 

@@ -102,7 +102,7 @@ async fn a_program_that_is_none_is_named() {
     );
     options.program = PathBuf::from("/bin/true");
     let words = refused(options).await;
-    assert!(words.contains("ended (exit status: 0); its last words: nothing"), "{words}");
+    assert!(words.contains("ended (exit status: 0); the end of its log: nothing"), "{words}");
 }
 
 #[tokio::test]

@@ -182,7 +182,7 @@ fn all_logs_of_an_application_are_told_apart_by_their_executors() {
     let done = logs(&pair, &[&app]);
     assert_eq!((done.code(), done.stdout.as_str()), (1, "1 | a1\n1 | b\n"), "{done}");
     assert!(done.stderr.contains("no such log of executor 0"), "{done}");
-    assert!(done.stderr.ends_with("firesteel: 1 of 4 logs could not be shown\n"), "{done}");
+    assert!(done.stderr.ends_with("firesteel: cannot show 1 of 4 logs\n"), "{done}");
 }
 
 #[test]
@@ -193,8 +193,8 @@ fn what_there_is_not_is_said_in_one_line() {
     wait_for("two executors", || {
         (pair.master.status()["applications"][0]["executors"].as_array()?.len() == 2).then_some(())
     });
-    refused(&pair, &["app-1"], 1, &["no application is called \"app-1\"", "firesteel status"]);
-    refused(&pair, &["../.."], 1, &["no application is called \"../..\""]);
+    refused(&pair, &["app-1"], 1, &["no application has the id or name \"app-1\"", "firesteel status"]);
+    refused(&pair, &["../.."], 1, &["no application has the id or name \"../..\""]);
     refused(&pair, &[&app, "7"], 1, &["has no executor 7", "it has 0, 1"]);
     refused(&pair, &[&format!("{app}/0"), "1"], 2, &["names an executor"]);
     pair.worker.signal(Signal::SIGKILL);

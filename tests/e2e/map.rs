@@ -304,7 +304,7 @@ fn wrong_usage_and_bad_input_are_told_in_one_line() {
             "cannot open /nowhere/items: No such file",
         ),
         (&["--pipe", "--", "cat", ":::", "a"], b"", 2, "--pipe reads blocks of lines"),
-        (&["-i", "x", "--", "cat", ":::", "a"], b"", 2, "not from both"),
+        (&["-i", "x", "--", "cat", ":::", "a"], b"", 2, "leave out one of them"),
         (&["--block", "9m", "--pipe", "--", "cat"], b"", 2, "--block cannot be"),
         (&["--executor-cores", "two", "--", "cat"], b"", 2, "spark.executor.cores"),
         (&["--env", "NO_SUCH_VARIABLE_HERE", "--", "cat"], b"", 2, "NO_SUCH_VARIABLE_HERE"),

@@ -38,7 +38,17 @@ fn a_task_is_not_retried_after_a_fatal_exit_code() {
 #[test]
 fn the_time_that_timeout_gives_an_item_passes_once() {
     let mut command = firesteel();
-    command.args(["map", "--master", "local-cluster[1,1,1024]", "--", "timeout", "0.1", "sleep", ":::", "600"]);
+    command.args([
+        "map",
+        "--master",
+        "local-cluster[1,1,1024]",
+        "--",
+        "timeout",
+        "0.1",
+        "sleep",
+        ":::",
+        "600",
+    ]);
     let done = run(&mut command);
     assert_eq!(done.code(), 1, "{done}");
     assert!(done.stderr.contains("(600): exit code 124, which is not retried"), "{done}");
@@ -50,7 +60,8 @@ fn exit_codes_that_are_none_are_refused() {
     for codes in ["0", "256", "x", ""] {
         let done = run(firesteel().args(["map", "--fatal-exit-codes", codes, "--", "true", ":::", "a"]));
         assert_eq!(done.code(), 2, "{done}");
-        let said = format!("firesteel.task.fatalExitCodes cannot be {codes:?} (--fatal-exit-codes): write numbers");
+        let said =
+            format!("firesteel.task.fatalExitCodes cannot be {codes:?} (--fatal-exit-codes): write numbers");
         assert!(done.stderr.contains(&said), "{done}");
     }
 }

@@ -49,11 +49,7 @@ fn a_daemon_reads_the_default_file_and_says_what_has_no_effect() {
     let master = Daemon::start(&mut command);
     let line = master.wait_for_line(&["WARN", "spark.deploy.recoveryMode=ZOOKEEPER"]);
     assert!(line.contains(&format!("({} line 2)", file(&directory).display())), "{line}");
-    master.wait_for_line(&[
-        "WARN",
-        "colour",
-        "line 4) has no effect: only properties that begin with spark.",
-    ]);
+    master.wait_for_line(&["WARN", "colour", "line 4) has no effect: only names that begin with spark."]);
     assert!(!master.log().contains("spark.sql"), "a file may be Spark's too: {}", master.log());
 }
 
@@ -147,7 +143,7 @@ fn an_empty_variable_counts_as_unset_and_a_wrong_one_is_named() {
         ("SPARK_MASTER_PORT", "x", "firesteel: $SPARK_MASTER_PORT cannot be \"x\": write a port"),
         ("SPARK_MASTER_HOST", "a b", "firesteel: $SPARK_MASTER_HOST cannot be \"a b\": write a name"),
         ("SPARK_MASTER_OPTS", "-Dspark.worker.timeout=x", "(-D in $SPARK_MASTER_OPTS): write"),
-        ("SPARK_DAEMON_JAVA_OPTS", "'", "$SPARK_DAEMON_JAVA_OPTS cannot be read: a quote"),
+        ("SPARK_DAEMON_JAVA_OPTS", "'", "cannot read $SPARK_DAEMON_JAVA_OPTS: a quote"),
     ] {
         let done = run(firesteel().arg("master").env(name, value));
         assert_eq!(done.code(), 78, "{done}");
@@ -191,17 +187,14 @@ fn status_asks_the_master_that_map_would_use() {
 }
 
 #[test]
-fn every_help_that_lists_properties_says_what_beats_what() {
+fn every_help_that_lists_properties_says_their_precedence() {
     for command in ["master", "worker", "map", "launch", "shell"] {
         let help = run(firesteel().args([command, "--help"])).stdout;
-        let words = "a flag beats --conf, that a file, that a variable";
+        let words = "Precedence of settings: flag, --conf, properties file, environment variable.";
         let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(help.contains(words), "{command}: {help}");
         if ["map", "launch", "shell"].contains(&command) {
-            assert!(
-                help.contains("otherwise spark.master in spark-defaults.conf, or $MASTER"),
-                "{command}: {help}"
-            );
+            assert!(help.contains("[default: spark.master, then $MASTER]"), "{command}: {help}");
         }
     }
 }

@@ -264,7 +264,7 @@ fn a_task_in_the_background_is_watched_and_outlives_the_watching() {
     terminal.wait_for_prompt();
     // Leaving is thought over.
     terminal.keys(CTRL_D);
-    terminal.wait_for("1 task still runs: leave again to end it, or wait");
+    terminal.wait_for("1 task still runs: quit again to cancel it, or wait");
     terminal.wait_for_prompt();
     fs::write(home.path().join("go"), "").expect("written");
     terminal.wait_for("task 1 failed: exit code 4 (watch 1 shows its output)");
@@ -317,9 +317,9 @@ fn a_master_that_dies_and_comes_back_is_spoken_of_and_keeps_the_session() {
     let mut terminal = Session::start(home.path(), &arguments);
     terminal.wait_for_prompt();
     drop(master);
-    terminal.wait_for("tasks go on, and it is dialled again");
+    terminal.wait_for("tasks go on; reconnecting");
     terminal.line("why");
-    terminal.wait_for("no Master is connected, and only it knows why");
+    terminal.wait_for("no Master is connected, and only a Master knows why");
     terminal.line("run echo without a Master");
     terminal.wait_for("\nwithout a Master\n");
     let master = Daemon::start(firesteel().args(["master", "--port", &port]));
@@ -371,7 +371,7 @@ fn more_fewer_and_other_executors_come_and_go_as_asked() {
     assert_eq!((code, stderr.as_str()), (0, ""), "{stdout}");
     for expected in [
         "3 executors are wanted in all, and 3 are assigned\n",
-        "nothing is missing: 3 executors are wanted\n3 executors with 3 cores are ready\n",
+        "no executor is missing: 3 executors are wanted\n3 executors with 3 cores are ready\n",
         "9 executors are wanted in all, and 4 are assigned\n5 of 9 executors are missing: ",
         "2 executors are wanted in all, and 4 are assigned: 2 more than that, until killed (request 2 --kill)\n",
         "executors 3, 2 have ended\n",

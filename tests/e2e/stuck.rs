@@ -134,7 +134,7 @@ fn a_history_that_cannot_be_kept_is_said_once_and_harms_nothing() {
     let mut terminal =
         Session::start(home.path(), &[&LOCAL[..], &["--history", "/proc/none/lines"]].concat());
     terminal.line("run echo a");
-    terminal.wait_for("firesteel: the history cannot be kept in /proc/none/lines: No such file");
+    terminal.wait_for("firesteel: cannot keep the history in /proc/none/lines: No such file");
     terminal.line("run echo b");
     let screen = terminal.wait_for("\nb\n");
     assert_eq!(screen.matches("cannot be kept").count(), 1, "{screen}");
@@ -153,9 +153,9 @@ fn what_is_sourced_is_a_file_with_an_end_and_its_failures_count() {
     fs::write(at("outer"), "source bad\n").expect("written");
     let sourced = |options: &[&str], text: &str| script(home.path(), &[&LOCAL[..], options].concat(), text);
     for (name, said) in [
-        ("pipe", "it is no regular file"),
-        ("/dev/zero", "it is no regular file"),
-        (".", "it is no regular file"),
+        ("pipe", "not a regular file"),
+        ("/dev/zero", "not a regular file"),
+        (".", "not a regular file"),
         ("none", "No such file"),
     ] {
         let (code, _, stderr) = sourced(&[], &format!("source {name}\n"));
@@ -170,7 +170,7 @@ fn what_is_sourced_is_a_file_with_an_end_and_its_failures_count() {
     let (code, stdout, stderr) = sourced(&["--keep-going"], "run sh -c 'exit 9'; quit\n");
     assert_eq!((code, stdout.as_str()), (9, ""), "{stderr}");
     let (code, _, stderr) = sourced(&[], "source itself\n");
-    assert_eq!((code, stderr.as_str()), (1, "firesteel: itself, line 1: itself is read within itself\n"));
+    assert_eq!((code, stderr.as_str()), (1, "firesteel: itself, line 1: itself sources itself\n"));
 }
 
 #[test]
@@ -183,7 +183,7 @@ fn the_outputs_of_background_tasks_that_ended_first_make_room_for_others() {
     let said = "firesteel: line 3: the output of task 1 is forgotten: firesteel.shell.keptOutput has room for 1048576 \
                 bytes of all tasks together\n";
     assert!(stderr.contains(said), "{stderr}");
-    assert!(stderr.ends_with("line 5: there is no task 9: tasks lists them\n"), "{stderr}");
+    assert!(stderr.ends_with("line 5: no task 9: tasks lists them\n"), "{stderr}");
 }
 
 #[test]
@@ -233,9 +233,9 @@ fn an_executor_that_runs_and_never_registers_is_replaced() {
     command.args(["map", "--master", pair.master.url(), "--num-executors", "1"]);
     command.args(confs.iter().flat_map(|conf| ["--conf", *conf])).args(["--", "echo", ":::", "a"]);
     let mut running = Daemon::spawn(&mut command);
-    let line = running.wait_for_line(&["executor 0 on", "has run for 1 s without a word"]);
+    let line = running.wait_for_line(&["executor 0 on", "did not register within 1 s of its start"]);
     assert!(line.contains("another one is asked for"), "{line}");
-    running.wait_for_line(&["executor 1 on", "has run for 1 s without a word"]);
+    running.wait_for_line(&["executor 1 on", "did not register within 1 s of its start"]);
     running.signal(Signal::SIGINT);
     assert_eq!(running.wait(), 130, "{}", running.log());
 }

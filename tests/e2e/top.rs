@@ -64,7 +64,7 @@ fn keys_move_sort_explain_and_show_help() {
     top.type_keys("s");
     top.wait_for(&["Executors 1, by host"]);
     top.type_keys("?");
-    top.wait_for(&["another table", "end the marked application"]);
+    top.wait_for(&["another table", "kill the selected application"]);
     top.type_keys("x");
     top.wait_until("no help", |text| !text.contains("another table"));
     // In the table of executors it means the executor's application.
@@ -75,7 +75,7 @@ fn keys_move_sort_explain_and_show_help() {
     top.wait_until("no explanation", |text| !text.contains("explained"));
     // The Workers have no application.
     top.type_keys("\tk");
-    top.wait_for(&["mark an application first"]);
+    top.wait_for(&["select an application first"]);
     top.type_keys("\u{3}");
     assert_eq!(top.wait(), Some(130), "ctrl-c");
     wait_for("the usual screen", || (!top.is_alternate()).then_some(()));
@@ -89,7 +89,7 @@ fn k_ends_an_application_once_y_was_typed() {
     top.type_keys("k");
     top.wait_for(&["end app-", "? y/n"]);
     top.type_keys("n");
-    top.wait_for(&["is left alone"]);
+    top.wait_for(&["keeps running"]);
     assert!(stage.application.is_alive());
     top.type_keys("k");
     top.wait_for(&["? y/n"]);

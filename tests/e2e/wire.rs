@@ -259,7 +259,7 @@ fn a_master_without_a_file_left_for_a_connection_says_so_and_recovers() {
     command.args(["-c", script, env!("CARGO_BIN_EXE_firesteel")]);
     let master = Daemon::start(&mut command);
     let flood: Vec<Stranger> = (0..60).map(|_| Stranger::connect(&master)).collect();
-    let line = master.wait_for_line(&["cannot accept connections", "trying again"]);
+    let line = master.wait_for_line(&["cannot accept connections", "retrying"]);
     assert!(line.contains("WARN"), "{line}");
     drop(flood);
     assert_eq!(master.status()["schema"], 3);

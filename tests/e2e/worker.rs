@@ -126,7 +126,7 @@ fn a_reaper_that_is_killed_is_replaced_and_polite_signals_do_not_end_it() {
     }
     assert!(is_alive(first));
     signal(first, Signal::SIGKILL);
-    pair.worker.wait_for_line(&["another reaper is there"]);
+    pair.worker.wait_for_line(&["started another reaper"]);
     pids.push(pair.reaper().filter(|&pid| pid != first).expect("there is another reaper"));
 
     pair.worker.signal(Signal::SIGKILL);
@@ -255,7 +255,7 @@ fn a_worker_that_cannot_work_says_why_and_what_to_do() {
     fails(&["worker", nobody, "-d", work, "--port", &port], 1, &in_use);
 
     let once = ["worker", nobody, "-d", work, "--conf", "spark.worker.maxRegistrationRetries=1"];
-    fails(&once, 69, &["no Master took this Worker in 1 attempts: spark://127.0.0.1:1"]);
+    fails(&once, 69, &["no Master accepted this Worker in 1 attempt: spark://127.0.0.1:1"]);
 }
 
 #[test]
@@ -268,9 +268,9 @@ fn a_worker_that_only_its_own_machine_reaches_says_so_if_its_master_is_elsewhere
         Daemon::spawn(&mut command)
     };
     let worker = start(&["spark://192.0.2.1:7077"]);
-    let line = worker.wait_for_line(&["where only this machine reaches it"]);
+    let line = worker.wait_for_line(&["only this machine can connect to"]);
     assert!(line.contains("127.0.0.1") && line.contains("spark://192.0.2.1:7077"), "{line}");
-    assert!(line.contains("give --host"), "{line}");
+    assert!(line.contains("set --host"), "{line}");
     let near = start(&["spark://127.0.0.1:1"]);
     near.wait_for_line(&["spark://127.0.0.1:1"]);
     assert!(!near.log().contains("only this machine"), "{}", near.log());
@@ -316,7 +316,7 @@ fn a_worker_that_is_being_stopped_is_given_no_more_executors() {
     let driver = pair.register("trap '' TERM; echo up > up; while :; do sleep 1000; done", 1);
     wait_for_text(&pair.file(&driver, 0, "up"));
     pair.worker.signal(Signal::SIGTERM);
-    pair.master.wait_for_line(&["is about to end: it is given no more executors"]);
+    pair.master.wait_for_line(&["is shutting down: it gets no more executors"]);
     assert_eq!(pair.master.status()["workers"][0]["state"], "DECOMMISSIONED");
     // One that comes now has room on the Worker, which has four cores.
     let other = pair.register("exit 0", 1);

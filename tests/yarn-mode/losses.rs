@@ -77,6 +77,6 @@ fn master(cluster: &YarnCluster) {
     for (_, processes) in running.processes(cluster, Whose::ApplicationMaster) {
         cluster.kill(&processes);
     }
-    running.command.wait_for_line(&["its ApplicationMaster was started anew"]);
+    running.command.wait_for_line(&["a new ApplicationMaster runs at"]);
     is_whole(running);
 }

@@ -18,6 +18,7 @@ pub(crate) fn trials() -> Vec<Trial> {
     YARN.trials(&[
         ("client_and_cluster_mode_give_what_each_command_gives_by_itself", || with(|yarn| checksums(yarn))),
         ("a_host_is_met_where_it_has_room_then_its_rack_then_any", || with(|yarn| near(yarn))),
+        ("a_task_finds_nothing_of_the_submitters_environment", || with(|yarn| environment(yarn))),
         ("what_a_failing_executor_wrote_last_is_shown", || with(|yarn| last_words(yarn))),
         ("executors_come_and_go_as_they_are_asked_for", || with(|yarn| targets(yarn))),
         ("more_executors_than_the_cluster_has_room_for_come_as_far_as_they_do", || {
@@ -57,6 +58,22 @@ fn checksums(cluster: &YarnCluster) {
     assert!(left.is_empty(), "nobody needs what was staged any more: {left:?}");
     let listed = yarn(cluster, &["apps", "--state", "finished"]);
     assert!(listed.stdout.matches("application_").count() >= 2, "{listed}");
+}
+
+fn environment(cluster: &YarnCluster) {
+    let directory = TempDir::new().expect("there is room");
+    let file = directory.path().join("found");
+    let output = file.to_str().expect("it is text");
+    let show = "echo ${OURS-unset} $PASSED $SET";
+    for mode in [&["--deploy-mode", "client"][..], &["--deploy-mode", "cluster"]] {
+        let mut map = submit(cluster, "map", &["--num-executors", "1", "--output", output]);
+        map.args(mode).args(["--env", "PASSED", "--conf", "spark.executorEnv.SET=set"]);
+        map.args(["--", "sh", "-c", show, "sh", ":::", "a"]).env("OURS", "ours").env("PASSED", "passed");
+        let done = run_with_input(&mut map, Vec::new());
+        assert_eq!(done.code(), 0, "{done}");
+        let found = fs::read_to_string(&file).expect("it was written");
+        assert_eq!(found, "unset passed set\n", "{mode:?}: {done}");
+    }
 }
 
 fn last_words(cluster: &YarnCluster) {

@@ -52,13 +52,11 @@ impl Setup {
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
-            Self::Spark => {
-                "spread out over the Workers with most free cores, as Spark does unless told otherwise"
-            }
+            Self::Spark => "spread over the Workers with the most free cores (the default of Spark)",
             Self::SparkConsolidate => {
-                "fill the Worker with most free cores, then the next (spreadOutApps=false)"
+                "fill the Worker with the most free cores, then the next (spreadOutApps=false)"
             }
-            Self::CoresAscending => "fill the Worker with fewest free cores, then the next",
+            Self::CoresAscending => "fill the Worker with the fewest free cores, then the next",
             Self::BestFit => Policy::BestFit.meaning(),
             Self::LeastFragmentation => Policy::LeastFragmentation.meaning(),
             Self::SpreadHeld => Policy::SpreadHeld.meaning(),

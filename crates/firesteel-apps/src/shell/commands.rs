@@ -22,10 +22,10 @@ pub const COMMANDS: [Command; 18] = [
         usage: "run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         brief: "run a command on an executor and show its output",
         details: "\
-The exit code is the command's; 128 and the number for a signal, 127 if the program is not found. A command that
-fails is not run again, unless --retries says how often; one whose executor is lost without its fault is.
-ctrl-c ends the command. With & at the end it runs in the background: see watch, wait, cancel. With --on it runs on
-that executor alone (executors lists them), waits until there is room, and is over when that one goes.
+The exit code is that of the command; 128 + N for signal N, 127 if the program is not found. A command that fails is
+not retried without --retries; if its executor is lost through no fault of the command, it runs again.
+ctrl-c ends the command. With & at the end it runs in the background: see watch, wait, cancel. With --on it runs only
+on that executor (executors lists them), waits for room there, and ends with it.
 
   run hostname
   run --on 1 df -h .
@@ -38,8 +38,8 @@ that executor alone (executors lists them), waits until there is room, and is ov
         brief: "run a command once for each item; outputs are in input order",
         details: "\
 {} in the command is replaced by the item; without one, the item becomes the last argument. Items are the words after
-::: or the lines of FILE (NUL-terminated with -0). An item that fails is tried again, up to spark.task.maxFailures
-times in all. The exit code is 1 if an item failed. ctrl-c ends all of its tasks.
+::: or the lines of FILE (NUL-terminated with -0). An item that fails is retried, up to spark.task.maxFailures
+attempts in all. The exit code is 1 if an item failed. ctrl-c ends all of its tasks.
 
   map gzip -k ::: a.txt b.txt
   map -i hosts.txt ping -c 1 {}",
@@ -48,29 +48,29 @@ times in all. The exit code is 1 if an item failed. ctrl-c ends all of its tasks
         name: "executors",
         usage: "executors",
         brief: "list the executors and their tasks",
-        details: "STATE is assigned (it has not come yet), ready, leaving, or silent (its connection has ended).",
+        details: "STATE is assigned (not registered yet), ready, leaving, or silent (its connection ended).",
     },
     Command {
         name: "tasks",
         usage: "tasks [--all]",
         brief: "list the tasks of run: those that have not ended, and the latest others",
-        details: "With --all, as many as are remembered: 1000. Items of a map are no tasks of this list.",
+        details: "With --all, the last 1000. Items of map are not listed.",
     },
     Command {
         name: "watch",
         usage: "watch [TASK]",
         brief: "show the output of a background task, until it ends",
         details: "\
-Without TASK it is the last one. The exit code is the task's. ctrl-c ends the watching, not the task. Outputs are kept
-on this machine's disk; past firesteel.shell.keptOutput in all, those of the tasks that ended first are forgotten.",
+Without TASK, the last one. The exit code is that of the task. ctrl-c ends the watching, not the task. Outputs are kept
+on the disk of this machine, up to firesteel.shell.keptOutput in all; those of the tasks that ended first go first.",
     },
     Command {
         name: "wait",
         usage: "wait [TASK...] | wait --executors N [--for SECONDS]",
         brief: "wait until background tasks end or executors are ready",
         details: "\
-Without TASK, until all have ended. The exit code is that of the last task that failed. With --executors, until so
-many are ready; after SECONDS (60) it fails and says why they do not come, and at once if fewer are wanted.
+Without TASK, until all have ended. The exit code is that of the last task that failed. With --executors, until N
+executors are ready; after SECONDS (60) it fails with the reason, and at once if the target is lower.
 
   run ./long.sh & wait
   wait --executors 4 --for 10",
@@ -86,8 +86,8 @@ many are ready; after SECONDS (60) it fails and says why they do not come, and a
         usage: "request N [--profile P] [--kill]",
         brief: "set the number of executors to N",
         details: "\
-More come when Workers have room: why says what is in the way. A lower number ends none that are here, as in Spark;
-with --kill, idle ones end until N are left, and then busy ones, whose tasks run again elsewhere.
+More start when Workers have room; why explains what is missing. A lower number ends no running executor, as in Spark.
+With --kill, idle ones end until N are left, and then busy ones, whose tasks run again elsewhere.
 
   request 8
   request 1 --kill",
@@ -109,10 +109,10 @@ with --kill, idle ones end until N are left, and then busy ones, whose tasks run
         usage: "profile add COUNT [--[task-]cores N] [--memory SIZE] [--[task-]resource NAME=N]... | profile list",
         brief: "request executors of another size too, for run --profile and map --profile",
         details: "\
-A resource profile says what one of its executors has: cores and memory as the others if they are not given; custom
-resources only as given. COUNT can be changed with request N --profile P. What runs with --profile P runs on these
-executors only. --task-cores and --task-resource say what a task takes of one: cores as set if not given, and custom
-resources only as given, a whole number of addresses or at most 0.5 of one, found in FIRESTEEL_TASK_RESOURCE_NAME.
+A resource profile is a size of executors. --cores and --memory default to those of the application; custom resources
+have no default. request N --profile P changes COUNT. Tasks with --profile P run on executors of this profile only.
+--task-cores and --task-resource are what each task takes of its executor: cores default to those of set, and custom
+resources have no default: a whole number of addresses, or at most 0.5 of one. FIRESTEEL_TASK_RESOURCE_NAME has them.
 
   profile add 2 --cores 4 --memory 2g --resource gpu=2 --task-resource gpu=1
   run --profile 1 sh -c 'train --gpu $FIRESTEEL_TASK_RESOURCE_GPU'",
@@ -128,8 +128,8 @@ resources only as given, a whole number of addresses or at most 0.5 of one, foun
         usage: "set [cores N | directory DIR | env NAME=VALUE | env NAME]",
         brief: "show or set the defaults of later tasks",
         details: "\
-cores: of a task, where --cores does not say. directory: where tasks run, \"executor\" for the executor's own. env: a
-variable of tasks; without =VALUE it is taken away.",
+cores: default of --cores. directory: working directory of tasks; \"executor\" is the executor's own. env: a variable
+of tasks; without =VALUE it is removed.",
     },
     Command {
         name: "settings",
@@ -148,17 +148,17 @@ variable of tasks; without =VALUE it is taken away.",
         usage: "source FILE",
         brief: "run the commands of a file until one fails",
         details: "\
-The exit code is that of the last one that failed: with --keep-going the others run all the same. FILE is a regular
-file of 4 MiB at most, on the machine of the shell.",
+The exit code is that of the last command that failed; with --keep-going the others run, too. FILE is a regular file of
+at most 4 MiB on the machine of the shell.",
     },
-    Command { name: "help", usage: "help [COMMAND]", brief: "say what there is", details: "" },
+    Command { name: "help", usage: "help [COMMAND]", brief: "list the commands, or explain one", details: "" },
     Command {
         name: "quit",
         usage: "quit [CODE]",
         brief: "leave and end the application (as ctrl-d)",
         details: "\
-The exit code is CODE; without one 0, in a script that of the last command that failed. At the prompt, tasks that run
-are spoken of first: a second quit ends them.",
+The exit code is CODE, or else 0, or in a script that of the last command that failed. At the prompt, running tasks are
+reported first; a second quit cancels them.",
     },
 ];
 
@@ -181,8 +181,8 @@ pub fn overview() -> String {
     for Command { name, brief, .. } in COMMANDS {
         writeln!(text, "  {name:width$}  {brief}").expect("a text takes every line");
     }
-    text + "\nhelp COMMAND says more. Words are quoted as in a shell; ; separates commands, & at the end runs one in\n\
-            the background, # begins a comment. tab completes, ctrl-c ends the task in hand, ctrl-d leaves.\n"
+    text + "\nhelp COMMAND explains one. Words are quoted as in a shell; ; separates commands, & at the end runs one in\n\
+            the background, # begins a comment. tab completes, ctrl-c ends the foreground task, ctrl-d leaves.\n"
 }
 
 /// Everything about one command.

@@ -117,9 +117,9 @@ fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
         (Some(words), None) => Items::Words(words),
         (None, Some(file)) => Items::File(file, separator),
         (Some(_), Some(_)) => {
-            return Err(arguments.wrong("items are given both after ::: and with -i: leave out one of them"));
+            return Err(arguments.wrong("items are given both after ::: and with -i"));
         }
-        (None, None) => return Err(arguments.wrong("no items: write ::: ITEM.. or -i FILE")),
+        (None, None) => return Err(arguments.wrong("no items given")),
     };
     Ok(Request::Map(Map { profile, cores, command, items, order }))
 }

@@ -109,9 +109,11 @@ impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Ended => f.write_str("it ended with code 0"),
-            Self::Preempted => f.write_str("the manager took its container for another application"),
+            Self::Preempted => f.write_str("YARN gave its container to another application"),
             Self::OverMemory { kind, used: Some(used) } => write!(f, "it used {used} of {kind} memory"),
-            Self::OverMemory { kind, used: None } => write!(f, "it used more {kind} memory than it has"),
+            Self::OverMemory { kind, used: None } => {
+                write!(f, "it used more {kind} memory than its container has")
+            }
             Self::Manager(status) => {
                 write!(f, "the cluster ended its container with status {status} ({})", manager_words(*status))
             }

@@ -159,7 +159,7 @@ impl Failure {
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::ExecutorsFailed { failures } => write!(f, "{failures} executors failed, which is too many"),
+            Self::ExecutorsFailed { failures } => write!(f, "too many executors failed: {failures}"),
             Self::AllExcluded { machines } => {
                 write!(f, "all {machines} machines of the cluster are excluded")
             }

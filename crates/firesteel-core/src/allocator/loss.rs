@@ -30,8 +30,8 @@ impl fmt::Display for Loss {
         match self {
             Self::Ended { cause, diagnostics } if diagnostics.is_empty() => cause.fmt(f),
             Self::Ended { cause, diagnostics } => write!(f, "{cause}: {diagnostics}"),
-            Self::Killed => f.write_str("it was ended as the driver wanted"),
-            Self::NotStarted { error } => write!(f, "it could not be started: {error}"),
+            Self::Killed => f.write_str("the driver ended it"),
+            Self::NotStarted { error } => write!(f, "cannot start it: {error}"),
         }
     }
 }

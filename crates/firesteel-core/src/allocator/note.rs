@@ -116,34 +116,34 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TargetSet { profile, total } => {
-                write!(f, "profile {profile} is to have {}", counted(*total, "executor"))
+                write!(f, "the target of profile {profile} is {}", counted(*total, "executor"))
             }
             Self::TooManyProfiles { profile } => {
-                write!(f, "there are too many profiles: {profile} is ignored")
+                write!(f, "ignored profile {profile}: there are too many")
             }
             Self::Matched { container, host, level } => {
                 write!(f, "container {container} on {host} serves a request at level {level}")
             }
             Self::Excess { container, host } => {
-                write!(f, "container {container} on {host} is not wanted and given back")
+                write!(f, "released container {container} on {host}: not needed")
             }
             Self::TooSmall { container, memory, asked } => {
-                write!(f, "container {container} has {memory}, {asked} were asked for: it is given back")
+                write!(f, "released container {container}: it has {memory} instead of {asked}")
             }
-            Self::GrantedTwice { container } => write!(f, "container {container} is granted again"),
-            Self::UnknownEnd { container } => write!(f, "container {container} ended, and is none of ours"),
-            Self::UnexpectedAnswer => f.write_str("the manager answers though it was not called"),
+            Self::GrantedTwice { container } => write!(f, "container {container} was granted twice"),
+            Self::UnknownEnd { container } => write!(f, "unknown container {container} ended"),
+            Self::UnexpectedAnswer => f.write_str("ignored an unexpected answer of the ResourceManager"),
             Self::UnknownExecutor { executor } => {
-                write!(f, "executor {executor} is to be ended, and is not there")
+                write!(f, "cannot end executor {executor}: not running")
             }
             Self::NotStarted { executor, host, error } => {
-                write!(f, "executor {executor} on {host} could not be started: {error}")
+                write!(f, "cannot start executor {executor} on {host}: {error}")
             }
             Self::HostExcluded { host, failures } => {
-                write!(f, "{} failed on {host}, which is avoided from now on", counted(*failures, "executor"))
+                write!(f, "avoiding {host}: {} failed there", counted(*failures, "executor"))
             }
             Self::CallFailed { failure, errors } => {
-                write!(f, "a call to the manager failed ({errors} in a row): {failure}")
+                write!(f, "a call to the ResourceManager failed ({errors} in a row): {failure}")
             }
         }
     }

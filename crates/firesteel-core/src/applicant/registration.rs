@@ -100,8 +100,8 @@ pub enum Patience {
 impl fmt::Display for Patience {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::UpTo(time) => write!(f, "is tried for {} s", time.as_secs_f64()),
-            Self::Endless => f.write_str("is tried again"),
+            Self::UpTo(time) => write!(f, "retrying for {} s", time.as_secs_f64()),
+            Self::Endless => f.write_str("retrying"),
         }
     }
 }

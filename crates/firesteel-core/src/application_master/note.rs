@@ -110,27 +110,29 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Registered => f.write_str("registered with the ResourceManager"),
-            Self::DriverRegistered { name } => write!(f, "the driver of {name} has registered"),
-            Self::DriverReturned => f.write_str("the driver is back"),
-            Self::DriverLost { patience: None } => f.write_str("the driver's connection ended"),
+            Self::DriverRegistered { name } => write!(f, "the driver of {name} registered"),
+            Self::DriverReturned => f.write_str("the driver reconnected"),
+            Self::DriverLost { patience: None } => f.write_str("lost the connection to the driver"),
             Self::DriverLost { patience: Some(patience) } => {
                 let seconds = patience.as_secs_f64();
-                write!(f, "the driver's connection ended; it is waited for {seconds} s")
+                write!(f, "lost the connection to the driver; waiting for it for {seconds} s")
             }
-            Self::Refused { reason } => write!(f, "an application is refused: {reason}"),
-            Self::NotItsOwn { peer } => write!(f, "connection {peer} asks for what is not its own"),
+            Self::Refused { reason } => write!(f, "refused an application: {reason}"),
+            Self::NotItsOwn { peer } => {
+                write!(f, "ignored a request of connection {peer}: the application is not its own")
+            }
             Self::ExecutorLaunched { executor, container, node, logs } => {
-                write!(f, "executor {executor} is started in {container} on {node}; its logs: {logs}")
+                write!(f, "started executor {executor} in {container} on {node}; its logs: {logs}")
             }
             Self::ExecutorEnded { executor, host, state } => {
-                write!(f, "executor {executor} on {host} has ended: {state}")
+                write!(f, "executor {executor} on {host} ended: {state}")
             }
             Self::Decommissioning { host } => write!(f, "{host} is being decommissioned"),
             Self::Finishing { status, code, message } => {
                 write!(f, "finishing as {status} with code {code}: {message}")
             }
             Self::UnregisterFailed { error } => {
-                write!(f, "the ResourceManager was not told of the end: {error}")
+                write!(f, "cannot report the end to the ResourceManager: {error}")
             }
             Self::Allocator(note) => note.fmt(f),
         }

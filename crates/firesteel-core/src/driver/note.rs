@@ -294,7 +294,7 @@ impl fmt::Display for ExecutorLoss {
             Self::Ended(ExecutorState::Lost(reason)) => write!(f, "{reason}"),
             Self::Ended(state) => write!(f, "{state}"),
             Self::Disconnected => f.write_str("its connection ended"),
-            Self::ApplicationReplaced => f.write_str("the application was registered anew"),
+            Self::ApplicationReplaced => f.write_str("the restarted Master did not know this application"),
             Self::Misbehaved => f.write_str("it did not keep to the protocol"),
         }
     }

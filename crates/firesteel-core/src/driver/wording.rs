@@ -12,7 +12,7 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MasterUnreachable { master, error, patience } => {
-                write!(f, "{} is not reached yet, and {patience}: {error}", master.url())
+                write!(f, "cannot reach {}, {patience}: {error}", master.url())
             }
             Self::Registered { app, master } => write!(f, "registered with {} as {app}", master.url()),
             Self::MasterLost { master } => {
@@ -102,7 +102,7 @@ impl fmt::Display for Note {
                 write!(f, "{shortfall}; the application waits for {wanted}")
             }
             Self::NoExecutor { waited, master: MasterStanding::Registered { shortfalls, unwanted, .. } } => {
-                write!(f, "no executor has come for {} s: ", waited.as_secs())?;
+                write!(f, "no executor has registered for {} s: ", waited.as_secs())?;
                 let mut reasons: Vec<String> = Vec::new();
                 for (profile, shortfall) in shortfalls {
                     reasons.push(match *profile {
@@ -111,24 +111,24 @@ impl fmt::Display for Note {
                     });
                 }
                 for profile in unwanted {
-                    reasons.push(format!("tasks wait for one{}, and none is wanted", OfProfile(*profile)));
+                    reasons.push(format!("tasks need one{}, and the target is 0", OfProfile(*profile)));
                 }
                 if reasons.is_empty() {
-                    return f.write_str("those assigned have not registered yet");
+                    return f.write_str("the assigned ones have not registered yet");
                 }
                 f.write_str(&reasons.join("; "))
             }
             Self::NoExecutor { waited, master: MasterStanding::Lost } => {
-                write!(f, "no executor has come for {} s, and no Master is connected", waited.as_secs())
+                write!(f, "no executor has registered for {} s, and no Master is connected", waited.as_secs())
             }
             Self::CreditExceeded { executor, attempt, sent, granted } => write!(
                 f,
-                "executor {executor} sent {sent} bytes of task {attempt}'s output and might send {granted}: it is given up"
+                "dropped executor {executor}: it sent {sent} bytes of the output of task {attempt}, and {granted} were allowed"
             ),
             Self::UnexpectedMessage { peer } => {
-                write!(f, "connection {peer} sent a message that it may not send now: it is closed")
+                write!(f, "closed connection {peer}: it sent an unexpected message")
             }
-            Self::UnexpectedTask { task } => write!(f, "task {task} came out of order: it is ignored"),
+            Self::UnexpectedTask { task } => write!(f, "ignored task {task}: it came out of order"),
         }
     }
 }

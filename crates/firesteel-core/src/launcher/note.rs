@@ -121,7 +121,9 @@ impl fmt::Display for ExecutorEnd {
             Self::Told(ExecutorState::Failed(failure)) => f.write_str(&failure.to_string()),
             Self::Told(ExecutorState::Lost(reason)) => write!(f, "lost: {reason}"),
             Self::Told(state @ (ExecutorState::Launching | ExecutorState::Running)) => write!(f, "{state}"),
-            Self::ApplicationReplaced => f.write_str("lost: the application was registered anew"),
+            Self::ApplicationReplaced => {
+                f.write_str("lost: the restarted Master did not know this application")
+            }
         }
     }
 }
@@ -150,15 +152,11 @@ impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::MasterUnreachable { master, error, patience } => {
-                write!(f, "{} is not reached yet, and {patience}: {error}", master.url())
+                write!(f, "cannot reach {}, {patience}: {error}", master.url())
             }
             Self::Registered { app, master } => write!(f, "registered with {} as {app}", master.url()),
             Self::MasterLost { master } => {
-                write!(
-                    f,
-                    "the connection to {} ended: executors go on, and it is dialled again",
-                    master.url()
-                )
+                write!(f, "lost the connection to {}: executors keep running; reconnecting", master.url())
             }
             Self::ExecutorLaunched { executor, worker, host, cores, memory } => {
                 let cores = counted(cores.0, "core");
@@ -190,7 +188,7 @@ impl fmt::Display for Note {
                 )
             }
             Self::UnexpectedMessage { peer } => {
-                write!(f, "connection {peer} sent a message that it may not send now: it is closed")
+                write!(f, "closed connection {peer}: it sent an unexpected message")
             }
         }
     }

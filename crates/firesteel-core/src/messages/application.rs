@@ -137,16 +137,18 @@ impl fmt::Display for Hindrance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Gang { executors, room, kept } => {
-                write!(f, "it begins with {executors} executors at once, and there is room for {room}")?;
+                write!(f, "it needs {executors} executors at once, and there is room for {room}")?;
                 let workers = kept.len();
                 match workers {
                     0 => Ok(()),
-                    workers => write!(f, "; room is kept for it on {}", counted(workers as u64, "Worker")),
+                    workers => {
+                        write!(f, "; room is reserved for it on {}", counted(workers as u64, "Worker"))
+                    }
                 }
             }
             Self::NeverFits { executors, room } => write!(
                 f,
-                "it begins with {executors} executors at once, and all Workers together have room for {room}: it can \
+                "it needs {executors} executors at once, and all Workers together have room for {room}: it can \
                  never begin on this cluster"
             ),
             Self::Reserved { app, name, backfill: true } => {

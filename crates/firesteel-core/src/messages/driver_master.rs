@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
@@ -319,7 +320,7 @@ impl fmt::Display for ApplicationEnd {
             Self::Finished => f.write_str("finished"),
             Self::DriverLost => f.write_str("its driver's connection ended"),
             Self::ExecutorsFailed { failures, last } => {
-                write!(f, "{failures} executors failed in a row, the last with {last}")
+                write!(f, "{} failed in a row, the last with {last}", counted(*failures, "executor"))
             }
             Self::Killed { by } => write!(f, "it was killed by {by}"),
             Self::GivenUp { reason } => write!(f, "it was given up: {reason}"),

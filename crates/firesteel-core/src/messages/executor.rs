@@ -122,7 +122,7 @@ impl fmt::Display for LossReason {
             Self::Disconnected => f.write_str("the Worker's connection ended"),
             Self::HeartbeatTimeout { seconds } => write!(f, "no heartbeat from the Worker for {seconds} s"),
             Self::LaunchLost => {
-                f.write_str("the order to launch it was lost with the Worker's old connection")
+                f.write_str("the request to launch it was lost with the Worker's old connection")
             }
             Self::Preempted { by } => write!(f, "preempted by {by}"),
             Self::Container { why } | Self::OverMemory { why } => f.write_str(why),

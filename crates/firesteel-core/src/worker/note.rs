@@ -293,11 +293,8 @@ impl fmt::Display for Note {
             }
             Self::DirectoriesRemoved { directories, unwritten_for } => {
                 let seconds = unwritten_for.as_secs();
-                let which = match directories {
-                    1 => "the directory of 1 ended application".to_owned(),
-                    more => format!("the directories of {more} ended applications"),
-                };
-                write!(f, "removing {which}, not written for {seconds} s")
+                let applications = counted(*directories as u64, "ended application");
+                write!(f, "removing the work of {applications}, not written for {seconds} s")
             }
             Self::ShuttingDown { executors } => {
                 write!(f, "shutting down with {}", none_or(*executors as u64, "executor"))

@@ -82,7 +82,7 @@ pub enum WorkerError {
     #[error(transparent)]
     Reaper(#[from] ReaperError),
     /// No Master took it.
-    #[error("no Master accepted this Worker in {attempts} attempts: {}", urls(.masters))]
+    #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), urls(.masters))]
     NoMaster {
         /// How many rounds.
         attempts: u32,

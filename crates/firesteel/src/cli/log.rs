@@ -4,8 +4,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use std::{fmt, io};
 
 use clap::{ArgAction, Args};
-use firesteel_host::progress::Show;
 use firesteel_core::Timestamp;
+use firesteel_host::progress::Show;
 use tracing::{Event, Level, Subscriber};
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::format::Writer;
@@ -33,6 +33,7 @@ pub(super) struct Talk {
         value_name = "WHEN",
         hide_default_value = true,
         hide_possible_values = true,
+        hide_short_help = true,
         display_order = 900
     )]
     color: Colors,

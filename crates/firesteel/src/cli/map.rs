@@ -296,7 +296,7 @@ impl Args {
     fn job(self, progress: &Progress) -> Result<(Job, ApplicationSettings), Failure> {
         let (command, items) = split(self.command);
         let Some((program, arguments)) = command.split_first() else {
-            return Err(usage("no command before :::: write firesteel map -- COMMAND ::: ITEM.."));
+            return Err(usage("there is no command before :::; write firesteel map -- COMMAND ::: ITEM.."));
         };
         if items.iter().flatten().any(|item| item == ITEMS) {
             return Err(usage(
@@ -328,7 +328,7 @@ impl Args {
             if self.pipe { Unit::Block { bytes: block(self.block.as_deref())? } } else { Unit::Record };
         if self.pipe && matches!(source, Source::Words(_)) {
             return Err(usage(
-                "--pipe reads blocks of lines, so items cannot follow :::: use --input or standard input",
+                "--pipe reads blocks of lines, so items cannot follow :::; use --input or standard input",
             ));
         }
         let preference = preference(self.locality, self.locality_column, self.delimiter)?;

@@ -106,7 +106,7 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
         (None, Some((_, advice))) => (*advice).to_owned(),
         (None, None) => format!("see firesteel {name} --help"),
     };
-    Failure::of(Exit::Usage, format!("firesteel {name} has no option {word:?}: {advice}"))
+    Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}"))
 }
 
 /// What to say of a command's argument that is one of our options: it stands too late. `None`: there is none, or the
@@ -237,10 +237,7 @@ mod tests {
             ("--colour-me", "see firesteel map --help"),
         ] {
             let failure = option::<super::super::map::Args>("map", word);
-            assert_eq!(
-                failure,
-                Failure::of(Exit::Usage, format!("firesteel map has no option {word:?}: {advice}"))
-            );
+            assert_eq!(failure, Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}")));
         }
     }
 

@@ -22,8 +22,8 @@ use super::yarn::request;
 pub(super) struct Submit {
     /// Cluster: spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]
     ///
-    /// `yarn` is the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR. `local-cluster[2,4,8192]` is started and ended
-    /// with this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, $MASTER]
+    /// yarn is the YARN cluster of $HADOOP_CONF_DIR or $YARN_CONF_DIR. local-cluster[2,4,8192] is started and ended with
+    /// this command: two Workers with 4 cores and 8192 MiB each. [default: spark.master, then $MASTER]
     #[arg(long, value_name = "URL", help_heading = "Application")]
     master: Option<String>,
     /// Name of the application [default: the command's name]

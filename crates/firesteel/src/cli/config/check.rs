@@ -4,10 +4,10 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::Args as ClapArgs;
+use firesteel_placement::words::counted;
 use firesteel_settings::findings::{self, Audience, Finding, Outcome};
 use firesteel_settings::sources::{self, Files, Sources};
 use firesteel_settings::variables::Environment;
-use firesteel_placement::words::counted;
 use serde::Serialize;
 
 use super::{For, print_json, wrong};

@@ -24,19 +24,22 @@ pub(super) fn asks(app: &DraftApplication) -> String {
         (Some(cores), ExecutorLimit::AtMost(limit)) => {
             format!("{} in at most {}", none_or(cores.0, "core"), none_or(limit, "executor"))
         }
-        (None, ExecutorLimit::Unlimited) => "all that there is".to_owned(),
+        (None, ExecutorLimit::Unlimited) => "as many cores as possible".to_owned(),
         (None, ExecutorLimit::AtMost(limit)) => none_or(limit, "executor"),
     };
-    let mut each = vec![
-        profile.cores.map_or_else(|| "all cores of a Worker".to_owned(), |cores| none_or(cores.0, "core")),
-    ];
+    let mut each: Vec<String> = profile.cores.map(|cores| none_or(cores.0, "core")).into_iter().collect();
     each.extend(profile.memory.map(|memory| memory.to_string()));
     each.extend(amounts(&profile.resources));
     let begins = match description.gang {
         0 | 1 => String::new(),
         gang => format!("; begins with {gang} at once"),
     };
-    format!("{all}; each {}{begins}", list(&each))
+    let kind = match (profile.cores, each.is_empty()) {
+        (Some(_), _) => "each",
+        (None, false) => "one executor per Worker, each",
+        (None, true) => "one executor per Worker",
+    };
+    format!("{all}; {kind} {}", list(&each)).trim_end().to_owned() + &begins
 }
 
 /// `1 gpu`, for each resource of which there is some.

@@ -22,7 +22,7 @@ pub(super) fn tables(report: &Report) -> String {
 pub(super) fn heading(report: &Report) -> String {
     let Report { name, applications, left_out, workers, load, seeds, .. } = report;
     let (left_out, seeds) = (
-        if *left_out == 0 { String::new() } else { format!(" ({left_out} that can never run are left out)") },
+        if *left_out == 0 { String::new() } else { format!(" (without {left_out} that can never run)") },
         if *seeds == 1 { String::new() } else { format!(", {seeds} seeds") },
     );
     let (applications, workers) = (plural(*applications, "application"), plural(*workers, "Worker"));

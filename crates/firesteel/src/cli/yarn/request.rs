@@ -20,8 +20,8 @@ use crate::cli::submit::blame;
 /// The options that only Firesteel's own clusters have, and what to write in their place.
 const OWN: [(&str, &str); 3] = [
     (keys::CORES_MAX, "write --num-executors and --executor-cores"),
-    (keys::GANG, "leave it out: YARN allocates containers one by one"),
-    (keys::PLACEMENT_POLICY, "leave it out: YARN chooses nodes by its own rules"),
+    (keys::GANG, "leave it out, since YARN allocates containers one by one"),
+    (keys::PLACEMENT_POLICY, "leave it out, since YARN chooses nodes by its own rules"),
 ];
 
 /// The request of an application, under that name unless it has one. Sets what counts on YARN where nothing is said.
