@@ -42,6 +42,6 @@ fn cleaning_can_be_switched_off_and_a_wrong_setting_is_said() {
     let mut driver = pair.register("exec sleep 2", 1);
     driver.until(ExecutorState::is_finished);
     assert!(earlier.exists());
-    let words = ["executors' logs are not rolled", "strategy cannot be \"weekly\""];
+    let words = ["not rolling logs of executors", "strategy cannot be \"weekly\""];
     pair.worker.wait_for_line(&words);
 }

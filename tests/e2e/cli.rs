@@ -197,7 +197,7 @@ fn the_environment_says_what_flags_do_not() {
     let mut command = firesteel();
     command.args(["master", "-h", "127.0.0.77"]).env("SPARK_MASTER_PORT", "tcp://10.0.0.1:7077");
     let confused = Daemon::spawn(&mut command);
-    confused.wait_for_line(&["WARN", "tcp://10.0.0.1:7077", "has no effect"]);
+    confused.wait_for_line(&["WARN", "ignoring", "tcp://10.0.0.1:7077"]);
 }
 
 #[test]

@@ -243,7 +243,7 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
         0,
         &[
             "(waits) is WAITING, since",
-            "It has no executor; it set no maximum of cores.",
+            "It has no executor; it has no maximum of cores.",
             "It wants executors of 4 cores and 1 GiB of memory",
             "no executor could be placed: 1 worker has 2 cores free, 4 cores asked.",
             "With --executor-cores 2, 1 executor with 2 cores in all would be placed at once.",

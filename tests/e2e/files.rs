@@ -231,7 +231,7 @@ fn a_file_that_was_changed_since_is_refused() {
     site.write("data", "as changed !");
     blocker.signal(Signal::SIGINT);
     blocker.wait();
-    site.workers[0].wait_for_line(&["cannot get the files", "it is not what was submitted"]);
+    site.workers[0].wait_for_line(&["cannot get the files", "its content differs from what was submitted"]);
     site.wait_until_clean();
     // With its old content it is good again.
     site.write("data", "as submitted");
@@ -247,10 +247,10 @@ fn what_cannot_be_brought_along_is_said_before_anything_is_started() {
     for (arguments, words) in [
         (["--files", "missing"], "cannot read the file \"missing\""),
         (["--files", "a"], "\"a\" is a directory"),
-        (["--files", "a/x,b/x"], "would both be called \"x\""),
+        (["--files", "a/x,b/x"], "would both have the name \"x\""),
         (["--files", "a/x#../x"], "cannot be called \"../x\""),
-        (["--archives", "a/x"], "\"a/x\" is no archive"),
-        (["--files", "https://host/x"], "is not a file of this machine"),
+        (["--archives", "a/x"], "cannot unpack \"a/x\""),
+        (["--files", "https://host/x"], "is not a path on this machine"),
     ] {
         let done = run(&mut site.map(&[&arguments[..], &["--", "true", ":::", "1"]].concat()));
         assert_eq!(done.code(), 2, "{done}");
@@ -267,7 +267,7 @@ fn an_evil_archive_fails_the_executors_with_words_and_leaves_nothing() {
     tar.current_dir(site.home.path()).args(["-cPf", "evil.tar", "--transform", "s,^,../../../../,", "evil"]);
     good(run(&mut tar));
     let mut running = Daemon::spawn(&mut site.map(&["--archives", "evil.tar", "--", "true", ":::", "x"]));
-    site.workers[0].wait_for_line(&["cannot get the files", "leads out of its directory"]);
+    site.workers[0].wait_for_line(&["cannot get the files", "leads out of the directory"]);
     running.signal(Signal::SIGINT);
     running.wait();
     site.wait_until_clean();
@@ -300,7 +300,7 @@ fn a_worker_that_ends_takes_its_files_with_it() {
     let mut site = Site::start(1);
     site.write("data", "data");
     let mut driver = Daemon::spawn(&mut site.map(&["--files", "data", "--", "sleep", "600", ":::", "x"]));
-    site.workers[0].wait_for_line(&["the files of", "are there"]);
+    site.workers[0].wait_for_line(&["fetched the files of"]);
     wait_for("the file", || site.left_over().first().map(|_| ()));
     assert_eq!(site.workers.remove(0).terminate(), 0);
     site.workers.clear();

@@ -48,6 +48,6 @@ fn nobody_waits_for_a_host_without_an_executor() {
     let (done, summary) =
         hosts.mapped(&["--conf", PATIENT, "--locality-column", "1", "--", "echo"], "node-9\ta\n");
     assert_eq!((done.code(), done.stdout.as_str()), (0, "a\n"), "{done}");
-    assert!(done.stderr.contains("no Worker has the host \"node-9\", which item 1 prefers"), "{done}");
+    assert!(done.stderr.contains("no Worker runs on \"node-9\", a preferred host of item 1"), "{done}");
     assert_eq!(summary["locality"], json!({ "host": 0, "rack": 0, "any": 1 }), "{done}");
 }

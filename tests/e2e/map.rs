@@ -485,7 +485,7 @@ fn a_master_that_is_killed_and_started_again_loses_nothing() {
     let running = four_begun(&cluster, gate.path());
     let port = cluster.master.address().port().to_string();
     kill_nine(cluster.master.pid());
-    running.wait_for_line(&["it is dialled again"]);
+    running.wait_for_line(&["reconnecting"]);
     cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
     running.wait_for_line(&["registered anew"]);
     nothing_is_lost(running, gate.path());

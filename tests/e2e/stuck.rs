@@ -137,7 +137,7 @@ fn a_history_that_cannot_be_kept_is_said_once_and_harms_nothing() {
     terminal.wait_for("firesteel: cannot keep the history in /proc/none/lines: No such file");
     terminal.line("run echo b");
     let screen = terminal.wait_for("\nb\n");
-    assert_eq!(screen.matches("cannot be kept").count(), 1, "{screen}");
+    assert_eq!(screen.matches("cannot keep the history").count(), 1, "{screen}");
     terminal.wait_for_prompt();
     terminal.keys(CTRL_D);
     assert_eq!(terminal.end(), 0);
@@ -196,7 +196,7 @@ fn an_application_has_at_most_64_profiles() {
     assert_eq!((code, stdout.lines().count()), (1, 63), "{stderr}");
     assert_eq!(
         stderr,
-        "firesteel: line 64: resource profile 64 is not taken: an application has at most 64 profiles\n"
+        "firesteel: line 64: rejected resource profile 64: an application has at most 64 profiles\n"
     );
 }
 
@@ -234,7 +234,7 @@ fn an_executor_that_runs_and_never_registers_is_replaced() {
     command.args(confs.iter().flat_map(|conf| ["--conf", *conf])).args(["--", "echo", ":::", "a"]);
     let mut running = Daemon::spawn(&mut command);
     let line = running.wait_for_line(&["executor 0 on", "did not register within 1 s of its start"]);
-    assert!(line.contains("another one is asked for"), "{line}");
+    assert!(line.contains("requesting a replacement"), "{line}");
     running.wait_for_line(&["executor 1 on", "did not register within 1 s of its start"]);
     running.signal(Signal::SIGINT);
     assert_eq!(running.wait(), 130, "{}", running.log());

@@ -102,7 +102,7 @@ fn a_stranger_is_turned_away_in_its_handshake() {
             [&PREAMBLE[..], &oversized].concat(),
             Then::Wait,
             "WARN",
-            "a frame of 4097 bytes; 4096 are the most here",
+            "a frame of 4097 bytes, and at most 4096 are accepted",
         ),
         ([&PREAMBLE[..], &frame(&[0xFF; 9])].concat(), Then::Wait, "WARN", "its hello cannot be read"),
         ([&PREAMBLE[..], &frame(b"")].concat(), Then::Wait, "WARN", "its hello cannot be read"),
@@ -132,7 +132,7 @@ fn a_peer_that_sends_what_is_no_message_is_disconnected() {
     let trailing =
         frame(&[&wire::encode(&ClientToMaster::RequestMasterState, 9).expect("short")[..], b"!"].concat());
     for (bytes, then, words) in [
-        (oversized, Then::Wait, "a frame of 16777217 bytes; 16777216 are the most here"),
+        (oversized, Then::Wait, "a frame of 16777217 bytes, and at most 16777216 are accepted"),
         (vec![0xFF; 4], Then::Wait, "a frame of 4294967295 bytes"),
         (frame(&[0x63]), Then::Wait, "a frame of 1 byte is not a message"),
         (frame(b""), Then::Wait, "a frame of 0 bytes is not a message"),
@@ -248,8 +248,10 @@ fn what_a_stranger_sends_is_not_in_the_log() {
     let mut stranger = Stranger::connect(&master);
     stranger.send(b"GET / HTTP/1.1\r\n\r\n");
     stranger.until_closed();
-    let line = master.wait_for_line(&[&stranger.address.to_string()]);
-    assert!(line.ends_with("connection closed: the peer does not speak Firesteel's protocol"), "{line}");
+    let remote = stranger.address.to_string();
+    let line = master.wait_for_line(&[&remote]);
+    let said = format!("connection closed: the peer does not speak Firesteel's protocol remote={remote}");
+    assert!(line.ends_with(&said), "{line}");
 }
 
 #[test]

@@ -246,7 +246,7 @@ fn a_worker_that_cannot_work_says_why_and_what_to_do() {
         1,
         &["as the work directory: it cannot be made", file, "--work-dir"],
     );
-    let unwritable = ["as the work directory: it cannot be written", "--work-dir"];
+    let unwritable = ["as the work directory: cannot write to it", "--work-dir"];
     fails(&["worker", nobody, "-d", "/proc/self"], 1, &unwritable);
 
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");

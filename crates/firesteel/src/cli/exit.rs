@@ -35,8 +35,8 @@ Exit codes: 0 done; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a
 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; 141 the reader of the output is gone.";
 
 /// Examples for `firesteel -h`.
-pub(super) const EXAMPLES: &str = "\
-  firesteel map -- gzip -k ::: a.txt b.txt   compress files on this machine
+pub(super) const EXAMPLES: &str =
+    "  firesteel map -- gzip -k ::: a.txt b.txt   compress files on this machine
   firesteel master --host node-1             start a cluster: first its Master,
   firesteel worker --host node-2 spark://node-1:7077   then a Worker on each machine
   firesteel map -h                           the common options of map";

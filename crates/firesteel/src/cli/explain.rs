@@ -25,8 +25,7 @@ use super::table::{clean, duration};
 /// The form of the JSON value.
 const SCHEMA: u32 = 2;
 
-const EXAMPLES: &str = "\
-  firesteel explain app-20261120212235-0000
+const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
   firesteel explain nightly-sums --json";
 
 const NOTES: &str = "\

@@ -11,8 +11,7 @@ use super::exit::{Exit, Failure};
 use super::help;
 use super::status::state;
 
-const EXAMPLES: &str = "\
-  firesteel kill app-20261120212235-0000
+const EXAMPLES: &str = "  firesteel kill app-20261120212235-0000
   firesteel kill nightly-sums                  by its name";
 
 const NOTES: &str = "\

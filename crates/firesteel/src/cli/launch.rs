@@ -55,8 +55,7 @@ enum Until {
     Never,
 }
 
-const EXAMPLES: &str = "\
-  firesteel launch --master spark://node-1:7077 -- hostname
+const EXAMPLES: &str = "  firesteel launch --master spark://node-1:7077 -- hostname
   firesteel launch --num-executors 4 --executor-cores 1 --until never -- ./serve.sh
   firesteel launch --executor-cores 2 --files work.sh --until any --json -- ./work.sh {{CORES}}";
 

@@ -33,7 +33,6 @@ pub(super) struct Talk {
         value_name = "WHEN",
         hide_default_value = true,
         hide_possible_values = true,
-        hide_short_help = true,
         display_order = 900
     )]
     color: Colors,

@@ -129,8 +129,7 @@ enum Form {
     None,
 }
 
-const EXAMPLES: &str = "\
-  firesteel map -- gzip -k ::: a.txt b.txt
+const EXAMPLES: &str = "  firesteel map -- gzip -k ::: a.txt b.txt
   git ls-files | firesteel map -- sha256sum
   find . -name '*.png' -print0 | firesteel map -0 -- convert {} {}.jpg
   firesteel map --master spark://node-1:7077 --executor-cores 6 -i urls -- curl -sO";

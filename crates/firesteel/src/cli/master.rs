@@ -39,8 +39,7 @@ pub(super) struct Args {
     short_help: Option<bool>,
 }
 
-const EXAMPLES: &str = "\
-  firesteel master                     a cluster on this machine alone
+const EXAMPLES: &str = "  firesteel master                     a cluster on this machine alone
   firesteel master --host node-1       a cluster of several machines
   firesteel master --host node-1 --conf spark.deploy.spreadOutApps=false";
 

@@ -49,8 +49,8 @@ pub(super) struct Args {
 /// What a session is called that has no name.
 const NAME: &str = "firesteel shell";
 
-const EXAMPLES: &str = "\
-  firesteel shell --master spark://node-1:7077 --total-executor-cores 8 --executor-cores 2
+const EXAMPLES: &str =
+    "  firesteel shell --master spark://node-1:7077 --total-executor-cores 8 --executor-cores 2
   firesteel shell -c 'run hostname; executors; why'
   firesteel shell --master spark://node-1:7077 script";
 

@@ -67,8 +67,7 @@ pub(super) struct Args {
     short_help: Option<bool>,
 }
 
-const EXAMPLES: &str = "\
-  firesteel worker spark://127.0.0.1:7077
+const EXAMPLES: &str = "  firesteel worker spark://127.0.0.1:7077
   firesteel worker --host node-2 spark://node-1:7077
   firesteel worker --host node-2 --cores 8 --memory 16g --resource gpu=0,1 spark://node-1:7077";
 

@@ -110,7 +110,7 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
     assert_eq!(
         stage.explained("sums"),
         [
-            "It has no executor; it set no maximum of cores.",
+            "It has no executor; it has no maximum of cores.",
             "It wants executors of 4 cores and 1 GiB of memory, as many as its cores allow; it has 0.",
             "  Of what it asked for, no executor could be placed: 2 workers have 2 cores free, 4 cores asked.",
             "  2 of 2 Workers would be large enough if nothing else ran there.",
@@ -131,7 +131,7 @@ fn a_bound_of_its_own_is_named_with_what_raising_it_would_bring() {
         explained[2..],
         [
             "  Of what it asked for, 3 of 4 executors are missing: the limit of 1 executor is reached.",
-            "  Its driver set that target: by the number of executors asked for, or by dynamic allocation.",
+            "  The driver set this target, from the requested number of executors or by dynamic allocation.",
             "  The next executor would fit with --num-executors 2 (or spark.dynamicAllocation.maxExecutors=2, or request 2 in \
              its shell).",
             "  With --num-executors 4 (or spark.dynamicAllocation.maxExecutors=4, or request 4 in its shell), 3 more executors with 12 cores in all would be placed at once.",
@@ -217,7 +217,7 @@ fn one_that_is_over_tells_how_and_where_the_failed_wrote() {
             format!("{app} (sums) is over, FAILED after 3 m 12 s, 0 ms ago: its driver's connection ended."),
             "It had 2 executors: 1 EXITED (exit code 3) and 1 KILLED.".to_owned(),
             format!(
-                "firesteel logs {app} 0 --stderr shows what the last one that failed has written, on h1 in /var/spark/{app}/0."
+                "firesteel logs {app} 0 --stderr shows what the last failed one wrote, on h1 in /var/spark/{app}/0."
             ),
         ]
     );

@@ -21,8 +21,8 @@ use print::{Part, PrintError, Until};
 /// How many executors' logs are followed at once.
 const MOST_FOLLOWED: usize = 256;
 
-const EXAMPLES: &str = "\
-  firesteel logs app-20261121003159-0000              what all executors wrote to standard output
+const EXAMPLES: &str =
+    "  firesteel logs app-20261121003159-0000              what all executors wrote to standard output
   firesteel logs app-20261121003159-0000 3            what executor 3 wrote
   firesteel logs app-20261121003159-0000/3 --stderr   its standard error
   firesteel logs app-20261121003159-0000 3 -f         from the beginning, and on until the executor ends

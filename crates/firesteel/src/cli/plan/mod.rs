@@ -23,8 +23,7 @@ use super::exit::{self, Exit, Failure};
 use super::help;
 use super::submit::Submit;
 
-const EXAMPLES: &str = "\
-  firesteel plan cluster.toml
+const EXAMPLES: &str = "  firesteel plan cluster.toml
   firesteel plan cluster.toml --compare spark,spark-consolidate --svg plan.svg
   firesteel plan --master spark://node-1:7077 --total-executor-cores 64 --executor-cores 8
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6";

@@ -20,8 +20,7 @@ use firesteel_sim::setup::Setup;
 use super::exit::{self, Exit, Failure};
 use super::help;
 
-const EXAMPLES: &str = "\
-  firesteel simulate fixtures/traces/synthetic --policy spark,cores-ascending
+const EXAMPLES: &str = "  firesteel simulate fixtures/traces/synthetic --policy spark,cores-ascending
   firesteel simulate fixtures/traces/synthetic --workers 200x64x256g --load 0.95 --svg waits.svg
   firesteel simulate fixtures/traces/synthetic --static-fill --seeds 5
   firesteel simulate fixtures/traces/synthetic --fewest-workers --load 0.5";

@@ -30,8 +30,7 @@ use screen::Screen;
 /// How many inputs may wait: keys are typed faster than a slow terminal draws, but not for long.
 const WAITING: usize = 64;
 
-const EXAMPLES: &str = "\
-  firesteel top --master spark://10.0.0.1:7077
+const EXAMPLES: &str = "  firesteel top --master spark://10.0.0.1:7077
   firesteel top --interval 5s
   firesteel top --once | head -20";
 
