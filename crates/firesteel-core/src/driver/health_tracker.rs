@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::time::Duration;
 
+use firesteel_placement::words::counted;
+
 use super::config::{Exclusion, ExclusionPolicy};
 use crate::ids::{ExecutorId, TaskId};
 use crate::time::Timestamp;
@@ -78,19 +80,24 @@ pub enum ExclusionCause {
     },
 }
 
-/// Written as `executor 3 on node-1 is excluded: tasks that failed there and succeeded elsewhere: 2`.
+/// Written as `excluded executor 3 on node-1: 2 tasks failed there and succeeded elsewhere`.
 impl fmt::Display for ExclusionCause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Executor { executor, host, tasks } => write!(
-                f,
-                "executor {executor} on {host} is excluded: tasks that failed there and succeeded elsewhere: {tasks}"
-            ),
+            Self::Executor { executor, host, tasks } => {
+                let tasks = counted(*tasks, "task");
+                write!(
+                    f,
+                    "excluded executor {executor} on {host}: {tasks} failed there and succeeded elsewhere"
+                )
+            }
             Self::HostOfExcluded { host, executors } => {
-                write!(f, "host {host} is excluded: excluded executors there: {executors}")
+                let executors = counted(*executors, "excluded executor");
+                write!(f, "excluded host {host}: it has {executors}")
             }
             Self::HostOfFailedStarts { host, starts } => {
-                write!(f, "host {host} is excluded: executors in a row that failed to start there: {starts}")
+                let executors = counted(*starts, "executor");
+                write!(f, "excluded host {host}: {executors} in a row failed to start there")
             }
         }
     }

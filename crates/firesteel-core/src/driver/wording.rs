@@ -71,7 +71,7 @@ impl fmt::Display for Note {
                 )
             }
             Self::Excluded { cause, timeout } => {
-                write!(f, "{cause}; no more tasks run there for {} s", timeout.as_secs())
+                write!(f, "{cause}; no more tasks start there for {} s", timeout.as_secs())
             }
             Self::Readmitted { executor, host, why: Readmission::TimeIsUp } => {
                 write!(f, "executor {executor} on {host} is no longer excluded: its time is over")
