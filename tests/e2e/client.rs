@@ -247,7 +247,7 @@ fn an_application_that_waits_is_told_who_holds_the_cores_and_what_would_help() {
             "It wants executors of 4 cores and 1 GiB of memory",
             "no executor could be placed: 1 worker has 2 cores free, 4 cores asked.",
             "With --executor-cores 2, 1 executor with 2 cores in all would be placed at once.",
-            &format!("Others hold cores: {holder} (holder) has 2 cores in 1 executor."),
+            &format!("Other applications hold cores: {holder} (holder) has 2 cores in 1 executor."),
         ],
     );
     let value = cluster.json(&["explain", "waits"]);

@@ -200,7 +200,7 @@ fn what_there_is_not_is_said_in_one_line() {
     pair.worker.signal(Signal::SIGKILL);
     pair.worker.wait();
     let place = format!("the logs are on 127.0.0.1 in {}", pair.work.path().join(&app).join("1").display());
-    refused(&pair, &[&app, "1"], 1, &["cannot be asked", &place]);
+    refused(&pair, &[&app, "1"], 1, &["does not answer", &place]);
     let nobody = ["logs", "app-1", "--master", "spark://127.0.0.1:1"];
     let done = run(firesteel().args(nobody));
     assert_eq!(done.code(), 69, "{done}");

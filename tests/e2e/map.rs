@@ -487,7 +487,7 @@ fn a_master_that_is_killed_and_started_again_loses_nothing() {
     kill_nine(cluster.master.pid());
     running.wait_for_line(&["reconnecting"]);
     cluster.master = Daemon::start(firesteel().args(["master", "--port", &port]));
-    running.wait_for_line(&["registered anew"]);
+    running.wait_for_line(&["did not know this application"]);
     nothing_is_lost(running, gate.path());
 }
 

@@ -16,7 +16,7 @@ impl fmt::Display for Remark<'_> {
             Note::NoExecutor { master: MasterStanding::Registered { shortfalls, .. }, .. }
                 if !shortfalls.is_empty() =>
             {
-                f.write_str("; firesteel explain says who has what there is")
+                f.write_str("; firesteel explain shows who holds the cores")
             }
             _ => Ok(()),
         }
@@ -41,8 +41,7 @@ mod tests {
             let master = Address::new("m1", 7077);
             let standing = MasterStanding::Registered { master, shortfalls, unwanted: Vec::new() };
             let note = Note::NoExecutor { waited: Duration::from_secs(15), master: standing };
-            let hinted =
-                Remark(&note).to_string().ends_with("; firesteel explain says who has what there is");
+            let hinted = Remark(&note).to_string().ends_with("; firesteel explain shows who holds the cores");
             assert_eq!(hinted, hint, "{}", Remark(&note));
         }
     }

@@ -67,9 +67,11 @@ impl Policy {
     pub const fn meaning(self) -> &'static str {
         match self {
             Self::Spark => "in the worker order, spread out or consolidated",
-            Self::BestFit => "each executor where the least is left over, of whatever is scarcest there",
-            Self::LeastFragmentation => "each executor where what is left over is of the most use to others",
-            Self::SpreadHeld => "each executor where its application runs the fewest already",
+            Self::BestFit => "each executor on the Worker where the least is left of its scarcest resource",
+            Self::LeastFragmentation => {
+                "each executor on the Worker where the rest stays most useful for others"
+            }
+            Self::SpreadHeld => "each executor on the Worker that has the fewest of its application",
         }
     }
 }

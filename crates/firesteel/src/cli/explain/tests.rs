@@ -117,7 +117,7 @@ fn one_that_waits_behind_others_names_them_and_what_would_help() {
             "  The next executor would fit with 2 more cores free on w1, or with --executor-cores 2.",
             "  With --executor-cores 2, 2 executors with 4 cores in all would be placed at once.",
             "The cluster has 2 Workers with 16 cores and 16 GiB of memory, of which 4 cores and 14 GiB are free.",
-            "Others hold cores: app-20261120212235-0000 (first) has 12 cores in 2 executors.",
+            "Other applications hold cores: app-20261120212235-0000 (first) has 12 cores in 2 executors.",
         ]
     );
 }
