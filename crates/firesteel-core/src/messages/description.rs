@@ -1,4 +1,4 @@
-//! An application as its driver describes it, and the parts that it is put together from.
+//! The description of an application by its driver, and the parts that it is made of.
 
 use firesteel_placement::{Cores, ExecutorLimit, Policy};
 use serde::{Deserialize, Serialize};
@@ -7,44 +7,44 @@ use super::{ApplicationFiles, Relaunch, ResourceProfile, TaskDirectory};
 use crate::ids::ExecutorId;
 use crate::process::Command;
 
-/// An application as its driver describes it. [`new`](Self::new) makes one.
+/// An application as its driver describes it. [`new`](Self::new) makes a description.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ApplicationDescription {
-    /// A name for people; it need not be unique.
+    /// The application's name, for people. It need not be unique.
     pub name: String,
     /// The user who submitted it.
     pub user: String,
-    /// `spark.cores.max`: cores in all. `None`: the Master's default.
+    /// `spark.cores.max`: the maximum number of its cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// What every executor runs.
+    /// The command that every executor runs.
     pub command: Command,
     /// The directory that it runs in.
     pub directory: TaskDirectory,
-    /// The default resource profile.
+    /// The default resource profile: what its executors need.
     pub profile: ResourceProfile,
-    /// The default profile's executor target at the start.
+    /// The initial number of executors wanted of the default profile.
     pub initial_limit: ExecutorLimit,
-    /// Which of its executors are replaced when they end.
+    /// Which executors are replaced when they end.
     pub relaunch: Relaunch,
-    /// By which rule Workers are chosen for its executors. `None`: by the Master's.
+    /// The policy by which Workers are chosen. `None`: the Master's.
     pub policy: Option<Policy>,
-    /// The files that executors find in their directories. `None`: none.
+    /// The files that are put into the executors' directories, if there are any.
     pub files: Option<ApplicationFiles>,
-    /// The Master's queue that it is in. `None`: the one called `default`, or else the first.
+    /// The name of its queue at the Master. `None`: the queue called `default`, or else the first.
     pub queue: Option<String>,
-    /// Who comes first in its queue: the highest.
+    /// The priority in its queue. Higher priorities are served first.
     pub priority: i32,
-    /// How many executors it must be given at once before it begins, or none. 0 and 1: one by one. No more than it
-    /// asks for altogether. Once it has begun, executors come one by one.
+    /// The number of executors that it needs at once to start, at most what it asks for. Later executors come
+    /// one by one. 0 and 1: all executors come one by one.
     pub gang: u64,
-    /// One more than the highest number of an executor that the driver has seen. An ApplicationMaster that was started
-    /// anew counts on from there; a Master, which gives a new application id then, begins with 0 again.
+    /// One more than the highest executor number that the driver has seen. A restarted ApplicationMaster
+    /// continues from it. A Master that gives the application a new id starts with 0 again.
     pub first_executor: ExecutorId,
 }
 
 impl ApplicationDescription {
-    /// The description with these parts. It is the only place that names all fields.
+    /// Makes a description of these parts. No other code names all fields.
     #[must_use]
     pub fn new(submitter: Submitter, executors: WantedExecutors, placing: Placing, work: Work) -> Self {
         let Submitter { name, user } = submitter;
@@ -70,12 +70,12 @@ impl ApplicationDescription {
     }
 }
 
-/// Who submits an application, and under which name.
+/// The user who submits an application, and the application's name.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Submitter {
     /// The application's name, for people.
     pub name: String,
-    /// The user.
+    /// The name of the user.
     pub user: String,
 }
 
@@ -87,75 +87,76 @@ impl Submitter {
     }
 }
 
-/// What an application's executors take, and how many it wants. By default as many as there is room for, one on each
-/// Worker, all of which are replaced when they end.
+/// What an application's executors need, and how many it wants. The default is one executor on each Worker
+/// with room, all replaced when they end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct WantedExecutors {
-    /// What an executor of the default profile takes.
+    /// What an executor of the default profile needs.
     pub profile: ResourceProfile,
-    /// Cores in all. `None`: the Master's default.
+    /// The maximum number of cores. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// How many executors of the default profile there are to be at first.
+    /// The initial number of executors wanted of the default profile.
     pub limit: ExecutorLimit,
     /// Which executors are replaced when they end.
     pub relaunch: Relaunch,
-    /// The lowest number that the driver has not seen an executor have.
+    /// The lowest executor number that the driver has not seen.
     pub first: ExecutorId,
 }
 
-/// How an application is placed among others. By default in the Master's order, by its policy, one executor at a time.
+/// How the Master schedules an application. The default is the Master's policy and queue, with executors one
+/// by one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Placing {
-    /// By which rule Workers are chosen. `None`: by the Master's.
+    /// The policy by which Workers are chosen. `None`: the Master's.
     pub policy: Option<Policy>,
-    /// The queue. `None`: the one called `default`, or else the first.
+    /// The name of the queue. `None`: the queue called `default`, or else the first.
     pub queue: Option<String>,
-    /// Its priority in its queue; the highest comes first.
+    /// The priority in its queue. Higher priorities are served first.
     pub priority: i32,
-    /// How many executors it must be given at once before it begins. 0 and 1: one by one.
+    /// The number of executors that it needs at once to start. 0 and 1: executors come one by one.
     pub gang: u64,
 }
 
-/// What an application's executors run, where, and with which files.
+/// The command of an application's executors, with its directory and files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Work {
     /// The command of every executor.
     pub command: Command,
     /// The directory in which it runs.
     pub directory: TaskDirectory,
-    /// The files that executors find there. `None`: none.
+    /// The files that are put into that directory, if there are any.
     pub files: Option<ApplicationFiles>,
 }
 
 impl Work {
-    /// The command in each executor's own directory, without files.
+    /// A command in each executor's own directory, without files.
     #[must_use]
     pub fn of(command: Command) -> Self {
         Self { command, directory: TaskDirectory::Executor, files: None }
     }
 }
 
-/// Why an application cannot begin with as many executors at once as it asks for.
+/// Why an application cannot start with the number of executors that it asks for at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, thiserror::Error)]
 pub enum UnsoundGang {
-    /// Its executors have no number of cores.
+    /// Its executors have no fixed number of cores.
     #[error("{executors} executors at once must have a number of cores each")]
     NoCores {
-        /// How many executors are to come at once.
+        /// The number of executors needed at once.
         executors: u64,
     },
-    /// They need more cores than the application may have.
+    /// The executors need more cores than the application may have.
     #[error(
         "{executors} executors of {cores} cores at once are {needed} cores, and the application may have {max}"
     )]
     TooManyCores {
-        /// How many executors are to come at once.
+        /// The number of executors needed at once.
         executors: u64,
-        /// The cores of each.
+        /// The number of cores of each executor.
         cores: Cores,
-        /// The cores of all.
+        /// The number of cores of all these executors.
         needed: Cores,
-        /// Cores that the application may have.
+        /// The maximum number of the application's cores.
         max: Cores,
     },
 }
