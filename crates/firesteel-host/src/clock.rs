@@ -1,12 +1,12 @@
-//! What time it is.
+//! The clock of a daemon: wall-clock time that never goes back.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use firesteel_core::Timestamp;
 use tokio::time::Instant;
 
-/// A daemon's clock: the wall's time when the daemon started, and from there on a monotonic clock. It never goes
-/// back, whatever is done to the machine's date.
+/// A daemon's clock. It reads the wall clock once, at the daemon's start, and follows the monotonic clock
+/// from then on. So it never goes back, even if somebody changes the machine's date.
 #[derive(Clone, Copy, Debug)]
 pub struct Clock {
     wall: Timestamp,
@@ -14,20 +14,21 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Starts it.
+    /// Starts the clock at the current wall-clock time.
     #[must_use]
     pub fn start() -> Self {
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         Self { wall: Timestamp::default() + since_epoch, started: Instant::now() }
     }
 
-    /// Now.
+    /// The current time of this clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.wall + self.started.elapsed()
     }
 
-    /// When it will be that time, for the runtime's timers: now, if it is in the past.
+    /// The instant of that time on the runtime's monotonic clock, for its timers. A time in the past gives
+    /// the current instant.
     #[must_use]
     pub fn instant(&self, time: Timestamp) -> Instant {
         self.started + time.since(self.wall)

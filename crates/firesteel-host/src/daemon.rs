@@ -1,4 +1,4 @@
-//! What all daemons have in common besides their loop.
+//! What all daemons share besides the owner loop: readiness, lifetime, address, file limit.
 
 use std::io::{self, Write};
 
@@ -8,30 +8,31 @@ use serde::Serialize;
 
 use crate::signals::EndRequests;
 
-/// How a daemon says that it is ready.
+/// How a daemon announces that it is ready.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Announcement {
-    /// Only in its log.
+    /// It announces this in its log only.
     InLog,
-    /// By one line of JSON on standard output too, for programs that wait for it: `{"url":"spark://.."}`.
+    /// It also prints one line of JSON on standard output, for programs that wait for it:
+    /// `{"url":"spark://.."}`.
     OnStdout,
 }
 
-/// How long a daemon lives.
+/// What ends a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Life {
-    /// Until it is asked to end.
+    /// The daemon runs until a signal asks it to end.
     UntilAsked,
-    /// Until its standard input ends, or it is asked to end. Whoever holds the other end of that pipe cannot
-    /// leave it behind, however he dies.
+    /// The daemon runs until its standard input ends or a signal asks it to end. The process that holds the
+    /// other end of that pipe cannot leave the daemon behind, however it dies.
     UntilStdinCloses,
 }
 
 impl Life {
-    /// Catches what ends it.
+    /// Catches the requests that end a daemon with this lifetime.
     ///
     /// # Errors
-    /// The system does not let signals be caught.
+    /// The system does not allow signals to be caught.
     pub fn end_requests(self) -> io::Result<EndRequests> {
         let requests = EndRequests::install()?;
         Ok(match self {
@@ -41,15 +42,15 @@ impl Life {
     }
 }
 
-/// The line of [`Announcement::OnStdout`].
+/// The line that [`Announcement::OnStdout`] prints.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, serde::Deserialize)]
 pub struct Ready {
-    /// Where the daemon listens, `spark://host:port`.
+    /// The URL at which the daemon listens, `spark://host:port`.
     pub url: String,
 }
 
 impl Announcement {
-    /// Says that the daemon is ready and listens at `address`. Nobody may be left to hear it.
+    /// Announces that the daemon is ready and listens at `address`. A closed standard output is no error.
     pub fn ready(self, address: &Address) {
         match self {
             Self::InLog => {}
@@ -63,8 +64,8 @@ impl Announcement {
     }
 }
 
-/// Where others reach a daemon that was told to listen at `host` and has got `port`. A host that stands for all
-/// addresses of this machine is replaced by the machine's name.
+/// The address at which others reach a daemon that was told to listen at `host` and was given `port`. The
+/// machine's name replaces a host that stands for all addresses of this machine.
 #[must_use]
 pub fn reachable(host: &str, port: u16) -> Address {
     let is_all = host.parse().is_ok_and(|ip: std::net::IpAddr| ip.is_unspecified());
@@ -73,7 +74,7 @@ pub fn reachable(host: &str, port: u16) -> Address {
     Address::new(name.unwrap_or_else(|| host.to_owned()), port)
 }
 
-/// Allows this process as many open files as the system lets it have: a connection is one.
+/// Raises this process's limit of open files to the hard limit. Each connection is an open file.
 pub fn raise_open_files() {
     let raised = getrlimit(Resource::RLIMIT_NOFILE)
         .and_then(|(_, hard)| setrlimit(Resource::RLIMIT_NOFILE, hard.min(1 << 20), hard));

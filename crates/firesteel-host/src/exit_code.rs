@@ -1,21 +1,22 @@
-//! The exit codes of all commands: one table, of which help, man pages and docs/EXIT-CODES.md are made.
+//! The exit codes of all commands, in one table. Help, man pages and docs/EXIT-CODES.md are generated from
+//! it.
 
 use std::fmt::Write as _;
 
-/// Done.
+/// The command succeeded.
 pub const DONE: u8 = 0;
-/// Failed.
+/// The command failed.
 pub const FAILURE: u8 = 1;
 /// The command line is wrong.
 pub const USAGE: u8 = 2;
 /// No Master, or no ResourceManager, could be reached.
 pub const UNREACHABLE: u8 = 69;
-/// Whoever read standard output has closed it.
+/// The reader of standard output closed it.
 pub const READER_GONE: u8 = 141;
-/// A file or a variable with settings is wrong.
+/// A settings file or an environment variable is wrong.
 pub const CONFIGURATION: u8 = 78;
 
-/// Every code, and what it means.
+/// All exit codes, each with its meaning.
 pub const TABLE: &[(u8, &str)] = &[
     (DONE, "Done. A daemon ended because it was asked to."),
     (
@@ -43,13 +44,13 @@ pub const TABLE: &[(u8, &str)] = &[
     ),
 ];
 
-/// What a code means. `None`: no command ends so by itself.
+/// The meaning of an exit code. `None` if no command ends with this code by itself.
 #[must_use]
 pub fn meaning(code: u8) -> Option<&'static str> {
     TABLE.iter().find(|(other, _)| *other == code).map(|(_, meaning)| *meaning)
 }
 
-/// docs/EXIT-CODES.md.
+/// The text of docs/EXIT-CODES.md.
 #[must_use]
 pub fn markdown() -> String {
     let mut text = "\

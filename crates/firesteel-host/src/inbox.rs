@@ -1,4 +1,4 @@
-//! Where everything that happens to a daemon waits for its owner.
+//! The inbox of an owner: the bounded queue of everything that happens to a daemon.
 
 use std::sync::Arc;
 
@@ -8,63 +8,64 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use crate::net::outbound::Outbound;
 use crate::net::{Disconnect, PeerInfo};
 
-/// Arrivals that may wait.
+/// The maximum number of arrivals in the queue.
 const ARRIVALS: usize = 1024;
 
-/// Bytes of messages that may wait.
+/// The maximum number of message bytes in the queue.
 const BYTES: usize = 64 << 20;
 
-/// The way into an owner's loop. Whoever has something to say waits until there is room: the sender of a
-/// connection by not being read, a task of the daemon in [`send`](Inbox::send).
+/// The sending end of an owner's inbox. A sender waits until there is room. A connection waits by not being
+/// read; a task of the daemon waits in [`send`](Inbox::send).
 #[derive(Debug)]
 pub struct Inbox<E> {
     sender: mpsc::Sender<(Arrival<E>, Room)>,
     bytes: Arc<Semaphore>,
 }
 
-/// The owner has ended, and nobody reads its inbox any more.
+/// The error that the owner has ended and nothing reads its inbox any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("the daemon has ended")]
 pub struct OwnerGone;
 
-/// What came, as the owner's loop sees it.
+/// One entry of the inbox, as the owner's loop receives it.
 #[derive(Debug)]
 pub enum Arrival<E> {
-    /// A task of the daemon says something.
+    /// An event from one of the daemon's own tasks.
     Own(E),
-    /// A connection is open; if it was dialled, the machine is told.
+    /// A connection was opened. If this side dialled it, the machine gets an event.
     Opened {
-        /// Whose.
+        /// The peer of this connection.
         info: PeerInfo,
-        /// The way to it.
+        /// The sending end of the connection's queue.
         outbound: Outbound,
-        /// What the machine is told.
+        /// The event for the machine, if this side dialled.
         event: Option<E>,
     },
-    /// A peer says something.
+    /// A peer sent a message.
     Message {
-        /// Who.
+        /// The peer that sent it.
         peer: PeerId,
-        /// What.
+        /// The message as an event of the machine.
         event: E,
     },
     /// A connection has ended.
     Closed {
-        /// Whose.
+        /// The peer whose connection ended.
         peer: PeerId,
-        /// Why.
+        /// Why the connection ended.
         why: Disconnect,
     },
 }
 
-/// Room for a message's bytes, held from before it is decoded until the machine has had it.
+/// Permits for the bytes of one message. They are held from before the message is decoded until the machine
+/// has handled it.
 #[derive(Debug)]
 pub struct Room(#[allow(dead_code, reason = "held, not read")] Option<OwnedSemaphorePermit>);
 
-/// The owner's end.
+/// The owner's receiving end of the inbox.
 pub type Arrivals<E> = mpsc::Receiver<(Arrival<E>, Room)>;
 
-/// An empty inbox.
+/// Makes an empty inbox and its receiving end.
 pub fn inbox<E>() -> (Inbox<E>, Arrivals<E>) {
     let (sender, receiver) = mpsc::channel(ARRIVALS);
     (Inbox { sender, bytes: Arc::new(Semaphore::new(BYTES)) }, receiver)
@@ -77,8 +78,8 @@ impl<E> Clone for Inbox<E> {
 }
 
 impl<E> Inbox<E> {
-    /// Tells the owner something, and waits until there is room for it. Never called by the owner itself, which
-    /// would wait for itself: see [`crate::owner::Context::raise`].
+    /// Sends an event to the owner and waits until there is room. The owner itself must never call this,
+    /// because it would wait for itself: see [`crate::owner::Context::raise`].
     ///
     /// # Errors
     /// The owner has ended.
@@ -86,7 +87,7 @@ impl<E> Inbox<E> {
         self.put(Arrival::Own(event), Room(None)).await
     }
 
-    /// [`send`](Inbox::send), from a thread that is not of the runtime.
+    /// Does what [`send`](Inbox::send) does, for a thread outside the runtime.
     ///
     /// # Errors
     /// The owner has ended.

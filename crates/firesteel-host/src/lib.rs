@@ -1,6 +1,17 @@
-//! What every daemon stands on: one loop that owns a state machine, and the machine that it runs on.
+//! The base of every daemon: the loop that owns a state machine, its network connections, and the operating
+//! system around it.
 //!
-//! Nothing here knows a state machine of Firesteel's, only their contract ([`firesteel_core::Machine`]) and the framing of their messages.
+//! This crate knows the contract of a state machine ([`firesteel_core::Machine`]) and the framing of
+//! messages. It knows no particular state machine.
+//!
+//! - [`owner`]: the loop. It takes events from the [`inbox`], applies them and has the effects performed.
+//! - [`inbox`]: the bounded queue in front of the loop.
+//! - [`net`]: connections. They put messages of peers into the inbox and send messages to peers.
+//! - [`clock`]: the time that the loop hands to its machine.
+//! - [`signals`]: requests to end, which the loop also waits for.
+//! - [`daemon`]: how a daemon announces that it is ready, and how long it lives.
+//! - [`process_group`], [`start_failure`]: child processes, and why one could not be started.
+//! - [`progress`], [`exit_code`]: what a command shows at a terminal, and the exit codes of all commands.
 
 pub mod clock;
 pub mod daemon;

@@ -1,11 +1,11 @@
-//! The one loop that owns a state machine.
+//! The owner loop: the one task that owns a state machine and feeds it events.
 //!
 //! # How a daemon is written
 //!
 //! 1. Make a [`Context`]: the daemon's connections, its clock, its inbox.
-//! 2. Implement [`Shell`]: how each effect of the machine is performed. `perform` does not wait: what takes time
-//!    is a task that is given [`Context::inbox`] and sends an event when it is done.
-//! 3. Let others in with [`Peers::serve`], and hand everything to [`run`].
+//! 2. Implement [`Shell`]: how each effect of the machine is performed. `perform` does not wait. Work that takes
+//!    time runs in a task: give it [`Context::inbox`], and let it send an event when it is done.
+//! 3. Accept peers with [`Peers::serve`], and pass everything to [`run`].
 //!
 //! ```text
 //! struct WorkerShell { runners: Runners }
@@ -53,10 +53,14 @@
 //! let exit = owner::run(Worker::new(config), WorkerShell { .. }, context, EndRequests::install()?).await;
 //! ```
 //!
-//! What the loop promises: events come one at a time, deadlines are kept while the inbox is full, effects are
-//! performed one by one in order, `Disconnected` comes exactly once for each connection that the machine could
-//! know of, after everything that its peer said, and nothing of a connection comes after the machine closed it
-//! but that. When the machine is done, what was sent is flushed within a bounded time.
+//! The loop promises:
+//!
+//! - Events come one at a time.
+//! - Deadlines are kept while the inbox is full.
+//! - Effects are performed one by one, in order.
+//! - `Disconnected` comes exactly once for each connection that the machine could know of, after all messages of
+//!   its peer. After the machine closed a connection, only `Disconnected` still comes from it.
+//! - When the machine is done, queued messages are sent within a bounded time.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -72,11 +76,11 @@ use crate::inbox::{Arrivals, Inbox, inbox};
 use crate::net::{Limits, Peers};
 use crate::signals::{EndRequest, EndRequests};
 
-/// The part of a daemon around its machine: performs what the machine decided.
+/// The part of a daemon around its machine: it performs the effects that the machine decides on.
 pub trait Shell {
-    /// The machine.
+    /// The state machine that it serves.
     type Machine: Machine;
-    /// How the daemon ends.
+    /// The result of the daemon: how it ends.
     type End;
 
     /// The machine's event for a deadline that has come.
@@ -85,25 +89,25 @@ pub trait Shell {
     /// The machine's event for a connection that has ended.
     fn disconnected(peer: PeerId) -> <Self::Machine as Machine>::Event;
 
-    /// Performs one effect, without waiting for anything. `Break` ends the daemon at once; effects that would
-    /// follow are not performed.
+    /// Performs one effect, without waiting. `Break` ends the daemon at once and discards the remaining
+    /// effects.
     fn perform(
         &mut self,
         effect: <Self::Machine as Machine>::Effect,
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
 
-    /// Somebody wants the daemon to end: it does at once (`Break`), or the machine is told (`Continue`).
+    /// Handles a request to end. `Break` ends the daemon at once; `Continue` gives the machine an event.
     fn asked_to_end(
         &mut self,
         request: EndRequest,
     ) -> ControlFlow<Self::End, <Self::Machine as Machine>::Event>;
 }
 
-/// What a shell has at hand when it performs an effect.
+/// What a shell uses to perform an effect.
 #[derive(Debug)]
 pub struct Context<E> {
-    /// The connections.
+    /// The connections of the daemon.
     pub peers: Peers<E>,
     clock: Clock,
     inbox: Inbox<E>,
@@ -112,8 +116,8 @@ pub struct Context<E> {
 }
 
 impl<E: Send + 'static> Context<E> {
-    /// What a daemon starts with. `role` and `name` are what its peers are told; `limits` say how much may wait
-    /// for one of them.
+    /// Makes the context of a daemon. Peers are told `role` and `name`; `limits` bound the queue of each
+    /// peer.
     #[must_use]
     pub fn new(role: Role, name: &str, limits: Limits, clock: Clock) -> Self {
         let (inbox, arrivals) = inbox();
@@ -121,29 +125,29 @@ impl<E: Send + 'static> Context<E> {
         Self { peers, clock, inbox, arrivals, raised: VecDeque::new() }
     }
 
-    /// Now.
+    /// The current time of the daemon's clock.
     #[must_use]
     pub fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// The way in for the daemon's own tasks.
+    /// The inbox, for the daemon's own tasks.
     #[must_use]
     pub fn inbox(&self) -> Inbox<E> {
         self.inbox.clone()
     }
 
-    /// Gives the machine an event after the effects at hand and before anything that waits in the inbox: for
-    /// what is known at once. The number of such events is the shell's to bound.
+    /// Gives the machine an event after the current effects and before the entries of the inbox. For facts
+    /// that are known at once. The shell must bound the number of such events.
     pub fn raise(&mut self, event: E) {
         self.raised.push_back(event);
     }
 }
 
-/// Runs a machine until its shell says that it is done.
+/// Runs a machine until its shell ends the daemon.
 ///
 /// # Panics
-/// In debug builds, when an invariant of the machine does not hold.
+/// Panics in debug builds if an invariant of the machine does not hold.
 pub async fn run<S: Shell>(
     mut machine: S::Machine,
     mut shell: S,
@@ -166,7 +170,7 @@ pub async fn run<S: Shell>(
 
 type Next<S> = (Option<PeerId>, <<S as Shell>::Machine as Machine>::Event, Option<crate::inbox::Room>);
 
-/// Waits for what happens next. `None`: nothing that the machine needs to know.
+/// Waits for the next event. `None` if the machine does not need to know what happened.
 async fn next<S: Shell>(
     machine: &S::Machine,
     shell: &mut S,
@@ -183,7 +187,7 @@ async fn next<S: Shell>(
             None => std::future::pending().await,
         }
     };
-    // Whichever is ready, in no order: none of the three starves another.
+    // The branches are polled in random order, so none of the three starves another.
     tokio::select! {
         request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event, None))),
         () = until_deadline => ControlFlow::Continue(Some((None, S::deadline(), None))),
@@ -195,7 +199,7 @@ async fn next<S: Shell>(
     }
 }
 
-/// One event and its effects.
+/// Applies one event and performs its effects.
 fn turn<S: Shell>(
     machine: &mut S::Machine,
     shell: &mut S,
@@ -217,13 +221,13 @@ fn turn<S: Shell>(
 
 async fn finish<E: Send + 'static, End>(context: Context<E>, end: End) -> End {
     let Context { peers, arrivals, .. } = context;
-    // Whoever waits for room in the inbox is let go first.
+    // Senders that wait for room in the inbox are released first.
     drop(arrivals);
     peers.end().await;
     end
 }
 
-/// Writes a machine's remark into the log, within the event's span.
+/// Writes a note of the machine into the log, within the event's span.
 pub fn note(level: NoteLevel, note: &dyn fmt::Display) {
     match level {
         NoteLevel::Info => tracing::info!("{note}"),

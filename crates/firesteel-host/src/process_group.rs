@@ -1,4 +1,4 @@
-//! A child process that leads a process group: signalling the group, and how the leader ended.
+//! A child process that leads a process group: signalling the group, and the leader's exit status.
 
 use std::io;
 use std::os::unix::process::ExitStatusExt;
@@ -8,24 +8,25 @@ use nix::sys::signal::{self, killpg};
 use nix::unistd::Pid;
 use tokio::process::Child;
 
-/// A group, by its leader.
+/// A process group, identified by its leader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProcessGroup(Pid);
 
 impl ProcessGroup {
-    /// The group of a child that was started to lead one and was not waited for.
+    /// The group of a child that was started as its leader and was not waited for yet.
     pub fn of(leader: &Child) -> Self {
         let pid = leader.id().expect("a process that was not waited for has an id");
         Self(Pid::from_raw(i32::try_from(pid).expect("Linux's process ids fit")))
     }
 
-    /// The leader's process id.
+    /// The process id of the leader.
     pub fn leader(self) -> u32 {
         self.0.as_raw().unsigned_abs()
     }
 
-    /// Signals every process in the group. It may have ended meanwhile. As long as it has members its id is
-    /// nobody else's; where it had none the id has been free for the moment since the leader was waited for.
+    /// Signals every process in the group, which may have ended already. While the group has members, no
+    /// other group can have its id. If it has none, its id has only been free since the leader was waited
+    /// for.
     pub fn signal(self, signal: Signal) {
         let signal = match signal {
             Signal::Terminate => signal::Signal::SIGTERM,
@@ -35,7 +36,7 @@ impl ProcessGroup {
     }
 }
 
-/// How a process ended, out of what waiting for it gave.
+/// The exit status of a process, from the result of waiting for it.
 pub fn exit_status(waited: io::Result<std::process::ExitStatus>) -> ExitStatus {
     match waited {
         Ok(status) => match (status.code(), status.signal()) {

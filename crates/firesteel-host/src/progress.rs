@@ -1,4 +1,4 @@
-//! What a person at a terminal sees while a run goes on.
+//! The progress bar and the remarks that a user sees at a terminal during a run.
 
 use std::fmt;
 use std::io::{self, IsTerminal, Write};
@@ -11,29 +11,29 @@ use firesteel_placement::words;
 use indicatif::{HumanCount, HumanDuration, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
-/// Whether there is a bar.
+/// Whether a progress bar is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Show {
-    /// A bar where standard error is a terminal that can draw one, and remarks.
+    /// Show remarks, and a bar if standard error is a terminal that can draw one.
     Auto,
-    /// No bar, and no remarks but errors.
+    /// Show no bar, and no remarks except errors.
     Quiet,
 }
 
-/// Where a run stands.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Standing {
-    /// Items that are over, well or not. Those that are cancelled are not.
+    /// The number of items that ended, well or not. Cancelled items do not count.
     pub done: u64,
-    /// Of these, items that failed.
+    /// The number of items that failed, out of those that ended.
     pub failed: u64,
-    /// All items, once that is known.
+    /// The number of all items, once it is known.
     pub total: Option<u64>,
-    /// Executors that are connected.
+    /// The number of connected executors.
     pub executors: u64,
-    /// Their cores.
+    /// The number of cores of those executors.
     pub cores: i64,
-    /// Time since the first executor connected.
+    /// The time since the first executor connected.
     pub elapsed: Duration,
 }
 
@@ -66,24 +66,25 @@ impl fmt::Display for Standing {
     }
 }
 
-/// `1 item`, `5,000 items`.
+/// A count with its noun: `1 item`, `5,000 items`.
 pub fn counted(count: u64, noun: &str) -> String {
     format!("{} {}", HumanCount(count), words::noun(count, noun))
 }
 
-/// The bar, the remarks above it, and the way past it for all that is printed. Cheap to clone.
+/// The progress bar, with remarks above it. All other printing goes through [`suspend`](Self::suspend).
+/// Cheap to clone.
 #[derive(Clone, Debug)]
 pub struct Progress {
     bar: ProgressBar,
     show: Show,
-    /// Something is being printed where the bar was, which may take long.
+    /// Whether other output is being printed in place of the bar, which may take long.
     away: Arc<AtomicBool>,
-    /// There has been an update.
+    /// Whether the bar was updated at least once.
     drawn: Arc<AtomicBool>,
 }
 
 impl Progress {
-    /// A bar where one can be seen.
+    /// Makes a bar, which is hidden where it cannot be drawn.
     #[must_use]
     pub fn new(show: Show) -> Self {
         let dumb = std::env::var_os("TERM").is_none_or(|term| term == "dumb");
@@ -94,25 +95,25 @@ impl Progress {
         Self { bar, show, away: Arc::default(), drawn: Arc::default() }
     }
 
-    /// Whether the user wants to hear errors only.
+    /// Whether the user wants to see only errors.
     #[must_use]
     pub fn is_quiet(&self) -> bool {
         self.show == Show::Quiet
     }
 
-    /// Another one like it, for another run.
+    /// Makes a new bar of the same kind, for another run.
     #[must_use]
     pub fn again(&self) -> Self {
         Self::new(self.show)
     }
 
-    /// Whether there is something on the screen that printing would garble.
+    /// Whether a bar is on the screen that other output would garble.
     #[must_use]
     pub fn is_visible(&self) -> bool {
         !self.bar.is_hidden()
     }
 
-    /// Shows where the run stands now.
+    /// Shows the current progress of the run.
     pub fn update(&self, standing: &Standing) {
         if self.away.load(Ordering::Acquire) || self.bar.is_hidden() || !stderr_takes_words() {
             return;
@@ -129,7 +130,7 @@ impl Progress {
         self.bar.tick();
     }
 
-    /// Says something on standard error, unless the user wants to hear errors only.
+    /// Writes a remark on standard error, unless the user wants to see only errors.
     pub fn remark(&self, remark: impl fmt::Display) {
         match self.show {
             Show::Auto => self.say(format_args!("firesteel: {remark}")),
@@ -137,20 +138,21 @@ impl Progress {
         }
     }
 
-    /// Says on standard error what went wrong.
+    /// Writes an error on standard error.
     pub fn error(&self, error: impl fmt::Display) {
         self.say(format_args!("firesteel: {error}"));
     }
 
     /// Writes a line on standard error, above the bar.
     pub fn say(&self, line: impl fmt::Display) {
-        // One write, so that lines of several processes do not mix; and nobody is left to tell if it fails.
+        // One write, so that lines of several processes do not mix. A failed write cannot be reported
+        // anywhere.
         let line = format!("{line}\n");
         let _ = self.suspend(|| io::stderr().write_all(line.as_bytes()));
     }
 
-    /// Prints with the bar out of the way. Meanwhile updates are passed over and remarks wait; nothing else of
-    /// this is to be called inside.
+    /// Prints with the bar out of the way. Meanwhile updates are skipped and remarks wait. `print` must not
+    /// call other methods of this type.
     pub fn suspend<R>(&self, print: impl FnOnce() -> R) -> R {
         // A bar that was never drawn is not drawn now either.
         if !self.drawn.load(Ordering::Acquire) {
@@ -162,14 +164,15 @@ impl Progress {
         printed
     }
 
-    /// Takes the bar away for good.
+    /// Removes the bar for good.
     pub fn finish(&self) {
         self.bar.finish_and_clear();
         self.drawn.store(false, Ordering::Release);
     }
 }
 
-/// Whether a few words can be written without waiting: a terminal that was stopped with ctrl-s takes none.
+/// Whether a short text can be written without waiting. A terminal that was stopped with ctrl-s takes no
+/// output.
 fn stderr_takes_words() -> bool {
     let stderr = io::stderr();
     let mut fds = [PollFd::new(stderr.as_fd(), PollFlags::POLLOUT)];

@@ -1,4 +1,4 @@
-//! Who asks a process to end.
+//! Requests that ask a process to end: signals, and the end of standard input.
 
 use std::io::{self, Read};
 use std::time::Duration;
@@ -7,30 +7,31 @@ use std::{fmt, fs};
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-/// A signal that comes again so soon is the same: `timeout` sends it to its child and then to the whole group.
+/// A signal that repeats within this time is the same request: `timeout` signals its child and then the
+/// whole group.
 const ECHO: Duration = Duration::from_millis(200);
 
-/// A request to end.
+/// A request that the process ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum EndRequest {
-    /// SIGTERM.
+    /// The signal SIGTERM arrived.
     Terminate,
-    /// SIGINT: ctrl-c.
+    /// The signal SIGINT arrived: ctrl-c.
     Interrupt,
-    /// SIGHUP: the terminal was closed.
+    /// The signal SIGHUP arrived: the terminal was closed.
     HangUp,
-    /// Standard input has ended: the process that held its other end is gone.
+    /// Standard input ended: the process that held its other end is gone.
     StdinClosed,
 }
 
 impl EndRequest {
-    /// Whether a request that comes so long after this one is the same.
+    /// Whether another request, this long after this one, is the same request.
     #[must_use]
     pub fn is_echoed_by(self, other: Self, after: Duration) -> bool {
         self == other && after < ECHO
     }
 
-    /// The exit code of a command that ended because of it: as if the signal itself had ended it.
+    /// The exit code of a command that this request ended: the code that the signal itself would cause.
     #[must_use]
     pub fn exit_code(self) -> u8 {
         match self {
@@ -52,22 +53,22 @@ impl fmt::Display for EndRequest {
     }
 }
 
-/// Requests to end, as they come.
+/// The stream of requests to end.
 #[derive(Debug)]
 pub struct EndRequests {
-    /// `None`: somebody else hears it. The same for the next ones.
+    /// `None` if another process hears this signal for the daemon. The same holds for the next two fields.
     terminate: Option<Signal>,
     interrupt: Option<Signal>,
-    /// `None`, too: the process was started with SIGHUP ignored, as `nohup` does it.
+    /// Also `None` if the process was started with SIGHUP ignored, as `nohup` does.
     hang_up: Option<Signal>,
     stdin: Option<mpsc::Receiver<()>>,
 }
 
 impl EndRequests {
-    /// Catches SIGTERM, SIGINT and SIGHUP from now on; the last unless it is ignored.
+    /// Catches SIGTERM, SIGINT and SIGHUP from now on. SIGHUP stays ignored if it already is.
     ///
     /// # Errors
-    /// The system does not let signals be caught.
+    /// The system does not allow signals to be caught.
     pub fn install() -> io::Result<Self> {
         Ok(Self {
             terminate: Some(signal(SignalKind::terminate())?),
@@ -77,18 +78,18 @@ impl EndRequests {
         })
     }
 
-    /// No request ever comes: whoever starts the daemon hears the signals, and tells it.
+    /// A stream without any request. The process that starts the daemon hears the signals and tells it.
     #[must_use]
     pub fn nobody() -> Self {
         Self { terminate: None, interrupt: None, hang_up: None, stdin: None }
     }
 
-    /// The end of standard input counts as well. What is read from it is thrown away.
+    /// Also treats the end of standard input as a request. Data read from it is discarded.
     #[must_use]
     pub fn and_end_of_stdin(mut self) -> Self {
         let (sender, receiver) = mpsc::channel(1);
         self.stdin = Some(receiver);
-        // A thread of its own: the runtime would wait for a read that never returns.
+        // A thread of its own, because the runtime would wait for a read that never returns.
         std::thread::spawn(move || {
             let mut scrap = [0; 4096];
             let mut stdin = io::stdin().lock();
@@ -99,13 +100,14 @@ impl EndRequests {
                     Ok(0) | Err(_) => break,
                 }
             }
-            // The daemon may have ended meanwhile.
+            // The daemon may have ended already.
             let _ = sender.blocking_send(());
         });
         self
     }
 
-    /// Waits for the next request. Standard input ends once: it is no second request, which would mean haste.
+    /// Waits for the next request. The end of standard input is reported once, because a second request
+    /// means that the daemon must hurry.
     pub async fn next(&mut self) -> EndRequest {
         let stdin_closed = async {
             match &mut self.stdin {

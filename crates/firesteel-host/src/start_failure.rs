@@ -1,15 +1,15 @@
-//! Why a process could not be started, in words that tell a missing directory from a missing program: the system's are
-//! the same for both.
+//! Why a process could not be started. The operating system reports the same error for a missing directory
+//! and a missing program; the texts here tell them apart.
 
 use std::io;
 use std::path::Path;
 
 use firesteel_core::process::{StartFailure, StartStep};
 
-/// Makes sure that a process can be started in that directory.
+/// Checks that a process can be started in this directory.
 ///
 /// # Errors
-/// There is none.
+/// The directory does not exist or cannot be entered.
 pub fn enter(path: &str) -> Result<(), StartFailure> {
     let failure = |error: String| StartFailure { step: StartStep::Directory, error };
     match Path::new(path).metadata() {
@@ -20,7 +20,7 @@ pub fn enter(path: &str) -> Result<(), StartFailure> {
     }
 }
 
-/// The program itself could not be started.
+/// The failure to start the program itself.
 pub fn not_started(program: &str, error: &io::Error) -> StartFailure {
     let (step, error) = match error.kind() {
         io::ErrorKind::NotFound => (StartStep::Lookup, format!("{program}: not found")),

@@ -1,4 +1,4 @@
-//! Questions and their answers, for commands that are no daemons.
+//! Requests and their responses, for commands that are not daemons.
 
 use std::time::Duration;
 
@@ -15,55 +15,55 @@ use super::dial::{self, DialError};
 use super::frame::{FrameError, Frames};
 use super::handshake::Introduced;
 
-/// An answer must be there after this.
+/// The timeout of a response.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// Why there is no answer.
+/// Why a request has no response.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No connection.
+    /// The connection could not be opened.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The question does not fit a frame.
+    /// The request does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
     /// The connection broke.
     #[error("lost the connection to {address}: {error}")]
     Frame {
-        /// Whom.
+        /// The address that was asked.
         address: Address,
-        /// How.
+        /// What is wrong with the frame.
         error: FrameError,
     },
-    /// The other side hung up.
+    /// The other side closed the connection without a response.
     #[error("{address} closed the connection without an answer")]
     NoAnswer {
-        /// Whom.
+        /// The address that was asked.
         address: Address,
     },
-    /// The other side took too long.
+    /// The response did not come in time.
     #[error("{address} did not answer within {} s", ANSWER_TIMEOUT.as_secs())]
     TimedOut {
-        /// Whom.
+        /// The address that was asked.
         address: Address,
     },
-    /// The answer is one to another question.
+    /// The response belongs to a different kind of request.
     #[error("{address} sent an unexpected answer")]
     OtherAnswer {
-        /// Whom.
+        /// The address that was asked.
         address: Address,
     },
-    /// The answer cannot be read.
+    /// The response cannot be decoded.
     #[error("cannot read the answer of {address}: {error}")]
     Decode {
-        /// Whom.
+        /// The address that was asked.
         address: Address,
-        /// Why.
+        /// Why decoding failed.
         error: DecodeError,
     },
 }
 
-/// Dials the address as a client named `name`, asks one question and waits for one answer.
+/// Dials the address as a client with this name, sends one request and waits for the response.
 ///
 /// # Errors
 /// See [`CallError`].
@@ -76,7 +76,7 @@ pub async fn call<Q: Serialize, A: DeserializeOwned>(
     Inquiry::open(address, role, name).await?.ask(question).await
 }
 
-/// A connection for one question after the other.
+/// A connection for several requests, one after the other.
 #[derive(Debug)]
 pub struct Inquiry {
     address: Address,
@@ -84,10 +84,10 @@ pub struct Inquiry {
 }
 
 impl Inquiry {
-    /// Dials the address as a client named `name`.
+    /// Dials the address as a client with this name.
     ///
     /// # Errors
-    /// There is no connection.
+    /// The connection could not be opened.
     pub async fn open(address: &Address, role: Role, name: &str) -> Result<Self, CallError> {
         let ours =
             Hello { role: Role::Client, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
@@ -95,7 +95,7 @@ impl Inquiry {
         Ok(Self { address: address.clone(), introduced })
     }
 
-    /// Asks a question and waits for its answer. After an error the connection is of no more use.
+    /// Sends a request and waits for its response. After an error the connection cannot be used again.
     ///
     /// # Errors
     /// See [`CallError`].

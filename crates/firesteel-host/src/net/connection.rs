@@ -1,4 +1,4 @@
-//! One connection, from the end of its handshake on.
+//! One connection after its handshake: reading, writing and ending it.
 
 use std::io;
 use std::time::Duration;
@@ -20,48 +20,48 @@ use super::outbound::{Ending, Queue};
 use super::{Decode, FLUSH_TIMEOUT, FRAME_TIMEOUT, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
 
-/// Why a connection ended. A sentence about the peer, without its name.
+/// Why a connection ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum Disconnect {
-    /// The peer ended it.
+    /// The peer closed it.
     #[error("it closed the connection")]
     ByPeer,
-    /// This side ended it, and everything was sent before.
+    /// This side closed it, after everything queued was sent.
     #[error("this side closed the connection")]
     Here,
-    /// This side ended it, and the peer did not take what was sent before.
+    /// This side closed it, and the peer did not take everything that was queued.
     #[error(
         "this side closed the connection before everything was sent, after {} s",
         FLUSH_TIMEOUT.as_secs()
     )]
     HereUnflushed,
-    /// The peer takes its messages too slowly.
+    /// The peer reads too slowly: its queue is full.
     #[error("it reads too slowly: {} with {} bytes are queued for it", counted(*.frames, "message"), .bytes)]
     Slow {
-        /// Messages that wait.
+        /// The number of frames in the queue.
         frames: usize,
-        /// Their bytes.
+        /// The number of bytes in the queue.
         bytes: usize,
     },
-    /// The peer takes nothing at all.
+    /// The peer reads nothing at all.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// A frame of the peer's cannot be read.
+    /// A frame from the peer cannot be read.
     #[error(transparent)]
     Frame(FrameError),
-    /// A message of the peer's cannot be read.
+    /// A message from the peer cannot be decoded.
     #[error(transparent)]
     Message(#[from] DecodeError),
-    /// A message for the peer does not fit a frame.
+    /// A message for the peer does not fit into a frame.
     #[error("a message for it cannot be sent: {0}")]
     TooLong(#[from] TooLong),
-    /// The operating system's error.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 impl Disconnect {
-    /// Whether connections end so every day.
+    /// Whether this is an ordinary way for a connection to end.
     #[must_use]
     pub fn is_ordinary(&self) -> bool {
         match self {
@@ -90,7 +90,8 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     }
 }
 
-/// Serves a connection until it ends. Its messages go to the inbox; what waits in the queue goes to the peer.
+/// Serves a connection until it ends. Messages from the peer go to the inbox; queued messages go to the
+/// peer.
 pub(super) async fn serve<E: Send + 'static>(
     peer: PeerId,
     introduced: Introduced,
@@ -100,7 +101,7 @@ pub(super) async fn serve<E: Send + 'static>(
     inbox: &Inbox<E>,
 ) -> Disconnect {
     let Introduced { mut reader, mut writer, .. } = introduced;
-    // The owner's reason is the one that counts, also where its word makes the writer finish.
+    // The owner's reason takes precedence, even if the owner's request is what makes the writer finish.
     let why = tokio::select! {
         biased;
         why = obey(ended) => why,
@@ -113,7 +114,7 @@ pub(super) async fn serve<E: Send + 'static>(
     why
 }
 
-/// Reads until the end. Waiting for room in the inbox is what slows a fast peer down.
+/// Reads until the connection ends. Waiting for room in the inbox slows down a fast peer.
 async fn read<E: Send + 'static>(
     peer: PeerId,
     reader: &mut FramedRead<OwnedReadHalf, Frames>,
@@ -133,13 +134,14 @@ async fn read<E: Send + 'static>(
             Err(error) => return Disconnect::Message(error),
         };
         if inbox.message(peer, event, room).await.is_err() {
-            // The owner has ended; its last words may still be on their way out.
+            // The owner has ended; its last messages may still be on their way.
             std::future::pending().await
         }
     }
 }
 
-/// The next frame's body, `None` at a clean end. Between frames a peer may be silent for ever, within one not.
+/// The next frame's body, or `None` at a clean end. A peer may be silent between frames, but not within
+/// one.
 pub(super) async fn next_frame(
     reader: &mut FramedRead<OwnedReadHalf, Frames>,
 ) -> Result<Option<BytesMut>, FrameError> {
@@ -155,10 +157,10 @@ pub(super) async fn next_frame(
     }
 }
 
-/// Bytes that are gathered for one write.
+/// The number of bytes that are gathered for one write.
 const GATHER: usize = 256 << 10;
 
-/// Writes what comes until the queue's other end is gone.
+/// Writes queued frames until the owner's end of the queue is dropped.
 async fn write(writer: &mut OwnedWriteHalf, queue: &mut Queue) -> Disconnect {
     let mut frames = Frames::of_hello();
     while let Some(body) = queue.frames.recv().await {
@@ -178,7 +180,8 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &mut Queue) -> Disconnect {
     }
 }
 
-/// This frame and those that wait behind it, as far as they are worth one write, and the bytes of their bodies.
+/// Gathers this frame and the frames queued behind it into one write of at most [`GATHER`] bytes. Also
+/// returns the number of bytes in their bodies.
 fn gather(first: Bytes, queue: &mut Queue, frames: &mut Frames) -> (BytesMut, usize) {
     let mut buffer = BytesMut::with_capacity(first.len() + 64);
     let mut bodies = 0;
@@ -191,11 +194,11 @@ fn gather(first: Bytes, queue: &mut Queue, frames: &mut Frames) -> (BytesMut, us
     (buffer, bodies)
 }
 
-/// Waits for the owner's word.
+/// Waits until the owner asks to end the connection.
 async fn obey(ended: oneshot::Receiver<Ending>) -> Disconnect {
     match ended.await {
         Ok(Ending::Now(why)) => why,
-        // The queue's end is gone as well: the writer finishes, or not.
+        // The sending end of the queue is gone too: the writer finishes, or fails.
         Ok(Ending::AfterFlush) | Err(_) => {
             sleep(FLUSH_TIMEOUT).await;
             Disconnect::HereUnflushed
@@ -203,8 +206,8 @@ async fn obey(ended: oneshot::Receiver<Ending>) -> Disconnect {
     }
 }
 
-/// Reads and forgets what the peer was sending: closing a socket with unread bytes would make the system throw
-/// away what was sent to the peer and not yet taken by it.
+/// Reads and discards what the peer still sends. If a socket with unread bytes were closed, the system
+/// would discard what was sent to the peer and not yet received.
 async fn linger(reader: &mut OwnedReadHalf) {
     let mut scrap = [0; 4096];
     let drain = async { while matches!(reader.read(&mut scrap).await, Ok(1..)) {} };

@@ -1,4 +1,4 @@
-//! A connection without an owner: one task asks and answers in turn, and waits for the peer.
+//! A connection without an owner: one task sends and receives in turn, and waits for the peer.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -18,34 +18,34 @@ use super::dial::{self, DialError};
 use super::frame::{FrameError, Frames};
 use super::handshake::Introduced;
 
-/// A connection that a task holds by itself.
+/// A connection that one task holds by itself.
 #[derive(Debug)]
 pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
-    /// Its place among the listener's connections, if it was accepted.
+    /// Its place in the listener's limit of connections, if it was accepted.
     _place: Option<OwnedSemaphorePermit>,
 }
 
-/// Why a conversation is over. A sentence about the peer, without its name.
+/// Why a conversation ended. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// Nothing was said in time.
+    /// The peer sent nothing in time.
     #[error("it sent nothing for {} s", patience.as_secs())]
     Silent {
-        /// How long was waited.
+        /// The timeout that passed.
         patience: Duration,
     },
-    /// It does not take what is sent to it.
+    /// The peer does not read what is sent to it.
     #[error("it read nothing for {} s", WRITE_TIMEOUT.as_secs())]
     Blocked,
-    /// The connection broke, or carries what is no frame.
+    /// The connection broke, or a frame cannot be read.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// A message cannot be read.
+    /// A message cannot be decoded.
     #[error(transparent)]
     Message(#[from] DecodeError),
-    /// A message for it does not fit a frame.
+    /// A message for the peer does not fit into a frame.
     #[error(transparent)]
     TooLong(#[from] TooLong),
 }
@@ -55,31 +55,31 @@ impl Conversation {
         Self { introduced, remote, _place: Some(place) }
     }
 
-    /// Dials, and makes sure that the other side is what it should be.
+    /// Dials and checks that the peer has the wanted role.
     ///
     /// # Errors
-    /// Nobody answers, or somebody else.
+    /// The peer does not answer, or has another role.
     pub async fn dial(address: &Address, ours: &Hello, wanted: Role) -> Result<Self, DialError> {
         let (introduced, remote) = dial::open(address, ours, wanted).await?;
         Ok(Self { introduced, remote, _place: None })
     }
 
-    /// Who the peer says it is. A stranger's text: only ever logged, and escaped.
+    /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.introduced.hello.name
     }
 
-    /// Where the peer's socket is.
+    /// The address of the peer's socket.
     #[must_use]
     pub fn remote(&self) -> SocketAddr {
         self.remote
     }
 
-    /// Sends a message. Not to be dropped half way.
+    /// Sends a message. The future must not be dropped before it completes.
     ///
     /// # Errors
-    /// It is too long, or the peer takes nothing.
+    /// The message is too long, or the peer reads nothing.
     pub async fn send<M: Serialize>(&mut self, message: &M) -> Result<(), ConversationError> {
         let mut bytes = BytesMut::new();
         let body = wire::encode(message, wire::MAX_FRAME)?;
@@ -94,10 +94,10 @@ impl Conversation {
         Ok(())
     }
 
-    /// The next message, `None` at the end.
+    /// Receives the next message, or `None` at the end.
     ///
     /// # Errors
-    /// Nothing came within `patience`, or what came is no message.
+    /// Nothing came within `patience`, or the bytes received are not a message.
     pub async fn receive<M: DeserializeOwned>(
         &mut self,
         patience: Duration,

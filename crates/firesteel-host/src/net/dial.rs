@@ -1,4 +1,4 @@
-//! Opening a connection.
+//! Opening a connection to an address, with its handshake.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,44 +14,44 @@ use super::handshake::{HandshakeError, Introduced, shake_hands};
 /// Why a connection could not be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum DialError {
-    /// The host has no address.
+    /// The host name has no address.
     #[error("unknown host {host:?}: {error}")]
     UnknownHost {
-        /// The host.
+        /// The host name that was looked up.
         host: String,
-        /// The resolver's words.
+        /// The error of the resolver.
         error: io::Error,
     },
-    /// Nobody answered in time.
+    /// The address did not answer in time.
     #[error("no answer from {address} within {} s", CONNECT_TIMEOUT.as_secs())]
     TimedOut {
-        /// Whom.
+        /// The address that was dialled.
         address: Address,
     },
-    /// The operating system's error.
+    /// The operating system could not connect.
     #[error("cannot connect to {address}: {error}")]
     Connect {
-        /// Whom.
+        /// The address that was dialled.
         address: Address,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// Somebody answered, but not the one that was looked for.
+    /// The peer at this address is not the wanted one.
     #[error("{address} is not a {wanted} of this version of Firesteel: {error}")]
     Handshake {
-        /// Whom.
+        /// The address that was dialled.
         address: Address,
-        /// What it should be.
+        /// The role that the peer should have.
         wanted: Role,
-        /// Why.
+        /// Why the handshake failed.
         error: HandshakeError,
     },
 }
 
-/// Connects, and makes sure that the other side is what it should be.
+/// Connects and checks that the peer has the wanted role.
 ///
 /// # Errors
-/// The host is unknown, nobody answers, or it is another kind of peer.
+/// The host is unknown, the address does not answer, or the peer has another role.
 pub(super) async fn open(
     address: &Address,
     ours: &Hello,
@@ -70,7 +70,7 @@ pub(super) async fn open(
     Ok((introduced, remote))
 }
 
-/// A socket to the first of the host's addresses that answers.
+/// Connects to the first of the host's addresses that answers.
 async fn connected(address: &Address) -> Result<TcpStream, DialError> {
     let known = lookup_host((address.host.as_str(), address.port)).await;
     let candidates = known.map_err(|error| DialError::UnknownHost { host: address.host.clone(), error })?;

@@ -1,4 +1,4 @@
-//! Frames: a big-endian `u32` length and so many bytes.
+//! The frame format: a big-endian `u32` length, then a body of that many bytes.
 
 use std::io;
 
@@ -6,8 +6,9 @@ use bytes::{Bytes, BytesMut};
 use firesteel_core::wire;
 use tokio_util::codec::{Decoder, Encoder, LengthDelimitedCodec};
 
-/// Cuts a stream of bytes into frames' bodies, and back. tokio-util's codec does the work; around it stand a
-/// limit that rises after the hello, and the knowledge whether a frame has begun and is not complete.
+/// A codec that cuts a byte stream into bodies of frames, and writes bodies as frames. It wraps
+/// tokio-util's codec. It adds a limit that is raised after the hello, and it knows whether a frame has
+/// begun and is incomplete.
 #[derive(Debug)]
 pub struct Frames {
     codec: LengthDelimitedCodec,
@@ -19,30 +20,30 @@ pub struct Frames {
 /// A frame that cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// It is longer than it may be.
+    /// The frame is longer than the limit.
     #[error("it announced a frame of {length} bytes, and at most {limit} are accepted")]
     TooLong {
-        /// What its length says.
+        /// The length that the frame announces.
         length: usize,
-        /// The limit.
+        /// The limit on the length.
         limit: usize,
     },
-    /// The connection ended within it.
+    /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,
-    /// It began and did not go on.
+    /// The rest of the frame did not come in time.
     #[error("it did not complete a frame within {seconds} s")]
     Stalled {
-        /// How long was waited for the rest.
+        /// The timeout that passed, in seconds.
         seconds: u64,
     },
-    /// The operating system's error.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
 impl Frames {
-    /// Frames of a hello.
+    /// A codec for the frame of a hello, with its low limit.
     #[must_use]
     pub fn of_hello() -> Self {
         let codec = LengthDelimitedCodec::builder()
@@ -53,12 +54,12 @@ impl Frames {
         Self { codec, limit: wire::MAX_HELLO, in_body: false, midway: false }
     }
 
-    /// From now on frames of messages.
+    /// Raises the limit to that of messages.
     pub fn after_hello(&mut self) {
         self.limit = wire::MAX_FRAME;
     }
 
-    /// Whether a frame has begun and is not complete.
+    /// Whether a frame has begun and is incomplete.
     #[must_use]
     pub fn is_midway(&self) -> bool {
         self.midway

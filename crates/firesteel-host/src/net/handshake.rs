@@ -1,4 +1,4 @@
-//! The handshake: preamble and hello, from both sides at once.
+//! The handshake: both sides send a preamble and a hello at the same time.
 
 use std::io;
 
@@ -13,55 +13,55 @@ use tokio_util::codec::{Encoder, FramedRead};
 use super::frame::{FrameError, Frames};
 use super::{HANDSHAKE_TIMEOUT, socket};
 
-/// Why a handshake failed. A sentence about the peer, without its name.
+/// Why a handshake failed. Worded as a sentence about the peer, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum HandshakeError {
-    /// It sent nothing: a probe of the port.
+    /// The peer sent nothing: a probe of the port.
     #[error("it closed the connection without sending anything")]
     Silent,
-    /// It left before the end.
+    /// The peer closed the connection before the end.
     #[error("it closed the connection in the middle of the handshake")]
     Closed,
-    /// It took too long.
+    /// The handshake took too long.
     #[error("it did not complete the handshake within {} s", HANDSHAKE_TIMEOUT.as_secs())]
     TimedOut,
-    /// It speaks something else.
+    /// The peer speaks another protocol or version.
     #[error(transparent)]
     Preamble(#[from] PreambleError),
-    /// Its hello's frame cannot be read.
+    /// The frame of the peer's hello cannot be read.
     #[error(transparent)]
     Frame(FrameError),
-    /// Its hello cannot be decoded.
+    /// The peer's hello cannot be decoded.
     #[error("its hello cannot be read: {0}")]
     Hello(#[from] DecodeError),
-    /// It is not what was expected.
+    /// The peer has an unexpected role.
     #[error("its role is {found}; this {here} accepts only: {}", roles(.wanted))]
     WrongRole {
-        /// What it is.
+        /// The role of the peer.
         found: Role,
-        /// What this side is.
+        /// The role of this side.
         here: Role,
-        /// What it would have to be.
+        /// The roles that were expected.
         wanted: Vec<Role>,
     },
-    /// The operating system's error.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Who a failed handshake is news to.
+/// The audience of a failed handshake, which decides how it is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Concern {
-    /// Nobody: something looked whether the port is open.
+    /// No audience: a program checked whether the port is open.
     Probe,
-    /// Somebody who looks for it: a program that has nothing to do with Firesteel.
+    /// A user who searches the log for it: the peer is a program unrelated to Firesteel.
     Stranger,
-    /// Whoever runs the cluster: a part of Firesteel cannot take part in it.
+    /// The cluster's administrator: a part of Firesteel cannot join the cluster.
     Misfit,
 }
 
 impl HandshakeError {
-    /// Who it is news to.
+    /// The audience of this failure.
     pub(super) fn concern(&self) -> Concern {
         match self {
             Self::Silent | Self::Io(_) => Concern::Probe,
@@ -78,22 +78,22 @@ fn roles(roles: &[Role]) -> String {
     roles.iter().map(Role::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// A connection whose handshake is over.
+/// A connection whose handshake has succeeded.
 #[derive(Debug)]
 pub(super) struct Introduced {
-    /// Who the peer is.
+    /// The hello that the peer sent.
     pub(super) hello: Hello,
-    /// Where its frames come from.
+    /// The frames that the peer sends.
     pub(super) reader: FramedRead<OwnedReadHalf, Frames>,
-    /// Where ours go.
+    /// The half that writes to the peer.
     pub(super) writer: OwnedWriteHalf,
 }
 
-/// Does both halves of the handshake, which look the same from both sides. `wanted`: the roles that the peer may
+/// Performs the handshake, which is the same on both sides. `wanted` lists the roles that the peer may
 /// have.
 ///
 /// # Errors
-/// The peer is silent, slow, foreign or not wanted.
+/// The peer is silent or slow, speaks another protocol, or has another role.
 pub(super) async fn shake_hands(
     stream: TcpStream,
     ours: &Hello,
@@ -107,7 +107,7 @@ pub(super) async fn shake_hands(
 
 async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<Introduced, HandshakeError> {
     let (mut reader, mut writer) = stream.into_split();
-    // What is written here fits any socket's buffer, so there is no need to read meanwhile.
+    // These bytes fit into any socket's buffer, so the write needs no concurrent read.
     writer.write_all(&opening(ours)).await?;
     wire::check_preamble(read_preamble(&mut reader).await?)?;
     let mut reader = FramedRead::new(reader, Frames::of_hello());
@@ -128,7 +128,7 @@ async fn introduce(stream: TcpStream, ours: &Hello, wanted: &[Role]) -> Result<I
     Ok(Introduced { hello, reader, writer })
 }
 
-/// The preamble and the hello.
+/// The preamble and the hello of this side.
 fn opening(ours: &Hello) -> BytesMut {
     let mut bytes = BytesMut::from(&PREAMBLE[..]);
     let body = wire::encode(ours, wire::MAX_HELLO).expect("a daemon's own hello is short");

@@ -1,4 +1,4 @@
-//! The socket that a daemon listens on.
+//! The listening socket of a daemon, and its limits on connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -13,24 +13,24 @@ use tokio::time::sleep;
 
 use super::conversation::Conversation;
 
-/// Connections that may wait to be accepted.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: u32 = 1024;
 
-/// Connections that may be in their handshake at one time. More wait in the backlog.
+/// The maximum number of connections in their handshake at one time. More wait in the backlog.
 const HALF_OPEN: usize = 512;
 
-/// Connections that may be open at one time. More wait in the backlog until one ends.
+/// The maximum number of open connections. More wait in the backlog until one ends.
 const OPEN: usize = 1 << 16;
 
-/// A connection's places among those that are counted: it gives up the first when its handshake is over, the second
-/// when it ends.
+/// The permits of one connection. It returns the first when its handshake is over, and the second when it
+/// ends.
 #[derive(Debug)]
 pub(super) struct Places {
     pub(super) half_open: OwnedSemaphorePermit,
     pub(super) open: OwnedSemaphorePermit,
 }
 
-/// A socket that listens.
+/// A listening socket.
 #[derive(Debug)]
 pub struct Listener {
     socket: TcpListener,
@@ -38,47 +38,47 @@ pub struct Listener {
     beside: Option<Beside>,
 }
 
-/// Whom an owner's port is open to beside the owner's peers, and who talks to them.
+/// A role that is served beside the owner's peers, and the channel to its server.
 #[derive(Clone, Debug)]
 pub(super) struct Beside {
     pub(super) role: Role,
     pub(super) conversations: mpsc::Sender<Conversation>,
 }
 
-/// An address that cannot be listened on.
+/// Why an address cannot be listened on.
 #[derive(Debug, thiserror::Error)]
 pub enum ListenError {
-    /// The host has no address.
+    /// The host name has no address.
     #[error("cannot listen on {address}: unknown host: {error}")]
     UnknownHost {
-        /// Where.
+        /// The address to listen on.
         address: Address,
-        /// Why.
+        /// The error of the resolver.
         error: io::Error,
     },
-    /// Somebody else listens there.
+    /// Another program listens on this port.
     #[error(
         "cannot listen on {address}: the port is in use: end the program that has it, or choose another port with --port (0: any free one)"
     )]
     InUse {
-        /// Where.
+        /// The address to listen on.
         address: Address,
     },
-    /// The operating system's error.
+    /// The operating system reported an error.
     #[error("cannot listen on {address}: {error}")]
     Io {
-        /// Where.
+        /// The address to listen on.
         address: Address,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
 }
 
 impl Listener {
-    /// Listens. Port 0 is any free port.
+    /// Listens on an address. Port 0 means any free port.
     ///
     /// # Errors
-    /// The host is not known or not this machine, the port is taken or not allowed.
+    /// The host is unknown or is another machine, or the port is taken or not allowed.
     pub async fn bind(address: &Address) -> Result<Self, ListenError> {
         let at = || address.clone();
         let known = lookup_host((address.host.as_str(), address.port)).await;
@@ -96,26 +96,26 @@ impl Listener {
         })
     }
 
-    /// Where it listens.
+    /// The address on which it listens.
     #[must_use]
     pub fn local(&self) -> SocketAddr {
         self.local
     }
 
-    /// Lets connections of one more role in. The owner hears nothing of them: they go to whoever holds the other end
-    /// of the channel, and wait while it is full.
+    /// Also accepts connections of this role. The owner does not see them: they go to the receiver of the
+    /// channel, and wait while the channel is full.
     #[must_use]
     pub fn beside(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
         self.beside = Some(Beside { role, conversations });
         self
     }
 
-    /// What [`beside`](Self::beside) said.
+    /// The role and channel that [`beside`](Self::beside) set.
     pub(super) fn who_is_beside(&self) -> Option<Beside> {
         self.beside.clone()
     }
 
-    /// Accepts for ever.
+    /// Accepts connections forever.
     pub(super) async fn accept_each(self, mut accepted: impl FnMut(TcpStream, SocketAddr, Places)) {
         let half_open = Arc::new(Semaphore::new(HALF_OPEN));
         let open = Arc::new(Semaphore::new(OPEN));
@@ -142,7 +142,7 @@ async fn place(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
 
 fn listen(address: SocketAddr) -> io::Result<Listener> {
     let socket = if address.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
-    // A port whose old connections are still being forgotten is free.
+    // The port can be reused while the system still remembers its old connections.
     socket.set_reuseaddr(true)?;
     socket.bind(address)?;
     let socket = socket.listen(BACKLOG)?;
@@ -150,7 +150,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     Ok(Listener { socket, local, beside: None })
 }
 
-/// Whether the error belongs to the connection that was to be accepted, and the next one may be fine.
+/// Whether the error concerns only the connection being accepted, so that accepting can go on.
 fn is_the_connections(error: &io::Error) -> bool {
     matches!(
         error.kind(),

@@ -1,22 +1,29 @@
-//! Connections: bytes on sockets on one side, events in an owner's [`Inbox`](crate::inbox::Inbox) on the other.
+//! Connections: bytes on sockets on one side, events in an owner's [`Inbox`](crate::inbox::Inbox) on the
+//! other.
 //!
-//! A connection opens with a preamble and a hello from both sides ([`handshake`]), and then carries frames
-//! ([`frame`]) of messages. What a side may send follows from its role, so a daemon names, for each role that it
-//! lets in or dials, the function that turns a frame's body into its event ([`Decode`]).
+//! A connection opens with a preamble and a hello from both sides, and then carries frames of messages. A
+//! peer's role decides which messages it may send. So a daemon names, for each role that it accepts or
+//! dials, the function that turns a frame's body into an event ([`Decode`]).
 //!
-//! One task serves one connection ([`connection`]); its two halves are read and written independently:
+//! One task serves one connection. It reads and writes independently:
 //!
-//! - What comes in waits for room in the inbox, which is bounded in events and in bytes, and TCP slows the peer
-//!   down. No peer fills the memory.
-//! - What goes out waits in a queue ([`outbound`]) that is bounded in frames and bytes. Where it is full the
-//!   peer is too slow and the connection is closed; the owner never waits for a peer. What has gathered is
-//!   written at once. A write that makes no progress for [`WRITE_TIMEOUT`] closes too.
-//! - Whatever a peer does wrong ends its own connection with one line in the log that names it, and disturbs
-//!   nobody else.
+//! - Incoming messages wait for room in the inbox, which is bounded in events and in bytes. Meanwhile TCP
+//!   slows the peer down, so no peer can fill the memory.
+//! - Outgoing messages wait in a queue that is bounded in frames and bytes. If it is full, the peer is too
+//!   slow and the connection is closed; the owner never waits for a peer. Queued frames are written
+//!   together. A write that makes no progress for [`WRITE_TIMEOUT`] also closes the connection.
+//! - An error of a peer ends only its own connection, with one line in the log that names the peer.
 //!
-//! [`Peers`] is the table of an owner's connections: `send`, `close`, `dial`, `serve`. [`call()`] is one question
-//! and its answer, for commands that are no daemons. A [`Conversation`] is a connection without an owner, for bulk
-//! that would only stand in an owner's way: [`Listener::beside`] lets such connections in at an owner's own port.
+//! The files, from the owner's view to the socket:
+//!
+//! - [`peers`]: the table of an owner's connections: `send`, `close`, `dial`, `serve`.
+//! - [`listener`], [`dial`]: accepting and opening connections.
+//! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
+//! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
+//! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
+//! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::beside`] accepts such
+//!   connections at an owner's own port.
+//! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
 pub mod call;
 pub mod connection;
@@ -47,42 +54,43 @@ pub use listener::{ListenError, Listener};
 pub use outbound::Limits;
 pub use peers::Peers;
 
-/// A handshake must be over after this.
+/// The timeout of a handshake.
 pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A connection must be made after this.
+/// The timeout for opening a connection.
 pub const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// A frame that began must be complete after this, or after twice this, depending on when one looks.
+/// The timeout of a frame that has begun. It is checked at this interval, so a frame may take up to twice
+/// as long.
 pub const FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// Some byte of what is being written must have gone after this.
+/// How long a write may make no progress before the connection is closed.
 pub const WRITE_TIMEOUT: Duration = Duration::from_secs(30);
 
-/// What was queued before a connection was closed must have gone after this.
+/// The timeout for sending what was queued before a connection was closed.
 pub const FLUSH_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// Turns the body of a frame into the owner's event. It ends in [`firesteel_core::wire::decode`].
+/// Turns the body of a frame into the owner's event. It calls [`firesteel_core::wire::decode`].
 pub type Decode<E> = fn(PeerId, &[u8]) -> Result<E, DecodeError>;
 
-/// A role that a daemon lets in, and what it may say.
+/// A role that a daemon accepts, and the decoder of its messages.
 #[derive(Debug)]
 pub struct Welcome<E> {
-    /// The role.
+    /// The role that a peer may have.
     pub role: Role,
-    /// What its messages become.
+    /// The decoder of that role's messages.
     pub decode: Decode<E>,
 }
 
-/// Whom a connection leads to, as far as the log is concerned.
+/// The peer of a connection, as the log names it.
 #[derive(Clone, Debug)]
 pub struct PeerInfo {
-    /// Its number: counted from 1, never used again.
+    /// Its number. Numbers start at 1 and are never reused.
     pub id: PeerId,
-    /// What it is.
+    /// The role of the peer.
     pub role: Role,
-    /// Who it says it is. A stranger's text: only ever logged, and escaped.
+    /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.
     pub name: String,
-    /// Where its socket is.
+    /// The address of the peer's socket.
     pub remote: SocketAddr,
 }

@@ -1,4 +1,4 @@
-//! What waits to be sent to one peer.
+//! The bounded queue of frames for one peer.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,29 +8,29 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::Disconnect;
 
-/// How much may wait for a peer before it counts as too slow.
+/// How much may be queued for a peer before it counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Frames.
+    /// The maximum number of frames.
     pub frames: usize,
-    /// Bytes of bodies.
+    /// The maximum number of bytes in their bodies.
     pub bytes: usize,
 }
 
 impl Default for Limits {
-    /// 64 MiB, in up to a million frames: one event may tell a driver of 100,000 executors before the peer has a
-    /// chance to take the first message.
+    /// 64 MiB in up to a million frames. One event may send a driver a message for each of 100,000
+    /// executors, before the peer can read the first of them.
     fn default() -> Self {
         Self { frames: 1 << 20, bytes: 64 << 20 }
     }
 }
 
-/// How a connection is to be ended by its owner.
+/// How an owner ends a connection.
 #[derive(Debug)]
 pub(super) enum Ending {
-    /// After what is queued has been written.
+    /// The connection ends after all queued frames are written.
     AfterFlush,
-    /// At once.
+    /// The connection ends at once, for this reason.
     Now(Disconnect),
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Queue {
     bytes: Arc<AtomicUsize>,
 }
 
-/// A queue and the word that ends its connection.
+/// Makes a queue, and the channel on which the owner ends the connection.
 pub(super) fn queue(limits: Limits) -> (Outbound, Queue, oneshot::Receiver<Ending>) {
     let (sender, frames) = mpsc::channel(limits.frames);
     let (ending, ended) = oneshot::channel();
@@ -72,7 +72,7 @@ impl Outbound {
             return Err(slow(self.frames.max_capacity() - self.frames.capacity(), waiting));
         }
         match self.frames.try_send(body) {
-            // A connection that has ended says so by itself.
+            // A connection that has ended reports this itself.
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => Ok(()),
             Err(mpsc::error::TrySendError::Full(_)) => Err(slow(self.limits.frames, waiting)),
         }
@@ -80,13 +80,13 @@ impl Outbound {
 
     /// Ends the connection. Nothing can be queued afterwards.
     pub(super) fn end(self, ending: Ending) {
-        // The connection may have ended meanwhile.
+        // The connection may have ended already.
         let _ = self.ending.send(ending);
     }
 }
 
 impl Queue {
-    /// Says that so many bytes of bodies have been written.
+    /// Records that this number of body bytes has been written.
     pub(super) fn written(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
     }

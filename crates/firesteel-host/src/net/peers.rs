@@ -23,7 +23,8 @@ use super::outbound::{self, Ending, Outbound};
 use super::{Decode, Disconnect, Limits, Listener, PeerInfo, Welcome};
 use crate::inbox::{Arrival, Inbox};
 
-/// The connections of one owner: the only way in which a daemon talks to others. Nothing here waits.
+/// The connections of one owner. A daemon talks to others only through this table. No method waits, except
+/// `end`.
 #[derive(Debug)]
 pub struct Peers<E> {
     table: BTreeMap<PeerId, Peer>,
@@ -33,11 +34,12 @@ pub struct Peers<E> {
 #[derive(Debug)]
 struct Peer {
     info: PeerInfo,
-    /// `None` once this side has closed it: then nothing is sent any more, and what still comes is dropped.
+    /// `None` after this side has closed the connection. Then nothing more is sent, and incoming messages
+    /// are dropped.
     outbound: Option<Outbound>,
 }
 
-/// What the tasks of the connections share.
+/// What the tasks of all connections share.
 #[derive(Debug)]
 struct Shared<E> {
     hello: Arc<Hello>,
@@ -45,7 +47,7 @@ struct Shared<E> {
     inbox: Inbox<E>,
     last_id: Arc<AtomicU64>,
     tasks: TaskTracker,
-    /// Ends what is not a connection yet.
+    /// Cancels connections that are not open yet.
     stop: CancellationToken,
 }
 
@@ -63,7 +65,7 @@ impl<E> Clone for Shared<E> {
 }
 
 impl<E: Send + 'static> Peers<E> {
-    /// No connections yet. `role` and `name` are what the others are told.
+    /// Makes an empty table. Peers are told `role` and `name`.
     pub fn new(role: Role, name: &str, limits: Limits, inbox: Inbox<E>) -> Self {
         let hello = Hello { role, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
         let shared = Shared {
@@ -77,7 +79,7 @@ impl<E: Send + 'static> Peers<E> {
         Self { table: BTreeMap::new(), shared }
     }
 
-    /// Lets in those who dial, as far as they have one of these roles.
+    /// Accepts peers that dial and have one of these roles.
     pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
         let shared = self.shared.clone();
         let welcome = Arc::new((welcome, listener.who_is_beside()));
@@ -90,8 +92,8 @@ impl<E: Send + 'static> Peers<E> {
         });
     }
 
-    /// Dials; `outcome` says which event tells the machine how it went. On success the other side has the role
-    /// that was asked for, and the event comes before anything that the peer says.
+    /// Dials an address. `outcome` turns the result into an event for the machine. On success the peer has
+    /// the wanted role, and the event comes before any message from the peer.
     pub fn dial(
         &self,
         address: &Address,
@@ -114,8 +116,8 @@ impl<E: Send + 'static> Peers<E> {
         });
     }
 
-    /// Queues a message. Silently nothing if the connection has ended. A peer that takes its messages too slowly
-    /// is disconnected.
+    /// Queues a message. Does nothing if the connection has ended. A peer that reads too slowly is
+    /// disconnected.
     pub fn send<M: Serialize>(&mut self, peer: PeerId, message: &M) {
         let Some(Peer { outbound, .. }) = self.table.get_mut(&peer) else { return };
         let Some(open) = outbound else { return };
@@ -129,20 +131,22 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Ends a connection after what was sent before. The machine's `Disconnected` comes when it has ended.
+    /// Ends a connection after its queued messages are sent. The machine gets `Disconnected` when it has
+    /// ended.
     pub fn close(&mut self, peer: PeerId) {
         if let Some(open) = self.table.get_mut(&peer).and_then(|peer| peer.outbound.take()) {
             open.end(Ending::AfterFlush);
         }
     }
 
-    /// Who a peer is, while its connection lasts.
+    /// The description of a peer, while its connection lasts.
     #[must_use]
     pub fn info(&self, peer: PeerId) -> Option<&PeerInfo> {
         self.table.get(&peer).map(|peer| &peer.info)
     }
 
-    /// Takes what arrived into the table; what is left of it is an event for the machine, and whose.
+    /// Updates the table for an arrival. Returns the event for the machine, if any, and the peer that it
+    /// comes from.
     pub fn admit(
         &mut self,
         arrival: Arrival<E>,
@@ -167,8 +171,8 @@ impl<E: Send + 'static> Peers<E> {
         }
     }
 
-    /// Ends everything: no more connections, those that are there after what was sent before, within a bounded
-    /// time.
+    /// Ends all connections after their queued messages are sent, within a bounded time, and accepts no
+    /// more.
     pub(crate) async fn end(mut self) {
         self.shared.stop.cancel();
         for (_, peer) in std::mem::take(&mut self.table) {
@@ -184,7 +188,7 @@ impl<E: Send + 'static> Peers<E> {
 }
 
 impl<E: Send + 'static> Shared<E> {
-    /// Somebody dialled.
+    /// Handles a connection that a peer dialled.
     async fn accepted(
         self,
         stream: TcpStream,
@@ -206,7 +210,7 @@ impl<E: Send + 'static> Shared<E> {
         let role = introduced.hello.role;
         if let Some(Beside { conversations, .. }) = beside.as_ref().filter(|beside| beside.role == role) {
             let conversation = Conversation::new(introduced, remote, open);
-            // If nobody takes it any more, it ends here.
+            // If the receiver is gone, the conversation ends here.
             let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
             return;
         }
@@ -216,7 +220,7 @@ impl<E: Send + 'static> Shared<E> {
         drop(open);
     }
 
-    /// A connection from its handshake to its end.
+    /// Runs a connection from its handshake to its end.
     async fn run(
         self,
         introduced: Introduced,

@@ -1,11 +1,12 @@
-//! Which address of this machine leads to another one.
+//! The local address that leads to another machine.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, ToSocketAddrs, UdpSocket};
 
 use firesteel_core::address::Address;
 
-/// The address of this machine from which the first reachable peer is reached; loopback if none is.
+/// The address of this machine from which the first reachable peer is reached; loopback if no peer is
+/// reachable.
 #[must_use]
 pub fn facing(peers: &[Address]) -> String {
     let route = |peer: &Address| {

@@ -1,4 +1,4 @@
-//! What every socket is told.
+//! The options that every socket gets.
 
 use std::io;
 use std::time::Duration;
@@ -6,8 +6,8 @@ use std::time::Duration;
 use socket2::{SockRef, TcpKeepalive};
 use tokio::net::TcpStream;
 
-/// Small messages leave at once; a peer whose machine vanished without a word is noticed within a minute and a
-/// half, also where nothing is being sent.
+/// Sends small messages at once. Notices within a minute and a half that a peer's machine vanished
+/// silently, even if nothing is being sent.
 pub(super) fn tune(stream: &TcpStream) -> io::Result<()> {
     stream.set_nodelay(true)?;
     let keepalive = TcpKeepalive::new()

@@ -1,4 +1,4 @@
-//! Owners and peers over real sockets in one process: what the loop promises its machine.
+//! Tests of owners and peers over real sockets in one process: the promises of the loop to its machine.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -40,7 +40,7 @@ enum Effect {
     End,
 }
 
-/// Does what its peers tell it, and tells a test all that happens to it.
+/// A shell that does what its peers tell it, and reports every event to a test.
 struct Puppet {
     seen: mpsc::UnboundedSender<Event>,
     deadline: Option<Timestamp>,
@@ -52,7 +52,7 @@ impl Machine for Puppet {
     type Reason = ();
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        // The test may have seen enough.
+        // The test may have ended already.
         let _ = self.seen.send(event.clone());
         match event {
             Event::Start { dial } => dial.into_iter().map(Effect::Dial).collect(),
@@ -122,14 +122,14 @@ fn received(peer: PeerId, body: &[u8]) -> Result<Event, DecodeError> {
     Ok(Event::Received { peer, message: wire::decode(body)? })
 }
 
-/// A puppet that runs: where it listens, and what happens to it.
+/// A running puppet: its address, and its events.
 struct Running {
     address: Address,
     seen: mpsc::UnboundedReceiver<Event>,
 }
 
 impl Running {
-    /// Starts one that lets in clients and Workers, and dials first if it is told whom.
+    /// Starts a puppet that accepts clients and Workers, and that dials `dial` first if given.
     async fn start(role: Role, dial: Option<Address>, limits: Limits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let address = Address::new("127.0.0.1", listener.local().port());
@@ -154,7 +154,7 @@ impl Running {
     }
 }
 
-/// The other end of a connection, held by hand.
+/// The other end of a connection, driven by the test.
 struct Hand(Introduced);
 
 impl Hand {
@@ -164,7 +164,7 @@ impl Hand {
         Self(dial::open(address, &ours, Role::Master).await.expect("the puppet lets clients in").0)
     }
 
-    /// Sends messages in one write.
+    /// Sends all messages in one write.
     async fn send(&mut self, messages: &[&str]) {
         let mut bytes = BytesMut::new();
         for message in messages {
@@ -174,7 +174,7 @@ impl Hand {
         self.0.writer.write_all(&bytes).await.expect("the puppet reads");
     }
 
-    /// The next message; `None` at the end.
+    /// Receives the next message; `None` at the end.
     async fn receive(&mut self) -> Option<String> {
         let body = timeout(Duration::from_secs(30), next_frame(&mut self.0.reader)).await;
         let body = body.expect("something comes in time").expect("the frames are sound")?;
