@@ -1,4 +1,4 @@
-//! News of a cluster that its Masters cannot tell themselves.
+//! News of a cluster that comes from outside its Masters.
 
 use firesteel_core::address::Address;
 use firesteel_core::messages::ApplicationEnd;
@@ -6,17 +6,17 @@ use tokio::sync::mpsc;
 
 use firesteel_host::inbox::Inbox;
 
-/// What a cluster's Masters cannot say themselves.
+/// News of a cluster that its Masters cannot send themselves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterNews {
-    /// They are elsewhere from now on.
+    /// The Masters moved to these addresses.
     Moved(Vec<Address>),
-    /// The application is over, and they with it.
+    /// The application ended, and its Masters with it.
     Over(ApplicationEnd),
 }
 
 impl ClusterNews {
-    /// Has somebody hear news for as long as there are any, and somebody to hear them.
+    /// Passes news on to a consumer until there is no more news, or until the consumer is gone.
     pub fn pass_on<E: Send + 'static>(
         news: Option<mpsc::Receiver<Self>>,
         inbox: &Inbox<E>,

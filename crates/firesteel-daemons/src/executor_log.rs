@@ -1,4 +1,4 @@
-//! What an executor wrote, asked of the Worker that keeps it.
+//! The logs of an executor, requested from its Worker.
 
 use bytes::Bytes;
 use firesteel_core::address::Address;
@@ -11,55 +11,55 @@ use firesteel_core::wire::Role;
 use crate::worker::header;
 use firesteel_host::net::{CallError, Inquiry};
 
-/// Why a log is not to be had.
+/// Why a log cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The Worker does not answer.
     #[error("Worker {worker} does not answer: {error}; the logs are on {host} in {directory}")]
     OutOfReach {
-        /// Which Worker.
+        /// The Worker that was asked.
         worker: WorkerId,
-        /// What went wrong.
+        /// Why the request failed.
         error: CallError,
-        /// Its host.
+        /// The host of the Worker.
         host: String,
-        /// The executor's directory there.
+        /// The executor's directory on that host.
         directory: String,
     },
     /// The Worker has no such log.
     #[error("Worker {worker} has no such log of executor {executor}: {refusal}")]
     Refused {
-        /// Which Worker.
+        /// The Worker that was asked.
         worker: WorkerId,
-        /// Which executor.
+        /// The executor of the log.
         executor: ExecutorId,
-        /// Its words.
+        /// The reason that the Worker gave.
         refusal: RefusedLog,
     },
-    /// The Worker speaks of something else.
+    /// The response of the Worker belongs to another request.
     #[error("Worker {worker} sent an unexpected answer")]
     OtherAnswer {
-        /// Which Worker.
+        /// The Worker that was asked.
         worker: WorkerId,
     },
 }
 
-/// The logs of one executor. How it was started, which stands at the top of its standard error, is left out: only what
-/// it wrote itself is shown.
+/// The logs of one executor. Its standard error starts with a header that says how it was started. The
+/// header is left out, so that only the executor's own output is shown.
 #[derive(Debug)]
 pub struct ExecutorLog<'a> {
     app: &'a AppId,
     executor: &'a ExecutorView,
     worker: Inquiry,
-    /// How long the top of its standard error is, once that is known.
+    /// The length of that header in bytes, once it is known.
     header: Option<u64>,
 }
 
 impl<'a> ExecutorLog<'a> {
-    /// Dials the Worker, as a client of that name.
+    /// Dials the Worker, as a client with this name.
     ///
     /// # Errors
-    /// It cannot be reached.
+    /// The Worker cannot be reached.
     pub async fn open(app: &'a AppId, executor: &'a ExecutorView, client: &str) -> Result<Self, LogError> {
         let address = Address::new(executor.host.clone(), executor.port);
         match Inquiry::open(&address, Role::Worker, client).await {
@@ -68,16 +68,16 @@ impl<'a> ExecutorLog<'a> {
         }
     }
 
-    /// Whose logs they are.
+    /// The executor of these logs.
     #[must_use]
     pub fn executor(&self) -> &'a ExecutorView {
         self.executor
     }
 
-    /// A piece of what the executor wrote. Positions are those of the Worker, and so count what is left out.
+    /// Reads a piece of the log. Positions are those of the Worker, so they include the header.
     ///
     /// # Errors
-    /// There is no such log, or its Worker cannot be asked any more.
+    /// There is no such log, or the Worker cannot be reached any more.
     pub async fn piece(&mut self, stream: Stream, from: LogStart) -> Result<LogPiece, LogError> {
         match (stream, self.header, from) {
             (Stream::Stdout, _, _) => self.ask(stream, from).await,
@@ -97,10 +97,10 @@ impl<'a> ExecutorLog<'a> {
         }
     }
 
-    /// How many bytes the executor wrote so far.
+    /// The number of bytes that the executor has written so far.
     ///
     /// # Errors
-    /// As of [`Self::piece`].
+    /// The same as for [`Self::piece`].
     pub async fn length(&mut self, stream: Stream) -> Result<u64, LogError> {
         let piece = self.piece(stream, LogStart::LastBytes(0)).await?;
         Ok(match stream {
@@ -132,12 +132,12 @@ fn out_of_reach(executor: &ExecutorView, error: CallError) -> LogError {
     LogError::OutOfReach { worker, error, host, directory }
 }
 
-/// How much of a log's first piece is its header; nothing where the log's beginning is no more.
+/// The number of header bytes in a log's first piece; 0 if the beginning of the log was removed.
 fn header_of(first: &LogPiece) -> u64 {
     if first.start == 0 { header::length(&first.bytes) as u64 } else { 0 }
 }
 
-/// What of a piece stands behind the header.
+/// The part of a piece after the header.
 fn behind(header: u64, piece: LogPiece) -> LogPiece {
     let skipped = header.saturating_sub(piece.start).min(piece.bytes.len() as u64);
     let at = usize::try_from(skipped).expect("no more than there are bytes");

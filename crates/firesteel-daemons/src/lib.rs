@@ -1,4 +1,14 @@
-//! The shells around the state machines: they feed events in, and perform the effects that come out.
+//! The daemons: shells around the state machines. A shell turns what happens into events and performs the
+//! effects that come out.
+//!
+//! - [`master`]: the Master's daemon.
+//! - [`worker`]: the Worker's daemon, which runs executors as child processes.
+//! - [`executor`]: the executor's daemon, which runs tasks as child processes.
+//! - [`driver_daemon`]: the driver's daemon, which runs inside the command that submits an application.
+//! - [`files`]: the files that an application brings, from the driver to the Workers.
+//! - [`executor_log`]: a client that reads executors' logs from Workers.
+//! - [`cluster_news`], [`remark`]: news that a driver hears from outside its Masters, and the remarks that
+//!   it makes.
 
 pub mod cluster_news;
 pub mod driver_daemon;

@@ -1,4 +1,4 @@
-//! The Master's daemon.
+//! The Master's daemon: its options, its errors and its shell.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -16,16 +16,16 @@ use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
 
-/// What a Master's daemon is started with.
+/// The options of a Master's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens. Port 0 is any free port.
+    /// The address to listen on. Port 0 means any free port.
     pub address: Address,
-    /// Its settings.
+    /// The settings of the Master.
     pub properties: Properties,
-    /// How it says that it is ready.
+    /// How it announces that it is ready.
     pub announcement: Announcement,
-    /// When it ends.
+    /// What ends the daemon.
     pub life: Life,
 }
 
@@ -35,10 +35,10 @@ pub enum MasterError {
     /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// It cannot listen.
+    /// The Master cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// It cannot catch signals.
+    /// The Master cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
 }
@@ -46,10 +46,10 @@ pub enum MasterError {
 /// Runs a Master until it is asked to end.
 ///
 /// # Errors
-/// It could not start.
+/// The Master could not start.
 pub async fn run(options: Options) -> Result<(), MasterError> {
     let Options { address, properties, announcement, life } = options;
-    // Settings are looked at before anything is done.
+    // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;
     daemon::raise_open_files();
     let requests = life.end_requests().map_err(MasterError::Signals)?;
@@ -77,13 +77,13 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
     Ok(())
 }
 
-/// Where the numbers of applications begin: ten for each millisecond of the second in which the Master started,
-/// so that one which takes another's place within that second gives no id again.
+/// The first number of an application: ten for each millisecond of the second in which the Master started.
+/// So a Master that replaces another one within that second does not reuse an id.
 fn first_application(started: Timestamp) -> u64 {
     started.millis() % 1000 * 10
 }
 
-/// Performs a Master's effects: it only ever talks.
+/// Performs a Master's effects: it sends messages and writes the log.
 struct MasterShell;
 
 impl Shell for MasterShell {

@@ -1,10 +1,10 @@
-//! A driver's remarks, as people read them at a terminal and in the log.
+//! A driver's remarks, as users read them at a terminal and in the log.
 
 use std::fmt;
 
 use firesteel_core::driver::{MasterStanding, Note};
 
-/// A remark, and the command that tells more where there is one.
+/// A remark, followed by the command that tells more, if there is one.
 #[derive(Clone, Copy, Debug)]
 pub struct Remark<'a>(pub &'a Note);
 

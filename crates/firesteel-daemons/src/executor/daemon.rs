@@ -1,4 +1,4 @@
-//! The daemon: the executor's machine with its connection and its runners.
+//! The executor's daemon: its state machine, its connection to the driver and its task runners.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,67 +23,67 @@ use firesteel_host::net::Limits;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
-/// How long a task may take to end when asked. Shorter than a Worker's patience with its executors, 10 s, so that
-/// an executor that is asked to end can see its tasks to their end.
+/// How long a task may take to end when asked. This is shorter than the 10 s that a Worker gives its
+/// executors, so an executor that is asked to end can see all its tasks end.
 pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
-/// What may wait for the driver. Output waits within the credit that the driver gave, so a driver that is slow
-/// to take it slows the tasks down and must never count as a peer that is too slow.
+/// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that
+/// reads slowly slows the tasks down, and must never count as a peer that is too slow.
 const LIMITS: Limits = Limits { frames: 1 << 20, bytes: 4 << 30 };
 
-/// How an executor is started: its command line.
+/// The command line of an executor.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where its driver listens.
+    /// The address at which its driver listens.
     pub driver: Address,
-    /// Its application.
+    /// The id of its application.
     pub app: AppId,
-    /// Its number there.
+    /// Its number in the application.
     pub executor: ExecutorId,
-    /// Its resource profile there.
+    /// Its resource profile in the application.
     pub profile: ProfileId,
     /// The Worker that starts it.
     pub worker: WorkerId,
-    /// That Worker's host.
+    /// The host of that Worker.
     pub host: String,
-    /// Its cores.
+    /// The cores that it has.
     pub cores: Cores,
     /// The addresses of its custom resources.
     pub resources: Resources,
 }
 
-/// Why an executor could not start, or ended otherwise than asked.
+/// Why an executor could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum ExecutorError {
-    /// The operating system does not let it be tied to its Worker, or catch signals.
+    /// The operating system does not tie it to its Worker, or does not let it catch signals.
     #[error("cannot set up the executor: {error}")]
     SetUp {
-        /// The operating system's words.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The driver could not be reached.
     #[error("executor {executor} cannot reach its driver: {error}")]
     DriverUnreachable {
-        /// Which executor.
+        /// The executor that failed.
         executor: ExecutorKey,
-        /// Why.
+        /// Why the driver could not be reached.
         error: String,
     },
-    /// The driver did not take it.
+    /// The driver refused the executor.
     #[error("the driver rejected executor {executor}: {reason}")]
     Refused {
-        /// Which executor.
+        /// The executor that was refused.
         executor: ExecutorKey,
-        /// Why.
+        /// The reason that the driver gave.
         reason: RefusedExecutor,
     },
 }
 
-/// Has the kernel ask this process to end when its Worker ends, so that an executor dies with its Worker even if
-/// the Worker was killed. To be called at the very start, on the main thread.
+/// Asks the kernel to signal this process when its Worker ends, so that an executor dies with its Worker
+/// even if the Worker was killed. Call this at the very start, on the main thread.
 ///
 /// # Errors
-/// The kernel does not do it, or the Worker has ended already.
+/// The kernel refuses, or the Worker has already ended.
 pub fn die_with_parent() -> Result<(), ExecutorError> {
     let parent = getppid();
     let failed = |error| ExecutorError::SetUp { error };
@@ -94,13 +94,14 @@ pub fn die_with_parent() -> Result<(), ExecutorError> {
     Ok(())
 }
 
-/// Runs the driver's tasks until the driver is done or gone, or until it is asked to end. Its tasks have ended
-/// when it returns. To be awaited within a runtime.
+/// Runs the driver's tasks until the driver is done or gone, or until the executor is asked to end. When it
+/// returns, all tasks have ended. Await it within a runtime.
 ///
-/// That the driver is gone is no error: an application that ends takes its executors with it in this way, too.
+/// It is no error that the driver is gone: an application that ends takes its executors with it in this way
+/// too.
 ///
 /// # Errors
-/// The driver cannot be reached or does not take it.
+/// The driver cannot be reached or refuses the executor.
 pub async fn run(options: Options) -> Result<(), ExecutorError> {
     let Options { driver, app, executor, profile, worker, host, cores, resources } = options;
     let requests = EndRequests::install().map_err(|error| ExecutorError::SetUp { error })?;
@@ -133,10 +134,10 @@ pub async fn run(options: Options) -> Result<(), ExecutorError> {
     }
 }
 
-/// Performs what the machine decided.
+/// Performs the effects of the executor's machine.
 struct ExecutorShell {
     driver: Address,
-    /// The one connection, once it is open.
+    /// The connection to the driver, once it is open.
     peer: Arc<OnceLock<PeerId>>,
     runners: Runners,
 }
@@ -183,8 +184,8 @@ impl Shell for ExecutorShell {
         ControlFlow::Continue(())
     }
 
-    /// A ctrl-c is meant for whoever has the terminal, and that is never the executor, whose process group is its
-    /// own; then nothing has happened, and the machine looks at its clock.
+    /// Ignores SIGINT. A ctrl-c is meant for the process that has the terminal. An executor has its own
+    /// process group, so it never has the terminal. The machine gets a deadline event instead.
     fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Exit, Event> {
         ControlFlow::Continue(match request {
             EndRequest::Terminate | EndRequest::HangUp | EndRequest::StdinClosed => Event::Shutdown,
@@ -193,7 +194,7 @@ impl Shell for ExecutorShell {
     }
 }
 
-/// The runners of the tasks that run here.
+/// The runners of this executor's tasks.
 struct Runners {
     site: Arc<Site>,
     table: BTreeMap<AttemptId, TaskRunner>,

@@ -1,7 +1,8 @@
-//! The executor's process: its daemon, and the runner of one task.
+//! The executor's process: its daemon, and the runners of its tasks.
 //!
-//! [`daemon`] joins the executor's state machine to its driver's connection; [`task_runner`] is one task of the
-//! runtime for one attempt's process; `output` reads what that process writes.
+//! - [`daemon`]: connects the executor's state machine with its driver.
+//! - [`task_runner`]: runs the process of one task attempt, in one task of the runtime.
+//! - `output`: reads the output of that process.
 
 pub mod daemon;
 mod output;

@@ -1,13 +1,13 @@
-//! Reading one of a process's two outputs.
+//! Reading one output stream of a task's process.
 
 use bytes::{BufMut, Bytes, BytesMut};
 use firesteel_core::wire::MAX_OUTPUT;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The first piece; where output comes fast, pieces grow up to [`MAX_OUTPUT`].
+/// The size of the first piece. If output comes fast, pieces grow up to [`MAX_OUTPUT`].
 const SMALL_PIECE: usize = 4 << 10;
 
-/// One output, read in pieces.
+/// One output stream, read in pieces.
 #[derive(Debug)]
 pub(super) struct Output<R> {
     pipe: Option<R>,
@@ -15,12 +15,12 @@ pub(super) struct Output<R> {
     piece: usize,
 }
 
-/// What was read.
+/// The result of one read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Read {
-    /// At least one byte.
+    /// At least one byte was read.
     Piece(Bytes),
-    /// Nothing more will come.
+    /// The stream has ended.
     End,
 }
 
@@ -29,18 +29,18 @@ impl<R: AsyncRead + Unpin> Output<R> {
         Self { pipe: Some(pipe), buffer: BytesMut::new(), piece: SMALL_PIECE }
     }
 
-    /// Whether the end has not been read.
+    /// Whether the end of the stream has not been read yet.
     pub(super) fn is_open(&self) -> bool {
         self.pipe.is_some()
     }
 
-    /// Closes it unread.
+    /// Closes the stream without reading the rest.
     pub(super) fn close(&mut self) {
         self.pipe = None;
     }
 
-    /// The next piece, of at most so many bytes, which is at least one. Dropped while it waits, it has read
-    /// nothing.
+    /// Reads the next piece: at least one byte, at most `at_most`. If the future is dropped while it waits,
+    /// nothing has been read.
     pub(super) async fn read(&mut self, at_most: u64) -> Read {
         let Some(pipe) = &mut self.pipe else { return Read::End };
         let limit = usize::try_from(at_most).unwrap_or(usize::MAX).min(self.piece);

@@ -1,4 +1,4 @@
-//! The runner of one attempt at a task, from its process's start until nothing of it is left.
+//! The runner of one task attempt, from the start of its process until none of its processes is left.
 
 use std::os::unix::process::CommandExt;
 use std::process::Stdio;
@@ -23,40 +23,40 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start_failure::{enter, not_started};
 
-/// The task's number.
+/// The variable with the task's number.
 pub const TASK_ID: &str = "FIRESTEEL_TASK_ID";
-/// Which attempt at it.
+/// The variable with the number of this attempt.
 pub const TASK_ATTEMPT: &str = "FIRESTEEL_TASK_ATTEMPT";
-/// The host on which it runs.
+/// The variable with the host on which the task runs.
 pub const HOST: &str = "FIRESTEEL_HOST";
 
-/// How long the outputs may stay open after the process and its group have ended, before somebody is looked for
-/// who holds them; and how long they may then be open and silent.
+/// How long the outputs may stay open after the process and its group have ended, before the runner
+/// searches for the processes that hold them open. Also how long they may then be open and silent.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// How long that search may take.
+/// The time limit of that search.
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
-/// Two pipes hold no more than that.
+/// The most bytes that two pipes can hold.
 const PIPE: u64 = 2 << 20;
 
-/// A task to be run.
+/// A task attempt to run.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// Which attempt.
+    /// The id of the attempt.
     pub attempt: AttemptId,
-    /// What to run.
+    /// The command and the input of the task.
     pub spec: TaskSpec,
-    /// Those of the executor's addresses that it may use.
+    /// The addresses of the executor's resources that this task may use.
     pub resources: Resources,
 }
 
-/// What all runners of an executor have in common.
+/// What all runners of an executor share.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// The executor.
+    /// The executor that runs the tasks.
     pub executor: ExecutorKey,
-    /// The Worker that started it.
+    /// The Worker that started the executor.
     pub worker: WorkerId,
-    /// That Worker's host.
+    /// The host of that Worker.
     pub host: String,
 }
 
@@ -66,21 +66,22 @@ pub struct TaskRunner {
     orders: watch::Sender<Orders>,
 }
 
-/// What a runner was told so far. It is a state and no queue, so it cannot grow.
+/// The orders to a runner so far. This is a state and not a queue, so it cannot grow.
 #[derive(Clone, Copy, Debug)]
 struct Orders {
-    /// Bytes of output that may be read in all.
+    /// The total number of output bytes that may be read.
     allowed: u64,
-    /// Output is read without a limit and thrown away.
+    /// Whether output is read without a limit and discarded.
     drain: bool,
     signal: Option<Signal>,
 }
 
 impl TaskRunner {
-    /// Starts a task. [`Event::TaskStarted`] or [`Event::TaskNotStarted`] comes to the inbox; after the first,
-    /// output as far as it is allowed, and once nothing of the task is left, [`Event::TaskExited`].
+    /// Starts a task. The inbox receives [`Event::TaskStarted`] or [`Event::TaskNotStarted`]. After
+    /// `TaskStarted` it receives output within the allowance and then, once none of the task's processes is
+    /// left, [`Event::TaskExited`].
     ///
-    /// To be called on a thread of the runtime.
+    /// Call this on a thread of the runtime.
     #[must_use]
     pub fn start(launch: Launch, allowed: u64, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
         let (orders, told) = watch::channel(Orders { allowed, drain: false, signal: None });
@@ -88,17 +89,17 @@ impl TaskRunner {
         Self { orders }
     }
 
-    /// So many more bytes of output may be read.
+    /// Allows this many more bytes of output to be read.
     pub fn allow(&self, bytes: u64) {
         self.orders.send_modify(|orders| orders.allowed = orders.allowed.saturating_add(bytes));
     }
 
-    /// Output is read to its end and thrown away from now on.
+    /// Makes the runner read all remaining output and discard it.
     pub fn drain(&self) {
         self.orders.send_modify(|orders| orders.drain = true);
     }
 
-    /// Signals the task's process group. Nothing if it has ended.
+    /// Signals the task's process group. Does nothing if it has ended.
     pub fn signal(&self, signal: Signal) {
         self.orders.send_modify(|orders| orders.signal = orders.signal.max(Some(signal)));
     }
@@ -115,7 +116,7 @@ async fn run(launch: Launch, site: Arc<Site>, orders: watch::Receiver<Orders>, i
     let last = match start(launch, &site) {
         Ok(process) => {
             let pid = process.group.leader();
-            // Where the owner has ended nobody is told anything any more.
+            // If the owner has ended, no one needs the event.
             let _ = inbox.send(Event::TaskStarted { attempt, pid }).await;
             let status = process.attend(attempt, &site, orders, &inbox).await;
             Event::TaskExited { attempt, status }
@@ -125,7 +126,7 @@ async fn run(launch: Launch, site: Arc<Site>, orders: watch::Receiver<Orders>, i
     let _ = inbox.send(last).await;
 }
 
-/// A task's process, which leads a process group of its own.
+/// The process of a task, which leads its own process group.
 struct Process {
     child: Child,
     group: ProcessGroup,
@@ -142,7 +143,7 @@ fn start(launch: Launch, site: &Site) -> Result<Process, StartFailure> {
         .args(&command.arguments)
         .envs(&command.environment)
         .envs(environment::of_task(&resources))
-        // The executor's marker comes last: whoever carries it dies with the executor.
+        // The executor's marker comes last: every process that carries it dies with the executor.
         .env(APP_ID, site.executor.app.as_str())
         .env(EXECUTOR_ID, site.executor.executor.to_string())
         .env(WORKER_ID, site.worker.as_str())
@@ -168,8 +169,8 @@ fn start(launch: Launch, site: &Site) -> Result<Process, StartFailure> {
 }
 
 impl Process {
-    /// Feeds it, reads it, signals it, and sees to its end: it is over when the process has ended and both
-    /// outputs have been read to their end.
+    /// Feeds, reads and signals the process until its end. The task has ended when the process has ended
+    /// and both outputs are read to their end.
     async fn attend(
         mut self,
         attempt: AttemptId,
@@ -196,7 +197,7 @@ impl Process {
                 return status;
             }
             let room = if orders.drain { u64::MAX } else { orders.allowed.saturating_sub(read) };
-            // Whichever is ready, in no order: both outputs get their share of the allowance.
+            // The branches are polled in random order, so both outputs get a share of the allowance.
             let (stream, piece) = tokio::select! {
                 piece = self.stdout.read(room), if room > 0 && self.stdout.is_open() => (Stream::Stdout, piece),
                 piece = self.stderr.read(room), if room > 0 && self.stderr.is_open() => (Stream::Stderr, piece),
@@ -205,13 +206,13 @@ impl Process {
                     continue;
                 }
                 ended = self.child.wait(), if stage == Stage::Running => {
-                    // What it left in its group would hold the outputs open for ever.
+                    // Processes left in its group would hold the outputs open forever.
                     self.group.signal(Signal::Kill);
                     stage = Stage::Ended { status: exit_status(ended), look_at: Instant::now() + PATIENCE };
                     continue;
                 }
                 changed = told.changed(), if !deaf => {
-                    // Without its handle it may read what it was allowed to, and no more.
+                    // Without its handle the runner reads what it was allowed, and no more.
                     deaf = changed.is_err();
                     continue;
                 }
@@ -247,17 +248,18 @@ impl Process {
     }
 }
 
-/// Where a process stands whose outputs are being read.
+/// The stage of a process whose outputs are being read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
     Running,
-    /// It has ended, and its group was killed. If the outputs are still open then, whoever holds them has left the
-    /// group and is looked for.
+    /// The process has ended, and its group was killed. If the outputs are still open, processes outside
+    /// the group hold them, and the runner searches for those.
     Ended {
         status: ExitStatus,
         look_at: Instant,
     },
-    /// Whoever could be found was killed. What is in the pipes is still to be read: so many bytes at most.
+    /// All processes that could be found were killed. At most this many bytes in the pipes are still to be
+    /// read.
     Cleared {
         status: ExitStatus,
         left: u64,
@@ -290,7 +292,7 @@ impl Stage {
     }
 }
 
-/// Kills what the task started and what left its group.
+/// Kills the processes that the task started and that left its group.
 async fn kill_strays(attempt: AttemptId, site: &Site) {
     let marker = Marker::of_executor(&site.worker, &site.executor)
         .and(TASK_ID, attempt.task)
@@ -301,7 +303,7 @@ async fn kill_strays(attempt: AttemptId, site: &Site) {
     }
 }
 
-/// Writes a task's standard input. A task that does not read it all is free not to.
+/// Writes a task's standard input. A task need not read all of it.
 async fn feed(stdin: Option<(ChildStdin, Bytes)>) {
     if let Some((mut pipe, bytes)) = stdin {
         let _ = pipe.write_all(&bytes).await;

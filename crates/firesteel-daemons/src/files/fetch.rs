@@ -1,4 +1,4 @@
-//! The Worker's side: one file after the other, each held against its digest.
+//! The Worker's side: fetches files one after the other and verifies each by its digest.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -18,56 +18,57 @@ use tokio_util::sync::CancellationToken;
 use firesteel_host::net::DialError;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 
-/// A driver that sends nothing for so long is given up. To those who wait for their turn it says so.
+/// How long a Worker waits for a driver that sends nothing. A driver tells Workers that wait for their turn
+/// to keep waiting.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How often a broken connection is made anew, over all files together.
+/// How often a broken connection is dialled again, counted over all files together.
 const RECONNECTIONS: u32 = 6;
 
-/// The pause before the first of them; it doubles with each.
+/// The pause before the first reconnection. It doubles each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
-/// Why a file cannot be had. A clause about the file, without its name.
+/// Why a file cannot be fetched. Worded as a clause about the file, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum FetchError {
     /// The driver cannot be reached.
     #[error(transparent)]
     Dial(#[from] DialError),
-    /// The connection to the driver broke again and again.
+    /// The connection to the driver broke too often.
     #[error("lost the connection to the driver: {0}")]
     Conversation(#[from] ConversationError),
-    /// The driver hung up again and again.
+    /// The driver closed the connection too often.
     #[error("the driver closed the connection after {received} of {length} bytes")]
     HungUp {
-        /// Bytes that came.
+        /// The number of bytes that were received.
         received: u64,
-        /// Bytes that should have come.
+        /// The number of bytes that were expected.
         length: u64,
     },
-    /// The driver has its reasons.
+    /// The driver refused the request.
     #[error("{reason}")]
     Refused {
-        /// In its words.
+        /// The reason that the driver gave.
         reason: String,
     },
-    /// What came is something else.
+    /// The bytes received are not the file that was submitted.
     #[error("its content differs from what was submitted: it may have changed since")]
     Changed,
-    /// It cannot be put on the disk.
+    /// The file cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
     Write {
-        /// Where to.
+        /// The path that was being written.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// Nobody needs it any more.
+    /// The fetch was stopped, because the file is no longer needed.
     #[error("it is no longer needed")]
     Stopped,
 }
 
 impl FetchError {
-    /// Whether another connection may help.
+    /// Whether a new connection may help.
     fn is_the_connections(&self) -> bool {
         match self {
             Self::Dial(_) | Self::Conversation(_) | Self::HungUp { .. } => true,
@@ -76,7 +77,7 @@ impl FetchError {
     }
 }
 
-/// Fetches files from one driver, over one connection as long as it holds.
+/// Fetches files from one driver, over one connection as long as it works.
 #[derive(Debug)]
 pub struct Fetcher {
     source: Address,
@@ -87,7 +88,7 @@ pub struct Fetcher {
 }
 
 impl Fetcher {
-    /// Nothing is dialled yet. `worker` is who asks.
+    /// Makes a fetcher that has not dialled yet. `worker` is the name that the driver is told.
     #[must_use]
     pub fn new(source: Address, worker: &str, stop: CancellationToken) -> Self {
         let hello =
@@ -95,10 +96,12 @@ impl Fetcher {
         Self { source, hello, conversation: None, reconnections: 0, stop }
     }
 
-    /// Puts a file at a path where there is none, read-only, once it is known to be what was submitted.
+    /// Fetches a file and writes it, read-only, to a path that does not exist yet. Succeeds only if it is
+    /// the file that was submitted.
     ///
     /// # Errors
-    /// It cannot be had, or is something else. What came of it may be left at the path.
+    /// The file cannot be fetched, or it is not the file that was submitted. An incomplete file may be left
+    /// at the path.
     pub async fn fetch(&mut self, file: &FileDescription, path: &Path) -> Result<(), FetchError> {
         let mut download = Download::create(path.to_owned()).await?;
         while download.received < file.length {
@@ -124,13 +127,13 @@ impl Fetcher {
         download.finish(file).await
     }
 
-    /// Ends the connection, for a pause that may be long: the driver lets nobody wait for ever, and others want
-    /// their turn. The next file is fetched over another one.
+    /// Closes the connection before a pause that may be long. The driver closes idle connections, and other
+    /// Workers wait for their turn. The next file uses a new connection.
     pub fn hang_up(&mut self) {
         self.conversation = None;
     }
 
-    /// Asks for what is missing, and takes it as long as it comes.
+    /// Requests the missing bytes and receives them as long as they come.
     async fn advance(&mut self, file: &FileDescription, download: &mut Download) -> Result<(), FetchError> {
         let Self { source, hello, stop, conversation, .. } = self;
         let ask = async {
@@ -149,13 +152,13 @@ impl Fetcher {
                 stop.run_until_cancelled(open.receive(PATIENCE)).await.ok_or(FetchError::Stopped)??;
             match answer {
                 Some(DriverToWorker::FileChunk(bytes)) => {
-                    // More than was announced: then it is not what was submitted.
+                    // The driver sent more than it announced, so this is not the file that was submitted.
                     if bytes.is_empty() || bytes.len() as u64 > file.length - download.received {
                         return Err(FetchError::Changed);
                     }
                     download.write(bytes).await?;
                 }
-                // The patience begins anew.
+                // The timeout starts again.
                 Some(DriverToWorker::FileDelayed) => {}
                 Some(DriverToWorker::RequestFileFailed { reason }) => {
                     return Err(FetchError::Refused { reason });
@@ -169,7 +172,7 @@ impl Fetcher {
     }
 }
 
-/// A file that comes.
+/// The state of a file that is being received.
 struct Download {
     path: PathBuf,
     received: u64,

@@ -1,20 +1,26 @@
-//! Files that an application brings (`--files`, `--archives`), from the machine where it is submitted to the
-//! directories of its executors.
+//! Files of an application (`--files`, `--archives`), on their way from the machine where it is submitted
+//! to the directories of its executors.
 //!
 //! ```text
 //!  offer: read and digest -> description -> Master -> Worker: fetch, verify, unpack, link -> executor
 //!                 server  <------------ one connection for each Worker --------'
 //! ```
 //!
-//! The description travels with the application; the bytes do not go through anybody's owner loop. A Worker asks
-//! for a file by its digest, so that it gets what was submitted or nothing.
+//! - [`offer`]: opens and digests the files on the driver's machine, and describes them.
+//! - `server`: sends files to the Workers that ask for them.
+//! - [`fetch`]: receives files on a Worker and verifies them.
+//! - [`unpack`]: unpacks archives.
 //!
-//! On a Worker's disk, until the application ends, or its last executor there and a while after that; what a Worker had
-//! that was killed (SIGKILL) stays until directories are cleaned by age, since nobody knows for certain that it is gone:
+//! The description travels with the application; the bytes never pass through an owner loop. A Worker asks
+//! for a file by its digest, so it gets the file that was submitted, or none.
+//!
+//! A Worker keeps the files until the application ends, or until a while after its last executor there has
+//! ended. Files of a Worker that was killed (SIGKILL) stay until directories are cleaned by age, because it
+//! is not certain that the Worker is gone:
 //!
 //! ```text
 //! <work directory>/<application>/files-<Worker>/NAME     a file, read-only
-//!                                               NAME/..  what an archive had in it
+//!                                               NAME/..  the contents of an archive
 //!                                <executor>/NAME -> ../files-<Worker>/NAME
 //! ```
 

@@ -1,4 +1,4 @@
-//! What is brought along: read once, to know its length and digest.
+//! The files that an application brings: opened and read once, for their length and digest.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -20,11 +20,11 @@ use super::server;
 use super::unpack::{UnpackError, look_through};
 use firesteel_host::net::Listener;
 
-/// Bytes that are read at once.
+/// The number of bytes that are read at once.
 const PIECE: usize = 1 << 20;
 
-/// The files of an application on the machine where it is submitted. They stay open: a file that is replaced by
-/// another one of its name does not matter to an application that was submitted before.
+/// The files of an application on the machine where it is submitted. They stay open. If a file is later
+/// replaced by another one with the same name, an application that was already submitted does not notice.
 #[derive(Clone, Debug, Default)]
 pub struct OfferedFiles {
     files: Arc<Vec<OfferedFile>>,
@@ -36,102 +36,103 @@ pub(super) struct OfferedFile {
     pub(super) file: File,
 }
 
-/// What cannot be brought along.
+/// Why a file cannot be offered.
 #[derive(Debug, thiserror::Error)]
 pub enum OfferError {
-    /// It cannot be opened or read.
+    /// The file cannot be opened or read.
     #[error("cannot read the file {path:?}: {error}")]
     Read {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// A directory.
+    /// The path is a directory.
     #[error("{path:?} is a directory: pack it and give the archive with --archives")]
     Directory {
-        /// Which.
+        /// The path of the directory.
         path: PathBuf,
     },
-    /// A pipe, a device.
+    /// The path is a pipe or a device.
     #[error("{path:?} is not a regular file: give a regular file")]
     Irregular {
-        /// Which.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// A place that is not on this machine.
+    /// The place is not on this machine.
     #[error("{text:?} is not a path on this machine: download the file and give its path")]
     Remote {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// Nobody can unpack it.
+    /// The format of the archive is not supported.
     #[error("cannot unpack {path:?}: the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar")]
     Format {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
     },
-    /// It is damaged, or not what its name says.
+    /// The archive is damaged, or its name does not match its format.
     #[error("cannot copy {path:?} to the executors: {error}")]
     Archive {
-        /// Which.
+        /// The path of the archive.
         path: PathBuf,
         /// What is wrong with it.
         error: UnpackError,
     },
-    /// No name for a file in an executor's directory.
+    /// The name cannot be used for a file in an executor's directory.
     #[error(
         "{name:?} cannot be the name of {text:?} in an executor's directory: set another one, as in PATH#NAME"
     )]
     Name {
-        /// What was given.
+        /// The text that was given.
         text: String,
-        /// The name.
+        /// The name that cannot be used.
         name: String,
     },
-    /// One name twice.
+    /// Two files have the same name.
     #[error("{first:?} and {second:?} would both have the name {name:?}: set another one, as in PATH#NAME")]
     Twice {
-        /// What was given first.
+        /// The text of the first file.
         first: String,
-        /// What was given with the same name.
+        /// The text of the second file.
         second: String,
-        /// The name.
+        /// The name of both files.
         name: String,
     },
-    /// Too many.
+    /// There are too many files.
     #[error(
         "{found} files are more than the {MOST_FILES} that can be brought along: pack them into an archive"
     )]
     TooMany {
-        /// How many.
+        /// The number of files.
         found: usize,
     },
-    /// Nobody waits for it any more.
+    /// Reading was stopped, because its caller no longer waits.
     #[error("stopped")]
     Stopped,
 }
 
-/// Something to bring along, before it was looked at.
+/// A file to offer that was not opened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Wish {
     path: PathBuf,
     name: String,
-    /// The format, of an archive.
+    /// The format, if it is an archive.
     archive: Option<ArchiveFormat>,
 }
 
 impl OfferedFiles {
-    /// Opens and reads everything. `files` and `archives` are paths, each with `#NAME` behind it or not; those of
-    /// archives are unpacked into directories of that name.
+    /// Opens and reads all files. `files` and `archives` are paths, each with an optional `#NAME`. An
+    /// archive is unpacked into a directory of that name.
     ///
-    /// Source: Spark 4.0.1 for the form; there `#NAME` works for `--archives`, and for `--files` only on YARN.
+    /// Source: Spark 4.0.1 for the form; there `#NAME` works for `--archives`, and for `--files` only on
+    /// YARN.
     ///
     /// # Errors
-    /// The first that cannot be brought along.
+    /// The first file that cannot be offered.
     pub async fn open(files: &[String], archives: &[String]) -> Result<Self, OfferError> {
         let wishes = wishes(files, archives)?;
-        // A digest of much takes its time. Who does not wait for it does not leave a thread at work.
+        // The digest of a large file takes long. If the caller stops waiting, the thread stops too.
         let stop = CancellationToken::new();
         let _stops_if_dropped = stop.clone().drop_guard();
         let reading = spawn_blocking(move || wishes.into_iter().map(|wish| read(wish, &stop)).collect());
@@ -140,25 +141,25 @@ impl OfferedFiles {
         Ok(Self { files: Arc::new(files?) })
     }
 
-    /// Whether there are none.
+    /// Whether there are no files.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.files.is_empty()
     }
 
-    /// Each with what it is.
+    /// All files, each with its description.
     pub fn each(&self) -> impl Iterator<Item = (&FileDescription, &File)> {
         self.files.iter().map(|file| (&file.description, &file.file))
     }
 
-    /// What Workers are told, if there is anything: they fetch from `source`.
+    /// The description for Workers, if there are any files. Workers fetch from `source`.
     #[must_use]
     pub fn description(&self, source: &Address) -> Option<ApplicationFiles> {
         let files = self.files.iter().map(|file| file.description.clone()).collect();
         (!self.is_empty()).then(|| ApplicationFiles { source: source.clone(), files })
     }
 
-    /// Has Workers that come to the listener served, beside whoever else is.
+    /// Also serves the Workers that dial this listener, beside the listener's other peers.
     #[must_use]
     pub fn serve_on(&self, listener: Listener) -> Listener {
         if self.is_empty() {
@@ -167,7 +168,7 @@ impl OfferedFiles {
         listener.beside(Role::Worker, server::start(Arc::clone(&self.files)))
     }
 
-    /// The same, of so many at one time.
+    /// Does the same for at most this number of Workers at one time.
     #[cfg(test)]
     pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
         listener.beside(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
@@ -196,7 +197,8 @@ fn wishes(files: &[String], archives: &[String]) -> Result<Vec<Wish>, OfferError
     Ok(wishes)
 }
 
-/// `dir/data.txt` is called `data.txt`, `dir/data.txt#input` is called `input`.
+/// The path and the name in a text: `dir/data.txt` is called `data.txt`, `dir/data.txt#input` is called
+/// `input`.
 fn path_and_name(text: &str) -> Result<(PathBuf, String), OfferError> {
     let (path, name) = match text.rsplit_once('#') {
         Some((path, name)) => (path, Some(name)),
@@ -216,7 +218,7 @@ fn path_and_name(text: &str) -> Result<(PathBuf, String), OfferError> {
     Ok((path, name))
 }
 
-/// `hdfs://host/path` and the like.
+/// Whether the path is a URL such as `hdfs://host/path`.
 fn is_remote(path: &str) -> bool {
     let scheme = path.split_once("://").map(|(scheme, _)| scheme);
     scheme.is_some_and(|scheme| !scheme.is_empty() && scheme.bytes().all(|b| b.is_ascii_alphanumeric()))
@@ -236,7 +238,7 @@ fn format(path: &Path) -> Option<ArchiveFormat> {
 fn read(wish: Wish, stop: &CancellationToken) -> Result<OfferedFile, OfferError> {
     let Wish { path, name, archive } = wish;
     let fail = |error| OfferError::Read { path: path.clone(), error };
-    // Before it is opened: a pipe's would wait for a writer.
+    // Checked before opening, because opening a pipe would wait for a writer.
     let metadata = fs::metadata(&path).map_err(fail)?;
     if metadata.is_dir() {
         return Err(OfferError::Directory { path });
@@ -261,7 +263,7 @@ fn read(wish: Wish, stop: &CancellationToken) -> Result<OfferedFile, OfferError>
         }
     }
     if let Some(format) = archive {
-        // Here it is one error, and there one for each executor.
+        // Checked here, it is one error; checked by Workers, it would be one for each executor.
         look_through(&file, format, stop).map_err(|error| match error {
             UnpackError::Stopped => OfferError::Stopped,
             error => OfferError::Archive { path: path.clone(), error },

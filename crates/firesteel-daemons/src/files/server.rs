@@ -1,4 +1,4 @@
-//! The driver's side: Workers are given the files that they ask for.
+//! The driver's side: sends Workers the files that they ask for.
 
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -15,24 +15,24 @@ use tokio::time::timeout;
 use super::offer::OfferedFile;
 use firesteel_host::net::conversation::{Conversation, ConversationError};
 
-/// Workers that are given files at one time.
+/// The number of Workers that are served at one time.
 const AT_ONCE: usize = 256;
 
-/// Workers that may wait for their turn. More wait in the listener, and nobody tells them.
+/// The number of Workers that may wait for their turn. More wait in the listener, and are not told so.
 const WAITING: usize = 8192;
 
-/// How often somebody who waits is told so, well within the patience of a Worker.
+/// How often a waiting Worker is told to keep waiting. This is well below a Worker's timeout.
 const REASSURANCE: Duration = Duration::from_secs(30);
 
-/// A Worker that asks for nothing for so long is let go.
+/// How long a Worker may ask for nothing before it is disconnected.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Serves whoever comes through the channel, until its other end is gone.
+/// Serves each conversation from the channel, until the channel's sender is dropped.
 pub(super) fn start(files: Arc<Vec<OfferedFile>>) -> mpsc::Sender<Conversation> {
     start_with(files, AT_ONCE)
 }
 
-/// The same, of so many at one time.
+/// Does the same for at most this number of Workers at one time.
 pub(super) fn start_with(files: Arc<Vec<OfferedFile>>, at_once: usize) -> mpsc::Sender<Conversation> {
     let (sender, mut conversations) = mpsc::channel::<Conversation>(1);
     let places = Arc::new(Semaphore::new(at_once));
@@ -65,7 +65,7 @@ async fn serve(mut conversation: Conversation, files: Arc<Vec<OfferedFile>>, pla
     }
 }
 
-/// Waits for a place. The Worker is told, or its patience would end.
+/// Waits for a place. Meanwhile it tells the Worker to keep waiting, before the Worker's timeout passes.
 async fn turn(
     conversation: &mut Conversation,
     places: Arc<Semaphore>,

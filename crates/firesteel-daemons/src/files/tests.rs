@@ -1,4 +1,4 @@
-//! Offer, server and fetch together, over loopback.
+//! Tests of offer, server and fetch together, over loopback.
 
 use std::fs;
 use std::path::PathBuf;
@@ -20,10 +20,10 @@ use firesteel_host::net::conversation::Conversation;
 use firesteel_host::net::{Limits, Listener};
 use firesteel_host::owner::Context;
 
-/// A driver's machine that brings one file of three million bytes, and a Worker's directory.
+/// A driver's machine that offers one file of three million bytes, and a Worker's directory.
 struct Rig {
     scratch: TempDir,
-    /// Holds the listener.
+    /// Keeps the listener open.
     _context: Context<()>,
     address: Address,
     file: FileDescription,
@@ -41,7 +41,7 @@ impl Rig {
         Self::serving(256).await
     }
 
-    /// A driver that serves so many at one time.
+    /// A driver that serves at most this number of Workers at one time.
     async fn serving(at_once: usize) -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let path = scratch.path().join("data");
@@ -68,7 +68,7 @@ impl Rig {
     }
 }
 
-/// Passes connections on to an address and cuts each after so many bytes to the one who dialled.
+/// Forwards connections to an address, and cuts each after this many bytes to the side that dialled.
 async fn cutting(address: &Address, after: u64) -> Address {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let own = Address::new("127.0.0.1", listener.local_addr().expect("it is bound").port());
@@ -149,7 +149,7 @@ async fn a_file_that_is_replaced_by_another_of_its_name_does_not_matter() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_fetch_that_nobody_needs_any_more_stops() {
     let rig = Rig::start().await;
-    // Nobody answers there.
+    // This address accepts no handshake.
     let silent = TcpListener::bind("127.0.0.1:0").await.expect("there is a free port");
     let address = Address::new("127.0.0.1", silent.local_addr().expect("it is bound").port());
     let (fetched, ()) = tokio::join!(rig.fetch_from(&address, &rig.file), async {
@@ -159,7 +159,7 @@ async fn a_fetch_that_nobody_needs_any_more_stops() {
     assert!(matches!(fetched, Err(FetchError::Stopped)), "{fetched:?}");
 }
 
-/// For a quarter of an hour, somebody asks for one byte after the other.
+/// Asks for one byte after the other, for a quarter of an hour.
 async fn hold_the_only_place(rig: &Rig) {
     let hello = Hello { role: Role::Worker, name: "slow".into(), challenge: Default::default(), epoch: 0 };
     let dialled = Conversation::dial(&rig.address, &hello, Role::Driver).await;

@@ -1,8 +1,8 @@
-//! Archives become directories, and nothing of them lands elsewhere.
+//! Unpacking of archives into directories, without writing outside the directory.
 //!
-//! Links are made last, so that nothing is written through one, and only those are left that stay within the
-//! directory, by themselves and through each other, whether or not there is anything where they lead. What was packed is
-//! read-only, its owners, times and special bits are forgotten.
+//! Links are made last, so that nothing is written through a link. A link is kept only if it stays within
+//! the directory, by itself and through other links, whether or not its target exists. Unpacked files are
+//! read-only; their owners, times and special bits are dropped.
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
@@ -19,77 +19,77 @@ use tokio_util::sync::CancellationToken;
 use zip::ZipArchive;
 use zip::result::ZipError;
 
-/// Entries that an archive may have.
+/// The maximum number of entries in an archive.
 const MOST_ENTRIES: usize = 1_000_000;
 
-/// How much larger than the archive its contents may be,
+/// The contents may be this many times larger than the archive,
 const MOST_RATIO: u64 = 200;
 
-/// and what they may amount to in any case, in bytes.
+/// and up to this many bytes in any case.
 const ALWAYS_FINE: u64 = 1 << 30;
 
-/// The longest long name, or other description of an entry, in bytes.
+/// The maximum length of a long name, or of another description of an entry, in bytes.
 const MOST_HEADER: u64 = 1 << 20;
 
-/// The longest target of a link, in bytes.
+/// The maximum length of a link's target, in bytes.
 const MOST_TARGET: u64 = 4096;
 
-/// Links that the system follows on the way of one path: more are an error to it.
+/// The number of links that the system follows in one path. More are an error to it.
 const MOST_FOLLOWED: u32 = 40;
 
-/// Why an archive cannot be unpacked. A clause about it, without its name.
+/// Why an archive cannot be unpacked. Worded as a clause about the archive, without its name.
 #[derive(Debug, thiserror::Error)]
 pub enum UnpackError {
-    /// It cannot be read, or is none.
+    /// The archive cannot be read, or it is no archive.
     #[error("cannot unpack it: {0}")]
     Read(io::Error),
-    /// The same, of a zip.
+    /// The zip archive cannot be read.
     #[error("cannot unpack it: {0}")]
     Zip(#[from] ZipError),
-    /// What was packed cannot be put on the disk.
+    /// The contents cannot be written to the disk.
     #[error("cannot write {path:?}: {error}")]
     Write {
-        /// Where to.
+        /// The path that was being written.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// An entry, or the target of a link, that is elsewhere.
+    /// An entry, or the target of a link, is outside the directory.
     #[error("its entry {entry:?} leads out of the directory")]
     LeadsOut {
-        /// Its name.
+        /// The name of the entry.
         entry: PathBuf,
     },
-    /// A device, a pipe.
+    /// The entry is a device or a pipe.
     #[error("its entry {entry:?} is not a file, directory or link")]
     Kind {
-        /// Its name.
+        /// The name of the entry.
         entry: PathBuf,
     },
-    /// A name, or another description, that is absurdly long.
+    /// A name, or another description, is far too long.
     #[error("the header of an entry has {length} bytes")]
     Header {
-        /// How long.
+        /// The length in bytes.
         length: u64,
     },
-    /// Too much for its length.
+    /// The contents are too large for the archive's length.
     #[error("its content is longer than {most} bytes, {MOST_RATIO} times the length of the archive")]
     TooLarge {
-        /// How much would be fine.
+        /// The maximum size of the contents, in bytes.
         most: u64,
     },
-    /// Too many entries.
+    /// The archive has too many entries.
     #[error("it has more than {MOST_ENTRIES} entries")]
     TooMany,
-    /// Nobody needs it any more.
+    /// Unpacking was stopped, because the archive is no longer needed.
     #[error("it is no longer needed")]
     Stopped,
 }
 
-/// Looks through an archive for damage, and unpacks nothing. To be called where one may block.
+/// Checks an archive for damage without unpacking it. Call this where blocking is allowed.
 ///
 /// # Errors
-/// It cannot be read as what it is called.
+/// The archive cannot be read in the format that its name says.
 pub(super) fn look_through(
     file: &File,
     format: ArchiveFormat,
@@ -109,10 +109,11 @@ fn from_the_start(mut file: &File) -> Result<BufReader<&File>, UnpackError> {
     Ok(BufReader::new(file))
 }
 
-/// Unpacks an archive into a directory, which is made. To be called where one may block.
+/// Makes a directory and unpacks an archive into it. Call this where blocking is allowed.
 ///
 /// # Errors
-/// It cannot be read or written, or has something that it should not. What was unpacked until then is left.
+/// The archive cannot be read or written, or has an entry that is not allowed. Entries unpacked until then
+/// are left.
 pub fn unpack(
     archive: &Path,
     format: ArchiveFormat,
@@ -134,7 +135,7 @@ pub fn unpack(
             look_through(&file, format, stop)?;
             unpacking.tar(MultiGzDecoder::new(from_the_start(&file)?))?;
         }
-        // Its directory is all that there is to look at, and is read there.
+        // The zip's central directory has all headers, and is read there.
         ArchiveFormat::Zip => unpacking.zip(&file)?,
     }
     unpacking.make_links()
@@ -144,9 +145,9 @@ fn write_error(path: &Path) -> impl FnOnce(io::Error) -> UnpackError {
     move |error| UnpackError::Write { path: path.to_owned(), error }
 }
 
-/// Looks at the headers alone: what describes an entry is read into memory later, and must be short.
+/// Checks the headers alone. The description of an entry is read into memory later, so it must be short.
 fn survey(reader: Stoppable<'_, impl Read>, stop: &CancellationToken) -> Result<(), UnpackError> {
-    // Whatever the library makes of it, a read that was stopped is no fault of the archive.
+    // A read that was stopped is not the archive's fault, whatever error the library makes of it.
     look_at_headers(reader, stop)
         .map_err(|error| if stop.is_cancelled() { UnpackError::Stopped } else { error })
 }
@@ -174,7 +175,8 @@ fn look_at_headers(reader: impl Read, stop: &CancellationToken) -> Result<(), Un
     Ok(())
 }
 
-/// Can be stopped between two reads: one entry may be as large as the whole archive, and is skipped by reading it.
+/// A reader that can be stopped between two reads. One entry may be as large as the whole archive, and is
+/// skipped by reading it.
 struct Stoppable<'a, R> {
     inner: R,
     stop: &'a CancellationToken,
@@ -191,11 +193,11 @@ impl<R: Read> Read for Stoppable<'_, R> {
 
 struct Unpacking<'a> {
     root: PathBuf,
-    /// Links that will be made, with their targets.
+    /// The links to make, each with its target.
     links: BTreeMap<PathBuf, PathBuf>,
     entries: usize,
     most: u64,
-    /// Bytes that may still be written.
+    /// The number of bytes that may still be written.
     left: u64,
     stop: &'a CancellationToken,
 }
@@ -249,7 +251,7 @@ impl Unpacking<'_> {
         Ok(())
     }
 
-    /// Where an entry goes, from the root on. `None`: it is the root itself.
+    /// Where an entry goes, relative to the root. `None` if it is the root itself.
     fn admit(&mut self, path: &Path) -> Result<Option<PathBuf>, UnpackError> {
         if self.stop.is_cancelled() {
             return Err(UnpackError::Stopped);
@@ -260,14 +262,15 @@ impl Unpacking<'_> {
         }
         let at =
             within(Path::new(""), path).ok_or_else(|| UnpackError::LeadsOut { entry: path.to_owned() })?;
-        // `a/../b` stays within, and is refused all the same: no honest program packs it.
+        // `a/../b` stays within the root. It is refused all the same, because no honest program packs such
+        // a path.
         if path.components().any(|part| part == Component::ParentDir) {
             return Err(UnpackError::LeadsOut { entry: path.to_owned() });
         }
         Ok((at != Path::new("")).then_some(at))
     }
 
-    /// A directory, though a link of its name came before.
+    /// Makes a directory, even if a link of that name came before.
     fn make_directory(&mut self, at: &Path) -> Result<(), UnpackError> {
         self.links.remove(at);
         self.make_parents(at)
@@ -278,7 +281,8 @@ impl Unpacking<'_> {
         fs::create_dir_all(&path).map_err(write_error(&path))
     }
 
-    /// Makes room for something: its parents, and of two entries of one name the last one counts.
+    /// Prepares the place of an entry: makes its parents and removes an earlier entry of the same name,
+    /// because the last one counts.
     fn make_way(&self, at: &Path) -> Result<PathBuf, UnpackError> {
         self.make_parents(at.parent().unwrap_or(Path::new("")))?;
         let path = self.root.join(at);
@@ -309,7 +313,7 @@ impl Unpacking<'_> {
         file.set_permissions(Permissions::from_mode(mode)).map_err(write_error(&path))
     }
 
-    /// Another name for what was packed before, which may be a link.
+    /// Makes another name for an earlier entry, which may be a link.
     fn make_hard_link(&mut self, entry: &Path, at: &Path, target: &Path) -> Result<(), UnpackError> {
         let leads_out = || UnpackError::LeadsOut { entry: entry.to_owned() };
         let target = within(Path::new(""), target).ok_or_else(leads_out)?;
@@ -327,21 +331,22 @@ impl Unpacking<'_> {
             let leads_out = || UnpackError::LeadsOut { entry: at.clone() };
             let parent = at.parent().unwrap_or(Path::new(""));
             within(parent, target).ok_or_else(leads_out)?;
-            // Not through a link that was made just now.
+            // The path must not lead through a link of this archive.
             if parent.ancestors().any(|part| self.links.contains_key(part)) {
                 return Err(leads_out());
             }
             let path = self.make_way(at)?;
             symlink(target, &path).map_err(write_error(&path))?;
         }
-        // Several links together can lead further than each of them says.
+        // Several links together can lead further out than each of them alone.
         match self.links.keys().find(|at| self.leads_out(at)) {
             Some(at) => Err(UnpackError::LeadsOut { entry: at.clone() }),
             None => Ok(()),
         }
     }
 
-    /// Whether a link leads out by way of others, whatever is there. One that leads in a circle leads nowhere.
+    /// Whether a link leads out of the root through other links, whether or not its target exists. Links in
+    /// a circle lead nowhere.
     fn leads_out(&self, link: &Path) -> bool {
         let mut end = link.parent().unwrap_or(Path::new("")).to_owned();
         let mut rest: Vec<OsString> = parts(&self.links[link]);
@@ -367,13 +372,14 @@ impl Unpacking<'_> {
     }
 }
 
-/// The parts of a relative path, the first one last, without those that mean nothing.
+/// The parts of a relative path, in reverse order, without parts that mean nothing.
 fn parts(path: &Path) -> Vec<OsString> {
     let parts = path.components().filter(|part| *part != Component::CurDir);
     parts.rev().map(|part| part.as_os_str().to_owned()).collect()
 }
 
-/// A path that is meant from a place below some root: where it leads, from the root on. `None`: out of it.
+/// Resolves a path from a place below some root. Returns it relative to the root, or `None` if it leads out
+/// of the root.
 fn within(place: &Path, path: &Path) -> Option<PathBuf> {
     let mut end = place.to_owned();
     for part in path.components() {

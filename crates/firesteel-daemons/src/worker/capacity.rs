@@ -1,24 +1,24 @@
-//! What this machine has to offer, where nobody said it.
+//! The default cores and memory of a Worker, from what this machine has.
 
 use std::fs;
 use std::path::Path;
 
 use firesteel_placement::{Cores, MiB};
 
-/// What is left to the system and to the daemon.
+/// The memory in MiB that is left to the system and to the daemon.
 const LEFT_TO_THE_SYSTEM: i64 = 1024;
-/// No Worker offers less by itself.
+/// The least memory in MiB that a Worker offers by default.
 const LEAST: i64 = 1024;
 
-/// The cores that this process may use: all of the machine's, but for affinity and the quota of its control
-/// group.
+/// The cores that this process may use. These are all of the machine's cores, less those that affinity and
+/// the quota of its control group exclude.
 #[must_use]
 pub fn cores() -> Cores {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     Cores(i64::try_from(cores).unwrap_or(i64::MAX))
 }
 
-/// The machine's memory, or the limit of this process's control group where that is less, without 1 GiB for the
+/// The machine's memory, or the limit of this process's control group if that is less, minus 1 GiB for the
 /// system; at least 1 GiB. Source: Spark Worker, 4.0.1, which does not look at control groups.
 #[must_use]
 pub fn memory() -> MiB {
@@ -34,14 +34,14 @@ fn offer(total_kib: u64, limit_bytes: Option<u64>) -> MiB {
     MiB((total - LEFT_TO_THE_SYSTEM).max(LEAST))
 }
 
-/// `MemTotal:        8152588 kB`
+/// Reads the total from `/proc/meminfo`: `MemTotal:        8152588 kB`
 fn total_kib(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix(" kB")?.trim().parse().ok()
 }
 
-/// The least memory limit in bytes of the groups in `/proc/self/cgroup` and of those that they are in. A group
-/// that cannot be found is looked for at the root, where a container sees its own.
+/// The lowest memory limit in bytes of the groups in `/proc/self/cgroup` and of their parents. If a group's
+/// path does not exist, the root is read instead, because a container sees its own group there.
 fn group_limit(groups: &str, root: &Path) -> Option<u64> {
     groups.lines().filter_map(|line| line_limit(line, root)).min()
 }
@@ -56,7 +56,7 @@ fn line_limit(line: &str, root: &Path) -> Option<u64> {
         }
         _ => return None,
     };
-    // `max`, or a number beyond every machine's memory: no limit.
+    // The file says `max`, or a number beyond any machine's memory, if there is no limit.
     let limit = |group: &Path| fs::read_to_string(mount.join(group).join(file)).ok()?.trim().parse().ok();
     Path::new(path.trim_start_matches('/')).ancestors().filter_map(limit).min()
 }

@@ -1,8 +1,9 @@
-//! Removes what applications that have ended leave in the work directory.
+//! Removal of the directories that ended applications leave in the work directory.
 //!
-//! Only what looks like an application's directory is touched, `app-20261121003159-0000`: people put other things
-//! there. Links are removed, and never followed. What applications bring is removed by [files](super::files), and only
-//! what a Worker that was killed had of it is left for here.
+//! The cleaner touches only directories that are named like an application, `app-20261121003159-0000`,
+//! because users put other things there. It removes links and never follows them. The files that an
+//! application brings are removed by [files](super::files). Only those of a Worker that was killed are left
+//! to the cleaner.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -17,34 +18,35 @@ use firesteel_core::ids::AppId;
 use super::strays::{Marker, look};
 use super::work_directory::WorkDirectory;
 
-/// What the name of a directory begins with that is being removed.
+/// The prefix of the name of a directory that is being removed.
 const REMOVED: &str = ".firesteel-removed-";
 
-/// Directories of which it was said that they cannot be removed, at most.
+/// The maximum number of remembered directories that could not be removed.
 const SAID: usize = 1_000;
 
-/// The handle of whom removes. What takes time is done on threads that may block.
+/// The handle of the cleaner. Work that takes time runs on threads that may block.
 #[derive(Clone, Debug)]
 pub struct Cleaner {
     work: WorkDirectory,
-    /// What was complained about: once is enough.
+    /// The directories whose failed removal was logged. Each is logged once.
     said: Arc<Mutex<BTreeSet<PathBuf>>>,
 }
 
 impl Cleaner {
-    /// Cleans that directory.
+    /// Makes a cleaner for this work directory.
     #[must_use]
     pub fn new(work: WorkDirectory) -> Self {
         Self { work, said: Arc::default() }
     }
 
-    /// Applications, but for those in `keep`, in whose directories nothing was written since then. Blocks.
+    /// Lists the applications, except those in `keep`, whose directories were not written since that time.
+    /// It blocks: call it where that is allowed.
     #[must_use]
     pub fn find_stale(&self, keep: &BTreeSet<AppId>, unwritten_since: Timestamp) -> Vec<AppId> {
         let mut stale = Vec::new();
         for (name, path) in self.directories(self.work.path()) {
             if name.starts_with(REMOVED) {
-                // A Worker before this one did not get to its end.
+                // An earlier Worker did not finish the removal.
                 self.remove(&path);
             } else if is_applications(&name) && !keep.contains(&AppId::new(name.as_str())) {
                 match last_written(&path, unwritten_since) {
@@ -57,7 +59,8 @@ impl Cleaner {
         Self::without_the_living(stale)
     }
 
-    /// Several Workers of a machine may have one work directory, and executors of the others may write nothing.
+    /// Drops applications that still have executors. Several Workers of a machine may share one work
+    /// directory, and executors of other Workers may write nothing.
     fn without_the_living(apps: Vec<AppId>) -> Vec<AppId> {
         if apps.is_empty() {
             return apps;
@@ -67,7 +70,7 @@ impl Cleaner {
         apps.into_iter().zip(bearers).filter(|(_, bearers)| bearers.is_empty()).map(|(app, _)| app).collect()
     }
 
-    /// Takes an application's directory out of the way at once, and then removes it on a thread of its own.
+    /// Renames an application's directory at once, and then removes it on a separate thread.
     pub fn remove_application(&self, app: &AppId, now: Timestamp) {
         let path = self.work.of_app(app);
         let aside = self.work.path().join(format!("{REMOVED}{app}-{}", now.millis()));
@@ -81,7 +84,7 @@ impl Cleaner {
         }
     }
 
-    /// The directories in a directory, by name. A link is none.
+    /// The directories in a directory, with their names. Links do not count.
     fn directories(&self, directory: &Path) -> Vec<(String, PathBuf)> {
         let list = || -> io::Result<Vec<(String, PathBuf)>> {
             let mut found = Vec::new();
@@ -121,7 +124,7 @@ impl Cleaner {
     }
 }
 
-/// Whether the name is one that a Master gives: `app-`, 14 digits of a time, and a number of at least 4.
+/// Whether a Master gives such a name: `app-`, a time of 14 digits, and a number of at least 4 digits.
 fn is_applications(name: &str) -> bool {
     let Some((time, number)) = name.strip_prefix("app-").and_then(|rest| rest.split_once('-')) else {
         return false;
@@ -130,7 +133,7 @@ fn is_applications(name: &str) -> bool {
     time.len() == 14 && (4..=20).contains(&number.len()) && digits(time) && digits(number)
 }
 
-/// When anything in the directory was written last, as far as it matters: later than `enough` is late enough.
+/// The time of the last write in the directory. The search stops at a time later than `enough`.
 fn last_written(directory: &Path, enough: Timestamp) -> io::Result<Timestamp> {
     let mut last = Timestamp::default();
     let mut left = vec![directory.to_owned()];

@@ -1,4 +1,4 @@
-//! The daemon: the Worker's machine with its connections and its runners.
+//! The Worker's daemon: its state machine, its connections and its executor runners.
 
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -32,64 +32,64 @@ use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::WorkerSettings;
 
-/// What a Worker's daemon is started with.
+/// The options of a Worker's daemon.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Where it listens. Port 0 is any free port.
+    /// The address to listen on. Port 0 means any free port.
     pub address: Address,
-    /// The Masters to register with.
+    /// The addresses of the Masters to register with.
     pub masters: Vec<Address>,
-    /// What it offers: see [`super::capacity`].
+    /// The cores that it offers: see [`super::capacity`].
     pub cores: Cores,
-    /// What it offers.
+    /// The memory that it offers.
     pub memory: MiB,
-    /// Addresses of its custom resources, by name.
+    /// The addresses of its custom resources, by name.
     pub resources: Resources,
-    /// Where executors have their directories. Made where there is none.
+    /// The directory that contains the executors' directories. Made if it does not exist.
     pub work_directory: PathBuf,
-    /// Its settings.
+    /// The settings of the Worker.
     pub settings: WorkerSettings,
-    /// How it says that it is ready.
+    /// How it announces that it is ready.
     pub announcement: Announcement,
-    /// When it ends.
+    /// What ends the daemon.
     pub life: Life,
 }
 
-/// Why a Worker could not start, or ended otherwise than asked.
+/// Why a Worker could not start, or ended without being asked to.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkerError {
-    /// The work directory.
+    /// The work directory cannot be used.
     #[error(transparent)]
     WorkDirectory(#[from] UnusableDirectory),
-    /// The port.
+    /// The Worker cannot listen on its address.
     #[error(transparent)]
     Listen(#[from] ListenError),
-    /// The host cannot be part of an id.
+    /// The host name cannot be part of an id.
     #[error(
         "the host {host:?} has characters that a Worker's id cannot have: use letters, digits, '-', '_', '.' and ':'"
     )]
     UnsoundHost {
-        /// The host.
+        /// The host name of this machine.
         host: String,
     },
-    /// Its own program cannot be found.
+    /// The path of its own program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     OwnProgram(io::Error),
-    /// It cannot catch signals.
+    /// The Worker cannot catch signals.
     #[error("cannot catch signals: {0}")]
     Signals(io::Error),
-    /// The reaper.
+    /// The reaper could not be started or failed.
     #[error(transparent)]
     Reaper(#[from] ReaperError),
-    /// No Master took it.
+    /// No Master accepted the registration.
     #[error("no Master accepted this Worker in {}: {}", counted(*.attempts, "attempt"), urls(.masters))]
     NoMaster {
-        /// How many rounds.
+        /// The number of attempts.
         attempts: u32,
-        /// Who was asked.
+        /// The Masters that were asked.
         masters: Vec<Address>,
     },
-    /// A Master refused it.
+    /// A Master refused the registration.
     #[error("the Master rejected this Worker: {0}")]
     Refused(RefusedRegistration),
 }
@@ -98,10 +98,10 @@ fn urls(masters: &[Address]) -> String {
     masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
 }
 
-/// Runs a Worker until it is asked to end. To be awaited within a runtime of several threads.
+/// Runs a Worker until it is asked to end. Await it within a multi-threaded runtime.
 ///
 /// # Errors
-/// It could not start, or no Master took it.
+/// The Worker could not start, or no Master accepted it.
 pub async fn run(options: Options) -> Result<(), WorkerError> {
     let Options { address, masters, announcement, life, .. } = &options;
     daemon::raise_open_files();
@@ -115,7 +115,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     let id = id(&reached, clock.now())?;
     let work = WorkDirectory::open(&options.work_directory)?;
     let firesteel = std::env::current_exe().map_err(WorkerError::OwnProgram)?;
-    // There is no executor before there is a reaper.
+    // The reaper must run before any executor is started.
     let reaper = Reaper::start(&firesteel, &id).await?;
 
     let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
@@ -157,7 +157,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     }
 }
 
-/// `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.
+/// The id of a Worker: `worker-yyyyMMddHHmmss-host-port`. Source: Spark Worker, 4.0.1.
 fn id(reached: &Address, now: Timestamp) -> Result<WorkerId, WorkerError> {
     let Address { host, port } = reached;
     let id = format!("worker-{}-{host}-{port}", now.compact());
@@ -178,12 +178,12 @@ fn config(options: &Options, id: &WorkerId, reached: Address, work: &WorkDirecto
         kill_grace: options.settings.kill_grace,
         cleanup: options.settings.cleanup,
         retained_executors: options.settings.retained_executors,
-        // The standard library's randomness: no two Workers have the same.
+        // The standard library's random keys make the seed of each Worker different.
         seed: RandomState::new().hash_one(id),
     }
 }
 
-/// Performs what the machine decided.
+/// Performs the effects of the Worker's machine.
 struct WorkerShell {
     cleaner: Cleaner,
     logs: Arc<LogReader>,
@@ -221,13 +221,13 @@ impl Shell for WorkerShell {
             Effect::RemoveFiles { app } => self.files.remove(app),
             Effect::StartExecutor(plan) => self.runners.start(plan, context.inbox()),
             Effect::SignalExecutor { executor, signal } => self.runners.signal(&executor, signal),
-            // What its executors wrote stays: people read it after the end.
+            // The output of its executors stays: users read it after the end.
             Effect::CleanApplication { app } => tracing::info!("application {app} ended"),
             Effect::FindStale { keep, unwritten_since } => {
                 let (cleaner, inbox) = (self.cleaner.clone(), context.inbox());
                 tokio::task::spawn_blocking(move || {
                     let apps = cleaner.find_stale(&keep, unwritten_since);
-                    // The owner may have ended meanwhile.
+                    // The owner may have ended already.
                     let _ = inbox.send_blocking(Event::StaleFound { apps });
                 });
             }
@@ -251,18 +251,18 @@ impl Shell for WorkerShell {
 }
 
 impl WorkerShell {
-    /// Reading may take its time on a slow disk; nobody waits for it here.
+    /// Reads a log on a separate thread, because a slow disk may take its time.
     fn read_log(&self, peer: PeerId, request: LogRequest, inbox: Inbox<Event>) {
         let logs = Arc::clone(&self.logs);
         tokio::task::spawn_blocking(move || {
             let outcome = logs.read(&request);
-            // The owner may have ended meanwhile.
+            // The owner may have ended already.
             let _ = inbox.send_blocking(Event::LogRead { peer, outcome });
         });
     }
 }
 
-/// The runners of the executors that live here.
+/// The runners of this Worker's executors.
 struct Runners {
     site: Arc<Site>,
     table: BTreeMap<ExecutorKey, ExecutorRunner>,

@@ -1,17 +1,17 @@
-//! The variables that an executor finds in its environment.
+//! The environment variables of an executor.
 //!
 //! | variable | value |
 //! |---|---|
-//! | `FIRESTEEL_APP_ID` | its application's id |
-//! | `FIRESTEEL_EXECUTOR_ID` | its number there |
-//! | `FIRESTEEL_WORKER_ID` | its Worker's id |
-//! | `FIRESTEEL_EXECUTOR_DIR` | its own directory, in which it starts unless the application says otherwise |
-//! | `FIRESTEEL_FILES_DIR` | where the files are that its application brings, if it does |
-//! | `FIRESTEEL_CORES` | its cores |
-//! | `FIRESTEEL_MEMORY_MIB` | its memory in MiB |
-//! | `FIRESTEEL_RESOURCE_<NAME>` | the addresses of that resource that are its own, with commas between |
+//! | `FIRESTEEL_APP_ID` | the application's id |
+//! | `FIRESTEEL_EXECUTOR_ID` | the executor's number in the application |
+//! | `FIRESTEEL_WORKER_ID` | the Worker's id |
+//! | `FIRESTEEL_EXECUTOR_DIR` | the executor's own directory, in which it starts unless the application says otherwise |
+//! | `FIRESTEEL_FILES_DIR` | the directory of the files that the application brings, if it brings any |
+//! | `FIRESTEEL_CORES` | the number of cores |
+//! | `FIRESTEEL_MEMORY_MIB` | the memory in MiB |
+//! | `FIRESTEEL_RESOURCE_<NAME>` | the executor's addresses of this resource, separated by commas |
 //!
-//! They come on top of the Worker's own environment and of what the application asked for, and win over both.
+//! Precedence: these variables, then those that the application asked for, then the Worker's own environment.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,26 +22,26 @@ use firesteel_placement::Resources;
 
 use super::work_directory::files_of;
 
-/// Its application's id.
+/// The variable with the id of the application.
 pub const APP_ID: &str = "FIRESTEEL_APP_ID";
-/// Its number there.
+/// The variable with the executor's number in its application.
 pub const EXECUTOR_ID: &str = "FIRESTEEL_EXECUTOR_ID";
-/// Its Worker's id.
+/// The variable with the id of the Worker.
 pub const WORKER_ID: &str = "FIRESTEEL_WORKER_ID";
-/// Its own directory.
+/// The variable with the executor's own directory.
 pub const EXECUTOR_DIR: &str = "FIRESTEEL_EXECUTOR_DIR";
-/// Where the files are that its application brings.
+/// The variable with the directory of the application's files.
 pub const FILES_DIR: &str = "FIRESTEEL_FILES_DIR";
-/// Its cores.
+/// The variable with the number of cores.
 pub const CORES: &str = "FIRESTEEL_CORES";
-/// Its memory in MiB.
+/// The variable with the memory in MiB.
 pub const MEMORY_MIB: &str = "FIRESTEEL_MEMORY_MIB";
-/// What the name of a resource's variable begins with.
+/// The prefix of the variables with resource addresses.
 pub const RESOURCE: &str = "FIRESTEEL_RESOURCE_";
-/// The same for the addresses that a task of the executor may use.
+/// The prefix of the variables with the resource addresses that a task may use.
 pub const TASK_RESOURCE: &str = "FIRESTEEL_TASK_RESOURCE_";
 
-/// Everything that is added to the Worker's environment for this executor.
+/// All variables that this executor gets on top of the Worker's environment.
 #[must_use]
 pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<String, String> {
     let mut variables = plan.command.environment.clone();
@@ -61,13 +61,14 @@ pub fn of(plan: &ExecutorPlan, worker: &WorkerId, directory: &Path) -> BTreeMap<
     variables
 }
 
-/// What is added to an executor's environment for a task that may use these addresses:
-/// `FIRESTEEL_TASK_RESOURCE_<NAME>`, with commas between.
+/// The variables that a task gets on top of its executor's environment: `FIRESTEEL_TASK_RESOURCE_<NAME>`,
+/// with the addresses separated by commas.
 pub fn of_task(resources: &Resources) -> impl Iterator<Item = (String, String)> {
     addresses(TASK_RESOURCE, resources)
 }
 
-/// `FIRESTEEL_RESOURCE_GPU`; what may not stand in a variable's name becomes `_`.
+/// The variables of these resources, such as `FIRESTEEL_RESOURCE_GPU`. Characters that a variable's name
+/// cannot have become `_`.
 fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (String, String)> {
     let fit = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
     resources.iter().map(move |(resource, addresses)| {
@@ -76,8 +77,8 @@ fn addresses(prefix: &str, resources: &Resources) -> impl Iterator<Item = (Strin
     })
 }
 
-/// The names of the Worker's own variables that its executors must not inherit: a Worker that runs inside
-/// another Worker's executor, or in a task of one, has those addresses.
+/// The names of the Worker's own variables that its executors must not inherit. A Worker that runs inside
+/// another Worker's executor, or in one of its tasks, has resource addresses of its own.
 pub fn not_inherited() -> impl Iterator<Item = std::ffi::OsString> {
     std::env::vars_os().map(|(name, _)| name).filter(|name| {
         let text = name.to_string_lossy();

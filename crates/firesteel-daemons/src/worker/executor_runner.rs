@@ -1,4 +1,4 @@
-//! The ExecutorRunner: one task for one executor's process, from its start until nothing of it is left.
+//! The ExecutorRunner: runs one executor's process, from its start until none of its processes is left.
 
 use std::io::PipeReader;
 use std::os::unix::process::CommandExt;
@@ -26,25 +26,25 @@ use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start_failure::{enter, not_started};
 use firesteel_settings::rolling::Rolling;
 
-/// Signals that may wait for a runner. The machine sends two at most.
+/// The number of signals that may be queued for a runner. The machine sends at most two.
 const SIGNALS: usize = 4;
 
-/// What all runners of a Worker have in common.
+/// What all runners of a Worker share.
 #[derive(Debug)]
 pub struct Site {
-    /// The Worker's id, part of every marker.
+    /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
-    /// Where executors have their directories.
+    /// The work directory of the executors.
     pub work: WorkDirectory,
-    /// What `{{FIRESTEEL}}` stands for.
+    /// The path of the program, which replaces `{{FIRESTEEL}}`.
     pub firesteel: PathBuf,
-    /// Ends what executors leave behind.
+    /// The sweeper that ends processes that executors leave behind.
     pub sweeper: Sweeper,
-    /// How their logs are rolled, if they are.
+    /// How their logs are rolled; `None` if they are not.
     pub rolling: Option<Rolling>,
-    /// What is known of logs that are rolled.
+    /// The records of rolled logs.
     pub books: Arc<Books>,
-    /// The time, for the names of rolled files.
+    /// The clock for the names of rolled files.
     pub clock: Clock,
 }
 
@@ -55,10 +55,10 @@ pub struct ExecutorRunner {
 }
 
 impl ExecutorRunner {
-    /// Starts an executor. [`Event::RunnerStarted`] or [`Event::RunnerFailed`] comes to the inbox, and after the
-    /// first, once nothing of the executor is left, [`Event::RunnerExited`].
+    /// Starts an executor. The inbox receives [`Event::RunnerStarted`] or [`Event::RunnerFailed`]. After
+    /// `RunnerStarted` it receives [`Event::RunnerExited`], once none of the executor's processes is left.
     ///
-    /// To be called on a thread of the runtime: see [`super`].
+    /// Call this on a thread of the runtime: see [`super`].
     #[must_use]
     pub fn start(plan: ExecutorPlan, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
         let (sender, signals) = mpsc::channel(SIGNALS);
@@ -66,10 +66,10 @@ impl ExecutorRunner {
         Self { signals: sender }
     }
 
-    /// Signals the executor's process group; before its start, as soon as it has started. Nothing if it has
-    /// ended.
+    /// Signals the executor's process group. Before the executor's start the signal is queued. Does nothing
+    /// if it has ended.
     pub fn signal(&self, signal: Signal) {
-        // Full: it is being ended already.
+        // If the queue is full, the executor is being ended already.
         let _ = self.signals.try_send(signal);
     }
 
@@ -86,7 +86,7 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
     let last = match start(plan, &site).await {
         Ok(Started { child, group, appenders }) => {
             let pid = group.leader();
-            // If the owner has ended, the reaper sees to the process.
+            // If the owner has ended, the reaper ends the process.
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
             let status = wait(child, group, signals).await;
             kill_the_rest(group, marker, &site.sweeper).await;
@@ -104,12 +104,12 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
     let _ = inbox.send(last).await;
 }
 
-/// An executor's process.
+/// The process of a started executor.
 struct Started {
     child: Child,
-    /// The group that it leads.
+    /// The process group that it leads.
     group: ProcessGroup,
-    /// What copies its outputs, if they are rolled.
+    /// The tasks that copy its output, if its logs are rolled.
     appenders: Vec<Appender>,
 }
 
@@ -159,15 +159,15 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, Star
     Ok(Started { child, group, appenders: pipes.into_iter().filter_map(appender).collect() })
 }
 
-/// Where an executor's outputs go.
+/// Where an executor's output goes.
 struct Connected {
     stdout: Stdio,
     stderr: Stdio,
-    /// Our ends of pipes, the logs behind them, and what those are called.
+    /// The read ends of the pipes, each with its log and the log's name.
     pipes: Vec<(PipeReader, Roller, String)>,
 }
 
-/// Straight into the files, or, where logs are rolled, into pipes.
+/// Connects the output to the files or, if logs are rolled, to pipes.
 fn connect(outputs: Outputs, executor: &ExecutorKey, site: &Site) -> Result<Connected, StartFailure> {
     let Outputs { stdout, stderr } = outputs;
     let Some(rolling) = site.rolling else {
@@ -196,8 +196,8 @@ fn fill_in_own_binary(command: &mut Command, site: &Site) {
     }
 }
 
-/// Waits for the process's end and passes signals on meanwhile. A signal cannot hit a stranger: until the end was
-/// waited for, here, the id is the process's.
+/// Waits for the process's end and passes signals on meanwhile. A signal cannot reach a wrong process: the
+/// process id stays in use until this function has waited for the end.
 async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver<Signal>) -> ExitStatus {
     loop {
         tokio::select! {
@@ -207,7 +207,7 @@ async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
     }
 }
 
-/// Kills what the process left behind: its group, and then those that left the group.
+/// Kills the processes that the executor left behind: first its group, then those that left the group.
 async fn kill_the_rest(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
     group.signal(Signal::Kill);
     if let Err(survivors) = sweeper.sweep(marker).await {

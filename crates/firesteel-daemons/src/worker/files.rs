@@ -1,5 +1,5 @@
-//! What applications bring, on this machine: fetched, kept and removed, one thing after the other for each
-//! application.
+//! The files that applications bring, on a Worker: fetched, stored and removed. The jobs of one application
+//! run one after the other.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -24,11 +24,11 @@ use firesteel_host::inbox::Inbox;
 /// How long the daemon's end waits for files to be removed.
 const END_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// What this Worker has of applications' files.
+/// The store of applications' files on this Worker.
 #[derive(Debug)]
 pub struct FileStore {
     site: Arc<Site>,
-    /// What is being done for an application, or was done last.
+    /// The current or last job of each application.
     jobs: BTreeMap<AppId, Job>,
     tasks: TaskTracker,
 }
@@ -39,7 +39,7 @@ struct Job {
     task: JoinHandle<()>,
 }
 
-/// Why an application's files cannot be had.
+/// Why an application's files cannot be stored.
 #[derive(Debug, thiserror::Error)]
 enum StoreError {
     #[error("{name:?} from {}: {error}", files.source)]
@@ -51,14 +51,14 @@ enum StoreError {
 }
 
 impl FileStore {
-    /// Nothing yet.
+    /// Makes an empty store.
     #[must_use]
     pub fn new(site: Arc<Site>) -> Self {
         Self { site, jobs: BTreeMap::new(), tasks: TaskTracker::new() }
     }
 
-    /// Fetches an application's files. [`Event::FilesFetched`] or [`Event::FilesFailed`] comes to the inbox, unless
-    /// they are removed before.
+    /// Fetches an application's files. The inbox receives [`Event::FilesFetched`] or
+    /// [`Event::FilesFailed`], unless the files are removed before.
     pub fn fetch(&mut self, fetch: FetchId, app: AppId, files: ApplicationFiles, inbox: Inbox<Event>) {
         let site = Arc::clone(&self.site);
         self.begin(app.clone(), move |stop| async move {
@@ -76,19 +76,19 @@ impl FileStore {
         });
     }
 
-    /// Removes an application's files, however far they have come.
+    /// Removes an application's files, even if they are incomplete.
     pub fn remove(&mut self, app: AppId) {
         let place = Place::of(&self.site, &app);
         self.begin(app, |_| async move { place.clear().await });
     }
 
-    /// Its tasks, for [`finish`] when the store is gone.
+    /// The tasks of the store. [`finish`](Self::finish) waits for them after the store is dropped.
     #[must_use]
     pub fn tasks(&self) -> TaskTracker {
         self.tasks.clone()
     }
 
-    /// Does something for an application after what was begun for it before, which is stopped.
+    /// Stops the application's previous job and starts a new one after it.
     fn begin<F: Future<Output = ()> + Send + 'static>(
         &mut self,
         app: AppId,
@@ -111,7 +111,7 @@ impl FileStore {
     }
 }
 
-/// Waits until everything that is to be removed is.
+/// Waits until all pending removals are done.
 pub async fn finish(tasks: TaskTracker) {
     tasks.close();
     if timeout(END_TIMEOUT, tasks.wait()).await.is_err() {
@@ -119,15 +119,15 @@ pub async fn finish(tasks: TaskTracker) {
     }
 }
 
-/// Where the files of one application are.
+/// The paths of one application's files.
 #[derive(Clone, Debug)]
 struct Place {
     app: PathBuf,
-    /// What executors see.
+    /// The directory that executors see.
     files: PathBuf,
-    /// What becomes of it, until it is complete.
+    /// The directory while it is incomplete.
     partial: PathBuf,
-    /// An archive, until it is unpacked.
+    /// An archive that is not unpacked yet.
     archive: PathBuf,
 }
 
@@ -143,7 +143,7 @@ impl Place {
         Self { app: site.work.of_app(app), files, partial, archive }
     }
 
-    /// Removes everything, and the application's directory if nothing else is in it.
+    /// Removes all files, and the application's directory if it is then empty.
     async fn clear(&self) {
         let place = self.clone();
         let clearing = spawn_blocking(move || {
@@ -170,7 +170,7 @@ impl Place {
     }
 }
 
-/// Fetches and unpacks everything. Executors see it when it is complete.
+/// Fetches and unpacks all files. Executors see the directory when it is complete.
 async fn fill(
     place: &Place,
     files: Arc<ApplicationFiles>,
@@ -179,7 +179,7 @@ async fn fill(
 ) -> Result<(), StoreError> {
     let at = place.clone();
     on_disk(&place.partial, move || {
-        // What an earlier fetch for this application could not remove.
+        // Remove what an earlier fetch for this application could not remove.
         at.clear_files();
         fs::create_dir_all(&at.partial)
     })

@@ -1,23 +1,23 @@
-//! What stands at the top of an executor's `stderr`: how it was started.
+//! The header at the top of an executor's `stderr`: how the executor was started.
 
 use std::collections::BTreeMap;
 
 use firesteel_core::process::{Command, Quoted};
 
-/// What stands in the place of a secret. Source: Spark, 4.0.1.
+/// The text that replaces a secret. Source: Spark, 4.0.1.
 const REDACTED: &str = "*********(redacted)";
 
-/// What every header begins with.
+/// The text at the beginning of every header.
 const BEGINNING: &str = "Firesteel Executor Command: ";
 
-/// What every header ends with.
+/// The text at the end of every header.
 const END: &str = "\n========================================\n\n";
 
-/// A name with one of these in it, in either case, is a secret's name.
+/// A name that contains one of these, in upper or lower case, names a secret.
 const SECRET: [&str; 4] = ["SECRET", "PASSWORD", "TOKEN", "KEY"];
 
-/// The command and the variables that were added to the environment, quoted as for a shell and without
-/// secrets; a line of 40 `=`; an empty line.
+/// The header of an executor: the command and the variables that were added to the environment, quoted for
+/// a shell and without secrets; a line of 40 `=`; an empty line.
 ///
 /// Source: Spark Worker, 4.0.1, which shows the command only.
 #[must_use]
@@ -33,7 +33,7 @@ pub fn header(command: &Command, variables: &BTreeMap<String, String>) -> String
     text
 }
 
-/// How many bytes of what begins a log are its header; 0 if it has none.
+/// The length of the header at the beginning of a log, in bytes; 0 if it has none.
 #[must_use]
 pub fn length(beginning: &[u8]) -> usize {
     if !beginning.starts_with(BEGINNING.as_bytes()) {
@@ -43,7 +43,8 @@ pub fn length(beginning: &[u8]) -> usize {
     end.map_or(0, |at| at + END.len())
 }
 
-/// The command with `--password=x`, `PASSWORD=x` and what follows `--password` made unreadable.
+/// The command with secrets redacted: the value in `--password=x` and `PASSWORD=x`, and the argument after
+/// `--password`.
 fn redacted(command: &Command) -> Command {
     let mut after_secret = false;
     let redact = |argument: &String| {

@@ -1,9 +1,10 @@
-//! The reaper: a small process that outlives its Worker by a moment and takes the Worker's processes with it.
+//! The reaper: a small process that outlives its Worker by a moment and ends the Worker's processes.
 //!
-//! The Worker holds the only write end of a pipe, the reaper its read end as standard input. However the Worker
-//! ends, also by SIGKILL, the pipe ends with it, and the reaper kills every process that carries the Worker's
-//! marker. It leads a process group of its own, lets no polite signal end it, and carries no marker itself, not
-//! even that of an executor inside which the Worker may run: it must outlive that, too.
+//! The Worker holds the only write end of a pipe. The reaper has the read end as standard input. However
+//! the Worker ends, also by SIGKILL, the pipe ends with it, and the reaper kills every process that carries
+//! the Worker's marker. The reaper leads its own process group and ignores signals that ask it to end. It
+//! carries no marker, not even that of an executor inside which the Worker may run, because it must outlive
+//! that executor too.
 
 use std::io::{self, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -24,29 +25,29 @@ use super::strays::{Marker, Survivors, kill_bearers};
 /// The command that a reaper runs: `firesteel __reaper <worker id>`.
 pub const COMMAND: &str = "__reaper";
 
-/// Looks in a row that must find nothing: a process that is being started wears its environment only a moment
-/// later.
+/// The number of consecutive scans that must find nothing. A process that is being started carries its
+/// environment only a moment later.
 const QUIET_LOOKS: u32 = 10;
-/// As many are enough where the Worker ended in order, after its executors.
+/// The same number after an orderly end of the Worker, which comes after its executors' end.
 const QUIET_LOOKS_AFTER_FAREWELL: u32 = 3;
-/// What a Worker that ends in order says last.
+/// The last message of a Worker that ends in order.
 const FAREWELL: &[u8] = b"farewell\n";
-/// After this it leaves what it could not end.
+/// The time limit, after which the reaper leaves the processes that it could not end.
 const LIMIT: Duration = Duration::from_secs(60);
-/// How long a reaper may take to say that it is there, and to end.
+/// How long a reaper may take to report that it is ready, and to end.
 const PATIENCE: Duration = Duration::from_secs(10);
-/// What it says.
+/// The message of a reaper that is ready.
 const READY: &[u8] = b"ready\n";
 
-/// The reaper's own main function. Returns when the Worker and all of its processes have ended.
+/// The main function of the reaper process. Returns when the Worker and all of its processes have ended.
 ///
 /// # Errors
 /// Some process would not end, or the standard streams cannot be used.
 pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
-    // Blocked for good, they are as good as ignored.
+    // These signals are blocked for good, which has the effect of ignoring them.
     let polite = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP]);
     polite.thread_block().map_err(io::Error::from)?;
-    // A Worker that is gone already has nobody to read this.
+    // If the Worker has already ended, no one reads this.
     let _ = io::stdout().write_all(READY).and_then(|()| io::stdout().flush());
     let mut last_words = Vec::new();
     io::stdin().lock().read_to_end(&mut last_words)?;
@@ -57,21 +58,21 @@ pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
 /// Why a reaper failed.
 #[derive(Debug, thiserror::Error)]
 pub enum ReaperError {
-    /// It could not be started.
+    /// The reaper could not be started.
     #[error("cannot start the reaper, {binary:?} {COMMAND}: {error}")]
     Start {
-        /// The program.
+        /// The program that was started.
         binary: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// It was started and did not say that it is ready.
+    /// The reaper was started and did not report that it is ready.
     #[error("the reaper, {binary:?} {COMMAND}, did not become ready")]
     NotReady {
-        /// The program.
+        /// The program that was started.
         binary: PathBuf,
     },
-    /// The operating system's error.
+    /// The operating system reported an error.
     #[error("the reaper: {0}")]
     Io(#[from] io::Error),
     /// Some process would not end.
@@ -79,7 +80,7 @@ pub enum ReaperError {
     Survivors(#[from] Survivors),
 }
 
-/// The Worker's hold on its reaper. Dropping it ends the reaper, after its work.
+/// The Worker's handle of its reaper. Dropping it ends the reaper, after its work.
 #[derive(Debug)]
 pub struct Reaper {
     keeper: JoinHandle<()>,
@@ -87,10 +88,10 @@ pub struct Reaper {
 }
 
 impl Reaper {
-    /// Starts a reaper and sees to it that there is one until [`let_go`](Self::let_go).
+    /// Starts a reaper, and keeps one running until [`let_go`](Self::let_go).
     ///
     /// # Errors
-    /// It could not be started: then executors would not be safe to start.
+    /// The reaper could not be started. Without it executors would not be safe to start.
     pub async fn start(binary: &Path, worker: &WorkerId) -> Result<Self, ReaperError> {
         let first = Process::start(binary, worker).await?;
         let (let_go, released) = tokio::sync::oneshot::channel();
@@ -98,7 +99,7 @@ impl Reaper {
         Ok(Self { keeper, let_go })
     }
 
-    /// Lets the reaper do its work and end, and waits for that, for 10 s at most.
+    /// Lets the reaper do its work and end, and waits for this for at most 10 s.
     pub async fn let_go(self) {
         drop(self.let_go);
         if timeout(PATIENCE, self.keeper).await.is_err() {
@@ -107,7 +108,7 @@ impl Reaper {
     }
 }
 
-/// Starts another reaper when one ends before its Worker: somebody killed it.
+/// Starts another reaper if one ends before its Worker, for example because it was killed.
 async fn keep(
     mut process: Process,
     binary: PathBuf,
@@ -118,7 +119,7 @@ async fn keep(
         tokio::select! {
             _ = &mut released => {
                 let Process { mut child, mut stdin } = process;
-                // It may have been ended in this moment, and then there is nothing left for it to do.
+                // The reaper may have ended just now, and then it has nothing left to do.
                 let _ = stdin.write_all(FAREWELL).await;
                 drop(stdin);
                 let _ = child.wait().await;
@@ -141,8 +142,8 @@ async fn keep(
     }
 }
 
-/// A reaper and the write end of its pipe. The pipe is closed in every program that the Worker starts, since the
-/// standard library opens it so.
+/// A reaper process and the write end of its pipe. The standard library marks the pipe close-on-exec, so no
+/// program that the Worker starts holds it open.
 #[derive(Debug)]
 struct Process {
     child: Child,

@@ -1,4 +1,4 @@
-//! Finding processes by the marker that executors carry in their environment, and killing them.
+//! Finding and killing processes by the marker that executors carry in their environment.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -11,27 +11,27 @@ use nix::unistd::Pid;
 
 use super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 
-/// The pause between two looks.
+/// The pause between two scans.
 pub(super) const PAUSE: Duration = Duration::from_millis(10);
 
-/// Variables, all of which a process must carry to be meant.
+/// A set of variables. A process matches if it carries all of them.
 ///
 /// A process inherits them from the executor through any number of forks, and keeps them when it leaves the
-/// process group or is adopted by another parent. Worker ids are unique for each process of a Worker, so a marker
-/// with one never means a stranger.
+/// process group or is adopted by another parent. Worker ids are unique for each process of a Worker, so a
+/// marker with one never matches an unrelated process.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Marker {
     entries: Vec<Vec<u8>>,
 }
 
 impl Marker {
-    /// Everything that a Worker started but the reaper.
+    /// The marker of all processes that a Worker started, except the reaper.
     #[must_use]
     pub fn of_worker(worker: &WorkerId) -> Self {
         Self { entries: vec![format!("{WORKER_ID}={worker}").into_bytes()] }
     }
 
-    /// Everything that belongs to an executor.
+    /// The marker of all processes of an executor.
     #[must_use]
     pub fn of_executor(worker: &WorkerId, executor: &ExecutorKey) -> Self {
         let mut marker = Self::of_worker(worker);
@@ -40,20 +40,20 @@ impl Marker {
         marker
     }
 
-    /// Everything that belongs to an application, whichever Worker started it.
+    /// The marker of all processes of an application, on any Worker.
     #[must_use]
     pub fn of_application(app: &AppId) -> Self {
         Self { entries: vec![format!("{APP_ID}={app}").into_bytes()] }
     }
 
-    /// Only those that carry this variable too.
+    /// Narrows the marker to processes that also carry this variable.
     #[must_use]
     pub fn and(mut self, variable: &str, value: impl fmt::Display) -> Self {
         self.entries.push(format!("{variable}={value}").into_bytes());
         self
     }
 
-    /// Whether these variables, `NAME=value` each, carry the marker.
+    /// Whether these variables, each written `NAME=value`, include the marker.
     fn is_in(&self, environment: &BTreeSet<&[u8]>) -> bool {
         self.entries.iter().all(|entry| environment.contains(entry.as_slice()))
     }
@@ -65,8 +65,9 @@ impl Marker {
     }
 }
 
-/// Looks at every process once. Returns one entry for each marker, in the same order: the processes that carry it
-/// now, but this one. Those whose environment cannot be read, since they are another user's, are not among them.
+/// Scans all processes once. Returns one entry for each marker, in the same order: the processes that carry
+/// it now, except this one. Processes of other users are left out, because their environment cannot be
+/// read.
 #[must_use]
 pub fn look(markers: &[Marker]) -> Vec<Vec<Pid>> {
     let mut bearers = vec![Vec::new(); markers.len()];
@@ -74,7 +75,7 @@ pub fn look(markers: &[Marker]) -> Vec<Vec<Pid>> {
     let own = nix::unistd::getpid();
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for pid in pids.map(Pid::from_raw).filter(|&pid| pid != own) {
-        // A process that has just ended reads as an error, a zombie as nothing.
+        // For a process that has just ended, this read fails; for a zombie, it is empty.
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let environment = variables(&environment);
         for (marker, bearers) in markers.iter().zip(&mut bearers) {
@@ -86,24 +87,24 @@ pub fn look(markers: &[Marker]) -> Vec<Vec<Pid>> {
     bearers
 }
 
-/// An environment as `/proc/<pid>/environ` has it.
+/// The variables in the format of `/proc/<pid>/environ`.
 fn variables(environment: &[u8]) -> BTreeSet<&[u8]> {
     environment.split(|&byte| byte == 0).collect()
 }
 
-/// Kills these processes.
+/// Kills these processes with SIGKILL.
 pub(super) fn kill_all(pids: &[Pid]) {
     for &pid in pids {
-        // It may have ended meanwhile.
+        // The process may have ended already.
         let _ = kill(pid, Signal::SIGKILL);
     }
 }
 
-/// Kills every process that carries the marker, again and again until none was found for `quiet_looks` looks in
-/// a row. Blocks the thread.
+/// Kills every process that carries the marker, until `quiet_looks` consecutive scans find none. Blocks the
+/// thread.
 ///
 /// # Errors
-/// Some are still there after `limit`.
+/// Some processes are still there after `limit`.
 pub fn kill_bearers(marker: &Marker, quiet_looks: u32, limit: Duration) -> Result<(), Survivors> {
     let give_up = Instant::now() + limit;
     let mut quiet = 0;
@@ -121,11 +122,11 @@ pub fn kill_bearers(marker: &Marker, quiet_looks: u32, limit: Duration) -> Resul
     }
 }
 
-/// Processes that SIGKILL did not end.
+/// The processes that SIGKILL did not end.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("killed processes are not gone: {pids:?}")]
 pub struct Survivors {
-    /// Which.
+    /// The ids of these processes.
     pub pids: Vec<i32>,
 }
 

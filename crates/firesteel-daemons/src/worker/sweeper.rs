@@ -1,7 +1,7 @@
-//! The sweeper: ends what others left behind, with one look at all processes for all that ask at the same time.
+//! The sweeper: ends stray processes, with one scan of all processes for all requests at the same time.
 //!
-//! A look reads the environment of every process on the machine. When a Worker with hundreds of executors shuts
-//! down, they end together, and a look for each of them would be quadratic.
+//! A scan reads the environment of every process on the machine. When a Worker with hundreds of executors
+//! shuts down, they end together, and one scan for each executor would take quadratic time.
 
 use std::time::Duration;
 
@@ -11,10 +11,10 @@ use tokio::time::{Instant, sleep};
 
 use super::strays::{Marker, PAUSE, Survivors, kill_all, look};
 
-/// Requests that may wait. Who asks waits for room.
+/// The maximum number of queued requests. A sender waits for room.
 const REQUESTS: usize = 1024;
 
-/// How long killed processes may take to be gone.
+/// How long killed processes may take to end.
 const LIMIT: Duration = Duration::from_secs(10);
 
 /// The handle of the task that sweeps. The task ends with its last handle.
@@ -31,7 +31,7 @@ struct Request {
 }
 
 impl Sweeper {
-    /// Starts it.
+    /// Starts the task of the sweeper.
     #[must_use]
     pub fn start() -> Self {
         let (sender, requests) = mpsc::channel(REQUESTS);
@@ -39,10 +39,10 @@ impl Sweeper {
         Self { requests: sender }
     }
 
-    /// Kills every process that carries the marker until none is found.
+    /// Kills every process that carries the marker, until none is found.
     ///
     /// # Errors
-    /// Some are still there after 10 s.
+    /// Some processes are still there after 10 s.
     pub async fn sweep(&self, marker: Marker) -> Result<(), Survivors> {
         let (answer, answered) = oneshot::channel();
         let request = Request { marker, give_up: Instant::now() + LIMIT, answer };
@@ -72,19 +72,20 @@ async fn serve(mut requests: mpsc::Receiver<Request>) {
     }
 }
 
-/// One look; all that were found are killed.
+/// Scans once and kills all processes that were found.
 fn kill_bearers_once(markers: &[Marker]) -> Vec<Vec<Pid>> {
     let found = look(markers);
     found.iter().for_each(|bearers| kill_all(bearers));
     found
 }
 
-/// Answers those for which nothing was found or the time is over. The others wait for the next look.
+/// Answers the requests for which nothing was found or whose time is over. Returns the others, which wait
+/// for the next scan.
 fn answer(waiting: Vec<Request>, found: &[Vec<Pid>]) -> Vec<Request> {
     let now = Instant::now();
     let mut left = Vec::new();
     for (request, bearers) in waiting.into_iter().zip(found) {
-        // Who asked may have gone away.
+        // The sender of the request may be gone.
         if bearers.is_empty() {
             let _ = request.answer.send(Ok(()));
         } else if request.give_up <= now {

@@ -1,4 +1,4 @@
-//! Where executors have their directories.
+//! The work directory, which contains the executors' directories.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -17,37 +17,37 @@ use firesteel_core::process::{StartFailure, StartStep};
 ///                               files-<Worker>/NAME
 /// ```
 ///
-/// What an executor left there stays when its application ends, so that it can be read, until the
-/// [cleaner](super::cleaner) removes it.
+/// The files of an executor stay when its application ends, so that users can read them, until the
+/// [cleaner](super::cleaner) removes them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkDirectory(PathBuf);
 
-/// A work directory that cannot be used.
+/// The error that a work directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot use {path:?} as the work directory: {step}: {error}: choose another one with --work-dir")]
 pub struct UnusableDirectory {
-    /// Which, as it was given.
+    /// The path, as it was given.
     pub path: PathBuf,
-    /// What was tried, in words.
+    /// The step that failed, in words.
     pub step: &'static str,
-    /// The operating system's words.
+    /// The operating system's error.
     pub error: io::Error,
 }
 
 /// The files that an executor writes to.
 #[derive(Debug)]
 pub struct Outputs {
-    /// Standard output.
+    /// The file for standard output.
     pub stdout: File,
-    /// Standard error, behind the header.
+    /// The file for standard error, positioned after the header.
     pub stderr: File,
 }
 
 impl WorkDirectory {
-    /// Makes the directory where there is none, and makes sure that it can be written.
+    /// Makes the directory if it does not exist, and checks that it can be written.
     ///
     /// # Errors
-    /// It cannot be made or written.
+    /// The directory cannot be made or written.
     pub fn open(path: &Path) -> Result<Self, UnusableDirectory> {
         let fail = |step| move |error| UnusableDirectory { path: path.to_owned(), step, error };
         fs::create_dir_all(path).map_err(fail("it cannot be made"))?;
@@ -60,26 +60,27 @@ impl WorkDirectory {
         Ok(Self(absolute))
     }
 
-    /// Its path, absolute.
+    /// The absolute path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.0
     }
 
-    /// An application's directory.
+    /// The directory of an application.
     #[must_use]
     pub fn of_app(&self, app: &AppId) -> PathBuf {
         self.0.join(app.as_str())
     }
 
-    /// An executor's directory. Ids were held against [`firesteel_core::ids::is_sound`] by the Worker's machine.
+    /// The directory of an executor. The Worker's machine has already checked the ids with
+    /// [`firesteel_core::ids::is_sound`].
     #[must_use]
     pub fn of_executor(&self, executor: &ExecutorKey) -> PathBuf {
         self.of_app(&executor.app).join(executor.executor.to_string())
     }
 
-    /// Where the files are that an application brings. Several Workers may have one work directory; each fetches for
-    /// itself.
+    /// The directory of an application's files. Several Workers may share one work directory; each fetches
+    /// its own files.
     #[must_use]
     pub fn files_of_app(&self, app: &AppId, worker: &WorkerId) -> PathBuf {
         self.of_app(app).join(files_of(worker))
@@ -88,7 +89,7 @@ impl WorkDirectory {
     /// Links files of the application into an executor's directory.
     ///
     /// # Errors
-    /// Something else has a name there, or a link cannot be made.
+    /// Something else has one of the names, or a link cannot be made.
     pub fn link_files(
         &self,
         executor: &ExecutorKey,
@@ -99,7 +100,7 @@ impl WorkDirectory {
         let files = Path::new("..").join(files_of(worker));
         for name in names {
             let (path, target) = (directory.join(name), files.join(name));
-            // A link of an earlier start is fine.
+            // A link from an earlier start is fine.
             if fs::read_link(&path).is_ok_and(|found| found == target) {
                 continue;
             }
@@ -108,7 +109,7 @@ impl WorkDirectory {
         Ok(())
     }
 
-    /// Removes the links, which will soon lead nowhere.
+    /// Removes the links, because their targets will soon be removed.
     pub fn unlink_files(&self, executor: &ExecutorKey, names: &[String]) {
         let directory = self.of_executor(executor);
         for path in names.iter().map(|name| directory.join(name)) {
@@ -118,11 +119,11 @@ impl WorkDirectory {
         }
     }
 
-    /// Makes an executor's directory and opens its files, emptied. An existing directory is fine. Source: Spark
-    /// Worker, 4.2.1; for 4.0.1 it is an error.
+    /// Makes an executor's directory and opens its files, truncated. The directory may already exist.
+    /// Source: Spark Worker, 4.2.1; for 4.0.1 it is an error.
     ///
     /// # Errors
-    /// What could not be made or written, with its path.
+    /// The path that could not be made or written, and why.
     pub fn prepare(&self, executor: &ExecutorKey, header: &str) -> Result<Outputs, StartFailure> {
         let directory = self.of_executor(executor);
         fs::create_dir_all(&directory).map_err(|error| failure(StartStep::Directory, &directory, &error))?;
@@ -145,7 +146,7 @@ pub fn files_of(worker: &WorkerId) -> String {
     format!("files-{worker}")
 }
 
-/// A failure with the path in front of the operating system's words.
+/// A failure with the path in front of the operating system's message.
 #[must_use]
 pub fn failure(step: StartStep, path: &Path, error: &io::Error) -> StartFailure {
     StartFailure { step, error: format!("{}: {error}", path.display()) }
@@ -173,7 +174,7 @@ mod tests {
         for (path, words) in [
             (file.as_path(), "it cannot be made"),
             (below_file.as_path(), "it cannot be made"),
-            // Not even root writes there.
+            // Not even root can write there.
             (Path::new("/proc/self"), "cannot write to it"),
         ] {
             let error = WorkDirectory::open(path).expect_err("it cannot be used").to_string();

@@ -1,4 +1,4 @@
-//! The daemon with real tasks and a driver that is played by the test.
+//! Tests of the executor's daemon with real tasks and a driver that the test plays.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use super::*;
 use firesteel_host::inbox::{Arrivals, inbox};
 use firesteel_host::net::{Listener, Peers, Welcome};
 
-/// What the driver hears: a message, or that the connection has ended.
+/// What the driver receives: a message, or `None` when the connection has ended.
 type Heard = (PeerId, Option<ExecutorToDriver>);
 
 /// A driver and its one executor.
@@ -44,7 +44,7 @@ fn hear(peer: PeerId, body: &[u8]) -> Result<Heard, DecodeError> {
 }
 
 impl Rig {
-    /// An executor that has introduced itself.
+    /// Starts an executor that has introduced itself.
     async fn new() -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local().port();
@@ -89,7 +89,7 @@ impl Rig {
         attempt
     }
 
-    /// The first line of a task that has just been launched.
+    /// The first line of a task that was just launched.
     async fn line(&mut self, task: AttemptId) -> String {
         let running = ExecutorToDriver::StatusUpdate { attempt: task, state: TaskState::Running };
         assert_eq!(self.hear().await, (self.peer, Some(running)));

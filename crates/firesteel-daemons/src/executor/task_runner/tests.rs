@@ -1,4 +1,4 @@
-//! Real processes.
+//! Tests of the task runner with real processes.
 
 use std::collections::BTreeMap;
 
@@ -12,14 +12,14 @@ use firesteel_host::inbox::{Arrival, Arrivals, inbox};
 
 const LONG: Duration = Duration::from_secs(20);
 
-/// An executor of its own on this machine.
+/// An executor of the test's own on this machine.
 struct Rig {
     site: Arc<Site>,
     inbox: Inbox<Event>,
     arrivals: Arrivals<Event>,
 }
 
-/// All that came of a task.
+/// All events of a task.
 #[derive(Debug, Default, PartialEq)]
 struct Course {
     stdout: Vec<u8>,
@@ -29,7 +29,7 @@ struct Course {
 
 impl Rig {
     fn new() -> Self {
-        // Unique on the machine, as ids of Workers are.
+        // The name is unique on the machine, as a Worker's id is.
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
@@ -60,7 +60,7 @@ impl Rig {
         }
     }
 
-    /// Whatever comes until the end, with credit for everything.
+    /// Collects the events until the end, with unlimited credit for output.
     async fn rest(&mut self) -> Course {
         let mut course = Course::default();
         while course.status.is_none() {
@@ -225,7 +225,7 @@ async fn children_in_the_background_do_not_outlive_their_task_nor_hold_it_up() {
     is_gone(number(&course.stdout)).await;
 }
 
-/// A task whose child leaves the process group, keeps the output open and sleeps; the task ends after that.
+/// Runs a task whose child leaves the process group, keeps the output open and sleeps. The task then ends.
 async fn course_of_a_deserter(desert: &str) -> Course {
     let scratch = tempfile::tempdir().expect("a temporary directory");
     let script =

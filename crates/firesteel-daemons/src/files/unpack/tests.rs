@@ -9,7 +9,7 @@ use zip::write::SimpleFileOptions;
 
 use super::*;
 
-/// What an entry of a tar says of itself, whether or not a library would write it.
+/// The header of a tar entry, even one that the library would not write.
 struct Entry {
     name: &'static str,
     kind: EntryType,
@@ -112,7 +112,7 @@ fn what_leads_out_of_the_directory_is_refused() {
 
 #[test]
 fn links_do_not_lead_out_together_either() {
-    // The first link is as deep as it says, and where it leads is not.
+    // The first link is as deep as its path says; its target is not.
     let deep = [
         entry("p/q/r", EntryType::Directory, ""),
         link("p/q/r/root", "../../.."),
@@ -121,14 +121,14 @@ fn links_do_not_lead_out_together_either() {
     assert_eq!(refused(&deep), "\"evil\" in it leads out of its directory");
     let through = [link("a", "."), link("a/b", "..")];
     assert_eq!(refused(&through), "\"a/b\" in it leads out of its directory");
-    // A file that is packed behind a link of that name takes its place, and is not written through it.
+    // A file packed behind a link of the same name replaces the link, and is not written through it.
     let (_scratch, done) = unpacked(&tar_of(&[link("a", "b"), file("a/c", 0o644, "c")]), ArchiveFormat::Tar);
     assert!(done.expect_err("a directory is in the link's place").contains("cannot write"));
 }
 
 #[test]
 fn links_to_what_is_not_there_do_not_lead_out_either() {
-    // Where the second one leads there is nothing today.
+    // The target of the second link does not exist today.
     let deep = [
         entry("p/q/r", EntryType::Directory, ""),
         link("p/q/r/root", "../../.."),
@@ -151,7 +151,7 @@ fn the_last_entry_of_a_name_counts_whatever_it_is() {
         link("b", "a"),
         link("c", "x"),
         entry("c", EntryType::Directory, ""),
-        // A second name for a link is a link.
+        // A hard link to a link is a link.
         entry("d", EntryType::Link, "b"),
     ];
     let (_scratch, done) = unpacked(&tar_of(&entries), ArchiveFormat::Tar);
@@ -168,7 +168,7 @@ fn the_last_entry_of_a_name_counts_whatever_it_is() {
     );
 }
 
-/// Gives zeros, and stops the unpacking after so many.
+/// A reader of zeros that stops the unpacking after this many bytes.
 struct Stopping<'a> {
     header: &'a [u8],
     left: usize,
@@ -271,7 +271,7 @@ fn zips_are_unpacked_by_the_same_rules() {
     for name in ["../evil", "/evil"] {
         let bad = zip(&|writer| writer.start_file(name, plain).expect("it is written"));
         let (scratch, done) = unpacked(&bad, ArchiveFormat::Zip);
-        // The library may write the name without what leads out.
+        // The library may write the name without the part that leads out.
         if let Err(error) = done {
             assert!(error.contains("leads out"), "{error}");
         }

@@ -24,7 +24,7 @@ impl Rig {
         self.cleaner.work.path().join(below)
     }
 
-    /// A file that was written so many seconds ago, in directories that were, too.
+    /// Writes a file and sets its time, and that of its directories, to this number of seconds ago.
     fn write(&self, below: &str, seconds: u64) {
         let path = self.path(below);
         fs::create_dir_all(path.parent().expect("it has one")).expect("it can be made");

@@ -1,4 +1,4 @@
-//! Real processes.
+//! Tests of the ExecutorRunner with real processes.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -18,7 +18,7 @@ use firesteel_core::worker::LogRead;
 use firesteel_host::inbox::{Arrival, Arrivals, inbox};
 use firesteel_settings::rolling::{Compression, LEAST_SIZE, Policy};
 
-/// Executor `app-1/3` with 2 cores and 512 MiB.
+/// A plan for executor `app-1/3` with 2 cores and 512 MiB.
 pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
     ExecutorPlan {
         executor: ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) },
@@ -37,7 +37,7 @@ pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
     }
 }
 
-/// A runner at work in a work directory of its own.
+/// A runner in its own work directory.
 struct Rig {
     scratch: TempDir,
     site: Arc<Site>,
@@ -53,7 +53,7 @@ impl Rig {
     fn with(rolling: Option<Rolling>) -> Self {
         let scratch = tempfile::tempdir().expect("a temporary directory");
         let work = WorkDirectory::open(scratch.path()).expect("it can be used");
-        // Unique on the machine, as a Worker's id is.
+        // The name is unique on the machine, as a Worker's id is.
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let (inbox, arrivals) = inbox();
@@ -114,7 +114,7 @@ impl Rig {
         fs::read_to_string(self.file(name)).expect("the file is there")
     }
 
-    /// Waits until the executor has written such a file: what it does before is done then.
+    /// Waits until the executor has written this file. What the executor does before that is then done.
     async fn written(&self, name: &str) -> String {
         let path = self.file(name);
         let there = async {
@@ -129,7 +129,7 @@ impl Rig {
     }
 }
 
-/// Whether it is a process, and not a zombie that nobody waits for.
+/// Whether the pid is a live process, and not a zombie.
 fn is_alive(pid: &str) -> bool {
     let stat = fs::read_to_string(Path::new("/proc").join(pid.trim()).join("stat")).unwrap_or_default();
     stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
@@ -177,7 +177,7 @@ async fn a_death_by_signal_is_told_as_one() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn a_signal_reaches_the_whole_process_group() {
     let mut rig = Rig::new();
-    // The shell ends by itself when its child has been ended.
+    // The shell ends by itself when its child has ended.
     let runner = rig.shell("sleep 1000 & echo $! > child; wait $!; exit 5");
     let leader = rig.started().await;
     let child = rig.written("child").await;
@@ -215,7 +215,8 @@ async fn signals_to_an_executor_that_is_ending_hurt_nobody() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
 async fn nothing_that_an_executor_started_outlives_it() {
     let mut rig = Rig::new();
-    // One in the group that ignores SIGTERM and SIGHUP, one in a session of its own, one whose parents are gone.
+    // One child in the group ignores SIGTERM and SIGHUP, one has its own session, and one has lost its
+    // parents.
     let script = "(trap '' TERM HUP; sleep 1000 & echo $! > in-group; wait) & \
          setsid sh -c 'echo $$ > in-session; exec sleep 1000' & \
          (setsid sh -c '(sleep 1000 & echo $! > orphan) &' &) ; \
@@ -328,7 +329,7 @@ async fn rolled_logs_are_whole_when_the_end_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_process_that_was_not_found_and_holds_the_output_open_does_not_hold_up_the_end() {
     let mut rig = Rig::with(Some(BY_SIZE));
-    // It wears no marker and has left the group. What it writes later is nobody's.
+    // The process carries no marker and has left the group. Its later output belongs to no executor.
     let script = "echo before; env -i setsid sh -c 'echo $$ >stray; exec sleep 1000' & \
         until [ -s stray ]; do :; done; echo after";
     let _runner = rig.shell(script);

@@ -1,4 +1,4 @@
-//! Takes what an executor writes out of a pipe and puts it at the end of its log.
+//! Copies an executor's output from a pipe to the end of its log.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -12,18 +12,18 @@ use tokio_util::sync::CancellationToken;
 use super::roller::{Roller, Written};
 use firesteel_host::clock::Clock;
 
-/// What is read at once, and more than a pipe has usually room for.
+/// The number of bytes that are read at once, which is more than a pipe usually holds.
 const PIECE: usize = 64 << 10;
 
-/// What is still read once the executor has ended. No pipe of a user has room for more; what comes then comes from
-/// a process that was not to be found, and may never end.
+/// The number of bytes that are still read after the executor has ended. No user's pipe holds more. Later
+/// bytes come from a process that could not be found, and may never end.
 const LAST: usize = 1 << 20;
 
-/// How long a disk may take for that.
+/// How long a disk may take to write these bytes.
 const LAST_WITHIN: Duration = Duration::from_secs(30);
 
-/// The handle of the task that copies one of an executor's outputs into its log. Dropping it lets the task go on
-/// until the output ends.
+/// The handle of the task that copies one output of an executor into its log. If it is dropped, the task
+/// goes on until the output ends.
 #[derive(Debug)]
 pub struct Appender {
     name: String,
@@ -32,12 +32,12 @@ pub struct Appender {
 }
 
 impl Appender {
-    /// Copies from the pipe, which is the parent's end. `name` is what the log calls it: `app-1/3 stdout`.
+    /// Starts to copy from this read end of a pipe. `name` names the log in messages: `app-1/3 stdout`.
     ///
-    /// To be called within the runtime.
+    /// Call this within the runtime.
     ///
     /// # Errors
-    /// The system does not take the pipe.
+    /// The runtime cannot use the pipe.
     pub fn start(pipe: io::PipeReader, roller: Roller, clock: Clock, name: String) -> io::Result<Self> {
         let pipe = pipe::Receiver::from_owned_fd(OwnedFd::from(pipe))?;
         let finish = CancellationToken::new();
@@ -46,8 +46,8 @@ impl Appender {
         Ok(Self { name, finish, task })
     }
 
-    /// Copies what is in the pipe now, and ends. Nothing that the executor wrote before its end is lost, and a
-    /// process that holds the pipe open is not waited for.
+    /// Copies what is in the pipe now, and ends. All output that the executor wrote before its end is kept.
+    /// A process that holds the pipe open is not waited for.
     pub async fn finish(self) {
         self.finish.cancel();
         if timeout(LAST_WITHIN, self.task).await.is_err() {
@@ -91,20 +91,20 @@ async fn copy(pipe: pipe::Receiver, mut log: Log, finish: CancellationToken) {
     }
 }
 
-/// The log, and what was said about it.
+/// The log, and whether its trouble was reported.
 struct Log {
-    /// `None` while it writes.
+    /// `None` while a thread writes.
     roller: Option<Roller>,
     clock: Clock,
     name: String,
-    /// Bytes that could not be written since the last that could.
+    /// The number of bytes that could not be written since the last successful write.
     dropped: usize,
     troubled: bool,
 }
 
 impl Log {
-    /// An executor is never held up by a disk that takes nothing more: its output is dropped, and that is said
-    /// once.
+    /// Appends a piece. A full disk never holds up an executor: its output is dropped, and one warning is
+    /// logged.
     async fn append(&mut self, piece: Vec<u8>) {
         let mut roller = self.roller.take().expect("one piece is written at a time");
         let now = self.clock.now();

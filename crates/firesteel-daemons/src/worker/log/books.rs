@@ -1,4 +1,4 @@
-//! What is known of logs that are rolled, besides their files: how much of each is no more.
+//! The records of rolled logs: how many bytes of each log were removed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -6,22 +6,22 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use firesteel_core::ids::ExecutorKey;
 use firesteel_core::messages::Stream;
 
-/// Logs that are remembered at least. Past it the oldest that is no longer written is forgotten; what is left of
-/// it then counts as the whole.
+/// The number of logs whose records are kept at least. Beyond it, the oldest record of a log that is no
+/// longer written is dropped. The rest of that log then counts as the whole log.
 const REMEMBERED: usize = 4096;
 
-/// One log's book. Whoever holds it locked finds the files and the number in accord.
+/// The record of one log. While its lock is held, the files and the number agree.
 #[derive(Debug, Default)]
 pub struct Book(Mutex<u64>);
 
 impl Book {
-    /// Bytes of the log that were removed, for as long as it is held.
+    /// The number of bytes of the log that were removed. The number cannot change while the guard is held.
     pub(super) fn gone(&self) -> MutexGuard<'_, u64> {
         self.0.lock().expect("nobody panics with it")
     }
 }
 
-/// The books of a Worker's logs.
+/// The records of all logs of a Worker.
 #[derive(Debug, Default)]
 pub struct Books(Mutex<Shelf>);
 
@@ -34,7 +34,7 @@ struct Shelf {
 }
 
 impl Books {
-    /// A new book for a log that begins.
+    /// Makes a record for a new log.
     #[must_use]
     pub fn open(&self, executor: ExecutorKey, stream: Stream) -> Arc<Book> {
         let mut shelf = self.0.lock().expect("nobody panics with it");
@@ -53,7 +53,7 @@ impl Books {
         book
     }
 
-    /// A log's book, if it is or was rolled.
+    /// Finds a log's record, if the log is or was rolled.
     pub(super) fn find(&self, executor: &ExecutorKey, stream: Stream) -> Option<Arc<Book>> {
         let shelf = self.0.lock().expect("nobody panics with it");
         shelf.books.get(&(executor.clone(), stream)).cloned()

@@ -1,22 +1,28 @@
-//! Executors' logs: which files they are kept in, how they get there, and pieces of them for those who ask.
+//! Executors' logs: their files, how output gets into them, and reading pieces of them.
 //!
-//! Without rolling an executor writes its files itself. With it, it writes into pipes, and an [appender] copies
-//! what comes into files that are rolled; the [reader] makes one log of them again.
+//! - [`appender`]: copies an executor's output from a pipe into its log.
+//! - [`roller`], [`names`], [`segments`]: write a log into a sequence of files, name the files, and list them.
+//! - [`books`]: how many bytes of each log were removed.
+//! - [`reader`], `tail`: read a piece of a log, as if the log were one file, and find its last lines.
 //!
-//! # What executors write
+//! # Writing
 //!
-//! An executor has its directory `<work directory>/<application>/<executor>`, and writes `stdout` and `stderr` there
-//! itself. Where logs are rolled it writes into two pipes, and a task of its Worker for each copies what comes into files
-//! that are rolled, compressed and, past their number, removed. Its end is told when both pipes are empty. A disk that
-//! takes nothing more costs output, never the executor or the Worker.
+//! An executor has the directory `<work directory>/<application>/<executor>`. Without rolling it writes `stdout` and
+//! `stderr` there itself. With rolling it writes into two pipes. For each pipe a task of the Worker copies the output into
+//! files that are rolled and compressed; the oldest are removed when there are too many. The executor's end is
+//! reported when both pipes are empty. A full disk loses output, but never ends the executor or the Worker.
 //!
-//! `firesteel logs` asks the Master where the executor is, and that Worker for one piece after the other. A position is
-//! counted in bytes since the log's first, whatever became of the files. The Worker's machine decides whether there is an
-//! answer and whether more can come, as of before the reading; a thread that may block reads.
+//! # Reading
 //!
-//! Every half hour the Worker has its shell look for directories of applications in which nothing was written for a week,
-//! and has those removed whose application has no executor there by then: the shell takes them out of the way before it
-//! does anything that was decided later, so a new executor never starts in a directory that is being removed.
+//! `firesteel logs` asks the Master where the executor is, and then asks that Worker for one piece after the other. A
+//! position counts bytes from the log's first byte, even if files were removed. The Worker's machine decides whether
+//! there is an answer and whether more output can follow, by its state before the reading. A thread that may block reads.
+//!
+//! # Removal
+//!
+//! Every half hour the Worker has its shell look for directories of applications in which nothing was written for a week.
+//! Then the Worker has those removed whose application has no executor on it. The shell renames them before it
+//! performs any later decision, so a new executor never starts in a directory that is being removed.
 
 pub mod appender;
 pub mod books;

@@ -1,9 +1,9 @@
-//! What the rolled files of a log are called.
+//! The names of a log's rolled files.
 
 use super::segments::in_order;
 
-/// The names of a log's rolled files: each comes after all before it in the order of [`in_order`], also when the
-/// clock was set back.
+/// A generator of names for rolled files. In the order of [`in_order`], each name comes after all earlier
+/// ones, even if the clock was set back.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Names {
     active: &'static str,
@@ -13,7 +13,7 @@ pub(super) struct Names {
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Name {
     base: String,
-    /// Files that have taken the name itself before.
+    /// The number behind the name: how many files had taken this base name before.
     clashes: Option<u32>,
 }
 
@@ -27,12 +27,12 @@ impl Name {
 }
 
 impl Names {
-    /// Names after `last`, the last of those that are taken.
+    /// A generator of names after `last`, the last name in use.
     pub(super) fn after(active: &'static str, last: Option<String>) -> Self {
         Self { active, last: last.map(|base| Name { base, clashes: None }) }
     }
 
-    /// The name of a file that is rolled now.
+    /// The name for a file that is rolled now.
     pub(super) fn next(&mut self, suffix: &str) -> String {
         let wish = format!("{}{suffix}", self.active);
         let name = match self.last.take() {

@@ -1,4 +1,4 @@
-//! Pieces of logs.
+//! A reader of pieces of executors' logs.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -16,13 +16,13 @@ use super::segments::{self, Form, Segment, in_words};
 use super::tail;
 use crate::worker::work_directory::WorkDirectory;
 
-/// Compressed files that are kept open where they were read to, for those who go on reading there.
+/// The number of compressed files that are kept open at their last position, for clients that read on.
 const KEPT: usize = 8;
 
-/// How often files may move under a reader before it gives up.
+/// How often files may be rolled during a read before the reader gives up.
 const ATTEMPTS: u32 = 20;
 
-/// Reads pieces of logs. Blocks: to be called where that is allowed.
+/// Reads pieces of logs. It blocks: call it where that is allowed.
 #[derive(Debug)]
 pub struct LogReader {
     work: WorkDirectory,
@@ -30,7 +30,7 @@ pub struct LogReader {
     kept: Mutex<Vec<Inflater>>,
 }
 
-/// A compressed file, read up to a position.
+/// A compressed file that was read up to a position.
 #[derive(Debug)]
 struct Inflater {
     path: PathBuf,
@@ -47,13 +47,13 @@ struct Piece {
 }
 
 impl LogReader {
-    /// Reads logs below that directory; `books` are those of whom writes them.
+    /// Makes a reader for logs below this directory. `books` are the records of the logs' writers.
     #[must_use]
     pub fn new(work: WorkDirectory, books: Arc<Books>) -> Self {
         Self { work, books, kept: Mutex::default() }
     }
 
-    /// The piece that is asked for. The application's id is known to be sound.
+    /// Reads the requested piece. The application's id must be known to be sound.
     #[must_use]
     pub fn read(&self, request: &LogRequest) -> LogRead {
         let directory = self.work.of_executor(&request.executor);
@@ -109,7 +109,8 @@ impl LogReader {
         Ok(Attempt::Read(Piece { start, bytes: Vec::new(), length }))
     }
 
-    /// How much of the log is no more, and the files of the rest. Nothing is rolled meanwhile.
+    /// The number of removed bytes of the log, and the files with the rest. No file is rolled during the
+    /// call.
     fn look(&self, directory: &Path, request: &LogRequest) -> io::Result<(u64, Vec<Segment>)> {
         match self.books.find(&request.executor, request.stream) {
             Some(book) => {
@@ -120,7 +121,7 @@ impl LogReader {
         }
     }
 
-    /// What a file has from that offset on, at most a piece. `None`: it has moved.
+    /// Reads at most one piece from this offset of a file. `None` if the file was renamed or removed.
     fn read_segment(&self, segment: &Segment, offset: u64) -> io::Result<Option<Vec<u8>>> {
         let length = (segment.length - offset).min(MAX_LOG_PIECE as u64);
         let mut bytes = vec![0; usize::try_from(length).expect("a piece is small")];
@@ -143,7 +144,7 @@ impl LogReader {
         Ok(Some(bytes))
     }
 
-    /// The file, read up to the offset.
+    /// Opens the compressed file, read up to the offset.
     fn inflater(&self, segment: &Segment, offset: u64) -> io::Result<Option<Inflater>> {
         let mut kept = self.kept.lock().expect("nobody panics with it");
         let there = |inflater: &Inflater| {
@@ -170,11 +171,11 @@ impl LogReader {
     }
 }
 
-/// What came of one attempt to read.
+/// The result of one attempt to read.
 enum Attempt {
     Read(Piece),
     /// There is no file.
     NoLog,
-    /// Files were rolled meanwhile.
+    /// Files were rolled during the attempt.
     Moved,
 }

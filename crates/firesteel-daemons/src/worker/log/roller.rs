@@ -1,4 +1,4 @@
-//! Writes a log into one file after the other.
+//! Writes a log into a sequence of files, rolled by time or size.
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
@@ -15,13 +15,14 @@ use super::names::Names;
 use super::segments::{self, COMPRESSED, active_name, in_words};
 use firesteel_settings::rolling::{Compression, Policy, Rolling};
 
-/// A longer file is not compressed: how much is in it could not be told from its end.
+/// A longer file is not compressed, because the end of a gzip file cannot tell a length beyond this.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
 
-/// What is put into one file together: no file is rolled with more room than this. Source: Spark, 4.0.1.
+/// The most bytes that are written to one file at once, so a file may exceed its size by less than this.
+/// Source: Spark, 4.0.1.
 const SLICE: usize = 8 << 10;
 
-/// A log that is rolled. Blocks: to be used where that is allowed.
+/// A log that is rolled. It blocks: use it where that is allowed.
 #[derive(Debug)]
 pub struct Roller {
     directory: PathBuf,
@@ -29,28 +30,28 @@ pub struct Roller {
     rolling: Rolling,
     book: Arc<Book>,
     file: File,
-    /// Bytes in the file.
+    /// The number of bytes in the active file.
     length: u64,
     next: Option<Timestamp>,
     names: Names,
-    /// Rolled files that are there, the oldest first, and the bytes of the log in each.
+    /// The rolled files that exist, oldest first, each with its number of bytes of the log.
     rolled: VecDeque<(PathBuf, u64)>,
 }
 
-/// What became of a piece of output.
+/// The result of writing a piece of output.
 #[derive(Debug, Default)]
 pub struct Written {
-    /// Why its end could not be written, and how many bytes that is.
+    /// The number of bytes at its end that could not be written, and why.
     pub dropped: Option<(usize, io::Error)>,
-    /// Why files could not be rolled, compressed or removed. No output is lost by that.
+    /// Why files could not be rolled, compressed or removed. This loses no output.
     pub trouble: Option<io::Error>,
 }
 
 impl Roller {
-    /// Goes on with a log in that directory, of which `file` is what is written now.
+    /// Continues a log in this directory; `file` is its active file.
     ///
     /// # Errors
-    /// The directory or the file cannot be looked at.
+    /// The directory or the file cannot be read.
     pub fn open(
         directory: &Path,
         stream: Stream,
@@ -77,7 +78,7 @@ impl Roller {
         })
     }
 
-    /// Puts output at the log's end.
+    /// Appends output to the log.
     #[must_use]
     pub fn write(&mut self, now: Timestamp, bytes: &[u8]) -> Written {
         let mut all = Written::default();
@@ -121,14 +122,15 @@ impl Roller {
 
     fn is_due(&self, now: Timestamp, more: usize) -> bool {
         match self.rolling.policy {
-            // Nothing is rolled that has nothing in it.
+            // An empty file is never rolled.
             Policy::ByTime(_) | Policy::BySize(_) if self.length == 0 => false,
             Policy::ByTime(_) => self.next.is_some_and(|next| next <= now),
             Policy::BySize(most) => self.length.saturating_add(more as u64) > most,
         }
     }
 
-    /// Goes on in a new file. After an error the log goes on where it was, or with more files than it should have.
+    /// Continues in a new file. After an error the log stays in the old file, or keeps more files than it
+    /// should.
     fn roll(&mut self, now: Timestamp) -> io::Result<()> {
         self.next = self.rolling.policy.next(now);
         let path = self.directory.join(self.names.next(&self.rolling.policy.suffix(now)));
@@ -148,7 +150,8 @@ impl Roller {
         self.remove_surplus()
     }
 
-    /// The new file is there before the old one loses its name: on a full disk the log goes on in the old one.
+    /// Starts a new file. The new file exists before the old one loses its name, so on a full disk the log
+    /// stays in the old one.
     fn start_file(&mut self, old: &Path) -> io::Result<()> {
         let fresh = self.aside(&self.active);
         let file = create(&fresh)?;
@@ -162,14 +165,14 @@ impl Roller {
                 Ok(())
             }
             Err(error) => {
-                // What cannot be removed either is no part of the log by its name.
+                // A file that cannot be removed either has a name that is not part of the log.
                 let _ = fs::remove_file(&fresh);
                 Err(in_words(&self.active, &error))
             }
         }
     }
 
-    /// The compressed file takes the other's place once it is whole.
+    /// Compresses a file. The compressed file replaces the other one when it is complete.
     fn compress(&self, path: &Path) -> io::Result<PathBuf> {
         let fresh = self.aside(path);
         let mut compressed = path.as_os_str().to_owned();
@@ -206,7 +209,7 @@ impl Roller {
         Ok(())
     }
 
-    /// A name that is no part of any log.
+    /// A name beside the path that is not part of any log.
     fn aside(&self, path: &Path) -> PathBuf {
         let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         self.directory.join(format!(".{name}.new"))
@@ -214,7 +217,7 @@ impl Roller {
 }
 
 fn create(path: &Path) -> io::Result<File> {
-    // What an earlier Worker left under that name, or an executor put there, is not written to.
+    // A file of that name, from an earlier Worker or from an executor, is not written to.
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}

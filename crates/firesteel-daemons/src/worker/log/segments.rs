@@ -1,5 +1,4 @@
-//! The files that a log is kept in: those that were rolled, in the order in which they were written, and the one
-//! that is written now.
+//! The files of a log: the rolled files, in the order in which they were written, and the active file.
 //!
 //! ```text
 //! stdout--2026-11-21--09.gz   stdout--2026-11-21--10   stdout
@@ -14,32 +13,32 @@ use std::path::{Path, PathBuf};
 use firesteel_core::messages::Stream;
 use nix::fcntl::OFlag;
 
-/// What a compressed file's name ends in.
+/// The suffix of a compressed file's name.
 pub const COMPRESSED: &str = ".gz";
 
 /// One file of a log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Segment {
-    /// Where it is.
+    /// The path of the file.
     pub path: PathBuf,
-    /// Which file it is: one that is opened later under the same path may be another.
+    /// The inode of the file. A file that is opened later at the same path may be another one.
     pub inode: u64,
-    /// How it is written.
+    /// Whether it is compressed.
     pub form: Form,
-    /// Bytes of the log in it.
+    /// The number of bytes of the log in it.
     pub length: u64,
 }
 
-/// How a file of a log is written.
+/// The form in which a file of a log is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// As it came.
+    /// The bytes as they were written.
     Plain,
-    /// Compressed.
+    /// The bytes compressed with gzip.
     Gzip,
 }
 
-/// The name of the file that is written now.
+/// The name of the active file.
 #[must_use]
 pub fn active_name(stream: Stream) -> &'static str {
     match stream {
@@ -48,7 +47,8 @@ pub fn active_name(stream: Stream) -> &'static str {
     }
 }
 
-/// The files of a log, the first bytes first. Only regular files of the right name count; there may be none.
+/// Lists the files of a log, oldest first. Only regular files with a matching name count; there may be
+/// none.
 ///
 /// # Errors
 /// The directory or one of the files cannot be read.
@@ -66,7 +66,7 @@ pub fn list(directory: &Path, stream: Stream) -> io::Result<Vec<Segment>> {
             rolled.push((plain.to_owned(), form));
         }
     }
-    // A file that is there in both forms was being compressed when its Worker ended: the first one is whole.
+    // If a file exists in both forms, its Worker ended while compressing it: the plain file is complete.
     rolled.sort_by(|a, b| in_order(&a.0, &b.0).then_with(|| (a.1 == Form::Gzip).cmp(&(b.1 == Form::Gzip))));
     rolled.dedup_by(|later, first| later.0 == first.0);
     rolled.push((active.to_owned(), Form::Plain));
@@ -78,14 +78,14 @@ pub fn list(directory: &Path, stream: Stream) -> io::Result<Vec<Segment>> {
     rolled.into_iter().filter_map(segment).collect()
 }
 
-/// Whether a file of that name, without the end of a compressed one, was rolled.
+/// Whether a file of this name, without the compressed suffix, was rolled.
 fn is_rolled(name: &str, active: &str) -> bool {
     let suffix = name.strip_prefix(active).and_then(|rest| rest.strip_prefix("--"));
     suffix.is_some_and(|rest| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit() || b == b'-'))
 }
 
-/// The order of rolled files' names: numbers by their value, and a name before those that it begins, which were
-/// made because it was taken.
+/// The order of rolled files' names. Numbers compare by value. A name comes before its own extensions,
+/// which are used when the name is taken.
 #[must_use]
 pub fn in_order(a: &str, b: &str) -> Ordering {
     let parts = |name: &str| -> Vec<Result<u64, String>> {
@@ -114,7 +114,7 @@ fn segment(path: PathBuf, form: Form) -> io::Result<Option<Segment>> {
     Ok(Some(Segment { path, inode, form, length }))
 }
 
-/// What was compressed into a file, modulo 4 GiB; longer files are not compressed.
+/// The uncompressed length of a file, modulo 4 GiB; longer files are not compressed.
 fn inflated_length(mut file: File) -> io::Result<u64> {
     let mut length = [0; 4];
     file.seek(SeekFrom::End(-4))?;
@@ -123,10 +123,10 @@ fn inflated_length(mut file: File) -> io::Result<u64> {
 }
 
 impl Segment {
-    /// Opens it. `None`: another file has taken its name, or it has gone.
+    /// Opens the file. `None` if it was removed, or if another file has its name.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The file cannot be opened.
     pub fn open(&self) -> io::Result<Option<File>> {
         match open_file(&self.path).and_then(|file| Ok((file.metadata()?.ino(), file))) {
             Ok((inode, file)) => Ok((inode == self.inode).then_some(file)),
@@ -136,13 +136,14 @@ impl Segment {
     }
 }
 
-/// Never through a link, which an executor may have put there, and never waiting for a pipe's other end.
+/// Opens a file. Does not follow a link, which an executor may have made, and does not wait for a pipe's
+/// other end.
 fn open_file(path: &Path) -> io::Result<File> {
     let flags = OFlag::O_NOFOLLOW | OFlag::O_NONBLOCK;
     OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)
 }
 
-/// An error with the path in front of the operating system's words.
+/// The error with the path in front of the operating system's message.
 #[must_use]
 pub fn in_words(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))

@@ -1,4 +1,4 @@
-//! Where the last lines of a log begin.
+//! The search for the beginning of a log's last lines.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -8,17 +8,17 @@ use flate2::read::MultiGzDecoder;
 
 use super::segments::{Form, Segment, in_words};
 
-/// What is read at once.
+/// The number of bytes that are read at once.
 const BLOCK: usize = 64 << 10;
 
-/// The offset within `segments`, taken together, at which the last `lines` lines begin. `None`: a file has moved
-/// meanwhile.
+/// The offset within `segments`, taken together, at which the last `lines` lines begin. `None` if a file
+/// was renamed or removed meanwhile.
 pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Option<u64>> {
     let mut end: u64 = segments.iter().map(|segment| segment.length).sum();
     if lines == 0 {
         return Ok(Some(end));
     }
-    // The end of the last line ends no other line.
+    // The newline at the very end separates no two lines.
     let last = end.saturating_sub(1);
     let mut wanted = lines;
     for segment in segments.iter().rev() {
@@ -38,14 +38,14 @@ pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Opti
     Ok(Some(0))
 }
 
-/// Where a line's end was found, counted from behind.
+/// The result of searching backward for a line's end.
 enum Found {
     At(u64),
-    /// There are only so many.
+    /// The file has fewer line ends: this number.
     Fewer(u64),
 }
 
-/// The `wanted`-th line's end before `within`, from behind.
+/// Finds the `wanted`-th line end before `within`, counted backward.
 fn nth_end_backward(file: &File, within: u64, wanted: u64) -> io::Result<Found> {
     let mut block = vec![0; BLOCK];
     let (mut end, mut count) = (within, 0);
@@ -64,7 +64,8 @@ fn nth_end_backward(file: &File, within: u64, wanted: u64) -> io::Result<Found> 
     Ok(Found::Fewer(count))
 }
 
-/// The same for a file that can only be read from its beginning: once to count, once to find.
+/// Does the same for a file that can only be read forward. It reads the file twice: to count the lines, and
+/// to find the position.
 fn nth_end_inflated(
     segment: &Segment,
     file: File,

@@ -1,4 +1,4 @@
-//! Laws of rolled logs, over outputs and clocks from seeds.
+//! Laws of rolled logs, tested with output and clocks from seeds.
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey};
 use firesteel_core::messages::{LogRequest, LogStart};
@@ -11,7 +11,7 @@ use crate::worker::log::reader::LogReader;
 use crate::worker::work_directory::WorkDirectory;
 use firesteel_settings::rolling::Period;
 
-/// splitmix64.
+/// The random generator splitmix64.
 struct Chance(u64);
 
 impl Chance {
@@ -24,7 +24,7 @@ impl Chance {
     }
 }
 
-/// An executor's log that is written and read.
+/// An executor's log with its writer and reader.
 struct Rig {
     _scratch: TempDir,
     directory: PathBuf,
@@ -59,7 +59,7 @@ impl Rig {
         }
     }
 
-    /// Where the log begins, and all of it.
+    /// The position at which the log begins, and all its bytes.
     fn whole(&self) -> (u64, Vec<u8>) {
         let (begin, mut bytes, mut length) = self.piece(LogStart::Offset(0));
         while begin + (bytes.len() as u64) < length {
@@ -120,7 +120,7 @@ fn no_byte_is_lost_or_moved_and_every_bound_holds() {
                 assert!(files.iter().all(|file| fits(file.length)), "seed {seed}: {files:?}");
             }
         }
-        // Any part of it, by lines and by bytes.
+        // Read any part of it, by lines and by bytes.
         let (begin, bytes) = rig.whole();
         for lines in [0, 1, 2, 7, 100_000] {
             let expected = last_lines(&bytes, lines);
@@ -166,7 +166,7 @@ fn a_log_whose_directory_takes_no_new_file_goes_on_in_the_old_one() {
     let now = Timestamp::from_millis(1_795_209_755_042);
     let mut roller = rig.roller(BY_SIZE, now);
     assert!(roller.write(now, b"one one\n").trouble.is_none());
-    // Not even root removes a directory with something in it as if it were a file.
+    // Not even root can remove a directory with entries as if it were a file.
     fs::create_dir_all(rig.directory.join(".stdout.new/in the way")).expect("it can be made");
     let done = roller.write(now, b"two two\n");
     assert!(done.dropped.is_none() && done.trouble.is_some(), "{done:?}");
