@@ -1,7 +1,11 @@
 //! Simulated worlds for tests: whole clusters in one thread, from a seed, with virtual time and faults.
 //!
-//! Nothing here is shipped. Each world has a second set of books that it holds the state machines against, and
-//! deliberate bugs that show that the books would notice.
+//! Nothing here is shipped. Each world keeps a second set of books, and compares what the state machines do
+//! with it. Each world also has deliberate bugs, which prove that the books notice errors.
+//!
+//! - [`cluster`]: a Standalone cluster of Masters, Workers, drivers, launchers and executors.
+//! - [`containers`]: a YARN allocator and a fake manager of containers.
+//! - [`attempts`]: the ApplicationMasters of a YARN application. It uses the manager of `containers`.
 
 pub mod attempts;
 pub mod cluster;

@@ -1,4 +1,4 @@
-//! A second set of books for one attempt: what it was told, and what of that counts.
+//! A second set of books for one attempt: what it was told, and what counts of that.
 
 use std::collections::BTreeMap;
 
@@ -9,62 +9,64 @@ use firesteel_core::messages::{ClientToMaster, DriverToMaster, ExecutorState, Ex
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::ExecutorLimit;
 
-/// A driver that is away is waited for so long, in virtual milliseconds.
+/// How long an attempt waits for a driver that has disconnected, in virtual milliseconds.
 const RECONNECT: u64 = 10_000;
 
-/// A driver that has just registered is listened to for less than that, in virtual milliseconds.
+/// An upper bound on how long a newly registered driver is listened to first, in virtual milliseconds.
 const LISTENING: u64 = 1_000;
 
-/// What is so about an attempt. It reads what the machine is told and does, and shares no code with it.
+/// The facts about one attempt. They come from what the machine is told and what it does, and share no code
+/// with it.
 #[derive(Clone, Debug)]
 pub(super) struct Books {
     pub(super) config: Config,
     pub(super) relaunch: Relaunch,
     pub(super) executors: BTreeMap<ExecutorId, Row>,
-    /// Containers that the manager said it has granted, and their hosts.
+    /// The containers that the manager reported as granted, each with its host.
     pub(super) granted: BTreeMap<ContainerId, String>,
-    /// Containers that are gone, with their status.
+    /// The containers that are gone, each with its exit status.
     pub(super) gone: BTreeMap<ContainerId, i32>,
     /// The driver's connection, as far as the attempt was told.
     pub(super) peer: Option<PeerId>,
     pub(super) manager: Manager,
     pub(super) call_is_open: bool,
     pub(super) program: Program,
-    /// How many executors there are to be.
+    /// The number of executors that the driver wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
-    /// It has said how it ends.
+    /// The final status and exit code with which it said that it ends.
     pub(super) finishing: Option<(FinalStatus, i32)>,
     pub(super) unregistering: bool,
-    /// From then on its allocator must have heard what the driver wants; until then wishes are waited for.
+    /// The time by which its allocator must know what the driver wants. Until then it waits for the
+    /// driver's requests.
     pub(super) heard_by: u64,
     pub(super) exit: Option<Exit>,
     pub(super) facts: Facts,
 }
 
-/// An executor.
+/// The books' row for one executor.
 #[derive(Clone, Debug)]
 pub(super) struct Row {
     pub(super) container: ContainerId,
     pub(super) profile: ProfileId,
     pub(super) fate: Fate,
-    /// Its driver wanted it ended.
+    /// Whether its driver asked to end it.
     pub(super) killed: bool,
     pub(super) started: bool,
-    /// How the attempt said that it has ended.
+    /// The end that the attempt reported to its driver, if any.
     pub(super) told: Option<ExecutorState>,
 }
 
-/// What has become of an executor's process.
+/// The state of an executor's process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Nothing is known against it.
+    /// The process runs, as far as is known.
     Lives,
     NotStarted,
-    /// Its container ended with that status.
+    /// Its container ended with this status.
     Ended(i32),
 }
 
-/// How it stands with the manager, as far as the attempt was told.
+/// The state of the manager, as far as the attempt was told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Manager {
     Stranger,
@@ -72,22 +74,22 @@ pub(super) enum Manager {
     Known,
 }
 
-/// How it stands with the program.
+/// The state of the application's program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Program {
     None,
     Running,
-    /// It was told to end.
+    /// The program was told to end.
     Ending,
     Ended(ExitStatus),
     NotStarted,
 }
 
-/// What an attempt may end for.
+/// The facts that justify the end of an attempt.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Facts {
     started: u64,
-    /// A driver has registered.
+    /// Whether a driver has registered.
     pub(super) driver: bool,
     away: Option<u64>,
     pub(super) done: bool,
@@ -124,7 +126,7 @@ impl Books {
         }
     }
 
-    /// Executors whose end was not told.
+    /// The executors whose end was not reported.
     pub(super) fn live(&self) -> impl Iterator<Item = (ExecutorId, &Row)> {
         self.executors.iter().filter(|(_, row)| row.told.is_none()).map(|(id, row)| (*id, row))
     }
@@ -133,22 +135,22 @@ impl Books {
         self.config.attempt >= self.config.most_attempts
     }
 
-    /// Whether the manager wants to hear nothing of it any more.
+    /// Whether the manager no longer accepts anything from this attempt.
     pub(super) fn is_given_up(&self) -> bool {
         self.facts.replaced || self.facts.not_registered
     }
 
-    /// Whether somebody did not want to wait until the manager was told.
+    /// Whether the attempt was asked to end without waiting until the manager knows.
     pub(super) fn was_hurried(&self) -> bool {
         self.facts.shutdown
     }
 
-    /// Whether targets of its driver are taken.
+    /// Whether it accepts targets of its driver.
     pub(super) fn serves(&self) -> bool {
         self.facts.driver && !self.facts.done && self.finishing.is_none()
     }
 
-    /// The attempt is about to be told that.
+    /// Enters an event that the attempt is about to be told.
     pub(super) fn hear(&mut self, now: u64, event: &Event) {
         match event {
             Event::Start => self.facts.started = now,
@@ -210,7 +212,7 @@ impl Books {
         }
     }
 
-    /// A container is gone, which may have been granted with the same answer.
+    /// Enters the loss of a container, which may have been granted in the same response.
     fn lose(&mut self, container: &ContainerId, status: i32) {
         let first = self.gone.insert(container.clone(), status).is_none();
         let blames = !matches!(status, 0 | -100 | -101 | -102 | -105 | -106 | -107);
@@ -261,7 +263,7 @@ impl Books {
         }
     }
 
-    /// Whether there is reason to end so.
+    /// Whether there is a reason to end with this status and code.
     pub(super) fn has_reason(&self, now: u64, status: FinalStatus, code: i32) -> bool {
         let facts = &self.facts;
         let gone = facts.away.is_some_and(|since| now >= since + RECONNECT);
@@ -296,7 +298,7 @@ impl Books {
     }
 }
 
-/// Whether targets can be had at all.
+/// Whether these targets can be reached at all.
 pub(super) fn are_sound(targets: &[ExecutorTarget]) -> bool {
     targets.iter().all(|target| target.profile.check().is_ok() && target.id.0 < 100)
 }

@@ -1,4 +1,4 @@
-//! What runs have seen, counted.
+//! Coverage of runs: how often each event, effect and fault occurred.
 
 use firesteel_core::application_master::{
     Effect, Event, FinalStatus, Inbound, Mode, Note, Outbound, Staging,
@@ -15,7 +15,7 @@ use crate::cluster::{Row, Tally};
 firesteel_core::kinds!("ending", Ending: DriverDone DriverVanishes ProgramFails Killed Shutdown);
 
 tallies! {
-    /// How often everything that can happen to ApplicationMasters has happened.
+    /// How often each thing that can happen to ApplicationMasters has happened.
     AttemptCoverage
     "world" mode: Mode,
     "world" ending: Ending,

@@ -1,60 +1,60 @@
-//! A driver as an ApplicationMaster knows it: what it has said, and what it has heard.
+//! A driver as an ApplicationMaster knows it: what it has sent, and what it has received.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{ApplicationEnd, ExecutorState, MasterToDriver, Relaunch};
 
-/// A driver. In cluster mode each program has one of its own.
+/// A driver. In cluster mode each program has its own driver.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Driver {
-    /// Its connection, as it sees it: to which attempt.
+    /// Its connection to an attempt, as the driver sees it.
     pub(super) connection: Option<Connection>,
-    /// Whether it was told that it is registered, on this connection.
+    /// Whether it was told on this connection that it is registered.
     pub(super) registered: bool,
     /// The executors that it knows of and that have not ended.
     pub(super) live: BTreeSet<ExecutorId>,
-    /// Those of which it has heard that they have ended.
+    /// The executors whose end was reported to it.
     pub(super) ended: BTreeSet<ExecutorId>,
-    /// Of whom it has heard, from its Master or from the executor itself.
+    /// The executors that it has heard of, from its Master or from the executor itself.
     pub(super) met: BTreeMap<ExecutorId, ContainerId>,
-    /// How many executors it wants.
+    /// The number of executors that it wants, by profile.
     pub(super) wanted: BTreeMap<ProfileId, u64>,
-    /// Of which profile each executor is.
+    /// The profile of each executor.
     pub(super) profiles: BTreeMap<ExecutorId, ProfileId>,
-    /// It has said that it is done.
+    /// Whether it has said that it is done.
     pub(super) done: bool,
-    /// It never comes back.
+    /// Whether it has gone and never comes back.
     pub(super) vanished: bool,
-    /// It was told that nothing is left.
+    /// Whether it was told that no executor is left.
     pub(super) gone: bool,
-    /// It was told that its application is over.
+    /// The end of its application, if it was told.
     pub(super) removed: Option<ApplicationEnd>,
 }
 
 /// A connection to an attempt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Connection {
-    /// Which attempt, counted from 0.
+    /// The attempt, counted from 0.
     pub(super) attempt: usize,
     pub(super) peer: PeerId,
 }
 
-/// What a driver does about what it hears.
+/// How a driver reacts to a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Reaction {
     None,
-    /// It says what it wants.
+    /// It requests the executors that it wants.
     Request,
 }
 
 impl Driver {
-    /// One more than the highest number that it has seen.
+    /// The highest executor number that it has seen, plus one.
     pub(super) fn first_executor(&self) -> ExecutorId {
         ExecutorId(self.met.keys().next_back().map_or(0, |highest| highest.0 + 1))
     }
 
-    /// It is told something. `containers` says which executor is in which.
+    /// Takes a message. `containers` maps each executor to its container.
     pub(super) fn hear(
         &mut self,
         message: &MasterToDriver,

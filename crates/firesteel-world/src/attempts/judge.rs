@@ -1,4 +1,4 @@
-//! What must hold of everything that an attempt does.
+//! The laws that everything an attempt does must satisfy.
 
 use firesteel_core::allocator::AllocatorView;
 use firesteel_core::application_master::{
@@ -15,7 +15,7 @@ use super::plan::node_address;
 pub(super) type Verdict = Result<(), String>;
 
 impl Books {
-    /// Holds what the attempt does about an event against the books.
+    /// Compares what the attempt does about an event with the books.
     pub(super) fn judge(
         &mut self,
         now: u64,
@@ -82,7 +82,7 @@ impl Books {
         }
     }
 
-    /// What the manager is asked for is what the driver wants, less those whose end was final.
+    /// The manager must be asked for the executors that the driver wants, minus those whose end was final.
     fn judge_targets(&self, view: &AllocatorView) -> Verdict {
         for (id, wanted) in &self.wanted {
             let target = view.profiles.get(id).map_or(0, |profile| profile.target);
@@ -120,7 +120,7 @@ impl Books {
             },
             _ => None,
         });
-        // A driver that is away hears of it when it is back.
+        // A disconnected driver is told when it is back.
         let profile = memory.0 / 1024 - 1;
         let profile = firesteel_core::ids::ProfileId(u32::try_from(profile).unwrap_or(u32::MAX));
         match (self.peer, added) {
@@ -213,7 +213,7 @@ impl Books {
         }
     }
 
-    /// An executor's end is told once, when it has ended, with what has become of it.
+    /// An executor's end must be reported once, after it has ended, and with the right state.
     fn judge_loss(&mut self, executor: ExecutorId, state: &ExecutorState, effects: &[Effect]) -> Verdict {
         let Some(row) = self.executors.get_mut(&executor) else {
             return Err(format!("executor {executor} ended, and was never launched"));
@@ -288,7 +288,7 @@ impl Books {
         }
     }
 
-    /// The manager hears of the end once, from an attempt after which none comes.
+    /// The manager must be told of the end once, by an attempt after which no other begins.
     fn judge_unregister(&mut self, status: FinalStatus) -> Verdict {
         let (attempt, most) = (self.config.attempt, self.config.most_attempts);
         if self.manager != Manager::Known {

@@ -1,15 +1,25 @@
-//! An application on somebody else's cluster: its ApplicationMasters, one attempt after the other, in a small world of
-//! their own.
+//! A simulated world of one YARN application: its ApplicationMasters, one attempt after the other.
 //!
-//! Around them are a fake manager that begins attempts, forgets them, gives them up and hears how they end
-//! ([`Manager`](crate::containers::Manager) has its containers); a driver that comes, goes and returns, and changes its
-//! mind; in cluster mode a program that has the driver in it; executors that fail, start late or never; status clients,
-//! and strangers who ask for what is not theirs.
+//! Around the attempts are:
 //!
-//! [`Plan`] says what a world is made of, [`run`] lets it happen. While faults strike, the machine's own invariants are
-//! checked after each event, and what it does is held against a second set of books (`books`). Then all faults stop: the
-//! driver must have the executors that it wants and know of them, and then the application ends, in one of the ways in
-//! which applications end, and the manager must have heard of it once, rightly, by an attempt that may say so.
+//! - a fake manager that begins attempts, forgets them, gives them up and is told how they end
+//!   ([`Manager`](crate::containers::Manager) has its containers);
+//! - a driver that comes, goes and returns, and changes its targets; in cluster mode a program that
+//!   contains the driver;
+//! - executors that fail, start late or never start;
+//! - status clients, and strangers who ask for another application's things.
+//!
+//! [`Plan`] describes a world, and [`run`] simulates it. While faults strike, the machine's own invariants
+//! are checked after each event, and what it does is compared with a second set of books. Then all faults
+//! stop. The driver must get the executors that it wants, and know them. Then the application ends in one
+//! of the possible ways. The manager must be told of the end once, correctly, by an attempt that may report
+//! it.
+//!
+//! - `plan`, `world`: the description of a world, and its run.
+//! - `perform`, `whims`: the effects of attempts, and what drivers and strangers do.
+//! - `driver`, `supervisor`: the state of a driver, and the manager's state of the application.
+//! - `books`, `judge`: the second set of books, and the laws.
+//! - `sabotage`, `coverage`: the deliberate bugs, and the counts of what happened.
 //!
 //! ```text
 //!   driver, or program with a driver        attempts            manager

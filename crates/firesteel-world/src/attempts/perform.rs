@@ -1,4 +1,4 @@
-//! What happens in a world, and what becomes of an attempt's effects.
+//! The happenings of a world, and the performing of an attempt's effects.
 
 use std::collections::BTreeMap;
 
@@ -93,7 +93,7 @@ impl World {
         let (cores, memory) = (Cores(64), MiB(1 << 20));
         let largest = ContainerSize { cores, memory, ..ContainerSize::default() };
         self.tell(attempt, Event::Registered { largest });
-        // Whoever submitted the application learns where its ApplicationMaster is now.
+        // The submitting client learns where the ApplicationMaster is now.
         if self.plan.config.mode == Mode::Client {
             if self.drivers[0].connection.is_some_and(|connection| connection.attempt != attempt) {
                 self.hang_up(0);
@@ -140,7 +140,7 @@ impl World {
         self.tell(attempt, Event::ContainerStarted { container });
     }
 
-    /// A program ends, and its driver with it.
+    /// Ends a program, and with it the driver.
     fn end_program(&mut self, attempt: usize, status: ExitStatus) {
         if self.plan.config.mode != Mode::Cluster || !self.attempts[attempt].alive {
             return;
@@ -150,7 +150,7 @@ impl World {
         self.tell(attempt, Event::ProgramEnded(status));
     }
 
-    /// The manager notices that an attempt is gone, or takes it for gone: its containers end.
+    /// The manager notices that an attempt is gone, or assumes so: the attempt's containers end.
     fn lose(&mut self, attempt: usize) {
         if !self.supervisor.accepts(attempt) {
             return;
@@ -161,7 +161,7 @@ impl World {
         }
     }
 
-    /// An attempt's process is gone, with all its connections.
+    /// Removes an attempt's process with all its connections.
     fn bury(&mut self, attempt: usize) {
         self.attempts[attempt].alive = false;
         let driver = self.driver_of(attempt);

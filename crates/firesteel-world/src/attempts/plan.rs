@@ -1,4 +1,4 @@
-//! What a world is made of.
+//! The description of a world: cluster, application and faults.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,40 +17,40 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use crate::containers::Scenario;
 use firesteel_sim::dice::Dice;
 
-/// An application, the cluster that it is on, and how badly both behave.
+/// An application, the cluster that it runs on, and how badly both behave.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The seed that it was rolled with, and that the run goes on with.
+    /// The seed that generated this plan and that drives the run.
     pub seed: u64,
     /// The cluster, and when faults strike.
     pub cluster: Scenario,
-    /// What the first attempt is told. The others have its number alone for themselves.
+    /// The configuration of the first attempt. Later attempts differ only in their number.
     pub config: Config,
-    /// Profiles that the driver speaks of.
+    /// The number of profiles that the driver uses.
     pub profiles: u32,
     /// Which of its executors are replaced.
     pub relaunch: Relaunch,
-    /// How the application ends if nothing else ends it.
+    /// How the application ends unless something else ends it first.
     pub ending: Ending,
 }
 
-/// How an application ends.
+/// The ways in which an application ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// Its driver is done; in cluster mode its program then ends well.
+    /// The driver is done; in cluster mode its program then succeeds.
     DriverDone,
-    /// Its driver goes and never comes back. In client mode.
+    /// The driver goes and never comes back. In client mode only.
     DriverVanishes,
-    /// Its program ends badly. In cluster mode.
+    /// The program fails. In cluster mode only.
     ProgramFails,
-    /// Somebody kills it.
+    /// A user kills the application.
     Killed,
     /// The ApplicationMaster is asked to end.
     Shutdown,
 }
 
 impl Plan {
-    /// A world on a cluster of 1 to 8 machines.
+    /// Generates a world on a cluster of 1 to 8 machines.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut cluster = Scenario::rolled(seed);
@@ -85,7 +85,7 @@ impl Plan {
         Self { seed, profiles: cluster.profiles, cluster, config, relaunch, ending }
     }
 
-    /// What an attempt is told.
+    /// The configuration of an attempt.
     pub(super) fn config_of(&self, attempt: u32) -> Config {
         Config { attempt, ..self.config.clone() }
     }
@@ -118,7 +118,7 @@ impl Plan {
         )
     }
 
-    /// Targets of all profiles that there is room for on machines that may be used.
+    /// Targets for all profiles, within the room on machines that may be used.
     pub(super) fn targets(&self, dice: &mut Dice) -> Vec<ExecutorTarget> {
         let mut room = self.cluster.room();
         let mut target = |number| {
@@ -129,7 +129,7 @@ impl Plan {
         (0..self.profiles).map(&mut target).collect()
     }
 
-    /// Where tasks would like to run, and where not.
+    /// The hosts that tasks prefer, and those to avoid.
     pub(super) fn wishes(&self, dice: &mut Dice) -> HostWishes {
         let hosts = self.cluster.machines.keys();
         let preferred: BTreeMap<String, u64> =
@@ -140,12 +140,12 @@ impl Plan {
     }
 }
 
-/// One target.
+/// A target for one profile.
 pub(super) fn target(number: u32, total: u64) -> ExecutorTarget {
     ExecutorTarget { id: ProfileId(number), profile: profile(number), total }
 }
 
-/// What executors of a profile need.
+/// What the executors of a profile need.
 pub(super) fn profile(number: u32) -> ResourceProfile {
     ResourceProfile {
         cores: Some(Cores(i64::from(number) + 1)),
@@ -154,7 +154,7 @@ pub(super) fn profile(number: u32) -> ResourceProfile {
     }
 }
 
-/// Who starts containers on a host.
+/// The address of a host's node manager.
 pub(super) fn node_address(host: &str) -> Address {
     Address::new(host, 45454)
 }

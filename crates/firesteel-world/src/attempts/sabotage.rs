@@ -1,4 +1,4 @@
-//! Deliberate bugs: what an attempt is told or does is tampered with, as if it had erred.
+//! Deliberate bugs: the events and effects of an attempt are changed, as if it had erred.
 
 use firesteel_core::application_master::{
     Config, Effect, Event, FinalStatus, Inbound, Outbound, Silence, Staging,
@@ -7,61 +7,61 @@ use firesteel_core::ids::{ExecutorId, PeerId};
 use firesteel_core::messages::{DriverToMaster, MasterToDriver, Relaunch};
 use firesteel_core::process::Placeholder;
 
-/// A way in which an ApplicationMaster can be made to err.
+/// A bug of an ApplicationMaster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AttemptSabotage {
-    /// It does not tell its driver of new executors.
+    /// It does not report new executors to its driver.
     DropAdded,
-    /// It does not tell its driver of executors that have ended.
+    /// It does not report ended executors to its driver.
     DropEnded,
-    /// It tells their end twice.
+    /// It reports an executor's end twice.
     DoubleEnded,
-    /// A driver that returns hears that it is registered, and nothing else.
+    /// A driver that reconnects is told that it is registered, and nothing else.
     DropStory,
-    /// A later attempt begins to count anew.
+    /// A later attempt starts numbering executors again.
     ReuseNumbers,
-    /// It says that an executor is on another host.
+    /// It reports an executor on the wrong host.
     WrongHost,
     /// It does not fill in an executor's command.
     ForgetWords,
-    /// It does not look who asks.
+    /// It does not check who asks.
     TrustStrangers,
-    /// It hears no targets.
+    /// It ignores the driver's targets.
     ForgetTargets,
-    /// It ends nobody.
+    /// It ends no executors.
     ForgetKills,
     /// It replaces executors whose end was final.
     MissTurn,
-    /// It never says that nothing is left.
+    /// It never reports that no executor is left.
     DropGone,
-    /// It says so at once.
+    /// It reports at once that no executor is left.
     EarlyGone,
     /// It does not tell its driver that the application is over.
     DropRemoved,
     /// It calls the manager twice.
     DoubleCall,
-    /// It does not tell the manager of the end.
+    /// It does not report the end to the manager.
     DropUnregister,
-    /// It tells of the end twice.
+    /// It reports the end to the manager twice.
     DoubleUnregister,
-    /// It tells that all is well.
+    /// It reports success in any case.
     WrongStatus,
-    /// It takes the first attempt for the last.
+    /// It treats the first attempt as the last.
     EarlyLast,
-    /// It has another exit code.
+    /// It has the wrong exit code.
     WrongCode,
-    /// It takes silence for something else.
+    /// It misreads the silence of the manager.
     WrongSilence,
-    /// It takes away what another attempt needs.
+    /// It removes what a later attempt needs.
     EarlyCleaning,
-    /// It takes nothing away.
+    /// It never removes the staged files.
     DropCleaning,
     /// It leaves its program behind.
     DropEndProgram,
 }
 
 impl AttemptSabotage {
-    /// All of them.
+    /// The list of all bugs.
     pub const ALL: [Self; 24] = [
         Self::DropAdded,
         Self::DropEnded,
@@ -89,7 +89,7 @@ impl AttemptSabotage {
         Self::DropEndProgram,
     ];
 
-    /// What an attempt is told at its start instead.
+    /// Changes the configuration of an attempt.
     pub(super) fn config(self, config: &mut Config) {
         match self {
             Self::EarlyLast => config.most_attempts = 1,
@@ -103,7 +103,7 @@ impl AttemptSabotage {
         }
     }
 
-    /// What it is told instead; its driver is on that connection.
+    /// Changes an event for an attempt whose driver is on this connection.
     pub(super) fn event(self, driver: Option<PeerId>, event: &mut Event) {
         let Event::Received { peer, message: Inbound::Driver(message) } = event else { return };
         match (self, message) {
@@ -124,7 +124,7 @@ impl AttemptSabotage {
         }
     }
 
-    /// What it does instead.
+    /// Changes the effects of an attempt.
     pub(super) fn effects(self, event: &Event, effects: &mut Vec<Effect>) {
         for effect in effects.iter_mut() {
             match (self, effect) {

@@ -1,17 +1,17 @@
-//! The manager's side of an application: which attempt at it there is, and how it has ended.
+//! The manager's side of an application: its current attempt, and how it has ended.
 
 use firesteel_core::application_master::FinalStatus;
 
 /// What the manager knows of the application.
 #[derive(Clone, Debug)]
 pub(super) struct Supervisor {
-    /// The attempt that it has begun last, counted from 0.
+    /// The last attempt that it has begun, counted from 0.
     pub(super) current: usize,
     pub(super) state: AttemptState,
     most: u32,
 }
 
-/// How it stands with the application.
+/// The state of the application at the manager.
 ///
 /// ```text
 ///  Begun --register--> Known --unregister--> Over(Some(status))
@@ -22,13 +22,13 @@ pub(super) struct Supervisor {
 pub(super) enum AttemptState {
     /// The attempt has not registered.
     Begun,
-    /// It has.
+    /// The attempt has registered.
     Known,
-    /// It was restarted: the attempt has to register again.
+    /// The manager was restarted: the attempt has to register again.
     Forgotten,
     /// The attempt is gone, and another one will begin.
     Between,
-    /// The application is over: with what its attempt has said, or because there is none left.
+    /// The application is over, with the status that its attempt reported, or because no attempt is left.
     Over(Option<FinalStatus>),
 }
 
@@ -37,7 +37,7 @@ impl Supervisor {
         Self { current: 0, state: AttemptState::Begun, most }
     }
 
-    /// Whether that attempt is the one that may speak.
+    /// Whether this attempt is the current one.
     pub(super) fn accepts(&self, attempt: usize) -> bool {
         attempt == self.current
             && match self.state {
@@ -50,7 +50,7 @@ impl Supervisor {
         matches!(self.state, AttemptState::Over(_))
     }
 
-    /// An attempt's end was noticed. Whether another one begins.
+    /// Notices the end of an attempt. Returns whether another one begins.
     pub(super) fn lose(&mut self) -> bool {
         let more = (self.current as u64) + 1 < u64::from(self.most);
         self.state = if more { AttemptState::Between } else { AttemptState::Over(None) };

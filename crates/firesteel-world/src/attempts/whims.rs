@@ -1,4 +1,4 @@
-//! What drivers do, and strangers.
+//! The actions of drivers, and of strangers.
 
 use firesteel_core::application_master::{Event, Inbound, Mode};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
@@ -43,7 +43,7 @@ impl World {
         }
     }
 
-    /// A driver says all that it wants.
+    /// A driver sends all its requests.
     pub(super) fn wish(&mut self, driver: usize) {
         let state = &self.drivers[driver];
         if state.connection.is_none() || !state.registered || state.done {
@@ -59,7 +59,7 @@ impl World {
         }
     }
 
-    /// Something comes to a driver's mind.
+    /// A driver does something at random.
     pub(super) fn whim(&mut self, driver: usize) {
         if self.calm {
             self.later(5_000, 20_000, Happening::Whim(driver));
@@ -99,7 +99,7 @@ impl World {
         }
     }
 
-    /// A driver ends those of its executors that are more than it wants, which nobody does for it.
+    /// A driver ends the executors beyond its target, because its ApplicationMaster does not do so.
     fn end_excess(&mut self, driver: usize) {
         let state = &self.drivers[driver];
         let mut left = state.wanted.clone();
@@ -120,7 +120,7 @@ impl World {
         }
     }
 
-    /// Somebody says what cannot be done, or asks for what is not theirs.
+    /// A stranger sends an impossible message, or asks for another application's things.
     fn stray(&mut self, attempt: usize, driver: usize) {
         let app = self.plan.config.app.clone();
         let other = AppId::new("application_1_0002");

@@ -18,50 +18,50 @@ use super::supervisor::{AttemptState, Supervisor};
 use crate::containers::Manager;
 use firesteel_sim::dice::Dice;
 
-/// All must be over so long after the last fault, in virtual milliseconds.
+/// How long after the last fault everything must be over, in virtual milliseconds.
 const OVER_AFTER: u64 = 3_600_000;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What happened.
+    /// The counts of what happened.
     pub coverage: AttemptCoverage,
-    /// What should hold, and what was found.
+    /// The law that was broken, if any: what should hold, and what was found.
     pub violation: Option<String>,
-    /// Whether all was well when the faults were over, and the application ended as it was planned.
+    /// Whether all was well after the faults, and the application ended as planned.
     pub as_planned: bool,
-    /// Attempts that were begun.
+    /// The number of attempts that were begun.
     pub attempts: usize,
-    /// A line for each event and effect.
+    /// One line for each event and effect.
     pub trace: Vec<String>,
 }
 
-/// Runs a world.
+/// Runs a world with correct ApplicationMasters.
 #[must_use]
 pub fn run(plan: Plan) -> Outcome {
     World::new(plan, None).run()
 }
 
-/// Runs a world with ApplicationMasters that err.
+/// Runs a world whose ApplicationMasters have this bug.
 #[must_use]
 pub fn run_sabotaged(plan: Plan, sabotage: AttemptSabotage) -> Outcome {
     World::new(plan, Some(sabotage)).run()
 }
 
-/// What will happen. Attempts and drivers are counted from 0.
+/// A happening in the queue. Attempts and drivers are counted from 0.
 #[derive(Clone, Debug)]
 pub(super) enum Happening {
     /// A machine reports to the manager.
     Report(String),
-    /// An attempt's shell, or somebody on a connection, tells it something.
+    /// An attempt gets an event from its shell or from a connection.
     Tell(usize, Event),
-    /// A call reaches the manager, or never does.
+    /// A call reaches the manager, or is lost.
     Arrive(usize, Call, Way),
-    /// An attempt's wish to be registered does.
+    /// An attempt's request to register reaches the manager.
     Register(usize),
-    /// An attempt's last word does.
+    /// An attempt's request to unregister reaches the manager.
     Unregister(usize, FinalStatus),
-    /// A container's process has started, or not.
+    /// A container's process has started, or failed to.
     Started(usize, ContainerId),
     /// A container's process ends.
     Ends(ContainerId, i32),
@@ -71,25 +71,25 @@ pub(super) enum Happening {
     Lose(usize),
     /// The manager begins an attempt.
     Begin,
-    /// A driver dials.
+    /// A driver dials its ApplicationMaster.
     Dial(usize),
-    /// It says what it wants.
+    /// A driver sends its requests.
     Wish(usize),
-    /// Something comes to its mind.
+    /// A driver does something at random.
     Whim(usize),
-    /// Somebody asks for the status.
+    /// A status client asks.
     Clients,
-    /// Something goes wrong.
+    /// A fault strikes at the manager.
     Mischief,
 }
 
-/// What becomes of a call on its way.
+/// What happens to a call on its way.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Way {
     Sound,
-    /// It never arrives.
+    /// The call is lost.
     LostThere,
-    /// Its answer never does.
+    /// The response is lost.
     LostBack,
 }
 
@@ -97,7 +97,7 @@ pub(super) enum Way {
 pub(super) struct Attempt {
     pub(super) machine: ApplicationMaster,
     pub(super) books: Books,
-    /// Its process runs.
+    /// Whether its process runs.
     pub(super) alive: bool,
 }
 
@@ -112,12 +112,12 @@ pub(super) struct World {
     pub(super) supervisor: Supervisor,
     pub(super) manager: Manager,
     pub(super) next_peer: u64,
-    /// What the driver wants now.
+    /// The targets of the driver now.
     pub(super) targets: Vec<ExecutorTarget>,
     pub(super) wishes: HostWishes,
     sabotage: Option<AttemptSabotage>,
     pub(super) calm: bool,
-    /// The application was brought to its end, after which no other attempt is to begin.
+    /// The ending that was started. After it no other attempt may begin.
     pub(super) ending: Option<Ending>,
     pub(super) outcome: Outcome,
 }
@@ -182,7 +182,7 @@ impl World {
         self.outcome
     }
 
-    /// Whether a chance for a fault comes true.
+    /// Decides at random whether a fault strikes.
     pub(super) fn strikes(&mut self, rarer: u64) -> bool {
         !self.calm && self.dice.one_in(self.plan.cluster.faults * rarer)
     }
@@ -193,7 +193,8 @@ impl World {
         self.queue.insert((at, self.sequence), happening);
     }
 
-    /// The next thing happens: what is due in the world, or an attempt's own deadline, which may come late.
+    /// Runs the next happening: one of the world's queue, or an attempt's own deadline, which may come
+    /// late.
     fn step(&mut self) {
         let due = |(index, attempt): (usize, &Attempt)| {
             let deadline = attempt.machine.next_deadline().filter(|_| attempt.alive);
@@ -235,7 +236,7 @@ impl World {
             self.ending = None;
             self.plan.ending = Ending::DriverDone;
         }
-        // A driver may be there before its ApplicationMaster has begun.
+        // A driver may dial before its ApplicationMaster has begun.
         if self.plan.config.mode == Mode::Unmanaged && self.dice.one_in(4) {
             self.dial(0);
         }
@@ -250,7 +251,7 @@ impl World {
         self.later(0, 3_000, Happening::Whim(driver));
     }
 
-    /// The driver that an attempt can have.
+    /// The driver of an attempt.
     pub(super) fn driver_of(&self, attempt: usize) -> usize {
         match self.plan.config.mode {
             Mode::Cluster => attempt,
@@ -258,7 +259,7 @@ impl World {
         }
     }
 
-    /// An attempt is told something; what it does is judged, and done.
+    /// Gives an attempt an event, checks its effects and performs them.
     pub(super) fn tell(&mut self, index: usize, mut event: Event) {
         if !self.attempts[index].alive || self.outcome.violation.is_some() {
             return;
@@ -291,7 +292,8 @@ impl World {
         effects.into_iter().for_each(|effect| self.perform(index, effect));
     }
 
-    /// Whether the driver has the executors that it wants and knows them, and nothing else is wanted anywhere.
+    /// Whether the driver has the executors that it wants and knows them, and nothing else is requested
+    /// anywhere.
     fn is_well(&self) -> bool {
         let current = self.supervisor.current;
         let (attempt, driver) = (&self.attempts[current], &self.drivers[self.driver_of(current)]);
@@ -321,7 +323,7 @@ impl World {
             && *self.manager.excluded() == self.plan.cluster.config.never
     }
 
-    /// All faults stop. The driver says once more what it wants, and has everything ended that runs.
+    /// Stops all faults. The driver sends its requests once more, and ends all executors that run.
     fn calm_down(&mut self) {
         self.calm = true;
         self.targets = self.plan.targets(&mut self.dice);
@@ -333,7 +335,7 @@ impl World {
         }
     }
 
-    /// The application ends as it was planned to.
+    /// Ends the application as planned.
     fn end(&mut self) {
         let current = self.supervisor.current;
         let driver = self.driver_of(current);
@@ -359,7 +361,7 @@ impl World {
         }
     }
 
-    /// The application is over, and nobody is left.
+    /// Checks that the application is over and nothing of it is left.
     fn judge_over(&self) -> Result<(), String> {
         let AttemptState::Over(status) = self.supervisor.state else { return Ok(()) };
         let (begun, most) = (self.attempts.len(), self.plan.config.most_attempts);
@@ -416,7 +418,7 @@ impl World {
         self.tell(attempt, Event::Received { peer, message: Inbound::Client(message) });
     }
 
-    /// A driver is done. Its program ends when it has heard that nothing is left.
+    /// Marks a driver as done. Its program ends when it is told that no executor is left.
     pub(super) fn finish_driver(&mut self, driver: usize) {
         if self.drivers[driver].connection.is_some() {
             self.drivers[driver].done = true;
@@ -425,7 +427,7 @@ impl World {
         }
     }
 
-    /// What a driver wants now, of a profile.
+    /// What a driver wants now, for each profile.
     pub(super) fn current_targets(&self, driver: usize) -> Vec<ExecutorTarget> {
         self.drivers[driver].wanted.iter().map(|(id, total)| target(id.0, *total)).collect()
     }

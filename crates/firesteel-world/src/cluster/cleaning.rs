@@ -1,4 +1,4 @@
-//! Work directories, which here have no content: only whose are removed is held against what is so.
+//! Work directories. Here they have no content: the world only checks whose directories are removed.
 
 use std::collections::BTreeSet;
 
@@ -8,8 +8,8 @@ use firesteel_core::worker::Event;
 use super::world::{NodeIndex, World};
 
 impl World {
-    /// A Worker looks for old directories: some of those that it ever made are, and some of their
-    /// applications have another executor there by the time that it knows.
+    /// A Worker looks for old directories. Some of the directories that it ever made count as old. Some of
+    /// their applications have a new executor there by the time the Worker gets the result.
     pub(crate) fn find_stale(&mut self, node: NodeIndex, keep: &BTreeSet<AppId>) {
         if let Some(app) = self.living_apps(node).difference(keep).next() {
             return self.violate(format!("application {app} is not kept though an executor of it lives"));
@@ -29,7 +29,7 @@ impl World {
         }
     }
 
-    /// Applications with an executor that this Worker has started and that has not ended.
+    /// The applications with an executor that this Worker has started and that has not ended.
     fn living_apps(&self, node: NodeIndex) -> BTreeSet<AppId> {
         let own =
             |process: &&NodeIndex| self.process(**process).is_some_and(|process| process.worker == node);

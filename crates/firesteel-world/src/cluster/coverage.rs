@@ -1,4 +1,4 @@
-//! What a run has seen, counted.
+//! Coverage of a run: how often each variant was seen.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -28,7 +28,7 @@ impl<K: Kind> Default for Tally<K> {
 }
 
 impl<K: Kind> Tally<K> {
-    /// Counts one.
+    /// Counts one occurrence.
     pub fn count(&mut self, seen: &K) {
         self.counts[seen.index()] += 1;
     }
@@ -47,16 +47,16 @@ impl<K: Kind> Tally<K> {
     }
 }
 
-/// One line of a coverage: what, and how often it was seen.
+/// One line of a coverage: a variant, and how often it was seen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// `sent`, `received`, `event`, ...
+    /// The group of the enum: `sent`, `received`, `event`, ...
     pub group: &'static str,
-    /// The enum.
+    /// The name of the enum.
     pub kind: &'static str,
-    /// Its variant.
+    /// The name of the variant.
     pub name: &'static str,
-    /// How often.
+    /// The number of occurrences.
     pub count: u64,
 }
 
@@ -66,28 +66,28 @@ impl fmt::Display for Row {
     }
 }
 
-/// A struct with a [`Tally`] of each of those enums, which says itself how often everything has happened.
+/// Defines a struct with a [`Tally`] for each of the given enums, and the methods that list them.
 macro_rules! tallies {
     ($(#[$doc:meta])+ $name:ident $($group:literal $field:ident: $type:ty),+ $(,)?) => {
         $(#[$doc])+
         #[derive(Clone, Debug, Default)]
         pub struct $name {
-            /// Events that machines were told, over all runs.
+            /// The number of events that machines were told, over all runs.
             pub events: u64,
-            /// Runs.
+            /// The number of runs.
             pub runs: u64,
             $(pub(crate) $field: Tally<$type>,)+
         }
 
         impl $name {
-            /// Adds what another run has seen.
+            /// Adds the counts of another run.
             pub fn add(&mut self, other: &Self) {
                 self.events += other.events;
                 self.runs += other.runs;
                 $(self.$field.add(&other.$field);)+
             }
 
-            /// Everything that can happen, with its count.
+            /// All variants that can occur, with their counts.
             #[must_use]
             pub fn rows(&self) -> Vec<Row> {
                 let mut rows = Vec::new();
@@ -101,7 +101,7 @@ macro_rules! tallies {
 pub(crate) use tallies;
 
 tallies! {
-    /// How often everything that can happen has happened.
+    /// How often each thing that can happen in a cluster has happened.
     Coverage
     "sent" sent_worker_to_master: WorkerToMaster,
     "sent" sent_master_to_worker: MasterToWorker,
@@ -158,7 +158,7 @@ tallies! {
 }
 
 impl Coverage {
-    /// What never happened.
+    /// The variants that never occurred.
     #[must_use]
     pub fn missing(&self) -> Vec<Row> {
         self.rows().into_iter().filter(|row| row.count == 0).collect()
@@ -225,7 +225,7 @@ impl Coverage {
         }
     }
 
-    /// What a driver is told of executors, Workers and its own end.
+    /// Counts what a driver is told of executors, Workers and its own end.
     fn told(&mut self, message: &MasterToDriver) {
         match message {
             MasterToDriver::ExecutorUpdated { state, .. } => {

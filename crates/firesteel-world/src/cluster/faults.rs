@@ -1,23 +1,24 @@
-//! What goes wrong.
+//! The faults of a simulated cluster, and how often they strike.
 
 use firesteel_sim::dice::Dice;
 
-/// Something that goes wrong in a simulated cluster, or that an unusual peer does.
+/// A fault in a simulated cluster, or an action of an unusual peer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
-    /// A connection is cut: what is on its way is lost and the two sides are told at different times.
+    /// A connection is cut. Messages on their way are lost, and the two sides learn of it at different
+    /// times.
     CutLink,
-    /// A connection is cut and one side learns of it a minute or two later.
+    /// A connection is cut, and one side learns of it a minute or two later.
     HalfOpenLink,
     /// A message was on its way on a connection that was cut.
     MessageLost,
-    /// A dial is refused although somebody listens.
+    /// A dial is refused although the target listens.
     ConnectRefused,
     /// A dial is not answered for seconds.
     ConnectTimesOut,
-    /// A connection delays every message up to 400 ms.
+    /// A connection delays every message by up to 400 ms.
     SlowLink,
-    /// An executor's process takes seconds to come up.
+    /// An executor's process takes seconds to start.
     ExecutorStartsLate,
     /// An executor's process cannot be started.
     ExecutorCannotStart,
@@ -45,41 +46,42 @@ pub enum Fault {
     TaskIgnoresTerminate,
     /// A task has more output than credit, and waits.
     OutputBeyondCredit,
-    /// A Worker dies without a word.
+    /// A Worker dies without notice.
     WorkerCrash,
     /// A Worker is asked to end.
     WorkerShutdown,
-    /// A driver dies without a word.
+    /// A driver dies without notice.
     DriverCrash,
-    /// A user gives up.
+    /// A user cancels an application.
     DriverCancel,
-    /// A user gives up one task.
+    /// A user cancels one task.
     TaskCancel,
-    /// A user asks how things are, or why there is less than asked.
+    /// A user asks for the state, or why there are fewer executors than requested.
     Question,
-    /// The Master dies without a word and comes back with empty tables.
+    /// The Master dies without notice and comes back with empty tables.
     MasterCrash,
-    /// A machine is woken late.
+    /// A machine's deadline comes late.
     LateDeadline,
-    /// A machine is woken early.
+    /// A machine's deadline comes early.
     EarlyDeadline,
     /// An application changes its targets.
     RequestExecutors,
     /// An application ends some of its executors.
     KillExecutors,
-    /// A stranger speaks as a Worker.
+    /// A stranger acts as a Worker.
     HostileWorker,
-    /// A stranger speaks as a driver.
+    /// A stranger acts as a driver.
     HostileDriver,
-    /// A stranger speaks as an executor to a driver.
+    /// A stranger acts as an executor and dials a driver.
     HostileExecutor,
     /// A status client asks a Master or a Worker.
     StatusClient,
-    /// A stranger speaks to a Worker as if it were its Master.
+    /// A stranger acts as the Master of a Worker.
     HostileMaster,
-    /// A stranger takes the place of an executor that has not come yet, and floods its driver with output.
+    /// A stranger takes the place of an executor that has not registered yet, and floods its driver with
+    /// output.
     Impostor,
-    /// The Master has a Worker register again for no reason.
+    /// The Master orders a Worker to register again for no reason.
     OddOrder,
     /// An order to launch an executor comes twice.
     RepeatedOrder,
@@ -92,8 +94,8 @@ firesteel_core::kinds!("fault", Fault: CutLink HalfOpenLink MessageLost ConnectR
     EarlyDeadline RequestExecutors KillExecutors HostileWorker HostileDriver HostileExecutor StatusClient
     HostileMaster Impostor OddOrder RepeatedOrder);
 
-/// The faults that strike by themselves, each with its weight. The others happen to something that is under
-/// way: a dial, a start, a task.
+/// The faults that strike by themselves, each with its weight. The other faults affect something under way:
+/// a dial, a start, a task.
 const STRIKES: [(Fault, u64); 19] = [
     (Fault::CutLink, 12),
     (Fault::HalfOpenLink, 5),
@@ -116,31 +118,31 @@ const STRIKES: [(Fault, u64); 19] = [
     (Fault::OddOrder, 2),
 ];
 
-/// How often things go wrong.
+/// How often faults strike.
 #[derive(Clone, Debug)]
 pub struct FaultPlan {
-    /// Milliseconds after the start at which everything stops going wrong.
+    /// The time after the start at which all faults stop, in milliseconds.
     pub until: u64,
-    /// Milliseconds between two strikes, on average. `None`: nothing strikes.
+    /// The average time between two strikes, in milliseconds. `None`: no fault strikes by itself.
     pub strike_every: Option<u64>,
-    /// One dial in so many goes wrong; 0 is never. The same for the next ones.
+    /// One dial in this many fails; 0 means never. The fields below count in the same way.
     pub dial: u64,
-    /// One executor's process in so many is not what it should be.
+    /// One executor's process in this many is faulty.
     pub executor: u64,
-    /// One deadline in so many comes late.
+    /// One deadline in this many comes late.
     pub deadline: u64,
-    /// One connection in so many is slow.
+    /// One connection in this many is slow.
     pub slow: u64,
 }
 
 impl FaultPlan {
-    /// Nothing goes wrong.
+    /// A plan without faults.
     #[must_use]
     pub fn calm() -> Self {
         Self { until: 0, strike_every: None, dial: 0, executor: 0, deadline: 0, slow: 0 }
     }
 
-    /// From calm to rough, as chance has it.
+    /// A random plan, from calm to rough.
     pub fn rolled(dice: &mut Dice) -> Self {
         if dice.one_in(12) {
             return Self::calm();
@@ -157,7 +159,7 @@ impl FaultPlan {
 }
 
 impl Fault {
-    /// A fault that strikes by itself.
+    /// A random fault that strikes by itself.
     pub(crate) fn rolled(dice: &mut Dice) -> Self {
         let mut left = dice.below(STRIKES.iter().map(|(_, weight)| weight).sum());
         for (fault, weight) in STRIKES {

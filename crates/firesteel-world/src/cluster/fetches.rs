@@ -1,4 +1,4 @@
-//! Files that applications bring: fake fetches, and what Workers really have.
+//! Files that applications bring: fake fetches, and the files that Workers really have.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::node::{Body, NodeEvent};
 use super::world::{DriverPhase, NodeIndex, World};
 use firesteel_sim::dice::Dice;
 
-/// What the Workers that live have of applications' files.
+/// The files of applications that the living Workers have.
 #[derive(Debug, Default)]
 pub(crate) struct Fetches {
     table: BTreeMap<(NodeIndex, AppId), Fetch>,
@@ -34,7 +34,7 @@ impl Fetches {
         }
     }
 
-    /// Whether somebody still waits for the fetch, and how it ends then.
+    /// Ends a fetch. Returns how it ends, if the Worker still waits for it.
     fn end(&mut self, worker: NodeIndex, app: &AppId, fetch: FetchId, succeeds: bool) -> bool {
         let key = (worker, app.clone());
         let awaited = self.table.get(&key) == Some(&Fetch::UnderWay(fetch));
@@ -46,7 +46,7 @@ impl Fetches {
         awaited
     }
 
-    /// Whether an executor can start there.
+    /// Whether the files are complete, so that an executor can start there.
     fn are_there(&self, worker: NodeIndex, app: &AppId) -> bool {
         self.table.get(&(worker, app.clone())) == Some(&Fetch::There)
     }
@@ -58,18 +58,18 @@ impl Fetches {
         }
     }
 
-    /// A Worker has ended. What it left on its disk is its successor's business.
+    /// Forgets a Worker that has ended. Its successor handles what is left on the disk.
     pub(crate) fn forget(&mut self, worker: NodeIndex) {
         self.table.retain(|(node, _), _| *node != worker);
     }
 
-    /// Files that some Worker has.
+    /// Any files that some Worker has.
     pub(crate) fn any(&self) -> Option<(NodeIndex, &AppId)> {
         self.table.keys().next().map(|(worker, app)| (*worker, app))
     }
 }
 
-/// What the application of that number brings.
+/// The files that the application with this number brings.
 pub(crate) fn rolled_files(dice: &mut Dice, number: u64) -> Option<ApplicationFiles> {
     let file = |file: u64| FileDescription {
         name: format!("file-{file}"),
@@ -82,13 +82,13 @@ pub(crate) fn rolled_files(dice: &mut Dice, number: u64) -> Option<ApplicationFi
     (count > 0).then(|| ApplicationFiles { source, files: (0..count).map(file).collect() })
 }
 
-/// The application whose files these are: an index into the scenario's.
+/// The application of these files, as an index into the scenario's applications.
 fn app_of(files: &ApplicationFiles) -> Option<usize> {
     files.source.host.strip_prefix("driver")?.parse().ok()
 }
 
 impl World {
-    /// A Worker fetches files: that takes its time, and may fail.
+    /// A Worker fetches files. This takes time and may fail.
     pub(crate) fn fetch_files(
         &mut self,
         worker: NodeIndex,
@@ -115,7 +115,7 @@ impl World {
         self.after(millis, Happening::FetchEnd { node: worker, app, fetch, driver: number, fails });
     }
 
-    /// A fetch ends. One that nobody waits for any more may end before it is stopped.
+    /// Ends a fetch. A fetch that was stopped may still complete.
     pub(crate) fn end_fetch(
         &mut self,
         worker: NodeIndex,
@@ -140,7 +140,7 @@ impl World {
         }
     }
 
-    /// A Worker removes files. None of the executors that have them may live, unless the Worker itself ends.
+    /// A Worker removes files. No executor with these files may be alive, unless the Worker itself ends.
     pub(crate) fn remove_files(&mut self, worker: NodeIndex, app: &AppId) {
         let result = self.fetches.remove(worker, app);
         self.hold(result);
@@ -153,7 +153,7 @@ impl World {
         }
     }
 
-    /// An executor starts: what its application brings must be there.
+    /// Checks that the application's files are there when an executor starts.
     pub(crate) fn check_files(&mut self, worker: NodeIndex, app: usize, key: &ExecutorKey, found: &[String]) {
         let expected = match &self.scenario.apps[app].description.files {
             None => Vec::new(),
@@ -167,7 +167,7 @@ impl World {
         }
     }
 
-    /// Whether files of that application are on their way to some Worker.
+    /// Whether a Worker is fetching files of this application.
     pub(crate) fn fetch_is_pending(&self, app: &AppId) -> bool {
         self.pending()
             .any(|happening| matches!(happening, Happening::FetchEnd { app: fetched, .. } if fetched == app))

@@ -1,4 +1,4 @@
-//! What will happen.
+//! The happenings in the world's queue.
 
 use firesteel_core::ids::{AppId, AttemptId, FetchId};
 use firesteel_core::process::ExitStatus;
@@ -8,50 +8,50 @@ use super::message::Message;
 use super::node::NodeEvent;
 use super::world::NodeIndex;
 
-/// Something that will happen at its time.
+/// A happening with a time.
 #[derive(Clone, Debug)]
 pub(crate) enum Happening {
-    /// A message arrives at that side.
+    /// A message arrives at this side of a connection.
     Deliver { link: LinkIndex, side: Side, message: Message },
-    /// That side learns that the connection ended.
+    /// This side learns that the connection ended.
     Hangup { link: LinkIndex, side: Side },
-    /// A dial is answered, or not.
+    /// A dial is answered, or fails.
     Dial { node: NodeIndex, target: Target, answer: Answer },
-    /// A node's alarm rings.
+    /// The alarm of a node rings.
     Wake { node: NodeIndex, at: u64 },
-    /// A node is told something, if it still lives.
+    /// A node gets an event, if it is still alive.
     Tell { node: NodeIndex, event: NodeEvent },
     /// A Master starts.
     StartMaster,
-    /// A Worker starts on that machine.
+    /// A Worker starts on this machine.
     StartWorker { plan: usize },
     /// An application's driver starts.
     StartDriver { app: usize },
-    /// A task is handed to a driver; after the last one the input ends.
+    /// A task is submitted to a driver; after the last one the input ends.
     Submit { node: NodeIndex, task: usize },
-    /// An executor's process comes up, or fails to.
+    /// An executor's process starts, or fails to.
     ExecutorUp { node: NodeIndex },
     /// An executor's process ends.
     ExecutorEnd { node: NodeIndex, status: ExitStatus },
-    /// An executor's process must have ended by now.
+    /// The deadline by which an executor's process must have ended.
     DoomCheck { node: NodeIndex, doom: Doom },
-    /// A Worker's fetch of an application's files comes to its end.
+    /// A Worker's fetch of an application's files ends.
     FetchEnd { node: NodeIndex, app: AppId, fetch: FetchId, driver: usize, fails: bool },
-    /// An executor that has been idle since then must have ended by now, unless it is wanted.
+    /// The deadline by which an executor that is idle since this time must have ended, unless it is wanted.
     IdleCheck { node: NodeIndex, since: u64 },
-    /// A task's process comes up, or fails to.
+    /// A task's process starts, or fails to.
     TaskUp { node: NodeIndex, attempt: AttemptId },
-    /// A task's process goes on.
+    /// A task's process takes its next step.
     TaskStep { node: NodeIndex, attempt: AttemptId },
     /// A fault strikes.
     Strike,
-    /// A stranger says something, and has so much left to say.
+    /// A stranger sends a message, and has this many left to send.
     Speak { node: NodeIndex, role: StrangerRole, left: u64 },
-    /// From now on nothing goes wrong any more.
+    /// All faults stop for good.
     Calm,
-    /// Applications that were left without executors ask for some; those that can never end are given up.
+    /// Applications that were left without executors request some; those that can never end are cancelled.
     Mend { round: u32 },
-    /// What the Master believes is held against what runs.
+    /// The Master's tables are compared with what really runs.
     Audit,
 }
 
@@ -64,24 +64,24 @@ pub(crate) enum Doom {
     Ordered,
 }
 
-/// Who is dialled.
+/// The target of a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Target {
     Master,
-    /// The driver of that application.
+    /// The driver of the application with this index.
     Driver(usize),
 }
 
-/// What becomes of a dial.
+/// The answer to a dial.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
-    /// It is taken, if somebody is there.
+    /// The dial is accepted, if the target is alive.
     Taken,
     Refused,
     TimesOut,
 }
 
-/// What a stranger pretends to be.
+/// The role that a stranger plays.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum StrangerRole {
     Worker,

@@ -1,4 +1,4 @@
-//! What drivers with dynamic allocation ask of their Master, held to its laws.
+//! The requests of drivers with dynamic allocation to their Master, checked against the laws.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -11,15 +11,15 @@ use super::happening::Happening;
 use super::message::Message;
 use super::world::{DriverPhase, NodeIndex, World};
 
-/// An executor that became idle ends so many milliseconds after its time-out at the latest.
+/// How long after its idle timeout an executor may take to end, in milliseconds.
 const SLACK: u64 = 2_000;
 
-/// What one driver has asked for.
+/// The requests of one driver.
 #[derive(Debug, Default)]
 pub(crate) struct Headcount {
-    /// Its latest targets.
+    /// The latest targets, by profile.
     targets: BTreeMap<ProfileId, u64>,
-    /// Executors that its user has ended.
+    /// The executors that its user has ended.
     dismissed: BTreeSet<ExecutorId>,
 }
 
@@ -29,7 +29,7 @@ impl Headcount {
         self.dismissed.extend(executors);
     }
 
-    /// A driver sets targets, with so many tasks of each profile that have not ended.
+    /// A driver sets targets while each profile has this many unfinished tasks.
     fn request(
         &mut self,
         bounds: &DynamicAllocation,
@@ -59,7 +59,7 @@ impl Headcount {
 }
 
 impl World {
-    /// A driver tells its Master something.
+    /// Checks a message of a driver to its Master.
     pub(crate) fn hold_wish(&mut self, node: NodeIndex, app: usize, message: &DriverToMaster) {
         let Allocation::Dynamic(bounds) = self.scenario.apps[app].allocation else { return };
         let Some(body) = self.driver_mut(node) else { return };
@@ -115,7 +115,7 @@ impl World {
         })
     }
 
-    /// An executor has nothing to do from now on: it will be looked at again.
+    /// An executor has become idle: plans the check of its idle timeout.
     pub(crate) fn became_idle(&mut self, node: NodeIndex) {
         let now = self.now;
         let Some(process) = self.process_mut(node) else { return };
@@ -127,7 +127,7 @@ impl World {
         }
     }
 
-    /// No more executors are idle for longer than the time-out than are wanted.
+    /// Checks that at most as many executors are idle beyond the timeout as are wanted.
     pub(crate) fn check_idle(&mut self, node: NodeIndex, since: u64) {
         let Some(process) = self.process(node).filter(|process| process.idle_since == Some(since)) else {
             return;

@@ -1,4 +1,4 @@
-//! After the faults: everything must come right by itself, within a bounded time.
+//! After the faults: everything must recover by itself, within a bounded time.
 
 use firesteel_core::driver::{Allocation, Question, Replacement};
 use firesteel_core::ids::{ExecutorId, ExecutorKey, ProfileId};
@@ -13,16 +13,16 @@ use super::processes::ProcessPhase;
 use super::scenario::AppPlan;
 use super::world::{DriverPhase, NodeIndex, World};
 
-/// Every connection that was cut is known to both sides by then, every Worker is back, and every machine had its
-/// time-outs: milliseconds after the last fault.
+/// The time after the last fault by which both sides know of every cut connection, every Worker is back,
+/// and every timeout has passed, in milliseconds.
 pub(crate) const SETTLED_AFTER: u64 = 240_000;
-/// Milliseconds after the last fault at which all applications must be over.
+/// The time after the last fault by which all applications must be over, in milliseconds.
 pub(crate) const HEALED_AFTER: u64 = 3_600_000;
-/// Milliseconds after the last application's end at which nothing of it may be left.
+/// The time after the last application's end by which nothing of it may be left, in milliseconds.
 pub(crate) const CLEAN_AFTER: u64 = 240_000;
-/// Milliseconds between two audits.
+/// The time between two audits, in milliseconds.
 const AUDIT_EVERY: u64 = 60_000;
-/// An executor that was launched or ended so recently may be known to one side only.
+/// An executor that was launched or ended within this time may be known to one side only.
 const RECENT: u64 = 30_000;
 
 impl World {
@@ -33,8 +33,9 @@ impl World {
         self.after(SETTLED_AFTER, Happening::Audit);
     }
 
-    /// Applications whose limits keep them without executors ask for some. Those that need what no Worker has
-    /// are given up, and so is every task that never ends, so that what they hold comes free for others.
+    /// Applications whose limits leave them without executors request some. Applications that need more
+    /// than any Worker has are cancelled. So is every task that never ends. This frees what they hold for
+    /// others.
     pub(crate) fn mend(&mut self, round: u32) {
         self.after(AUDIT_EVERY, Happening::Mend { round: round + 1 });
         self.mend_launchers();
@@ -48,7 +49,7 @@ impl World {
             self.cancel_hanging_tasks(node, app);
             match self.scenario.apps[app].allocation {
                 Allocation::Fixed => self.turn_to_a_profile(node, app, round),
-                // It sees itself to what its tasks need.
+                // A dynamic allocation requests what its tasks need by itself.
                 Allocation::Dynamic(_) => {}
             }
         }
@@ -63,7 +64,7 @@ impl World {
         let others: Vec<_> = view.executors.iter().filter(|executor| executor.profile != turn).collect();
         let executors: Vec<ExecutorId> = others.iter().map(|executor| executor.id).collect();
         let targets = view.targets.iter().map(|(profile, _)| *profile);
-        // A thousand tasks are not to wait for four executors.
+        // A thousand tasks should not wait for four executors.
         let enough = 4.max(self.scenario.apps[app].tasks.len() as u64 / 25);
         for profile in targets {
             let total = if profile == turn { enough } else { 0 };
@@ -92,7 +93,7 @@ impl World {
         })
     }
 
-    /// Whether all machines together have room for as many executors as the application begins with.
+    /// Whether all machines together have room for the executors that the application begins with.
     fn gang_fits(&self, plan: &AppPlan, cores: Cores, memory: MiB, profile: &ResourceProfile) -> bool {
         let room = self.scenario.workers.iter().map(|worker| {
             let by_resource = |(name, each): (&String, &u64)| worker.resources.count(name).checked_div(*each);
@@ -106,14 +107,14 @@ impl World {
         room.sum::<u64>() >= plan.description.gang.min(most)
     }
 
-    /// What the Master believes is what runs.
+    /// Compares what the Master believes with what runs.
     pub(crate) fn audit(&mut self) {
         self.after(AUDIT_EVERY, Happening::Audit);
         self.compare_tables();
         self.check_questions();
         let believed: Vec<ExecutorKey> = self.ledger.executors().map(|(key, _)| key.clone()).collect();
         for key in believed {
-            // One that was launched a moment ago may be on its way.
+            // An executor that was just launched may still be on its way.
             let is_real = self.processes.contains_key(&key)
                 || self.launch_is_pending(&key)
                 || self.fetch_is_pending(&key.app);
@@ -126,7 +127,7 @@ impl World {
             let process = self.process(node)?;
             let ProcessPhase::Running { since } = process.phase else { return None };
             let is_old = now - since > RECENT && !self.ledger.holds(&process.key);
-            // One that was taken back may not have heard of it yet, or not be done with ending.
+            // An executor that was taken back may not have got the order yet, or may still be ending.
             let is_ending = process.asked_at.is_some() || self.kill_is_pending(&process.key);
             (is_old && !is_ending && !self.app_ended_recently(process.app)).then(|| process.key.clone())
         });
@@ -135,7 +136,7 @@ impl World {
         }
     }
 
-    /// An executor's process must have ended.
+    /// Checks that an executor's process has ended.
     pub(crate) fn check_doom(&mut self, node: NodeIndex, doom: Doom) {
         if self.node(node).body.is_alive() {
             let name = self.node(node).body.name();
@@ -146,7 +147,7 @@ impl World {
         }
     }
 
-    /// Whether a message about that executor is on its way.
+    /// Whether a message about this executor is on its way.
     fn launch_is_pending(&self, key: &ExecutorKey) -> bool {
         self.pending().any(|happening| match happening {
             Happening::Deliver { message: Message::MasterToWorker(message), .. } => {
@@ -188,7 +189,7 @@ impl World {
         }
     }
 
-    /// When the last driver ended, if all have.
+    /// The time when the last driver ended, if all have.
     pub(crate) fn all_over_since(&self) -> Option<u64> {
         self.drivers.iter().try_fold(0, |latest: u64, phase| match phase {
             DriverPhase::Awaited | DriverPhase::Lives(_) => None,
@@ -196,7 +197,7 @@ impl World {
         })
     }
 
-    /// Which driver still lives, for the sentence that says so.
+    /// The first driver that is still alive, for the failure's text.
     pub(crate) fn first_living_driver(&self) -> Option<(usize, NodeIndex)> {
         self.drivers.iter().enumerate().find_map(|(app, phase)| match phase {
             DriverPhase::Lives(node) => Some((app, *node)),
@@ -204,7 +205,7 @@ impl World {
         })
     }
 
-    /// The end: nothing is held, nothing runs, nothing is on its way.
+    /// Checks the end: nothing is held, nothing runs, nothing is on its way.
     pub(crate) fn check_end(&mut self) {
         self.compare_tables();
         let app = self.ledger.apps().next().cloned();
@@ -242,8 +243,8 @@ impl World {
         }
     }
 
-    /// What should not be to come any more once all is over: anything but heartbeats, alarms, audits and
-    /// the Workers' looks for old directories.
+    /// A happening that should no longer be in the queue once all is over: anything but heartbeats, alarms,
+    /// audits and the Workers' looks for old directories.
     fn left_over(&self, happening: &Happening) -> Option<String> {
         let is_for_the_living = match happening {
             Happening::Wake { .. } | Happening::Mend { .. } | Happening::Audit => false,

@@ -1,4 +1,4 @@
-//! Launchers, and the commands that their executors are: what each must come to.
+//! Launchers whose executors are commands, and the result that each launch must have.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,34 +23,34 @@ use firesteel_sim::dice::Dice;
 #[derive(Debug)]
 pub(crate) struct LauncherBody {
     pub(crate) machine: Launcher,
-    /// The application: an index into the scenario's.
+    /// The application, as an index into the scenario's applications.
     pub(crate) app: usize,
     books: Books,
 }
 
-/// What a launcher was told, read a second time.
+/// A second set of books of what a launcher was told.
 #[derive(Debug, Default)]
 struct Books {
-    /// The application's latest id.
+    /// The latest id of the application.
     id: Option<AppId>,
-    /// Executors of it that have not ended.
+    /// Its executors that have not ended.
     live: BTreeMap<ExecutorId, Cores>,
-    /// Those that were lost: their processes may live.
+    /// Its executors that were lost: their processes may still run.
     lost: BTreeSet<ExecutorId>,
-    /// How those that ended by themselves ended before the application was to end.
+    /// The exit codes of executors that ended by themselves before the application was to end.
     codes: Vec<i32>,
-    /// How many were left at the first such end, less those that ended since: all that an application without number
-    /// and maximum still wants.
+    /// The number of executors that an application without number and maximum still wants. This is the
+    /// number left at the first executor's own end, minus those that ended since.
     wanted: Option<usize>,
-    /// Cores that may yet be held, if there is a maximum.
+    /// The cores that may still be held, if there is a maximum.
     cores_left: Option<Cores>,
     is_ending: bool,
-    /// It has said that it cannot know whether all are gone.
+    /// Whether it has said that it cannot know whether all executors are gone.
     leaves_some: bool,
 }
 
 impl LauncherBody {
-    /// Enters what it is told.
+    /// Enters an event that the launcher is told.
     fn hear(&mut self, event: &launcher::Event) {
         let launcher::Event::Received { message, .. } = event else { return };
         let books = &mut self.books;
@@ -97,7 +97,7 @@ impl Books {
         }
     }
 
-    /// Whether its executors have ended as was waited for, and with which code.
+    /// The exit code of the launch, if its executors have ended as it waits for.
     fn met(&self, plan: &AppPlan, until: Until) -> Option<i32> {
         match until {
             Until::Never => None,
@@ -117,9 +117,9 @@ impl Books {
     }
 }
 
-/// What becomes of a command's process.
+/// The random fate of a command's process.
 fn rolled_fate(dice: &mut Dice, until: Until) -> ExecutorFate {
-    // A server that ends at once and well would be replaced without a pause.
+    // A server that succeeds at once would be replaced without a pause.
     let least = if until == Until::Never { 1_000 } else { 1 };
     let good = [ExitStatus::SUCCESS, ExitStatus::SUCCESS, ExitStatus::SUCCESS];
     let bad = [ExitStatus::Code(1), ExitStatus::Code(3), ExitStatus::Signal(9)];
@@ -168,7 +168,7 @@ impl World {
         }
     }
 
-    /// The process of a launched command is not what it should be, perhaps.
+    /// The fate of a launched command's process, which may be a fault.
     pub(crate) fn command_fate(&mut self, until: Until) -> ExecutorFate {
         if !self.is_rough() || !self.dice.one_in(self.scenario.faults.executor) {
             return rolled_fate(&mut self.dice, until);
@@ -214,8 +214,8 @@ impl World {
         }
     }
 
-    /// A launch ends exactly when its executors have ended as was waited for, with their code, and nothing of it is
-    /// left, as far as the Master was told the truth.
+    /// Checks that a launch ends exactly when its executors have ended as it waits for, with their code,
+    /// and that none of its processes is left, unless strangers misled the Master.
     fn hold_outcome(&mut self, node: NodeIndex, outcome: &Outcome) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let (plan, books) = (&self.scenario.apps[body.app], &body.books);
@@ -238,7 +238,7 @@ impl World {
         }
     }
 
-    /// A launch that has what it waits for ends at once.
+    /// Checks that a launch ends as soon as it has what it waits for.
     pub(crate) fn hold_launcher(&mut self, node: NodeIndex) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let plan = &self.scenario.apps[body.app];
@@ -251,7 +251,7 @@ impl World {
         }
     }
 
-    /// Launches that never end by themselves are ended by their users.
+    /// The users end the launches that never end by themselves.
     pub(crate) fn mend_launchers(&mut self) {
         for node in self.living_launchers() {
             let Some(app) = self.launcher_mut(node).map(|body| body.app) else { continue };
@@ -264,7 +264,7 @@ impl World {
         }
     }
 
-    /// The living launchers' nodes.
+    /// The nodes of the living launchers.
     pub(crate) fn living_launchers(&self) -> Vec<NodeIndex> {
         let lives = |phase: &DriverPhase| match phase {
             DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Launcher(_)).then_some(*node),
@@ -273,7 +273,7 @@ impl World {
         self.drivers.iter().filter_map(lives).collect()
     }
 
-    /// The user of a driver or launcher wants it to end.
+    /// The user of a driver or launcher cancels it.
     pub(crate) fn cancel(&mut self, fault: Fault, node: NodeIndex) {
         self.fault(fault);
         let event = match self.node(node).body {

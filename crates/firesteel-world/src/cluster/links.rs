@@ -1,20 +1,20 @@
-//! Connections: in order in each direction, late by chance, and cut without warning.
+//! Connections: in order in each direction, with random delays, and cut without warning.
 
 use firesteel_core::ids::PeerId;
 
 use super::world::NodeIndex;
 use firesteel_sim::dice::Dice;
 
-/// A connection's number in its world.
+/// The number of a connection in its world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct LinkIndex(pub(crate) usize);
 
-/// One of a connection's two ends.
+/// One of the two ends of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
-    /// The one that dialled.
+    /// The end that dialled.
     Dialler,
-    /// The one that listened.
+    /// The end that listened.
     Listener,
 }
 
@@ -29,27 +29,28 @@ impl Side {
     }
 }
 
-/// A connection.
+/// A connection between two nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     ends: [End; 2],
     pace: Pace,
-    /// Whatever is on its way is lost, and so is whatever is sent from now on.
+    /// Whether the connection is cut. Messages on their way and messages sent later are lost.
     cut: bool,
 }
 
 /// One end of a connection.
 #[derive(Clone, Debug)]
 pub(crate) struct End {
-    /// Whose it is.
+    /// The node that owns it.
     pub(crate) node: NodeIndex,
-    /// What its owner calls it.
+    /// The peer id that its owner uses for it.
     pub(crate) peer: PeerId,
-    /// Its owner has not been told that it ended.
+    /// Whether its owner has not been told that it ended.
     pub(crate) open: bool,
-    /// Its owner has ended the connection: nothing that it sends from then on leaves.
+    /// Whether its owner has ended the connection. Later messages of the owner are not sent.
     is_done: bool,
-    /// When the latest of what is on its way here arrives. Nothing that is sent later may arrive earlier.
+    /// The time at which the latest message on its way arrives here. A message that is sent later may not
+    /// arrive earlier.
     latest: u64,
 }
 
@@ -58,7 +59,7 @@ pub(crate) struct End {
 pub(crate) enum Pace {
     /// At most 3 ms, now and then 40.
     Quick,
-    /// Up to 400 ms.
+    /// Messages take up to 400 ms.
     Slow,
 }
 
@@ -77,17 +78,17 @@ impl Link {
         if self.ends[0].node == node { Side::Dialler } else { Side::Listener }
     }
 
-    /// Whether what arrives at that side now is received.
+    /// Whether messages that arrive at this side now are received.
     pub(crate) fn receives(&self, side: Side) -> bool {
         !self.cut && self.end(side).open
     }
 
-    /// Whether what that side sends now leaves.
+    /// Whether messages that this side sends now leave.
     pub(crate) fn sends(&self, side: Side) -> bool {
         self.end(side).open && !self.end(side).is_done
     }
 
-    /// The owner of that side ends the connection.
+    /// The owner of this side ends the connection.
     pub(crate) fn stop_sending(&mut self, side: Side) {
         self.ends[side as usize].is_done = true;
     }
@@ -100,7 +101,7 @@ impl Link {
         !self.cut && self.ends.iter().all(|end| end.open)
     }
 
-    /// When something sent now arrives at that side: not before what was sent earlier.
+    /// When a message that is sent now arrives at this side. It cannot arrive before earlier messages.
     pub(crate) fn arrival(&mut self, side: Side, now: u64, dice: &mut Dice) -> u64 {
         let delay = match self.pace {
             Pace::Quick if dice.one_in(64) => dice.between(3, 40),
@@ -112,12 +113,12 @@ impl Link {
         end.latest
     }
 
-    /// Loses everything that is on its way, and everything that is sent later.
+    /// Loses all messages on their way and all later ones.
     pub(crate) fn cut(&mut self) {
         self.cut = true;
     }
 
-    /// The owner of that side knows that the connection ended. Whether it did not know yet.
+    /// Records that the owner of this side knows of the end. Returns whether it did not know yet.
     pub(crate) fn close(&mut self, side: Side) -> bool {
         std::mem::replace(&mut self.ends[side as usize].open, false)
     }

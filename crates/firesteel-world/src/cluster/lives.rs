@@ -26,8 +26,8 @@ use super::world::{DriverPhase, NodeIndex, World};
 
 /// How long machines give a process to end when asked.
 const KILL_GRACE: Duration = Duration::from_secs(10);
-/// How long after its Worker's death an executor's process may live: it has its grace, and then what remains is
-/// killed by the Worker's reaper.
+/// How long after its Worker's death an executor's process may live, in milliseconds. It has its grace
+/// period, and then the Worker's reaper kills it.
 const ORPHAN_LIMIT: u64 = 15_000;
 
 impl World {
@@ -47,7 +47,7 @@ impl World {
             policy: self.scenario.policy,
             queues: self.scenario.queues.clone(),
             backfill: self.scenario.backfill,
-            // As the daemon has it: a Master may take another's place within the second.
+            // The same value as in the daemon: a Master may replace another one within the same second.
             first_application: self.timestamp().millis() % 1000 * 10,
             ..master::Config::default()
         };
@@ -99,8 +99,8 @@ impl World {
         self.tell(node, NodeEvent::Worker(worker::Event::Start));
     }
 
-    /// A Worker is gone, whether it wanted to or not. Its executors are watched: they end, or are ended. A while
-    /// later somebody starts the Worker again.
+    /// Ends a Worker, orderly or not. Its executors must end too, and this is checked. A while later the
+    /// Worker starts again.
     pub(crate) fn end_worker(&mut self, node: NodeIndex, goes: Goes) {
         let Body::Worker(body) = &self.node(node).body else { return };
         let plan = body.plan;
@@ -178,7 +178,7 @@ impl World {
         self.at(self.now, Happening::Submit { node, task: 0 });
     }
 
-    /// The shell hands over tasks while there is room.
+    /// The shell submits tasks while there is room.
     pub(crate) fn submit(&mut self, node: NodeIndex, task: usize) {
         let Some(body) = self.driver_mut(node) else { return };
         let (app, room) = (body.app, body.machine.room());
@@ -223,7 +223,7 @@ impl World {
         let result = self.executors.start(&plan.executor, worker);
         self.hold(result);
         if plan.command.program.is_empty() {
-            // A stranger's application: there is no such program.
+            // A stranger's application: its program does not exist.
             let failure = no_such_file();
             let event = worker::Event::RunnerFailed { executor: plan.executor, failure };
             return self.tell_worker(1, worker, event);
@@ -268,7 +268,7 @@ impl World {
         self.after(millis, Happening::ExecutorUp { node });
     }
 
-    /// What an executor's program reads on its command line. Every word must have been filled in.
+    /// Reads the command line as an executor's program does. Every placeholder must have been filled in.
     fn read_command(&mut self, worker: NodeIndex, plan: &ExecutorPlan) -> Option<(usize, executor::Config)> {
         let words = &plan.command.arguments;
         let Body::Worker(body) = &self.node(worker).body else { return None };
@@ -345,7 +345,7 @@ impl World {
         self.after(millis, Happening::Tell { node, event: NodeEvent::Executor(executor::Event::Start) });
     }
 
-    /// An executor's process ends, and with it everything that it started; its Worker is told.
+    /// Ends an executor's process with everything that it started; its Worker is told.
     pub(crate) fn executor_end(&mut self, node: NodeIndex, status: ExitStatus) {
         let Some(process) = self.process(node) else { return };
         let (worker, executor) = (process.worker, process.key.clone());

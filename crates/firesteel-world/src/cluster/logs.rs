@@ -1,4 +1,4 @@
-//! Logs, which here have no content: only whether they are over is held against what is so.
+//! Logs. Here they have no content: the world only checks whether they are over.
 
 use bytes::Bytes;
 use firesteel_core::ids::{PeerId, is_sound};
@@ -49,7 +49,7 @@ impl World {
         }
     }
 
-    /// A Worker hears that a log was read; its answer has been given when this is called.
+    /// A Worker is told that a log was read. Its answer was already sent when this is called.
     pub(crate) fn log_was_read(&mut self, node: NodeIndex, peer: PeerId) {
         if let Some(body) = self.worker_mut(node) {
             body.readings.remove(&peer);

@@ -1,4 +1,4 @@
-//! Any message that crosses a link.
+//! The messages that cross links, of any sender.
 
 use firesteel_core::messages::{
     ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorToDriver, MasterToClient,
@@ -6,28 +6,28 @@ use firesteel_core::messages::{
 };
 use firesteel_core::{driver, master, worker};
 
-/// A message, whoever sends it.
+/// A message of any sender.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Message {
-    /// From a Worker to its Master.
+    /// A message from a Worker to its Master.
     WorkerToMaster(WorkerToMaster),
-    /// From the Master to a Worker.
+    /// A message from the Master to a Worker.
     MasterToWorker(MasterToWorker),
-    /// From a driver to its Master.
+    /// A message from a driver to its Master.
     DriverToMaster(DriverToMaster),
-    /// From the Master to a driver.
+    /// A message from the Master to a driver.
     MasterToDriver(MasterToDriver),
-    /// From a status client to a Master.
+    /// A message from a status client to a Master.
     ClientToMaster(ClientToMaster),
-    /// From a Master to a status client.
+    /// A message from a Master to a status client.
     MasterToClient(MasterToClient),
-    /// From a status client to a Worker.
+    /// A message from a status client to a Worker.
     ClientToWorker(ClientToWorker),
-    /// From a Worker to a status client.
+    /// A message from a Worker to a status client.
     WorkerToClient(WorkerToClient),
-    /// From an executor to its driver.
+    /// A message from an executor to its driver.
     ExecutorToDriver(ExecutorToDriver),
-    /// From a driver to an executor.
+    /// A message from a driver to an executor.
     DriverToExecutor(DriverToExecutor),
 }
 

@@ -1,10 +1,21 @@
-//! Whole clusters in one thread: the real state machines in a world of virtual time, chance from a seed,
-//! connections that break and processes that misbehave.
+//! Whole clusters in one thread: the real state machines in a world of virtual time, with chance from a
+//! seed, connections that break and processes that misbehave.
 //!
-//! [`Scenario`] says what a cluster is made of, [`run()`] lets it happen. While faults strike nothing that is
-//! unsafe may happen: after each event the machine's own invariants are checked, what it did is held against
-//! what is really so (`truth`), and the Master against a second set of books (`ledger`). Then all
-//! faults stop and the cluster must come right by itself (`healing`).
+//! [`Scenario`] describes a cluster, and [`run()`] simulates it. While faults strike, nothing unsafe may
+//! happen. After each event the machine's own invariants are checked, its effects are compared with what is
+//! really so (`truth`), and the Master is compared with a second set of books (`ledger`). Then all faults
+//! stop and the cluster must recover by itself (`healing`).
+//!
+//! - `scenario`, `needs`, `wishes`, `faults`: the description of a cluster, its applications and its
+//!   faults.
+//! - `world`, `run`, `happening`: virtual time, the queue of happenings, and one run.
+//! - `node`, `lives`, `processes`, `task_lives`: processes, with or without a state machine.
+//! - `launches`: launchers, whose executors are commands.
+//! - `network`, `links`, `message`: connections and messages.
+//! - `perform`, `fetches`, `cleaning`, `logs`: the effects of machines.
+//! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
+//! - `truth`, `ledger`, `headcount`, `healing`: the laws.
+//! - `sabotage`, `coverage`: deliberate bugs, and counts of what happened.
 
 mod cleaning;
 pub(crate) mod coverage;

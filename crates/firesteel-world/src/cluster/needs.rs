@@ -1,4 +1,4 @@
-//! What tasks need of executors, by profile and custom resource, and the law of who gets what.
+//! The needs of tasks, by profile and custom resource, and the law of which executor may run which task.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,11 @@ use super::processes::ExecutorProcess;
 use super::scenario::{AppKind, AppPlan, TaskFate, TaskPlan};
 use firesteel_sim::dice::Dice;
 
-/// The profiles that scenarios have. The users' own wishes are for profiles with smaller numbers.
+/// The first profile of scenarios. Profiles that users add during the run have smaller numbers.
 const FIRST: u32 = 10;
-/// A profile that nobody adds.
+/// A profile that is never added.
 const NOBODYS: ProfileId = ProfileId(99);
-/// Every amount that tasks take divides it.
+/// Every amount that tasks take divides this number.
 const WHOLE: u64 = 6;
 
 impl AppPlan {
@@ -28,7 +28,7 @@ impl AppPlan {
         if dice.one_in(3) && self.tasks.len() < 100 {
             for number in 0..u32::try_from(dice.between(1, 2)).expect("it is small") {
                 let mut needs = ResourceProfile {
-                    // No task takes more.
+                    // No task takes more than 4 cores.
                     cores: dice.one_in(2).then_some(Cores(4)),
                     memory: dice.one_in(2).then_some(MiB(512)),
                     ..ResourceProfile::default()
@@ -40,7 +40,7 @@ impl AppPlan {
             }
         }
         if let (false, Allocation::Dynamic(bounds)) = (self.profiles.is_empty(), &mut self.allocation) {
-            // What one profile keeps though it is idle, another one may never get.
+            // Executors that one profile keeps while idle may never become free for another one.
             bounds.min = 0;
         }
         let amounts: BTreeMap<ProfileId, TaskAmount> = self
@@ -56,7 +56,7 @@ impl AppPlan {
             if let Some(amount) = amounts.get(&task.profile).filter(|_| !dice.one_in(4)) {
                 task.resources.insert("gpu".to_owned(), *amount);
             }
-            // One that would like to be elsewhere is another matter.
+            // A task that prefers another host is not bound to an executor.
             if binds && dice.one_in(5) && !self.locality.hosts.contains_key(&number) {
                 task.on = Some(ExecutorId(u32::try_from(dice.below(4)).expect("it is small")));
             }
@@ -70,13 +70,13 @@ impl AppPlan {
         }
     }
 
-    /// Its profiles with what their executors need, the default one first.
+    /// All profiles with the needs of their executors, the default profile first.
     pub(crate) fn all_profiles(&self) -> impl Iterator<Item = (ProfileId, &ResourceProfile)> {
         let others = self.profiles.iter().map(|(id, needs)| (*id, needs));
         std::iter::once((ProfileId::DEFAULT, &self.description.profile)).chain(others)
     }
 
-    /// A task's profile.
+    /// The profile of a task.
     pub(crate) fn profile_of(&self, task: u64) -> ProfileId {
         let task = usize::try_from(task).ok().and_then(|task| self.tasks.get(task));
         task.map_or(ProfileId::DEFAULT, |task| task.profile)
@@ -92,8 +92,9 @@ fn rolled_amount(dice: &mut Dice, each: u64) -> TaskAmount {
     }
 }
 
-/// A task starts in an executor's process: it is of its profile, or the one that it is for, and was given as many addresses as it takes, all
-/// of them the executor's own, none of which has more tasks than may share it.
+/// Checks a task that starts in an executor's process. The executor has the task's profile, or is the one
+/// that the task is bound to. The task has as many addresses as it takes, all of them the executor's own.
+/// No address has more tasks than may share it.
 pub(crate) fn check(
     process: &ExecutorProcess,
     attempt: AttemptId,
@@ -136,7 +137,7 @@ pub(crate) fn check(
     }
 }
 
-/// What a task has of each address that it is given.
+/// The part of an address that a task takes.
 fn part(asked: &TaskResources, name: &str) -> u64 {
     match asked.get(name) {
         Some(TaskAmount::Shared(sharers)) => WHOLE / u64::from(*sharers),

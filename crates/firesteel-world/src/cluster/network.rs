@@ -12,13 +12,13 @@ use super::message::Message;
 use super::node::{Body, NodeEvent};
 use super::world::{DriverPhase, NodeIndex, World};
 
-/// Where the Master listens.
+/// The address at which the Master listens.
 pub(crate) fn master_address() -> Address {
     Address::new("master", 7077)
 }
 
 impl World {
-    /// A node dials somebody.
+    /// A node dials a target.
     pub(crate) fn dial(&mut self, node: NodeIndex, target: Target) {
         let goes_wrong = self.is_rough() && self.dice.one_in(self.scenario.faults.dial);
         let (answer, millis) = if !goes_wrong {
@@ -127,8 +127,8 @@ impl World {
         }
     }
 
-    /// A user gives up at the very moment when an executor has come and the Master has not yet said which
-    /// application is the driver's.
+    /// A user cancels the application at the moment when an executor has come and the Master has not yet
+    /// told the driver its application id.
     fn change_mind_early(&mut self, node: NodeIndex) {
         let waits = self.driver_mut(node).is_some_and(|body| body.machine.app().is_none());
         if waits && self.dice.one_in(8) {
@@ -137,7 +137,7 @@ impl World {
         }
     }
 
-    /// What a Worker's Master orders must come about.
+    /// Watches an order of a Worker's Master, which must be carried out.
     fn see_order(&mut self, sender: NodeIndex, receiver: NodeIndex, message: &Message) {
         if self.master != Some(sender) {
             return;
@@ -146,7 +146,7 @@ impl World {
             && let Some(&node) = self.processes.get(executor)
             && self.process(node).is_some_and(|process| process.worker == receiver)
         {
-            // It may be starting, for up to 40 s; then it has its grace.
+            // The executor may be starting, for up to 40 s; then it has its grace period.
             self.after(60_000, Happening::DoomCheck { node, doom: Doom::Ordered });
         }
     }
@@ -162,7 +162,7 @@ impl World {
         }
     }
 
-    /// A node ends a connection: what it sent before arrives, and both sides are told.
+    /// A node ends a connection: messages sent before arrive, and both sides are told.
     pub(crate) fn close(&mut self, node: NodeIndex, peer: PeerId) {
         let Some(link) = self.link_of(node, peer) else {
             let name = self.node(node).body.name();
@@ -176,7 +176,7 @@ impl World {
         self.at(arrival, Happening::Hangup { link, side: side.other() });
     }
 
-    /// A connection is cut: what is on its way is lost, and each side is told at its own time.
+    /// Cuts a connection: messages on their way are lost, and each side is told at its own time.
     pub(crate) fn cut(&mut self, link: LinkIndex, half_open: bool) {
         self.links[link.0].cut();
         let mut delays = [self.dice.below(300), self.dice.below(300)];
@@ -188,7 +188,7 @@ impl World {
         }
     }
 
-    /// A process is gone; its peers learn of it in one of the ways in which that goes.
+    /// Ends a process; its peers learn of it in one of the possible ways.
     pub(crate) fn bury(&mut self, node: NodeIndex, goes: Goes) {
         self.node_mut(node).body = Body::Gone;
         self.node_mut(node).alarm = None;
@@ -219,9 +219,9 @@ impl World {
 /// How a process ends its connections.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Goes {
-    /// What it sent before arrives.
+    /// Messages sent before the end arrive.
     Orderly,
-    /// What it sent may be lost, and its peers may learn of its end very late.
+    /// Messages sent before may be lost, and peers may learn of the end very late.
     Abruptly,
 }
 
@@ -258,7 +258,7 @@ fn connect_failed(body: &Body, error: &str) -> Option<NodeEvent> {
     }
 }
 
-/// What a message is to the process that gets it; nothing to one that does not listen.
+/// The event that a message is to the receiving process; `None` if that process does not listen.
 fn received(body: &Body, peer: PeerId, message: Message) -> Option<NodeEvent> {
     let at_master = |message| NodeEvent::Master(master::Event::Received { peer, message });
     let at_worker = |message| NodeEvent::Worker(worker::Event::Received { peer, message });

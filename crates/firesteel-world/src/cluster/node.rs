@@ -21,21 +21,21 @@ use super::wishes::Waiting;
 #[derive(Debug)]
 pub(crate) struct Node {
     pub(crate) body: Body,
-    /// Its connections, by the number that it knows them by.
+    /// Its connections, indexed by its own numbers.
     pub(crate) connections: Vec<LinkIndex>,
     pub(crate) alarm: Option<Alarm>,
-    /// When it was woken last, and how often at that time.
+    /// When it was last woken, and how often at that time.
     pub(crate) woken: (u64, u32),
-    /// Events that it was told.
+    /// The number of events that it was told.
     pub(crate) events: u64,
 }
 
 /// When a node is to be woken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Alarm {
-    /// When it wants to be.
+    /// The time that the node asked for.
     pub(crate) due: u64,
-    /// When it will be.
+    /// The time at which the alarm rings.
     pub(crate) rings: u64,
 }
 
@@ -47,11 +47,11 @@ pub(crate) enum Body {
     Driver(Box<DriverBody>),
     Launcher(Box<LauncherBody>),
     Executor(Box<ExecutorBody>),
-    /// A process that no machine of ours runs in: what a launched executor is.
+    /// A launched command, which runs no state machine of Firesteel.
     Command(Box<ExecutorProcess>),
-    /// Somebody who answers nothing: a hostile peer or a status client.
+    /// A process that answers nothing: a hostile peer or a status client.
     Stranger,
-    /// It has ended.
+    /// The process has ended.
     Gone,
 }
 
@@ -59,24 +59,25 @@ pub(crate) enum Body {
 pub(crate) struct WorkerBody {
     pub(crate) machine: Worker,
     pub(crate) id: WorkerId,
-    /// The machine that it runs on: an index into the scenario's.
+    /// The machine that it runs on, as an index into the scenario's machines.
     pub(crate) plan: usize,
-    /// Logs that are being read for clients; the executor where it lived when the reading began.
+    /// The logs that are being read for clients. Each has the executor's key if the executor lived when the
+    /// reading began.
     pub(crate) readings: BTreeMap<PeerId, Option<ExecutorKey>>,
 }
 
 #[derive(Debug)]
 pub(crate) struct DriverBody {
     pub(crate) machine: Driver,
-    /// The application: an index into the scenario's.
+    /// The application, as an index into the scenario's applications.
     pub(crate) app: usize,
     pub(crate) tasks: Tasks,
     pub(crate) questions: Questions,
-    /// Those of them that wait and would like to be somewhere.
+    /// The tasks that wait and have preferred hosts.
     pub(crate) waiting: Waiting,
-    /// Its id at the Master, and its connection there.
+    /// Its id at the Master, and its connection to the Master.
     pub(crate) registration: Option<(AppId, PeerId)>,
-    /// What it has asked of its Master.
+    /// The requests to its Master.
     pub(crate) headcount: Headcount,
 }
 
@@ -86,7 +87,7 @@ pub(crate) struct ExecutorBody {
     pub(crate) process: ExecutorProcess,
 }
 
-/// What a node is told.
+/// An event for a node.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeEvent {
     Master(master::Event),
@@ -96,7 +97,7 @@ pub(crate) enum NodeEvent {
     Executor(executor::Event),
 }
 
-/// What a node wants done.
+/// The effects of a node's machine.
 #[derive(Clone, Debug)]
 pub(crate) enum NodeEffects {
     Master(Vec<master::Effect>),
@@ -126,7 +127,7 @@ impl Body {
         }
     }
 
-    /// Whether the event is one of its machine's own.
+    /// Whether the event is one of its machine's events.
     pub(crate) fn hears(&self, event: &NodeEvent) -> bool {
         match event {
             NodeEvent::Master(_) => matches!(self, Self::Master(_)),
@@ -137,7 +138,7 @@ impl Body {
         }
     }
 
-    /// Tells the machine; `None` if the event is not one of its own.
+    /// Applies the event to the machine; `None` if the event is not one of the machine's.
     pub(crate) fn apply(&mut self, now: Timestamp, event: NodeEvent) -> Option<NodeEffects> {
         Some(match (self, event) {
             (Self::Master(machine), NodeEvent::Master(event)) => {
@@ -195,7 +196,7 @@ impl Body {
         }
     }
 
-    /// What a Master keeps for a gang that waits.
+    /// The reservation that a Master keeps for a waiting gang.
     pub(crate) fn reservation(&self) -> Option<master::ReservationView> {
         match self {
             Self::Master(machine) => machine.reservation(),
@@ -209,7 +210,7 @@ impl Body {
         }
     }
 
-    /// The event that a deadline is to it.
+    /// The machine's event for a deadline.
     pub(crate) fn deadline(&self) -> Option<NodeEvent> {
         match self {
             Self::Master(_) => Some(NodeEvent::Master(master::Event::Deadline)),
@@ -221,7 +222,7 @@ impl Body {
         }
     }
 
-    /// The event that the end of a connection is to it.
+    /// The machine's event for the end of a connection.
     pub(crate) fn disconnected(&self, peer: PeerId) -> Option<NodeEvent> {
         match self {
             Self::Master(_) => Some(NodeEvent::Master(master::Event::Disconnected { peer })),
@@ -233,7 +234,7 @@ impl Body {
         }
     }
 
-    /// For traces.
+    /// The name of the node in traces.
     pub(crate) fn name(&self) -> String {
         match self {
             Self::Master(_) => "master".to_owned(),

@@ -1,4 +1,4 @@
-//! What nodes want done is done.
+//! Performs the effects of nodes.
 
 use std::sync::Arc;
 
@@ -48,7 +48,7 @@ impl World {
         }
     }
 
-    /// What the ledger learned of one of the Master's events.
+    /// Takes what the ledger learned from one of the Master's events.
     pub(crate) fn take_outcome(&mut self, master: NodeIndex, entry: Result<EventOutcome, String>) {
         let outcome = match entry {
             Ok(outcome) => outcome,

@@ -11,27 +11,27 @@ use super::faults::Fault;
 use super::world::NodeIndex;
 use firesteel_sim::dice::Dice;
 
-/// What an executor's process does once it was started.
+/// What an executor's process does after its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ExecutorFate {
     /// It serves its driver.
     Serves,
-    /// So does this one, but it cannot be asked to end.
+    /// It serves its driver, and ignores a request to end.
     IgnoresTerminate,
-    /// It serves, and dies after that time.
+    /// It serves, and dies after this time.
     DiesAfter { millis: u64, status: ExitStatus },
-    /// It ends before it dials anybody.
+    /// It ends before it dials its driver.
     EndsAtOnce { status: ExitStatus },
-    /// It neither dials anybody nor ends.
+    /// It neither dials its driver nor ends.
     Hangs,
-    /// It is a command: it works for so long, and ends so.
+    /// It is a command: it works for this time, and ends with this status.
     Works { millis: u64, status: ExitStatus },
-    /// It never becomes a process.
+    /// The process cannot be started.
     CannotStart,
 }
 
 impl ExecutorFate {
-    /// What becomes of a process that is not what it should be, and the fault that this is.
+    /// A faulty fate of a process, and the fault that it counts as.
     pub(crate) fn faulty(dice: &mut Dice) -> (Self, Fault) {
         match dice.below(6) {
             0 => (Self::CannotStart, Fault::ExecutorCannotStart),
@@ -50,34 +50,34 @@ impl ExecutorFate {
     }
 }
 
-/// An executor's process.
+/// The process of an executor.
 #[derive(Debug)]
 pub(crate) struct ExecutorProcess {
     pub(crate) key: ExecutorKey,
     /// The Worker that started it.
     pub(crate) worker: NodeIndex,
-    /// The application whose driver it serves: an index into the scenario's.
+    /// The application whose driver it serves, as an index into the scenario's applications.
     pub(crate) app: usize,
     pub(crate) cores: Cores,
-    /// Its addresses.
+    /// The resource addresses that it has.
     pub(crate) resources: Resources,
     pub(crate) fate: ExecutorFate,
     pub(crate) phase: ProcessPhase,
     pub(crate) tasks: BTreeMap<AttemptId, TaskProcess>,
-    /// Its resource profile.
+    /// The resource profile that it has.
     pub(crate) profile: ProfileId,
-    /// Since when it serves its driver and has no task.
+    /// The time since which it serves its driver and has no task.
     pub(crate) idle_since: Option<u64>,
-    /// When it was first signalled.
+    /// The time of its first signal.
     pub(crate) asked_at: Option<u64>,
 }
 
-/// Where a process stands.
+/// The phase of a process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ProcessPhase {
-    /// It is being started.
+    /// The process is being started.
     Starting,
-    /// It runs since then.
+    /// The process has been running since this time.
     Running { since: u64 },
 }
 
@@ -86,63 +86,63 @@ impl ExecutorProcess {
         matches!(self.phase, ProcessPhase::Running { .. })
     }
 
-    /// Whether it was asked to end seconds ago, listens, and has nothing that it must wait for.
+    /// Whether it was asked to end seconds ago, obeys signals, and has nothing to wait for.
     pub(crate) fn should_have_ended(&self, now: u64) -> bool {
         let was_asked = self.asked_at.is_some_and(|at| now - at > 5_000);
         was_asked && self.fate == ExecutorFate::Serves && self.tasks.is_empty()
     }
 
-    /// Cores of the tasks that run in it.
+    /// The cores of the tasks that run in it.
     pub(crate) fn cores_in_use(&self) -> Cores {
         self.tasks.values().map(|task| task.cores).sum()
     }
 }
 
-/// A task's process.
+/// The process of a task.
 #[derive(Debug)]
 pub(crate) struct TaskProcess {
     pub(crate) program: Program,
     pub(crate) cores: Cores,
     /// What it takes of the executor's addresses.
     pub(crate) asked: TaskResources,
-    /// Those that it may use.
+    /// The addresses that it may use.
     pub(crate) given: Resources,
     pub(crate) is_started: bool,
-    /// Bytes that may be read before more is allowed.
+    /// The number of bytes that may be read before more is allowed.
     pub(crate) allowed: u64,
-    /// Its output is thrown away.
+    /// Whether its output is discarded.
     pub(crate) is_drained: bool,
-    /// Bytes that were read, by stream.
+    /// The number of bytes that were read, by stream.
     pub(crate) read: [u64; 2],
-    /// Bytes that it writes, by stream.
+    /// The number of bytes that it writes, by stream.
     pub(crate) output: [u64; 2],
     /// When its work is done. `None`: never.
     pub(crate) works_until: Option<u64>,
     pub(crate) status: ExitStatus,
     pub(crate) ignores_terminate: bool,
-    /// A step of it is on the way.
+    /// Whether its next step is in the queue.
     pub(crate) has_step: bool,
-    /// It waits for credit, and has been counted for it.
+    /// Whether it waits for credit and has been counted for it.
     pub(crate) has_waited: bool,
 }
 
-/// What a task's process does next.
+/// The next step of a task's process.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum TaskStep {
     /// A piece of output is read.
     Output { stream: usize, bytes: Bytes },
-    /// More output than is allowed: it waits.
+    /// There is more output than allowed: it waits.
     Waits,
-    /// It works until then.
+    /// It works until this time.
     Works { until: u64 },
     /// It never ends by itself.
     Hangs,
-    /// It has ended.
+    /// The process has ended.
     Ends { status: ExitStatus },
 }
 
 impl TaskProcess {
-    /// What happens next, at that time.
+    /// The next step at this time.
     pub(crate) fn step(&mut self, now: u64, dice: &mut Dice) -> TaskStep {
         if !self.is_drained {
             let left = [0, 1].map(|stream| self.output[stream] - self.read[stream]);
@@ -166,7 +166,7 @@ impl TaskProcess {
         }
     }
 
-    /// A signal comes. Whether it changes anything.
+    /// Receives a signal. Returns whether the signal changes anything.
     pub(crate) fn signal(&mut self, signal: Signal, now: u64) -> bool {
         let number = match signal {
             Signal::Terminate if self.ignores_terminate => return false,
@@ -175,21 +175,21 @@ impl TaskProcess {
         };
         self.status = ExitStatus::Signal(number);
         self.works_until = Some(now);
-        // What it would have written later, it does not write.
+        // It does not write the rest of its output.
         self.output = self.read;
         true
     }
 }
 
-/// A task's program: it always writes the same.
+/// A task's program, which always writes the same text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Program {
     pub(crate) app: usize,
     pub(crate) task: usize,
 }
 
-/// What all programs write, each from another place on. It does not repeat itself within what one program
-/// writes, so that a piece which is lost, doubled or out of order is found.
+/// The text that all programs write, each from its own offset. It does not repeat within the output of one
+/// program, so a lost, repeated or misplaced piece is found.
 static TEXT: [u8; TEXT_LENGTH] = text();
 const TEXT_LENGTH: usize = 1 << 14;
 
@@ -208,7 +208,7 @@ const fn text() -> [u8; TEXT_LENGTH] {
 }
 
 impl Program {
-    /// The piece of a stream that begins there. At most half the text in length.
+    /// The piece of a stream that begins at this offset. At most half the text in length.
     pub(crate) fn output(self, stream: usize, from: u64, length: u64) -> Bytes {
         let start = (self.app * 7919 + self.task * 1009 + stream * 4001) as u64 + from;
         let start = usize::try_from(start).expect("it is small") % (TEXT_LENGTH / 2);

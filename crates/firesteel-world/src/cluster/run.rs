@@ -1,4 +1,4 @@
-//! One run: a cluster from its start, through its faults, to the moment when all is well again.
+//! One run: a cluster from its start, through its faults, until all is well again.
 
 use std::fmt;
 
@@ -8,25 +8,25 @@ use super::sabotage::{Sabotage, Saboteur};
 use super::scenario::Scenario;
 use super::world::World;
 
-/// Whether a run tells what happens.
+/// Whether a run records a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Telling {
-    /// Nothing but the outcome.
+    /// The run records only its outcome.
     Silent,
-    /// A line for every event and effect.
+    /// The run records one line for each event and effect.
     Everything,
 }
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug)]
 pub struct Outcome {
-    /// What was seen.
+    /// The counts of what was seen.
     pub coverage: Coverage,
-    /// The invariant that broke.
+    /// The invariant that broke, if any.
     pub failure: Option<Failure>,
-    /// What happened, a line each, if it was to be told.
+    /// The trace, one line for each event and effect, if it was requested.
     pub trace: Vec<String>,
-    /// Virtual milliseconds that the run took.
+    /// The virtual duration of the run in milliseconds.
     pub millis: u64,
 }
 
@@ -36,19 +36,19 @@ pub struct Outcome {
 pub struct Failure {
     /// Virtual milliseconds since the start.
     pub millis: u64,
-    /// Events until then.
+    /// The number of events until then.
     pub events: u64,
     /// What should hold, and what was found.
     pub sentence: String,
 }
 
-/// Runs a cluster.
+/// Runs a cluster with correct machines.
 #[must_use]
 pub fn run(scenario: Scenario, telling: Telling) -> Outcome {
     finish(World::new(scenario, None, telling == Telling::Everything))
 }
 
-/// Runs a cluster with one of its machines made to err.
+/// Runs a cluster with a deliberate bug in one kind of machine.
 #[must_use]
 pub fn run_sabotaged(scenario: Scenario, sabotage: Sabotage, telling: Telling) -> Outcome {
     finish(World::new(scenario, Some(Saboteur::new(sabotage)), telling == Telling::Everything))

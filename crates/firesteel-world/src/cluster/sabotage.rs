@@ -1,5 +1,5 @@
-//! Deliberate bugs: a machine's events and effects are tampered with, as if the machine had erred. Each shows
-//! that some invariant bites.
+//! Deliberate bugs: a machine's events and effects are changed, as if the machine had erred. Each proves
+//! that some invariant is checked.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use firesteel_sim::dice::Dice;
 /// A deliberate bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// The Master misses an executor's end: its share is never given back.
+    /// The Master misses an executor's end and never frees its share.
     DropGiveBack,
     /// The Master launches an executor twice.
     DoubleLaunch,
@@ -31,65 +31,65 @@ pub enum Sabotage {
     ForgetLeaving,
     /// The Master misses that a driver's connection ended.
     ForgetDriver,
-    /// The Master does not say that an executor is to end.
+    /// The Master does not order an executor's end.
     DropKillExecutor,
-    /// The Master gives an executor the number of the one before.
+    /// The Master gives an executor the number of the previous one.
     ReuseExecutorId,
-    /// The Master tells another application's driver of an executor's state.
+    /// The Master reports an executor's state to another application's driver.
     WrongDriver,
     /// The Master sends an order to launch to another peer.
     LaunchOnTheDead,
-    /// The Master gives an executor a core more than it counted.
+    /// The Master gives an executor one core more than it counted.
     OneCoreTooMany,
-    /// The Master does not tell the driver of an executor.
+    /// The Master does not report a new executor to the driver.
     DropExecutorAdded,
     /// The Master does not answer a Worker's registration.
     DropRegisteredWorker,
-    /// The Master does not tell a driver that somebody killed its application.
+    /// The Master does not tell a driver that its application was killed.
     DropKilled,
-    /// The Master takes an executor that ended by itself for one that its Worker ended.
+    /// The Master treats an executor that ended by itself as one that its Worker ended.
     MissTurn,
-    /// The Master gives an application that begins with several executors at once fewer.
+    /// The Master gives an application a part of its gang.
     SplitGang,
-    /// The Master never finds room for those that begin with several executors at once.
+    /// The Master never finds room for gangs.
     StarveGang,
-    /// The Master serves those behind a gang that waits from what is kept for it.
+    /// The Master serves applications behind a waiting gang from the reservation.
     StealReserved,
-    /// The Master confuses who comes first in a queue.
+    /// The Master confuses the priorities in a queue.
     ForgetPriority,
-    /// The Master takes all applications for those of one queue.
+    /// The Master puts all applications into one queue.
     ForgetQueue,
-    /// The Master ends more executors for others than it may.
+    /// The Master preempts more executors than allowed.
     PreemptTooMany,
-    /// The Master ends executors for applications that do not come before them.
+    /// The Master preempts executors for applications of no higher priority.
     PreemptPeers,
-    /// The Master does not say that all executors of an ended application are gone.
+    /// The Master does not report that all executors of an ended application are gone.
     DropExecutorsGone,
-    /// The Master says that all executors are gone as soon as they were told to end.
+    /// The Master reports that all executors are gone as soon as they were told to end.
     EarlyExecutorsGone,
     /// The Worker reports RUNNING twice.
     RunningTwice,
-    /// The Worker keeps an executor's end to itself, and forgets it.
+    /// The Worker does not report an executor's end, and forgets it.
     LoseEnd,
     /// The Worker starts an executor twice.
     StartTwice,
-    /// The Worker does not fill in the words of a command.
+    /// The Worker does not fill in the placeholders of a command.
     ForgetWords,
     /// The Worker never signals an executor that it was told to end.
     DropSignal,
     /// The Worker stops its heartbeats.
     DropHeartbeat,
-    /// The Worker takes files that it could not fetch for fetched.
+    /// The Worker treats files that it could not fetch as fetched.
     TrustFetch,
     /// The Worker fetches files twice.
     FetchTwice,
-    /// The Worker keeps files for ever.
+    /// The Worker never removes files.
     KeepFiles,
-    /// The Worker says that a log is over.
+    /// The Worker says too early that a log is over.
     EndLog,
-    /// The Worker looks for old directories among those of living applications.
+    /// The Worker includes living applications in its search for old directories.
     KeepNothing,
-    /// The Worker removes the directory of the application that it starts an executor of.
+    /// The Worker removes the directory of the application whose executor it starts.
     RemoveTheLiving,
     /// The driver never unregisters its application.
     ForgetUnregister,
@@ -99,17 +99,17 @@ pub enum Sabotage {
     DropOutputCredit,
     /// The driver gives credit twice.
     DoubleCredit,
-    /// The driver puts a piece of output away twice.
+    /// The driver stores a piece of output twice.
     DoubleOutput,
     /// The driver loses a piece of output.
     DropOutput,
-    /// The driver tells a task's end twice.
+    /// The driver reports a task's end twice.
     DoubleTaskEnd,
-    /// The driver never tells a task's end.
+    /// The driver never reports a task's end.
     DropTaskEnd,
-    /// The driver does not tell an executor that a task was given up.
+    /// The driver does not tell an executor that a task was cancelled.
     DropKillTask,
-    /// The driver says that a task has ended as soon as it was given up.
+    /// The driver says that a task has ended as soon as it was cancelled.
     EarlyCancelled,
     /// The driver does not answer.
     DropAnswer,
@@ -117,19 +117,19 @@ pub enum Sabotage {
     DoubleAnswer,
     /// The driver does not wait for the hosts that tasks prefer.
     Impatient,
-    /// The driver forgets of which profile a task is.
+    /// The driver forgets the profile of a task.
     ForgetProfile,
-    /// The driver forgets that a task is for one executor alone.
+    /// The driver forgets that a task is bound to one executor.
     ForgetBinding,
     /// The driver gives every task the same address.
     SameAddress,
     /// The driver gives tasks no addresses.
     DropAddresses,
-    /// The driver asks for a hundred executors more.
+    /// The driver requests a hundred executors too many.
     AskForMore,
-    /// The driver asks for no executor.
+    /// The driver requests no executors.
     AskForNone,
-    /// The driver ends an executor's neighbours with it.
+    /// The driver ends other executors along with an idle one.
     KillNeighbours,
     /// The driver does not end idle executors.
     DropKills,
@@ -159,7 +159,7 @@ firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWor
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
 
 impl Sabotage {
-    /// All of them.
+    /// The list of all bugs.
     pub const ALL: &'static [Self] = &[
         Self::DropGiveBack,
         Self::DoubleLaunch,
@@ -227,20 +227,20 @@ impl Sabotage {
         Self::DropExit,
     ];
 
-    /// Its name, as in the list of all.
+    /// The name of the bug, as in the list of all.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.kind()
     }
 }
 
-/// Tampers with what machines are told and what they want.
+/// Applies a bug to the events and effects of machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Saboteur {
     sabotage: Sabotage,
 }
 
-/// What becomes of one effect.
+/// What happens to one effect.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
     Stays,
@@ -253,7 +253,7 @@ impl Saboteur {
         Self { sabotage }
     }
 
-    /// How long a driver waits instead.
+    /// The locality wait of a driver with this bug.
     pub(crate) fn locality_wait(&self, wait: LocalityWait) -> LocalityWait {
         match self.sabotage {
             Sabotage::Impatient => LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
@@ -261,13 +261,13 @@ impl Saboteur {
         }
     }
 
-    /// How many executors a Master may end for others instead.
+    /// The preemption limits of a Master with this bug.
     pub(crate) fn preemption(&self, preemption: Preemption) -> Preemption {
         match (self.sabotage, preemption) {
             (Sabotage::PreemptTooMany, Preemption::AtMost { executors, every }) => {
                 Preemption::AtMost { executors: executors + 20, every }
             }
-            // What is taken from the wrong one is another bug's sentence.
+            // If the wrong executor is preempted, another law breaks first.
             (Sabotage::StealReserved | Sabotage::ForgetQueue | Sabotage::ForgetPriority, _) => {
                 Preemption::Off
             }
@@ -275,7 +275,7 @@ impl Saboteur {
         }
     }
 
-    /// What a machine is told instead.
+    /// Changes an event for a machine.
     pub(crate) fn event(&mut self, event: NodeEvent, ledger: &Ledger, dice: &mut Dice) -> Option<NodeEvent> {
         let event = match event {
             NodeEvent::Worker(worker::Event::FilesFailed { app, fetch, .. })
@@ -336,7 +336,7 @@ impl Saboteur {
         (!swallowed || dice.one_in(3)).then_some(event)
     }
 
-    /// What a Master takes an application for.
+    /// Changes the description with which a Master registers an application.
     fn bend_description(&self, description: &mut ApplicationDescription, peer: PeerId) {
         let gang = description.gang > 1;
         match self.sabotage {
@@ -354,7 +354,7 @@ impl Saboteur {
         }
     }
 
-    /// What is done instead of what a machine wanted.
+    /// Changes the effects of a machine.
     pub(crate) fn effects(&mut self, effects: &mut NodeEffects, ledger: &Ledger, dice: &mut Dice) {
         match effects {
             NodeEffects::Master(effects) => {
@@ -386,7 +386,7 @@ impl Saboteur {
         }
     }
 
-    /// Effects that stay, but not as they were.
+    /// Changes effects of the Master without dropping them.
     fn bend_master(&self, effects: &mut [master::Effect], ledger: &Ledger) {
         let stranger =
             |peer| ledger.apps().filter_map(|app| ledger.peer_of_app(app)).find(|other| *other != peer);
@@ -660,7 +660,7 @@ impl Saboteur {
     }
 }
 
-/// Drops and doubles effects, two times out of three.
+/// Drops and repeats effects, with a chance of two in three.
 fn tamper<E: Clone>(effects: &mut Vec<E>, dice: &mut Dice, fate: impl Fn(&E) -> Fate) {
     if effects.iter().all(|effect| fate(effect) == Fate::Stays) {
         return;

@@ -1,4 +1,4 @@
-//! What a simulated cluster is made of, and what its applications want.
+//! The description of a simulated cluster, and of its applications.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -23,129 +23,131 @@ use super::fetches::rolled_files;
 use super::wishes::LocalityPlan;
 use firesteel_sim::dice::Dice;
 
-/// A cluster, its applications, and how often things go wrong: all that a run is made of.
+/// A cluster, its applications, and how often faults strike: all that determines a run.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The seed of everything that happens by chance.
+    /// The seed of everything random.
     pub seed: u64,
     /// How executors are spread.
     pub strategy: Strategy,
-    /// In which order Workers are taken.
+    /// The order in which Workers are used.
     pub order: WorkerOrder,
-    /// By which rule they are chosen for applications that name none.
+    /// The policy that chooses Workers for applications that name none.
     pub policy: Policy,
-    /// The Master's queues.
+    /// The queues of the Master.
     pub queues: Queues,
-    /// Who is served behind a gang that waits.
+    /// Which applications are served behind a waiting gang.
     pub backfill: Backfill,
-    /// Whether executors are ended for others.
+    /// Whether executors are preempted for other applications.
     pub preemption: Preemption,
     /// The machines that Workers run on.
     pub workers: Vec<WorkerPlan>,
-    /// The applications.
+    /// The applications of the cluster.
     pub apps: Vec<AppPlan>,
-    /// What goes wrong.
+    /// The faults that strike.
     pub faults: FaultPlan,
-    /// The machines' own checks run after each of their events; the Master's, whose tables are the largest,
-    /// after every so many of its events. So does the comparison of its tables with the ledger.
+    /// How many events pass between two checks of the Master, whose tables are the largest. This covers its
+    /// own invariants and the comparison of its tables with the ledger. Other machines are checked after
+    /// each event.
     pub check_every: u64,
 }
 
 /// A machine with a Worker.
 #[derive(Clone, Debug)]
 pub struct WorkerPlan {
-    /// Milliseconds after the start at which its Worker starts.
+    /// The time after the start at which its Worker starts, in milliseconds.
     pub starts_at: u64,
-    /// Its cores.
+    /// The number of cores.
     pub cores: Cores,
-    /// Its memory.
+    /// The memory that it offers.
     pub memory: MiB,
-    /// Its custom resources.
+    /// The custom resources that it offers.
     pub resources: Resources,
 }
 
-/// An application.
+/// An application and its tasks.
 #[derive(Clone, Debug)]
 pub struct AppPlan {
-    /// Milliseconds after the start at which its driver starts.
+    /// The time after the start at which its driver starts, in milliseconds.
     pub starts_at: u64,
-    /// What it tells the Master, but for the command, which names its driver.
+    /// The description that the Master gets. The command is added later, because it names the driver.
     pub description: ApplicationDescription,
     /// Whether it has a driver with tasks, or a launcher.
     pub kind: AppKind,
-    /// Who decides how many executors it has.
+    /// How its number of executors is decided.
     pub allocation: Allocation,
     /// Its resource profiles besides the default one.
     pub profiles: Vec<(ProfileId, ResourceProfile)>,
-    /// Its tasks.
+    /// The tasks of the application.
     pub tasks: Vec<TaskPlan>,
-    /// Where they would like to run.
+    /// The hosts that its tasks prefer.
     pub locality: Arc<LocalityPlan>,
     /// How often a task may fail.
     pub max_task_failures: u32,
-    /// Bytes of output under way for each attempt.
+    /// The number of unacknowledged output bytes for each attempt.
     pub output_credit: u64,
 }
 
-/// What owns an application.
+/// The owner of an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AppKind {
     /// A driver, whose executors run its tasks.
     Driver,
-    /// A launcher that ends so, whose executors are commands.
+    /// A launcher whose executors are commands, and the condition for its end.
     Launcher(Until),
 }
 
-/// A task.
+/// A task of an application.
 #[derive(Clone, Debug)]
 pub struct TaskPlan {
     /// The resource profile whose executors it runs on.
     pub profile: ProfileId,
-    /// Its cores.
+    /// The number of cores that it takes.
     pub cores: Cores,
     /// What it takes of its executor's custom resources.
     pub resources: TaskResources,
-    /// How long its process works.
+    /// How long its process works, in milliseconds.
     pub millis: u64,
-    /// Bytes of output on standard output and standard error.
+    /// The bytes of output on standard output and standard error.
     pub output: [u64; 2],
-    /// What becomes of it.
+    /// What happens to the task.
     pub fate: TaskFate,
-    /// So many milliseconds after it was submitted its user gives it up, whether or not it has ended.
+    /// The time after its submission at which its user cancels it, in milliseconds, whether or not it has
+    /// ended.
     pub given_up_after: Option<u64>,
-    /// The only executor that it is for.
+    /// The only executor on which it may run.
     pub on: Option<ExecutorId>,
 }
 
-/// What becomes of a task.
+/// What happens to a task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TaskFate {
     /// Every attempt succeeds.
     Succeeds,
-    /// So many attempts fail before one succeeds.
+    /// This many attempts fail before one succeeds.
     Fails {
-        /// How many.
+        /// The number of failing attempts.
         attempts: u32,
     },
     /// Its program does not exist.
     CannotStart,
     /// It never ends by itself.
     Hangs,
-    /// It succeeds in time, but does not listen to SIGTERM.
+    /// It succeeds in time, but ignores SIGTERM.
     IgnoresTerminate,
-    /// It asks for what no executor has, and is never attempted.
+    /// It needs what no executor has, and is never attempted.
     Unfit,
 }
 
-/// Tells the dice of tasks' needs from those of all else.
+/// Separates the random numbers of tasks' needs from all others.
 const NEEDS: u64 = 0x6E65_6564_7300;
 
-/// Tells the dice of policies from those of all else.
+/// Separates the random numbers of policies from all others.
 const POLICIES: u64 = 0x706F_6C69_6379;
-/// Tells the dice of queues, priorities and gangs from those of all else.
+/// Separates the random numbers of queues, priorities and gangs from all others.
 const TURNS: u64 = 0x7475_726E_7300;
 
-/// How large a cluster is.
+/// The scale of a cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     Small,
@@ -196,7 +198,7 @@ impl Scenario {
             faults,
             check_every: scale.check_every(),
         };
-        // Dice of their own: the others are as they would be without launchers.
+        // Uses a separate random generator, so that the other applications do not depend on launchers.
         let mut own = Dice::new(seed ^ 0x1A0C);
         for app in &mut scenario.apps {
             if own.one_in(6) {
@@ -209,13 +211,14 @@ impl Scenario {
             app.locality = Arc::new(LocalityPlan::rolled(dice, machines, app.tasks.len()));
         }
         scenario.roll_turns(&mut Dice::new(seed ^ TURNS));
-        // Of its own dice, so that a seed's cluster and faults do not depend on what its tasks need.
+        // Uses a separate random generator, so that a seed's cluster and faults do not depend on what its
+        // tasks need.
         let mut dice = Dice::new(seed ^ NEEDS);
         scenario.apps.iter_mut().for_each(|app| app.roll_needs(&mut dice));
         scenario
     }
 
-    /// In two clusters of five applications are not simply first in, first out.
+    /// In two clusters of five, applications are not simply first in, first out.
     fn roll_turns(&mut self, dice: &mut Dice) {
         if dice.below(5) >= 2 {
             return;
@@ -249,8 +252,8 @@ impl Scenario {
 }
 
 impl Scenario {
-    /// Half of the Masters have Spark's rule, and three quarters of the applications what their Master has. Of dice of
-    /// their own: all else is as it would be without policies.
+    /// Half of the Masters have Spark's policy, and three quarters of the applications have their Master's
+    /// policy. A separate random generator keeps all else independent of policies.
     fn roll_policies(&mut self) {
         let mut dice = Dice::new(self.seed ^ POLICIES);
         if dice.one_in(2) {
@@ -326,7 +329,7 @@ impl AppPlan {
 }
 
 impl AppPlan {
-    /// Makes it a launcher's.
+    /// Turns the application into a launcher's.
     fn launched(&mut self, dice: &mut Dice) {
         let until = *dice.pick(&[Until::Any, Until::All, Until::All, Until::Never]);
         self.kind = AppKind::Launcher(until);
@@ -348,7 +351,7 @@ fn rolled_allocation(dice: &mut Dice, scale: Scale) -> Allocation {
         return Allocation::Fixed;
     }
     let min = dice.below(3);
-    // A thousand tasks are not to wait for one executor.
+    // A thousand tasks should not wait for one executor.
     let (fewest, ratios) = match scale {
         Scale::Small => (1, [Ratio::ONE, Ratio(500_000), Ratio(1)]),
         Scale::Large => (20, [Ratio::ONE, Ratio(500_000), Ratio(250_000)]),
@@ -389,7 +392,7 @@ impl TaskPlan {
         }
     }
 
-    /// What the driver is told to run, and what it needs: its words say which task it is.
+    /// The request for a task. Its command line says which task it is.
     pub(crate) fn request(&self, app: usize, task: usize) -> TaskRequest {
         let spec = TaskSpec {
             command: Command {
@@ -405,7 +408,7 @@ impl TaskPlan {
     }
 }
 
-/// What the executors of an application run: the words that a Worker fills in, and the driver.
+/// The command of an application's executors: the placeholders that a Worker fills in, and the driver.
 fn executor_command(app: u64) -> Command {
     let words = [
         Placeholder::AppId,

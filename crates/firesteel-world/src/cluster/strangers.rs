@@ -44,7 +44,7 @@ impl World {
         };
         self.send(node, PeerId(0), message);
         if role == StrangerRole::Impostor {
-            // It waits for a task.
+            // The stranger waits for a task.
             let patience = self.dice.between(1_000, 20_000);
             return self.after(patience, Happening::Speak { node, role, left: 0 });
         }
@@ -59,7 +59,7 @@ impl World {
         Some(&self.node(end.node).body)
     }
 
-    /// Asks for everything, or for an application, or ends one, by its id or its name.
+    /// Asks for everything or for one application, or kills an application by its id or name.
     fn odd_question(&mut self) -> ClientToMaster {
         let kind = self.dice.below(8);
         let app = match self.dice.below(4) {
@@ -153,13 +153,13 @@ impl World {
         let executor = self.ledger.some_executor(&app, &mut self.dice)?;
         let (worker, host) = (WorkerId::new("worker-of-nobody"), "nowhere".to_owned());
         let profile = ProfileId::DEFAULT;
-        // Now and then more addresses than fit a frame beside a task.
+        // Now and then more addresses than fit into a frame beside a task.
         let addresses = if self.dice.one_in(4) { vec!["a".repeat(1 << 20)] } else { Vec::new() };
         let (cores, resources) = (Cores(4), Resources::from_iter([("gpu", addresses)]));
         Some(ExecutorToDriver::RegisterExecutor { app, executor, profile, worker, host, cores, resources })
     }
 
-    /// A stranger who is given a task sends more output than anybody has credit for.
+    /// A stranger who is given a task sends more output than any credit allows.
     pub(crate) fn flood(&mut self, node: NodeIndex, attempt: AttemptId) {
         static FLOOD: [u8; 1 << 17] = [b'!'; 1 << 17];
         let output = ExecutorToDriver::TaskOutput {
@@ -196,8 +196,8 @@ impl World {
         }
     }
 
-    /// An application that wants executors which end at once: it has no such driver. Only where executors are
-    /// rough already is it given any.
+    /// An application whose executors end at once, because it has no such driver. It can only get executors
+    /// where executors are already faulty.
     fn odd_application(&mut self) -> ApplicationDescription {
         ApplicationDescription::new(
             Submitter::new("\u{202e}nobody's\n", ""),
@@ -258,7 +258,7 @@ impl World {
         ExecutorReport { executor, state: self.dice.pick(&states).clone() }
     }
 
-    /// An executor that lives, or one that nobody started.
+    /// A living executor, or one that was never started.
     fn odd_key(&mut self) -> ExecutorKey {
         let keys: Vec<&ExecutorKey> = self.processes.keys().collect();
         match self.dice.index(keys.len() + 1) {
@@ -279,7 +279,7 @@ impl World {
         }
     }
 
-    /// A Worker that lives, a new one, or one whose name cannot be.
+    /// A living Worker, a new one, or one with an impossible name.
     fn odd_worker(&mut self) -> WorkerId {
         let workers: Vec<WorkerId> = self.ledger.workers().cloned().collect();
         match self.dice.index(workers.len() + 2) {
@@ -290,7 +290,7 @@ impl World {
     }
 }
 
-/// A file that would land elsewhere.
+/// A file whose name leads out of its directory.
 fn odd_files() -> ApplicationFiles {
     let name = "../../.profile".to_owned();
     let file = FileDescription { name, kind: FileKind::Plain, length: u64::MAX, sha256: Sha256([0; 32]) };

@@ -15,7 +15,7 @@ use super::node::{Body, NodeEvent};
 use super::world::{NodeIndex, World};
 
 impl World {
-    /// One fault strikes, if there is something that it can strike, and the next one is planned.
+    /// Lets one fault strike, if it has a target, and plans the next one.
     pub(crate) fn strike(&mut self) {
         if self.is_calm {
             return;
@@ -123,13 +123,13 @@ impl World {
         self.dice.index(drivers.len()).map(|index| drivers[index])
     }
 
-    /// A driver or a launcher.
+    /// A random driver or launcher.
     fn some_owner(&mut self) -> Option<NodeIndex> {
         let owners = [self.living_drivers(), self.living_launchers()].concat();
         self.dice.index(owners.len()).map(|index| owners[index])
     }
 
-    /// Connections of the living, newest first, are the ones that matter.
+    /// Cuts a connection between living nodes. Newer connections are preferred, because they matter most.
     fn cut_some_link(&mut self, fault: Fault, half_open: bool) {
         let open: Vec<LinkIndex> =
             (0..self.links.len()).rev().map(LinkIndex).filter(|link| self.links[link.0].is_open()).collect();
@@ -139,14 +139,15 @@ impl World {
         }
     }
 
-    /// A shell wants other numbers of executors, of profiles that its driver knows or does not know.
+    /// A shell requests other numbers of executors, for profiles that its driver may or may not know.
     fn request_some_executors(&mut self, fault: Fault) {
         let profile = ProfileId(u32::try_from(self.dice.below(4)).expect("it is small"));
         let total = self.dice.below(6);
         let event = if profile == ProfileId::DEFAULT || self.dice.one_in(4) {
             driver::Event::RequestExecutors { profile, total }
         } else {
-            // Never smaller than the application's own: its tasks must fit the executors that it holds.
+            // Never smaller than the application's own profile: its tasks must fit the executors that it
+            // holds.
             let cores = if self.dice.one_in(20) { Cores(0) } else { Cores(4) };
             let needs = ResourceProfile {
                 cores: self.dice.one_in(3).then_some(cores),
@@ -161,14 +162,15 @@ impl World {
             Allocation::Fixed => false,
             Allocation::Dynamic(bounds) => bounds.min > 0,
         };
-        // What another profile always keeps, the tasks of the first one may never get.
+        // Executors that another profile always keeps may never become free for the tasks of the first one.
         if !(keeps_some && matches!(event, driver::Event::AddProfile { .. })) {
             self.fault(fault);
             self.tell(node, NodeEvent::Driver(event));
         }
     }
 
-    /// A shell ends executors, some of which may not exist; or somebody asks for it in another's name.
+    /// A shell ends executors, some of which may not exist. Or a driver asks for this in another
+    /// application's name.
     fn kill_some_executors(&mut self, fault: Fault) {
         let count = self.dice.between(1, 3);
         let executors = (0..count)
@@ -188,7 +190,7 @@ impl World {
         }
     }
 
-    /// A driver's connection asks the Master for what is another application's.
+    /// A driver asks the Master for what belongs to another application.
     fn ask_in_anothers_name(&mut self, fault: Fault, executors: Vec<ExecutorId>) {
         let Some(node) = self.some_driver() else { return };
         let Some((_, peer)) = self.driver_mut(node).and_then(|body| body.registration.clone()) else {
@@ -203,7 +205,7 @@ impl World {
         self.send(node, peer, Message::DriverToMaster(message));
     }
 
-    /// The Master tells a Worker to register again, for no reason.
+    /// The Master orders a Worker to register again, for no reason.
     fn send_odd_order(&mut self, fault: Fault) {
         let (Some(master), Some(worker)) = (self.master, self.some_worker()) else { return };
         let Body::Worker(body) = &self.node(worker).body else { return };
@@ -212,7 +214,7 @@ impl World {
         self.send(master, peer, Message::MasterToWorker(MasterToWorker::ReconnectWorker));
     }
 
-    /// A stranger comes, says a few things, and goes.
+    /// A stranger comes, sends a few messages, and goes.
     fn invite(&mut self, fault: Fault, role: StrangerRole) {
         let listener = match role {
             StrangerRole::Worker | StrangerRole::Driver => self.master,

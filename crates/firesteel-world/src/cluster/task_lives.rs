@@ -107,7 +107,7 @@ impl World {
         self.go_on(node, attempt);
     }
 
-    /// Plans a task's next step, unless one is planned.
+    /// Plans a task's next step, unless one is planned already.
     fn go_on(&mut self, node: NodeIndex, attempt: AttemptId) {
         let Some(task) = self.task_mut(node, attempt) else { return };
         if task.is_started && !std::mem::replace(&mut task.has_step, true) {
@@ -162,13 +162,13 @@ impl World {
         let now = self.now;
         let Some(task) = self.task_mut(node, attempt) else { return };
         if task.signal(signal, now) {
-            // A step that waits for the end of its work comes too late.
+            // The step that waits for the end of the work would come too late.
             task.has_step = false;
             self.go_on(node, attempt);
         }
     }
 
-    /// An executor has one task fewer.
+    /// Records that an executor has one task fewer.
     fn rest(&mut self, node: NodeIndex) {
         if self.process(node).is_some_and(|process| process.tasks.is_empty()) {
             self.became_idle(node);

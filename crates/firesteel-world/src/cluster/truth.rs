@@ -1,4 +1,4 @@
-//! What is really so: which executors ran, what each driver's tasks did.
+//! The facts of a world: which executors ran, and what each driver's tasks did.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,7 @@ use super::processes::Program;
 use super::task_lives::FATAL;
 use super::world::NodeIndex;
 
-/// What every executor that was ever started did.
+/// What every executor did, since the start of the world.
 #[derive(Debug, Default)]
 pub(crate) struct Executors {
     started: BTreeMap<ExecutorKey, NodeIndex>,
@@ -29,12 +29,12 @@ impl Executors {
         }
     }
 
-    /// The Worker that started it.
+    /// The Worker that started an executor.
     pub(crate) fn started_by(&self, key: &ExecutorKey) -> Option<NodeIndex> {
         self.started.get(key).copied()
     }
 
-    /// Applications of which the Worker ever started an executor.
+    /// The applications of which the Worker ever started an executor.
     pub(crate) fn apps_of(&self, worker: NodeIndex) -> BTreeSet<AppId> {
         self.started.iter().filter(|(_, by)| **by == worker).map(|(key, _)| key.app.clone()).collect()
     }
@@ -47,7 +47,7 @@ impl Executors {
         Err(format!("a Worker signals executor {key}, which it never started"))
     }
 
-    /// A Worker reports.
+    /// A Worker reports to its Master.
     pub(crate) fn report(&mut self, message: &WorkerToMaster) -> Result<(), String> {
         match message {
             WorkerToMaster::RegisterWorker { .. }
@@ -68,9 +68,9 @@ impl Executors {
 pub(crate) struct Tasks {
     submitted: u64,
     ended: BTreeSet<u64>,
-    /// Tasks that were given up before they had ended.
+    /// The tasks that were cancelled before they had ended.
     given_up: BTreeSet<u64>,
-    /// Tasks whose executor was told to end them.
+    /// The tasks whose executor was told to end them.
     killed: BTreeSet<u64>,
     attempts: BTreeMap<AttemptId, Attempt>,
     is_done: bool,
@@ -80,13 +80,13 @@ pub(crate) struct Tasks {
 struct Attempt {
     is_started: bool,
     end: Option<TaskEnd>,
-    /// Bytes of output that the driver allowed.
+    /// The bytes of output that the driver allowed.
     granted: u64,
-    /// Bytes of output that the executor sent.
+    /// The bytes of output that the executor sent.
     sent: u64,
-    /// Bytes of output that the driver put away, by stream.
+    /// The bytes of output that the driver stored, by stream.
     stored: [u64; 2],
-    /// Bytes of output that the driver was told to be away.
+    /// The bytes of output that the shell reported as stored.
     consumed: u64,
 }
 
@@ -95,7 +95,7 @@ impl Tasks {
         self.submitted += 1;
     }
 
-    /// Those that were submitted and have not ended.
+    /// The tasks that were submitted and have not ended.
     pub(crate) fn unfinished(&self) -> impl Iterator<Item = u64> {
         (0..self.submitted).filter(|task| !self.ended.contains(task))
     }
@@ -119,7 +119,7 @@ impl Tasks {
         self.grant(attempt, credit, limit)
     }
 
-    /// More output is allowed.
+    /// The driver allows more output.
     pub(crate) fn grant(&mut self, attempt: AttemptId, bytes: u64, limit: u64) -> Result<(), String> {
         let Some(row) = self.attempts.get_mut(&attempt) else {
             return Err(format!("attempt {attempt} gets credit without a launch"));
@@ -169,7 +169,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// A driver puts a piece of output away.
+    /// A driver stores a piece of output.
     pub(crate) fn store(
         &mut self,
         attempt: AttemptId,
@@ -193,14 +193,14 @@ impl Tasks {
         Ok(())
     }
 
-    /// The shell tells a driver that output is away.
+    /// The shell tells a driver that output is stored.
     pub(crate) fn consume(&mut self, attempt: AttemptId, bytes: u64) {
         if let Some(row) = self.attempts.get_mut(&attempt) {
             row.consumed += bytes;
         }
     }
 
-    /// The user gives up a task.
+    /// The user cancels a task.
     pub(crate) fn cancel(&mut self, task: u64) {
         if task < self.submitted && !self.ended.contains(&task) {
             self.given_up.insert(task);
@@ -216,7 +216,7 @@ impl Tasks {
         Ok(())
     }
 
-    /// Whether a task was given up, goes on, and its executor does not know.
+    /// Whether a task was cancelled, is still running, and its executor was not told.
     pub(crate) fn goes_on(&self, task: u64) -> bool {
         self.given_up.contains(&task) && !self.ended.contains(&task) && !self.killed.contains(&task)
     }
@@ -301,19 +301,19 @@ impl Tasks {
     }
 }
 
-/// What one driver was asked.
+/// The questions that one driver was asked.
 #[derive(Debug, Default)]
 pub(crate) struct Questions {
     last: u64,
     open: BTreeMap<QuestionId, Asked>,
 }
 
-/// A question that is not answered.
+/// A question without an answer so far.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked {
     pub(crate) number: QuestionId,
     question: Question,
-    /// When, in milliseconds.
+    /// The time of the question in milliseconds.
     pub(crate) at: u64,
 }
 
@@ -328,7 +328,7 @@ impl Questions {
         self.open.insert(number, Asked { number, question, at });
     }
 
-    /// An answer comes: what was asked.
+    /// Takes an answer. Returns the question that it belongs to.
     pub(crate) fn answer(&mut self, number: QuestionId) -> Result<Question, String> {
         let asked = self.open.remove(&number);
         asked

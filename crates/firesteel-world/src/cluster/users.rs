@@ -1,4 +1,4 @@
-//! What the users of drivers do: they give up tasks, and ask.
+//! The actions of drivers' users: they cancel tasks, and ask questions.
 
 use firesteel_core::driver::{self, Answer, ExecutorViewState, Question, QuestionId};
 use firesteel_core::ids::TaskId;
@@ -9,11 +9,11 @@ use super::scenario::TaskFate;
 use super::truth::Asked;
 use super::world::{NodeIndex, World};
 
-/// Milliseconds after which a question that a Master could answer must be answered.
+/// The time within which a question must be answered if a Master could answer it, in milliseconds.
 const ANSWERED_AFTER: u64 = 60_000;
 
 impl DriverBody {
-    /// What the driver's user says is remembered.
+    /// Remembers an action of the driver's user.
     pub(crate) fn hear(&mut self, event: &driver::Event, now: u64) {
         match event {
             driver::Event::OutputConsumed { attempt, bytes } => self.tasks.consume(*attempt, *bytes),
@@ -38,26 +38,26 @@ impl DriverBody {
 }
 
 impl World {
-    /// A user gives up a task, whether or not it has ended.
+    /// A user cancels a task, whether or not it has ended.
     pub(crate) fn cancel_some_task(&mut self, fault: Fault, node: NodeIndex) {
         let Some(submitted) = self.driver_mut(node).map(|body| body.tasks.submitted()) else { return };
         if submitted == 0 {
             return;
         }
-        // Mostly a late one, which has not ended.
+        // Mostly a late task, which has not ended.
         let back = self.dice.between(1, 8).min(submitted);
         let task = if self.dice.one_in(4) { self.dice.below(submitted) } else { submitted - back };
         self.fault(fault);
         self.tell(node, NodeEvent::Driver(driver::Event::CancelTask { task: TaskId(task) }));
     }
 
-    /// A user asks.
+    /// A user asks a question.
     pub(crate) fn ask(&mut self, node: NodeIndex, question: Question) {
         let Some(number) = self.driver_mut(node).map(|body| body.questions.next()) else { return };
         self.tell(node, NodeEvent::Driver(driver::Event::Ask { number, question }));
     }
 
-    /// The tasks of an application that never end by themselves are given up.
+    /// Cancels the tasks of an application that never end by themselves.
     pub(crate) fn cancel_hanging_tasks(&mut self, node: NodeIndex, app: usize) {
         let hangs = |task: &&usize| self.scenario.apps[app].tasks[**task].fate == TaskFate::Hangs;
         let all: Vec<usize> = (0..self.scenario.apps[app].tasks.len()).collect();
@@ -68,8 +68,8 @@ impl World {
         }
     }
 
-    /// What a user said has had its effect at once: the executor of a task that was given up is told, if there
-    /// is a way to it, and a look at the tables is answered.
+    /// Checks that a user's action took effect at once. The executor of a cancelled task is told, if there
+    /// is a connection. A question about the driver's tables is answered.
     pub(crate) fn check_heard(&mut self, node: NodeIndex, event: &driver::Event) {
         let Body::Driver(body) = &self.node(node).body else { return };
         let wrong = match event {
@@ -97,7 +97,8 @@ impl World {
         }
     }
 
-    /// A task that was given up has ended: nothing of it runs on an executor that the driver still has.
+    /// Checks a cancelled task that has ended: none of its processes runs on an executor that the driver
+    /// still has.
     pub(crate) fn check_given_up(&mut self, node: NodeIndex, task: TaskId) {
         let Body::Driver(body) = &self.node(node).body else { return };
         if body.machine.is_done() {
@@ -116,7 +117,7 @@ impl World {
         }
     }
 
-    /// An answer came: to a question that was open, and what it says is so.
+    /// Checks an answer: its question was open, and what it says is true.
     pub(crate) fn take_answer(&mut self, node: NodeIndex, number: QuestionId, answer: &Answer) {
         self.coverage.answer.count(answer);
         let Some(body) = self.driver_mut(node) else { return };
@@ -132,7 +133,7 @@ impl World {
         self.hold(result);
     }
 
-    /// No question waits for long, once nothing goes wrong any more.
+    /// Checks that no question waits for long after the faults have stopped.
     pub(crate) fn check_questions(&mut self) {
         let now = self.now;
         for node in self.living_drivers() {

@@ -1,4 +1,4 @@
-//! Where tasks would like to run, and the law of how long they wait for it.
+//! The hosts that tasks prefer, and the law of how long tasks wait for them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,12 +9,12 @@ use firesteel_placement::locality::{Locality, Topology, nearness};
 
 use firesteel_sim::dice::Dice;
 
-/// Where an application's tasks would like to run.
+/// The preferred hosts of an application's tasks.
 #[derive(Clone, Debug, Default)]
 pub struct LocalityPlan {
-    /// Which host is in which rack.
+    /// The rack of each host.
     pub topology: Topology,
-    /// Preferred hosts by task; tasks without any have no entry.
+    /// The preferred hosts by task. Tasks without any have no entry.
     pub hosts: BTreeMap<u64, Vec<String>>,
     /// When executors and hosts are excluded.
     pub exclusion: ExclusionPolicy,
@@ -23,13 +23,14 @@ pub struct LocalityPlan {
 }
 
 impl LocalityPlan {
-    /// For an application of so many tasks, in a cluster of so many machines. Half of all applications have no
-    /// wishes.
+    /// A random plan for an application with this number of tasks, in a cluster with this number of
+    /// machines. Half of all applications have no preferences.
     pub(crate) fn rolled(dice: &mut Dice, workers: usize, tasks: usize) -> Self {
         let waits = [(); 2].map(|()| Duration::from_millis(*dice.pick(&[0, 500, 3_000, 3_000, 20_000])));
         let exclusion = ExclusionPolicy {
             exclusion: if dice.one_in(5) { Exclusion::Off } else { Exclusion::On },
-            // At most a part of the time that an application has to end in: all but one executor may be excluded.
+            // Only a part of the time in which an application has to end, because all but one executor may
+            // be excluded.
             timeout: Duration::from_millis(*dice.pick(&[1_000, 30_000, 900_000])),
             max_failed_tasks_per_executor: u32::try_from(dice.between(1, 2)).expect("it is small"),
             max_failed_executors_per_host: u32::try_from(dice.between(1, 2)).expect("it is small"),
@@ -48,7 +49,7 @@ impl LocalityPlan {
         let mut hosts = BTreeMap::new();
         for task in 0..tasks as u64 {
             if !dice.one_in(3) {
-                // One more than there are: nobody comes from there.
+                // One host more than there are, so no executor comes from the last one.
                 let host = |dice: &mut Dice| format!("host{}", dice.below(workers as u64 + 1));
                 hosts.insert(task, (0..dice.between(1, 3)).map(|_| host(dice)).collect());
             }
@@ -56,18 +57,19 @@ impl LocalityPlan {
         Self { topology: rows.into_iter().collect(), hosts, exclusion, waits }
     }
 
-    /// What the driver is told.
+    /// The locality wait that the driver is told.
     pub(crate) fn wait(&self) -> LocalityWait {
         LocalityWait { node: self.waits[0], rack: self.waits[1] }
     }
 
-    /// A task's preferred hosts.
+    /// The preferred hosts of a task.
     pub(crate) fn hosts_of(&self, task: u64) -> Vec<String> {
         self.hosts.get(&task).cloned().unwrap_or_default()
     }
 }
 
-/// The tasks with preferred hosts that wait at a driver, as its shell and its executors see it, by profile.
+/// The tasks with preferred hosts that wait at a driver, by profile, as its shell and its executors see
+/// them.
 #[derive(Debug, Default)]
 pub(crate) struct Waiting {
     profiles: BTreeMap<ProfileId, WaitingOfOne>,
@@ -76,12 +78,12 @@ pub(crate) struct Waiting {
 #[derive(Debug, Default)]
 struct WaitingOfOne {
     tasks: BTreeSet<u64>,
-    /// Virtual milliseconds since which there has been one without a gap.
+    /// The virtual time in milliseconds since which at least one task has been waiting.
     since: Option<u64>,
 }
 
 impl Waiting {
-    /// A task waits: it was submitted, or an attempt at it came to nothing.
+    /// Adds a task that waits: it was submitted, or an attempt at it failed.
     pub(crate) fn add(&mut self, plan: &LocalityPlan, profile: ProfileId, task: u64, now: u64) {
         if plan.hosts.contains_key(&task) {
             let waiting = self.profiles.entry(profile).or_default();
@@ -90,7 +92,7 @@ impl Waiting {
         }
     }
 
-    /// A task waits no more.
+    /// Removes a task that no longer waits.
     pub(crate) fn take(&mut self, task: u64) {
         for waiting in self.profiles.values_mut() {
             waiting.tasks.remove(&task);
@@ -100,7 +102,7 @@ impl Waiting {
         }
     }
 
-    /// A first attempt is launched: near, or after a wait.
+    /// Checks that a first attempt is launched near a preferred host, or after the wait.
     pub(crate) fn launch(
         &mut self,
         plan: &LocalityPlan,

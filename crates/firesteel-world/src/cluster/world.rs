@@ -1,4 +1,4 @@
-//! The world: virtual time, the queue of what will happen, and the processes that it happens to.
+//! The world: virtual time, the queue of happenings, and the processes.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -20,10 +20,10 @@ use super::scenario::Scenario;
 use super::truth::Executors;
 use firesteel_sim::dice::Dice;
 
-/// When the worlds begin: 2026-01-01 00:00 UTC, in milliseconds.
+/// The time at which worlds begin: 2026-01-01 00:00 UTC, in milliseconds.
 const BEGINNING: u64 = 1_767_225_600_000;
 
-/// A process's number in its world. Numbers are never reused.
+/// The number of a process in its world. Numbers are never reused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct NodeIndex(pub(crate) usize);
 
@@ -38,14 +38,15 @@ pub(crate) struct World {
     sequence: u64,
     pub(crate) nodes: Vec<Node>,
     pub(crate) links: Vec<Link>,
-    /// The Master, while one lives.
+    /// The Master, while one is alive.
     pub(crate) master: Option<NodeIndex>,
-    /// Somebody has spoken as a Worker who is none: what the Master was told of executors may be untrue.
+    /// Whether a stranger has acted as a Worker. Then the Master may have been told untrue things about
+    /// executors.
     pub(crate) was_lied_to: bool,
-    /// The Worker of each machine, while one lives.
+    /// The Worker of each machine, while one is alive.
     pub(crate) workers: Vec<Option<NodeIndex>>,
     pub(crate) drivers: Vec<DriverPhase>,
-    /// Executors' processes that have not ended.
+    /// The processes of executors that have not ended.
     pub(crate) processes: BTreeMap<ExecutorKey, NodeIndex>,
     pub(crate) executors: Executors,
     pub(crate) fetches: Fetches,
@@ -57,14 +58,14 @@ pub(crate) struct World {
     pub(crate) trace: Option<Vec<String>>,
 }
 
-/// Where an application's driver stands.
+/// The phase of an application's driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum DriverPhase {
-    /// It has not started.
+    /// The driver has not started.
     Awaited,
-    /// It runs as this node.
+    /// The driver runs as this node.
     Lives(NodeIndex),
-    /// It ended then.
+    /// The driver ended at this time.
     Over { at: u64 },
 }
 
@@ -98,7 +99,7 @@ impl World {
 
     /// Plans everything that happens by itself.
     fn set_out(&mut self) {
-        // Now and then so late that those who came first have given up.
+        // Now and then the Master starts so late that early Workers and drivers have given up.
         let master_at = match self.dice.one_in(6) {
             true if self.dice.one_in(8) => 70_000,
             true => 3_000,
@@ -121,13 +122,13 @@ impl World {
         Timestamp::from_millis(BEGINNING + self.now)
     }
 
-    /// Whether the last fault is so long ago that nothing may go wrong any more.
+    /// Whether the last fault was so long ago that everything must have recovered.
     pub(crate) fn is_settled(&self) -> bool {
         let until = self.scenario.faults.until;
         until == 0 || self.now > until + SETTLED_AFTER
     }
 
-    /// Whether faults still happen.
+    /// Whether faults still strike.
     pub(crate) fn is_rough(&self) -> bool {
         !self.is_calm
     }
@@ -146,23 +147,23 @@ impl World {
         }
     }
 
-    /// Plans something for that time.
+    /// Plans a happening for this time.
     pub(crate) fn at(&mut self, time: u64, happening: Happening) {
         self.sequence += 1;
         self.queue.insert((time.max(self.now), self.sequence), happening);
     }
 
-    /// Plans something for so much later.
+    /// Plans a happening for this many milliseconds later.
     pub(crate) fn after(&mut self, millis: u64, happening: Happening) {
         self.at(self.now + millis, happening);
     }
 
-    /// What is still to come.
+    /// The happenings that are still in the queue.
     pub(crate) fn pending(&self) -> impl Iterator<Item = &Happening> {
         self.queue.values()
     }
 
-    /// The first broken invariant stands; nothing happens after it.
+    /// Records the first broken invariant; nothing happens after it.
     pub(crate) fn violate(&mut self, sentence: impl fmt::Display) {
         if self.violation.is_none() {
             self.violation = Some(sentence.to_string());
@@ -188,7 +189,7 @@ impl World {
         &mut self.nodes[node.0]
     }
 
-    /// Lets the next thing happen. Whether there was one.
+    /// Runs the next happening. Returns whether there was one.
     pub(crate) fn step(&mut self) -> bool {
         let Some(((time, _), happening)) = self.queue.pop_first() else { return false };
         self.now = time;
@@ -240,7 +241,7 @@ impl World {
         }
     }
 
-    /// Tells a node something, has its headcount performed, and checks it.
+    /// Gives a node an event, performs its effects, and checks it.
     pub(crate) fn tell(&mut self, node: NodeIndex, event: NodeEvent) {
         if !self.node(node).body.is_alive() || self.violation.is_some() {
             return;
@@ -329,7 +330,7 @@ impl World {
         self.set_alarm(node);
     }
 
-    /// Holds a node's own invariants, and the Master's tables against the ledger.
+    /// Checks a node's own invariants, and compares the Master's tables with the ledger.
     fn check(&mut self, node: NodeIndex) {
         let every = self.scenario.check_every;
         let row = &mut self.nodes[node.0];
@@ -383,12 +384,12 @@ impl World {
         }
     }
 
-    /// The living Workers' nodes.
+    /// The nodes of the living Workers.
     pub(crate) fn living_workers(&self) -> Vec<NodeIndex> {
         self.workers.iter().flatten().copied().collect()
     }
 
-    /// The living drivers' nodes.
+    /// The nodes of the living drivers.
     pub(crate) fn living_drivers(&self) -> Vec<NodeIndex> {
         let node = |phase: &DriverPhase| match phase {
             DriverPhase::Lives(node) => matches!(self.node(*node).body, Body::Driver(_)).then_some(*node),
@@ -405,13 +406,13 @@ impl World {
         self.after(millis, Happening::Tell { node, event: NodeEvent::Driver(event) });
     }
 
-    /// The connection that a node knows by that number.
+    /// The connection for which a node uses this number.
     pub(crate) fn link_of(&self, node: NodeIndex, peer: PeerId) -> Option<LinkIndex> {
         let index = usize::try_from(peer.0).ok()?;
         self.node(node).connections.get(index).copied()
     }
 
-    /// Executors' processes that live, in order.
+    /// The living processes of executors, in order.
     pub(crate) fn living_processes(&self) -> BTreeSet<NodeIndex> {
         self.processes.values().copied().collect()
     }

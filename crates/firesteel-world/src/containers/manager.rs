@@ -1,4 +1,4 @@
-//! A fake manager of containers, and the machines that it has.
+//! A fake manager of containers, with its machines.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,44 +9,45 @@ use firesteel_placement::locality::{Locality, Topology};
 
 use firesteel_sim::dice::Dice;
 
-/// A manager as an application sees it: it counts what is wanted at each place, and grants containers one by one when
-/// their machines report, nearest first if it can wait, which it counts down by itself.
+/// A manager as an application sees it. It counts the containers that are wanted at each place. When a
+/// machine reports, the manager grants containers one by one, nearest first if it can wait, and lowers the
+/// count itself.
 #[derive(Clone, Debug)]
 pub struct Manager {
     topology: Topology,
-    /// Containers that there is room for, by host.
+    /// The number of containers that each host has room for.
     machines: BTreeMap<String, u64>,
     wanted: BTreeMap<(ProfileId, Location), u64>,
     memory: BTreeMap<ProfileId, MiB>,
     excluded: BTreeSet<String>,
-    /// Containers that are not gone.
+    /// The containers that are not gone.
     containers: BTreeMap<ContainerId, Held>,
     next: u64,
-    /// For the next answer.
+    /// The containers granted since the last response.
     granted: Vec<Granted>,
     completed: Vec<Completed>,
 }
 
-/// A container that somebody has.
+/// A granted container.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// On which host.
+    /// The host of the container.
     pub host: String,
-    /// For which profile.
+    /// The profile that it was granted for.
     pub profile: ProfileId,
 }
 
-/// How careful a manager is where it grants.
+/// How carefully a manager chooses where it grants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Care {
-    /// On a host that is wanted, if one is.
+    /// It grants on a wanted host, if one is wanted.
     Nearest,
-    /// Wherever there is room first.
+    /// It grants on the first machine with room.
     Anywhere,
 }
 
 impl Manager {
-    /// A manager of those machines, which knows no application yet.
+    /// Makes a manager of these machines, without an application yet.
     #[must_use]
     pub fn new(topology: Topology, machines: BTreeMap<String, u64>) -> Self {
         Self {
@@ -62,42 +63,42 @@ impl Manager {
         }
     }
 
-    /// How many containers of a profile it counts as wanted there.
+    /// The number of containers of a profile that it counts as wanted at this place.
     #[must_use]
     pub fn wanted(&self, profile: ProfileId, place: &Location) -> u64 {
         self.wanted.get(&(profile, place.clone())).copied().unwrap_or(0)
     }
 
-    /// Everything that it counts as wanted.
+    /// All counts of wanted containers.
     #[must_use]
     pub fn wants(&self) -> Vec<(ProfileId, Location, u64)> {
         self.wanted.iter().map(|((profile, place), count)| (*profile, place.clone(), *count)).collect()
     }
 
-    /// Hosts that it avoids.
+    /// The hosts that it avoids.
     #[must_use]
     pub fn excluded(&self) -> &BTreeSet<String> {
         &self.excluded
     }
 
-    /// Containers that are not gone.
+    /// The containers that are not gone.
     #[must_use]
     pub fn containers(&self) -> &BTreeMap<ContainerId, Held> {
         &self.containers
     }
 
-    /// The hosts.
+    /// The hosts of the machines.
     pub fn hosts(&self) -> impl Iterator<Item = &str> {
         self.machines.keys().map(String::as_str)
     }
 
-    /// It is restarted: containers go on, and everything else is forgotten.
+    /// Restarts the manager: containers keep running, and everything else is forgotten.
     pub fn forget(&mut self) {
         self.wanted.clear();
         self.excluded.clear();
     }
 
-    /// An attempt at the application is over: its containers end with it, and nobody is told.
+    /// Ends an attempt at the application: its containers end with it, without a report.
     pub fn end_all(&mut self) {
         self.forget();
         self.containers.clear();
@@ -105,7 +106,7 @@ impl Manager {
         self.completed.clear();
     }
 
-    /// A call comes: numbers replace what was known.
+    /// Takes a call. Its numbers replace the known ones.
     pub fn hear(&mut self, call: &Call) {
         for ask in &call.asks {
             self.memory.insert(ask.profile, ask.size.memory);
@@ -123,7 +124,7 @@ impl Manager {
         }
     }
 
-    /// The answer to a call: all that has happened since the last one.
+    /// The response to a call: all that has happened since the last one.
     pub fn answer(&mut self) -> Allocated {
         Allocated {
             machines: self.machines.len() as u64,
@@ -133,19 +134,19 @@ impl Manager {
         }
     }
 
-    /// Containers of which no answer has told yet.
+    /// The containers that no response has reported yet.
     pub fn undelivered(&self) -> impl Iterator<Item = &ContainerId> {
         self.granted.iter().map(|granted| &granted.container)
     }
 
-    /// How many containers more a machine has room for.
+    /// How many more containers a machine has room for.
     #[must_use]
     pub fn room(&self, host: &str) -> u64 {
         let used = self.containers.values().filter(|held| held.host == host).count() as u64;
         self.machines.get(host).copied().unwrap_or(0).saturating_sub(used)
     }
 
-    /// A machine reports, and is given a container if one is wanted there and it has room.
+    /// A machine reports, and gets a container if one is wanted there and it has room.
     pub fn offer(&mut self, host: &str, care: Care) -> Option<ContainerId> {
         if self.room(host) == 0 || self.excluded.contains(host) {
             return None;
@@ -180,7 +181,7 @@ impl Manager {
         Some(self.grant(host, profile, 0))
     }
 
-    /// Whether a machine with room is so near to where that profile is wanted.
+    /// Whether a machine with room is this near to a place where the profile is wanted.
     fn has_room(&self, profile: ProfileId, level: Locality) -> bool {
         let place = |host: &str| match level {
             Locality::Host => Some(Location::Host(host.into())),
@@ -192,7 +193,7 @@ impl Manager {
         free.any(|host| place(host).is_some_and(|place| self.wanted(profile, &place) > 0))
     }
 
-    /// A container comes that nobody counted, perhaps with too little memory.
+    /// Grants a container that was not requested, perhaps with too little memory.
     pub fn grant(&mut self, host: &str, profile: ProfileId, missing: i64) -> ContainerId {
         let container = ContainerId::new(format!("container_{:06}", self.next));
         self.next += 1;
@@ -204,7 +205,7 @@ impl Manager {
         container
     }
 
-    /// A container that was granted is told of once more.
+    /// Reports a granted container once more.
     pub fn grant_again(&mut self, dice: &mut Dice) {
         let ids: Vec<&ContainerId> = self.containers.keys().collect();
         let Some(index) = dice.index(ids.len()) else { return };
@@ -214,7 +215,7 @@ impl Manager {
         self.granted.push(Granted { container, host, profile, memory });
     }
 
-    /// A container is gone, which the next answer tells.
+    /// Ends a container; the next response reports it.
     pub fn end(&mut self, container: &ContainerId, status: i32) {
         if self.containers.remove(container).is_some() {
             let diagnostics = String::new();
@@ -222,7 +223,7 @@ impl Manager {
         }
     }
 
-    /// An end is told once more.
+    /// Reports an end once more.
     pub fn end_again(&mut self) {
         if let Some(last) = self.completed.last().cloned() {
             self.completed.push(last);

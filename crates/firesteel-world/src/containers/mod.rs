@@ -1,10 +1,18 @@
-//! An allocator in a small world of its own: a fake manager of containers that grants late, elsewhere, too many and
-//! twice, and loses containers; executors that fail; a driver that changes its mind; calls that are lost on the way
-//! there or back, and a manager that forgets everything.
+//! A simulated world of one YARN allocator.
 //!
-//! [`Scenario`] says what a world is made of, [`run`] lets it happen, with virtual time and chance from a seed. While
-//! faults strike, the allocator's own invariants are checked after each event, and what it does is held against what is
-//! really so (`truth`). Then all faults stop, and there must be as many executors as are wanted, and nothing else.
+//! A fake manager grants containers late, in the wrong place, too many, or twice, and loses containers.
+//! Executors fail. A driver changes its targets. Calls are lost on the way there or back, and the manager
+//! may forget everything.
+//!
+//! [`Scenario`] describes a world, and [`run`] simulates it, with virtual time and chance from a seed.
+//! While faults strike, the allocator's own invariants are checked after each event, and its effects are
+//! compared with what is really so (`truth`). Then all faults stop. There must be as many executors as are
+//! wanted, and nothing else.
+//!
+//! - `scenario`, `run`: the description of a world, and one run.
+//! - `manager`: the fake manager and its machines.
+//! - `truth`: the second set of books, and the laws.
+//! - `sabotage`: the deliberate bugs.
 
 mod manager;
 mod run;
@@ -22,7 +30,7 @@ pub use run::{Outcome, run, run_sabotaged};
 pub use sabotage::ContainerSabotage;
 pub use scenario::Scenario;
 
-/// How often everything that can happen to an allocator has happened, over many runs: by enum and variant.
+/// How often each thing that can happen to an allocator has happened, over many runs, by enum and variant.
 #[derive(Clone, Debug, Default)]
 pub struct Seen {
     counts: BTreeMap<(&'static str, &'static str), u64>,
@@ -59,14 +67,14 @@ impl Seen {
         }
     }
 
-    /// Adds what another run has seen.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (key, count) in &other.counts {
             *self.counts.entry(*key).or_default() += count;
         }
     }
 
-    /// Everything that can happen, with how often it has: enum, variant, count.
+    /// All that can happen, as enum, variant and count.
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
         fn names<K: Kind>() -> impl Iterator<Item = (&'static str, &'static str)> {

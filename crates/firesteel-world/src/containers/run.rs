@@ -1,4 +1,4 @@
-//! One run: from the registration, through the faults, to the moment when all is well again.
+//! One run: from the registration, through the faults, until all is well again.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,62 +13,62 @@ use super::scenario::Scenario;
 use super::truth::Truth;
 use firesteel_sim::dice::Dice;
 
-/// All must be well so long after the last fault, in virtual milliseconds.
+/// How long after the last fault all must be well, in virtual milliseconds.
 const HEALED_AFTER: u64 = 600_000;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What happened.
+    /// The counts of what happened.
     pub seen: Seen,
-    /// Events that the allocator was told.
+    /// The number of events that the allocator was told.
     pub events: u64,
-    /// What should hold, and what was found.
+    /// The law that was broken, if any: what should hold, and what was found.
     pub violation: Option<String>,
-    /// Whether the allocator gave the application up, for which there was reason.
+    /// Whether the allocator gave the application up, with good reason.
     pub failed: bool,
-    /// A line for each event and effect.
+    /// One line for each event and effect.
     pub trace: Vec<String>,
 }
 
-/// Runs a world.
+/// Runs a world with a correct allocator.
 #[must_use]
 pub fn run(scenario: Scenario) -> Outcome {
     World::new(scenario, None).run()
 }
 
-/// Runs a world with an allocator that errs.
+/// Runs a world whose allocator has this bug.
 #[must_use]
 pub fn run_sabotaged(scenario: Scenario, sabotage: ContainerSabotage) -> Outcome {
     World::new(scenario, Some(Saboteur::new(sabotage))).run()
 }
 
-/// What will happen.
+/// A happening in the queue.
 #[derive(Clone, Debug)]
 enum Happening {
     /// A machine reports to the manager.
     Report(String),
-    /// A call reaches the manager.
+    /// A call reaches the manager, or is lost.
     Arrive(Call, Way),
-    /// The allocator hears how its call ended.
+    /// The allocator is told how its call ended.
     Tell(Event),
-    /// A container's process has started, or not.
+    /// A container's process has started, or failed to.
     Start(ContainerId),
     /// A container's process ends.
     End(ContainerId, i32),
-    /// The driver says something.
+    /// The driver sends something.
     Driver,
-    /// Something goes wrong at the manager.
+    /// A fault strikes at the manager.
     Mischief,
 }
 
-/// What becomes of a call on its way.
+/// What happens to a call on its way.
 #[derive(Clone, Copy, Debug)]
 enum Way {
     Sound,
-    /// It never arrives.
+    /// The call is lost.
     LostThere,
-    /// Its answer never does.
+    /// The response is lost.
     LostBack,
     /// The manager was restarted and knows nothing.
     Forgotten,
@@ -90,7 +90,7 @@ struct World {
     stopping: bool,
     call_is_open: bool,
     questions: u64,
-    /// The last answer, for an echo.
+    /// The last response, which may be repeated.
     last: Allocated,
     outcome: Outcome,
 }
@@ -149,7 +149,7 @@ impl World {
         self.outcome
     }
 
-    /// Whether a chance for a fault comes true.
+    /// Decides at random whether a fault strikes.
     fn strikes(&mut self, rarer: u64) -> bool {
         !self.calm && self.dice.one_in(self.scenario.faults * rarer)
     }
@@ -160,7 +160,8 @@ impl World {
         self.queue.insert((at, self.sequence), happening);
     }
 
-    /// The next thing happens: what is due in the world, or the allocator's own deadline, which may come late.
+    /// Runs the next happening: one of the world's queue, or the allocator's own deadline, which may come
+    /// late.
     fn step(&mut self) {
         let deadline = self.allocator.next_deadline().map(|(at, _)| at.millis());
         let head = self.queue.keys().next().copied();
@@ -198,7 +199,7 @@ impl World {
 
     fn report(&mut self, host: String) {
         let care = if self.strikes(1) { Care::Anywhere } else { Care::Nearest };
-        // Late, now and then.
+        // The deadline comes late, now and then.
         if !self.strikes(1) {
             self.manager.offer(&host, care);
         }
@@ -235,7 +236,7 @@ impl World {
         self.later(1, 30, Happening::Tell(event));
     }
 
-    /// The allocator hears how a call, or its registration, ended.
+    /// The allocator is told how a call, or its registration, ended.
     fn hear(&mut self, event: Event) {
         match &event {
             Event::Allocated(answer) => {
@@ -333,7 +334,7 @@ impl World {
         self.later(50, 1_000, Happening::Mischief);
     }
 
-    /// All faults stop. The driver says once more what it wants, and has everything ended that runs.
+    /// Stops all faults. The driver sends its targets once more, and ends all executors that run.
     fn calm_down(&mut self) {
         self.calm = true;
         self.stopping = self.dice.one_in(4);
@@ -358,7 +359,7 @@ impl World {
         }
     }
 
-    /// Whether there are as many executors as are wanted, nothing is asked for, and both sides know the same.
+    /// Whether there are as many executors as are wanted, nothing is requested, and both sides agree.
     fn is_well(&self) -> bool {
         let view = self.allocator.view(Timestamp::from_millis(self.now));
         let settled = view.profiles.values().all(|profile| {
@@ -373,7 +374,7 @@ impl World {
             && *self.manager.excluded() == self.scenario.config.never
     }
 
-    /// The allocator is told something; what it does is judged, and done.
+    /// Gives the allocator an event, checks its effects and performs them.
     fn tell(&mut self, mut event: Event) {
         if let Some(saboteur) = &self.saboteur {
             saboteur.event(&mut event);

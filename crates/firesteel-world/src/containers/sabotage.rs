@@ -1,26 +1,26 @@
-//! Deliberate bugs: what an allocator is told or does is tampered with, as if it had erred.
+//! Deliberate bugs: the events and effects of an allocator are changed, as if it had erred.
 
 use firesteel_core::allocator::{Effect, Event, Location, Note};
 use firesteel_placement::locality::Locality;
 
-/// A way in which an allocator can be made to err.
+/// A bug of an allocator.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ContainerSabotage {
-    /// It gives nothing back.
+    /// It gives no container back.
     DropRelease,
-    /// It never takes a number back.
+    /// It never lowers a request to zero.
     DropZero,
-    /// It asks for one more than it wants.
+    /// It requests one container too many.
     AskForMore,
     /// It launches two executors in one container.
     DoubleLaunch,
-    /// It says that an executor is on another host.
+    /// It reports an executor on the wrong host.
     WrongHost,
     /// It forgets containers that were granted.
     ForgetGranted,
-    /// It does not tell an executor's end.
+    /// It does not report an executor's end.
     DropEnded,
-    /// It tells an executor's end twice.
+    /// It reports an executor's end twice.
     DoubleEnded,
     /// It does not answer.
     DropAnswer,
@@ -33,7 +33,7 @@ pub enum ContainerSabotage {
 }
 
 impl ContainerSabotage {
-    /// All of them.
+    /// The list of all bugs.
     pub const ALL: [Self; 12] = [
         Self::DropRelease,
         Self::DropZero,
@@ -50,7 +50,7 @@ impl ContainerSabotage {
     ];
 }
 
-/// The one who tampers.
+/// Applies a bug to the events and effects of the allocator.
 #[derive(Clone, Debug)]
 pub(super) struct Saboteur {
     sabotage: ContainerSabotage,
@@ -61,7 +61,7 @@ impl Saboteur {
         Self { sabotage }
     }
 
-    /// What the allocator is told instead.
+    /// Changes an event for the allocator.
     pub(super) fn event(&self, event: &mut Event) {
         let Event::Allocated(allocated) = event else { return };
         if self.sabotage == ContainerSabotage::ForgetGranted {
@@ -69,7 +69,7 @@ impl Saboteur {
         }
     }
 
-    /// What it does instead.
+    /// Changes the effects of the allocator.
     pub(super) fn effects(&self, effects: &mut Vec<Effect>) {
         for effect in effects.iter_mut() {
             match (self.sabotage, effect) {

@@ -1,4 +1,4 @@
-//! What a world of containers is made of.
+//! The description of a world of containers.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -10,25 +10,25 @@ use firesteel_placement::locality::{Naming, Topology};
 
 use firesteel_sim::dice::Dice;
 
-/// Machines of somebody else's cluster, and how badly they and their manager behave.
+/// The machines of a YARN cluster, and how badly they and their manager behave.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The seed that it was rolled with, and that the run goes on with.
+    /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// Containers that each machine has room for, by host.
+    /// The number of containers that each host has room for.
     pub machines: BTreeMap<String, u64>,
-    /// What the allocator is told at its start.
+    /// The configuration of the allocator.
     pub config: Config,
-    /// Profiles that the driver speaks of.
+    /// The number of profiles that the driver uses.
     pub profiles: u32,
-    /// Virtual milliseconds until which faults strike.
+    /// The virtual time until which faults strike, in milliseconds.
     pub until: u64,
-    /// One in so many chances for a fault comes true; 0: none.
+    /// One chance for a fault in this many comes true; 0 means none.
     pub faults: u64,
 }
 
 impl Scenario {
-    /// A world of 1 to 8 machines.
+    /// Generates a world of 1 to 8 machines.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);
@@ -50,7 +50,7 @@ impl Scenario {
                 HostExclusion::On { failures: dice.below(3), timeout }
             }
         };
-        // A machine more than one, so that not all are avoided for ever.
+        // At least one machine is never avoided.
         let never = machines.keys().skip(1).filter(|_| dice.one_in(12)).cloned().collect();
         let config = Config {
             topology,
@@ -75,14 +75,15 @@ impl Scenario {
         Self { seed, machines, config, profiles, until: dice.between(5_000, 60_000), faults }
     }
 
-    /// How many executors there is room for on machines where they may be.
+    /// The number of executors that have room on the machines where they may be.
     #[must_use]
     pub fn room(&self) -> u64 {
         let usable = self.machines.iter().filter(|(host, _)| !self.config.never.contains(*host));
         usable.map(|(_, room)| *room).sum()
     }
 
-    /// What the driver says next: targets that there is room for, where its tasks would like to run, and hosts to avoid.
+    /// The driver's next requests: targets that there is room for, with preferred hosts, and hosts to
+    /// avoid.
     pub(super) fn wishes(&self, dice: &mut Dice) -> (Vec<Target>, BTreeSet<String>) {
         let mut room = self.room();
         let mut targets = Vec::new();
@@ -97,7 +98,7 @@ impl Scenario {
         (targets, excluded)
     }
 
-    /// One that names every profile, and avoids nobody.
+    /// The last targets: for every profile, without hosts to avoid.
     pub(super) fn last_wishes(&self, dice: &mut Dice) -> Vec<Target> {
         let mut room = self.room();
         let mut target = |profile| {

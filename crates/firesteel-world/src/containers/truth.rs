@@ -1,4 +1,4 @@
-//! What is really so, and what the allocator may do then.
+//! The facts of a world, and what the allocator may do about them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,52 +7,52 @@ use firesteel_core::allocator::{Allocated, AllocatorView, Call, Effect, Launch, 
 use firesteel_core::ids::{ContainerId, ExecutorId, ProfileId};
 use firesteel_placement::locality::{Locality, Topology};
 
-/// What became of a container that the allocator was told of.
+/// The state of a container that the allocator was told of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Fate {
-    /// It was granted, and the allocator has not said anything yet.
+    /// It was granted, and the allocator has not reacted yet.
     Granted,
     /// An executor was launched in it.
     Used(ExecutorId),
-    /// It was given back, with a call, or was gone before that.
+    /// It was given back with a call, or was gone before that.
     Released,
 }
 
-/// A second set of books, which reads what the allocator is told and does, and shares no code with it.
+/// A second set of books. It reads what the allocator is told and does, and shares no code with it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Truth {
     fates: BTreeMap<ContainerId, Fate>,
-    /// Where it is, and for which profile it was granted.
+    /// The host of each container, and the profile that it was granted for.
     hosts: BTreeMap<ContainerId, (String, ProfileId)>,
-    /// Executors that were launched, and whether their end was told.
+    /// The executors that were launched, each with its container and whether its end was reported.
     executors: BTreeMap<ExecutorId, (ContainerId, bool)>,
-    /// What the allocator said last of each place.
+    /// The last request of the allocator for each place.
     told: BTreeMap<(ProfileId, Location), u64>,
-    /// Executors that the driver wanted ended.
+    /// The executors that the driver asked to end.
     killed: BTreeSet<ExecutorId>,
-    /// Questions that are open, and about whom.
+    /// The open questions, each with its executor.
     questions: BTreeMap<u64, ExecutorId>,
     called: Option<Timestamp>,
     call_is_open: bool,
-    /// It registers, and the first call after that may come at once.
+    /// Whether it has just registered, so that its first call may come at once.
     fresh: bool,
-    /// Containers that came with the answer that is being heard.
+    /// The containers that came with the current response.
     arrived: BTreeSet<ContainerId>,
-    /// Containers that were gone with the same answer.
+    /// The containers that were gone with the same response.
     gone: BTreeSet<ContainerId>,
 }
 
 type Verdict = Result<(), String>;
 
 impl Truth {
-    /// The manager knows nothing.
+    /// The manager knows nothing of the application yet.
     pub(super) fn registered(&mut self) {
         self.told.clear();
         self.fresh = true;
         self.call_is_open = false;
     }
 
-    /// An answer comes, or none will.
+    /// A response arrives, or none will come.
     pub(super) fn answered(&mut self, answer: Option<&Allocated>) {
         self.call_is_open = false;
         self.arrived.clear();
@@ -79,12 +79,12 @@ impl Truth {
         self.killed.extend(executors);
     }
 
-    /// Executors whose end was not told.
+    /// The executors whose end was not reported.
     pub(super) fn living(&self) -> impl Iterator<Item = ExecutorId> {
         self.executors.iter().filter(|(_, (_, ended))| !ended).map(|(executor, _)| *executor)
     }
 
-    /// Holds what the allocator does against the books.
+    /// Compares what the allocator does with the books.
     pub(super) fn judge(
         &mut self,
         now: Timestamp,
@@ -112,7 +112,8 @@ impl Truth {
                 Effect::Note(Note::Matched { container, level, .. }) => {
                     self.judge_match(container, *level, topology)?;
                 }
-                // What an end in the same answer left open was not open when containers were looked at.
+                // A request that an end in this response opened was not open when the containers were
+                // matched.
                 Effect::Note(Note::Excess { .. }) if effects.iter().any(is_ended) => {}
                 Effect::Note(Note::Excess { container, .. }) => self.judge_excess(container, view)?,
                 Effect::Register | Effect::Decommission { .. } | Effect::Fail(_) | Effect::Note(_) => {}
@@ -198,7 +199,7 @@ impl Truth {
         }
     }
 
-    /// No container serves a request from farther away than it must.
+    /// Checks that a container serves no request from farther away than necessary.
     fn judge_match(&mut self, container: &ContainerId, level: Locality, topology: &Topology) -> Verdict {
         let Some((host, profile)) = self.hosts.get(container) else { return Ok(()) };
         let places = [
@@ -206,7 +207,7 @@ impl Truth {
             (Locality::Rack, topology.rack(host).map(|rack| Location::Rack(rack.into()))),
             (Locality::Any, Some(Location::Any)),
         ];
-        // Of several at once some serve what the others would.
+        // Of several containers that came together, some serve the requests that the others could.
         if self.arrived.len() > 1 {
             return Ok(());
         }
@@ -225,7 +226,7 @@ impl Truth {
         Err(format!("{container} serves a request though none is wanted"))
     }
 
-    /// No container is given back that is wanted.
+    /// Checks that no wanted container is given back.
     fn judge_excess(&mut self, container: &ContainerId, view: &AllocatorView) -> Verdict {
         let Some((_, profile)) = self.hosts.get(container) else { return Ok(()) };
         let wanted = self.any(*profile);
@@ -239,7 +240,7 @@ impl Truth {
         }
     }
 
-    /// When all is well: no executor is left whose end was not told, but those that run.
+    /// Checks the end: the only executors whose end was not reported are those that run.
     pub(super) fn judge_end(&self, live: &BTreeSet<ContainerId>) -> Verdict {
         for (executor, (container, ended)) in &self.executors {
             if *ended == live.contains(container) {

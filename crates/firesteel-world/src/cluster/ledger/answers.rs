@@ -1,4 +1,4 @@
-//! What status clients are told, held against the books.
+//! Answers to status clients, compared with the books.
 
 use std::collections::BTreeMap;
 
@@ -11,11 +11,12 @@ use firesteel_placement::Cores;
 
 use super::Ledger;
 
-/// How many executors each live application holds, and their cores.
+/// The number of executors that each live application holds, and their cores.
 pub(super) type Holdings = BTreeMap<AppId, (u64, Cores)>;
 
 impl Ledger {
-    /// What each application holds before an event that may end one for a client; nothing before any other.
+    /// What each application holds before an event that may end an application for a client; empty before
+    /// any other event.
     pub(super) fn holdings(&self, event: &Event) -> Holdings {
         match event {
             Event::Received { message: Inbound::Client(ClientToMaster::KillApplication { .. }), .. } => {
@@ -34,7 +35,7 @@ impl Ledger {
         (book.executors.len() as u64, cores.sum())
     }
 
-    /// Holds an answer against the books, as they are after the event.
+    /// Compares an answer with the books after the event.
     pub(super) fn check_answer(&self, answer: &MasterToClient, before: &Holdings) -> Result<(), String> {
         match answer {
             MasterToClient::MasterStateResponse(view) => self.compare(view),

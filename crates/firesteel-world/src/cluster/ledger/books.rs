@@ -1,4 +1,4 @@
-//! The ledger's rows.
+//! The rows of the ledger: Workers and applications.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(super) struct WorkerBook {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Availability {
     Serving,
-    /// It said that it is about to end.
+    /// The Worker said that it is about to end.
     Decommissioning,
 }
 
@@ -30,24 +30,24 @@ pub(super) struct AppBook {
     pub(super) max_cores: Cores,
     pub(super) limits: BTreeMap<ProfileId, ExecutorLimit>,
     pub(super) relaunch: Relaunch,
-    /// Where its executors are.
+    /// Its executors, each with its Worker.
     pub(super) executors: BTreeMap<ExecutorId, WorkerId>,
     pub(super) next: u32,
-    /// Its queue's number.
+    /// The number of its queue.
     pub(super) queue: usize,
     pub(super) priority: i32,
-    /// How many executors it begins with at once.
+    /// The number of executors that it must get together at first.
     pub(super) gang: u64,
     /// Whether its executors have a fixed number of cores.
     pub(super) is_fixed: bool,
-    /// How many registered before it.
+    /// The number of applications that registered before it.
     pub(super) order: u64,
     /// Whether it ever had an executor.
     pub(super) begun: bool,
 }
 
 impl WorkerBook {
-    /// Nobody is given more than there is, and no address twice.
+    /// Checks that no more is given than there is, and no address twice.
     pub(super) fn check(&self, id: &WorkerId) -> Result<(), String> {
         let cores: Cores = self.grants.values().map(|launch| launch.cores).sum();
         let memory: MiB = self.grants.values().map(|launch| launch.memory).sum();

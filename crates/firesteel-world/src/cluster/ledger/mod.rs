@@ -1,5 +1,11 @@
-//! What the Master has given to whom, kept by reading every message of its own hand and every event that it is
-//! told: a second set of books, which shares no code with the Master's.
+//! The ledger: what the Master has given to each application. It is a second set of books that shares no
+//! code with the Master. It reads every event that the Master is told and every message that the Master
+//! sends.
+//!
+//! - `books`: the rows of the ledger, for Workers and applications.
+//! - `reading`: queries of the ledger, and its comparison with the Master's tables.
+//! - `answers`: the check of answers to status clients.
+//! - `queue_order`: the check of the order in which applications are served.
 
 mod answers;
 mod books;
@@ -28,43 +34,43 @@ pub(crate) struct Ledger {
     apps: BTreeMap<AppId, AppBook>,
     worker_of: BTreeMap<PeerId, WorkerId>,
     app_of: BTreeMap<PeerId, AppId>,
-    /// What a peer asked to be registered as, until the Master answers.
+    /// The description with which a peer asked to register, until the Master answers.
     candidates: BTreeMap<PeerId, ApplicationDescription>,
-    /// How many applications have registered.
+    /// The number of applications that have registered.
     registered: u64,
-    /// When executors were ended for each application, as far as it counts.
+    /// The times at which executors were ended for each application, within the counted period.
     preempted: BTreeMap<AppId, Vec<u64>>,
-    /// Applications that have ended, by their drivers' connections, and those of their executors whose ends were not
-    /// told.
+    /// Applications that have ended, by their drivers' connections, each with the executors whose end was
+    /// not reported.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
 }
 
-/// What one event did to the books.
+/// What one event changed in the books.
 #[derive(Debug, Default)]
 pub(crate) struct EventOutcome {
-    /// Applications that ended, and how.
+    /// The applications that ended, and how.
     pub(crate) ended: Vec<ApplicationEnd>,
-    /// Applications that registered, each with its driver's connection.
+    /// The applications that registered, each with its driver's connection.
     pub(crate) registered: Vec<(AppId, PeerId)>,
-    /// Whose connections they were.
+    /// The applications of connections that the event ended.
     former: BTreeMap<PeerId, AppId>,
-    /// Executors that were taken back from a living Worker, which must be told to end them.
+    /// The executors that were taken back from a living Worker, which must be told to end them.
     doomed: BTreeSet<ExecutorKey>,
-    /// Executors that a Worker was told to end.
+    /// The executors that a Worker was told to end.
     killed: BTreeSet<ExecutorKey>,
-    /// Where those were.
+    /// The Worker of each of those executors.
     killed_on: BTreeMap<ExecutorKey, WorkerId>,
-    /// Executors that were ended for others.
+    /// The executors that were ended for other applications.
     preempted: Vec<Preempted>,
-    /// Executors of ended applications whose processes have ended, as their drivers were told.
+    /// The executors of ended applications whose drivers were told that the processes have ended.
     pub(crate) gone: Vec<ExecutorKey>,
 }
 
 impl Ledger {
-    /// Enters one event and what the Master did about it.
+    /// Enters one event and the Master's effects.
     ///
     /// # Errors
-    /// The Master did what it must not do, as a sentence.
+    /// The Master broke a law; the text says which.
     pub(crate) fn enter(
         &mut self,
         event: &Event,
@@ -115,7 +121,7 @@ impl Ledger {
         Ok(outcome)
     }
 
-    /// What ends by the event itself.
+    /// Enters what the event itself ends.
     fn on_event(
         &mut self,
         event: &Event,
@@ -226,7 +232,7 @@ impl Ledger {
 
     fn end_reported(&mut self, peer: PeerId, report: &ExecutorReport, released: &mut BTreeSet<ExecutorKey>) {
         let Some(worker) = self.worker_of.get(&peer) else { return };
-        // Only a Master can take an executor for lost.
+        // Only a Master can consider an executor lost.
         let counts = match report.state {
             ExecutorState::Killed(_) | ExecutorState::Failed(_) | ExecutorState::Exited(_) => true,
             ExecutorState::Launching | ExecutorState::Running | ExecutorState::Lost(_) => false,
@@ -238,7 +244,7 @@ impl Ledger {
         }
     }
 
-    /// An executor that ended by itself is not replaced where only lost ones are.
+    /// Counts the end of an executor that ended by itself, if only lost executors are replaced.
     fn count_final_end(&mut self, key: &ExecutorKey, end: &ExecutorState, launch: &ExecutorLaunch) {
         let by_itself = matches!(end, ExecutorState::Exited(_) | ExecutorState::Failed(_));
         let Some(book) = self.apps.get_mut(&key.app) else { return };
@@ -263,7 +269,7 @@ impl Ledger {
         }
     }
 
-    /// What ends by an effect.
+    /// Enters what an effect ends.
     fn on_release(
         &mut self,
         effect: &Effect,
@@ -529,7 +535,7 @@ impl Ledger {
     }
 }
 
-/// Whether a peer was registered as a Worker, and if so, whether the Master had it already.
+/// Whether a peer was registered as a Worker, and if so, whether the Master knew it already.
 fn registration(peer: PeerId, effects: &[Effect]) -> Option<bool> {
     effects.iter().find_map(|effect| match effect {
         Effect::Send {

@@ -1,4 +1,4 @@
-//! Whether applications were served in the right order: by queues, priorities, gangs and reservations.
+//! The order in which applications are served: by queues, priorities, gangs and reservations.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,19 +15,19 @@ use firesteel_placement::{Cores, ExecutorLimit, MiB};
 use super::Ledger;
 use super::books::{AppBook, Availability, WorkerBook};
 
-/// The order that a Master keeps, and for whom room was kept before and after an event.
+/// The order that a Master must keep, and its reservations before and after an event.
 #[derive(Debug)]
 pub(crate) struct Order<'a> {
     pub(crate) queues: &'a Queues,
     pub(crate) backfill: Backfill,
     pub(crate) preemption: Preemption,
-    /// Milliseconds.
+    /// The time in milliseconds.
     pub(crate) now: u64,
     pub(crate) before: Option<ReservationView>,
     pub(crate) after: Option<ReservationView>,
 }
 
-/// An executor that was ended for an application of higher priority in the event at hand, and where it was.
+/// An executor that was ended in this event for an application of higher priority, and its Worker.
 #[derive(Debug)]
 pub(super) struct Preempted {
     pub(super) executor: ExecutorKey,
@@ -35,11 +35,11 @@ pub(super) struct Preempted {
     pub(super) by: AppId,
 }
 
-/// An executor that was launched in the event at hand, on that Worker.
+/// An executor that was launched in this event, and its Worker.
 pub(super) type Launched = (WorkerId, ExecutorLaunch);
 
 impl AppBook {
-    /// Where it stands in its queue.
+    /// The rank of an application in its queue.
     fn queue_rank(&self) -> (Reverse<i32>, u64) {
         (Reverse(self.priority), self.order)
     }
@@ -54,7 +54,7 @@ impl WorkerBook {
 }
 
 impl Ledger {
-    /// Holds what was launched in one event, in order, against the order of serving.
+    /// Checks the launches of one event, in order, against the order of serving.
     pub(super) fn check_turns(
         &mut self,
         launched: &[Launched],
@@ -65,7 +65,7 @@ impl Ledger {
         for one in preempted {
             self.check_preempted(one, launched, order)?;
         }
-        // After an executor was ended everybody is served anew, from the first on.
+        // After an executor was ended, all applications are served again from the first.
         if preempted.is_empty() {
             self.check_reserved(launched, order)?;
             self.check_queue_order(launched)?;
@@ -79,7 +79,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Who begins with several executors at once begins with so many, or with all that it asks for.
+    /// Checks that an application with a gang gets that number of executors at first, or all that it
+    /// requests.
     fn check_gangs(&self, launched: &[Launched]) -> Result<(), String> {
         let mut begun = BTreeSet::new();
         for (_, launch) in launched {
@@ -97,8 +98,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// An executor ends only for an application of higher priority in its queue, which is given one in its place, and no
-    /// more end for one application than are allowed.
+    /// Checks preemption. An executor ends only for an application of higher priority in its queue, which
+    /// gets one in its place. No more executors end for one application than allowed.
     fn check_preempted(
         &mut self,
         preempted: &Preempted,
@@ -132,7 +133,7 @@ impl Ledger {
         }
     }
 
-    /// How many executors like that one an application begins with, at least.
+    /// The number of executors like this one that an application begins with, at least.
     fn gang(&self, app: &AppBook, launch: &ExecutorLaunch) -> u64 {
         let limit = match app.limits.get(&launch.profile) {
             Some(ExecutorLimit::AtMost(limit)) => *limit,
@@ -142,7 +143,8 @@ impl Ledger {
         app.gang.min(limit).min(affordable)
     }
 
-    /// What was kept for somebody before the event, and still is, nobody behind has taken.
+    /// Checks that no application behind a reservation took what was reserved before the event and still
+    /// is.
     fn check_reserved(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let (Some(before), Some(after)) = (&order.before, &order.after) else { return Ok(()) };
         let Some(holder) = self.apps.get(&after.app).filter(|_| before.app == after.app) else {
@@ -171,7 +173,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// In one event the applications of a queue are served in the order of their ranks.
+    /// Checks that in one event the applications of a queue are served in the order of their ranks.
     fn check_queue_order(&self, launched: &[Launched]) -> Result<(), String> {
         let mut latest: BTreeMap<usize, (&AppId, &AppBook)> = BTreeMap::new();
         for (_, launch) in launched {
@@ -186,8 +188,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// A queue is given something only while it holds no more, of what it is owed, than any other one that is given
-    /// something later in the same event, and so could have used the room.
+    /// Checks shares. When a queue is given something, it must hold no more of its share than any other
+    /// queue that is given something later in the same event and could have used the room.
     fn check_shares(&self, launched: &[Launched], order: &Order<'_>) -> Result<(), String> {
         let weights: Vec<u32> = order.queues.iter().map(|queue| queue.weight).collect();
         if weights.len() < 2 || launched.is_empty() {
@@ -233,7 +235,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Whether a launch is not part of the same grant as the one before it: a gang, or executors of no fixed size.
+    /// Whether a launch begins a new grant. It does not if it continues a gang, or executors of no fixed
+    /// size.
     fn is_new_turn(&self, before: &[Launched], launch: &ExecutorLaunch) -> bool {
         let id = &launch.executor.app;
         let run = before.iter().rev().take_while(|(_, other)| other.executor.app == *id).count() as u64;
@@ -242,7 +245,7 @@ impl Ledger {
         run == 0 || (app.is_fixed && run >= gang)
     }
 
-    /// Whether a launch is for whom room was kept, or for somebody before it in its queue.
+    /// Whether a launch is for the application with the reservation, or for one before it in its queue.
     fn is_before_all(&self, launch: &ExecutorLaunch, order: &Order<'_>) -> bool {
         let holder = order.before.as_ref().and_then(|kept| self.apps.get(&kept.app));
         let app = self.apps.get(&launch.executor.app);
@@ -253,7 +256,8 @@ impl Ledger {
 }
 
 impl WorkerBook {
-    /// Whether what is kept of a Worker is left beside all that it runs, of each amount that an executor takes.
+    /// Whether a Worker still has the reserved amounts beside all that it runs, for each kind of amount
+    /// that this executor takes.
     fn leaves(&self, kept: &Amounts, launch: &ExecutorLaunch) -> bool {
         let held = self.held();
         let cores = launch.cores <= Cores::ZERO || held.cores + kept.cores <= self.total.cores;

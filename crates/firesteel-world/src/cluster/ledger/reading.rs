@@ -1,4 +1,4 @@
-//! What the ledger says, and whether the Master says the same.
+//! Queries of the ledger, and its comparison with the Master.
 
 use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::messages::{MasterView, WorkerState};
@@ -8,27 +8,27 @@ use super::Ledger;
 use firesteel_sim::dice::Dice;
 
 impl Ledger {
-    /// The driver's connection of a live application.
+    /// The connection of a live application's driver.
     pub(crate) fn peer_of_app(&self, app: &AppId) -> Option<PeerId> {
         self.apps.get(app).map(|book| book.peer)
     }
 
-    /// Whether that connection is a living Worker's.
+    /// Whether this connection belongs to a living Worker.
     pub(crate) fn is_worker(&self, peer: PeerId) -> bool {
         self.worker_of.contains_key(&peer)
     }
 
-    /// Whether that connection is a live application's driver's.
+    /// Whether this connection belongs to a live application's driver.
     pub(crate) fn is_driver(&self, peer: PeerId) -> bool {
         self.app_of.contains_key(&peer)
     }
 
-    /// A living Worker's connection.
+    /// The connection of a living Worker.
     pub(crate) fn peer_of_worker(&self, worker: &WorkerId) -> Option<PeerId> {
         self.workers.get(worker).map(|book| book.peer)
     }
 
-    /// An executor that an application holds, at random.
+    /// A random executor that an application holds.
     pub(crate) fn some_executor(&self, app: &AppId, dice: &mut Dice) -> Option<ExecutorId> {
         let executors: Vec<ExecutorId> = self.apps.get(app)?.executors.keys().copied().collect();
         dice.index(executors.len()).map(|index| executors[index])
@@ -44,20 +44,20 @@ impl Ledger {
         self.workers.keys()
     }
 
-    /// Executors that the Master counts as held.
+    /// The executors that the Master counts as held.
     pub(crate) fn executors(&self) -> impl Iterator<Item = (&ExecutorKey, &WorkerId)> {
         self.workers.iter().flat_map(|(worker, book)| book.grants.keys().map(move |key| (key, worker)))
     }
 
-    /// Whether the Master counts that executor as held.
+    /// Whether the Master counts this executor as held.
     pub(crate) fn holds(&self, key: &ExecutorKey) -> bool {
         self.apps.get(&key.app).is_some_and(|book| book.executors.contains_key(&key.executor))
     }
 
-    /// Holds the Master's own tables against the books.
+    /// Compares the Master's own tables with the books.
     ///
     /// # Errors
-    /// The first difference, as a sentence.
+    /// The first difference, in words.
     pub(crate) fn compare(&self, view: &MasterView) -> Result<(), String> {
         let alive = view.workers.iter().filter(|worker| worker.state != WorkerState::Dead);
         let mut seen = 0;
