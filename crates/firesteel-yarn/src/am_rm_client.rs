@@ -1,5 +1,5 @@
-//! What an ApplicationMaster says to its ResourceManager: it registers once, allocates at every heartbeat, and
-//! finishes.
+//! The ApplicationMaster's client of its ResourceManager: it registers once, allocates at every heartbeat,
+//! and finishes.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -17,10 +17,10 @@ use crate::messages::records::NodeId;
 use crate::messages::security::Token;
 use crate::nm_client::GrantedContainer;
 
-/// Between two requests to write down that an application is over.
+/// The pause between two requests to record that an application is over.
 const FINISH_PAUSE: Duration = Duration::from_millis(100);
 
-/// An ApplicationMaster's conversation with its ResourceManager.
+/// An ApplicationMaster's client of its ResourceManager.
 #[derive(Debug)]
 pub struct AmRmClient {
     service: Service,
@@ -41,10 +41,12 @@ impl AmRmClient {
         }
     }
 
-    /// Registers: where the ApplicationMaster listens (port -1 if nowhere), and where people look at it.
+    /// Registers the ApplicationMaster, with the address at which it listens (port -1 if it does not
+    /// listen) and its tracking URL.
     ///
     /// # Errors
-    /// When it is registered already, or it is unknown whether it is: a registration is not repeated. And as every call.
+    /// Already registered, or it is not known whether a registration was done, because a registration is
+    /// not repeated. Also any error of a call.
     pub async fn register(
         &mut self,
         host: &str,
@@ -72,7 +74,7 @@ impl AmRmClient {
     pub async fn tell(&mut self, news: News, progress: f32) -> Result<AllocateResponse, CallError> {
         self.heartbeats.tell(news);
         let mut all: Option<AllocateResponse> = None;
-        // Twice at most: what was sent before and not answered, and then what is new.
+        // At most two requests: first the one that was not answered, then the new changes.
         for _ in 0..2 {
             let request = self.heartbeats.next(progress);
             let response: AllocateResponse =
@@ -84,7 +86,7 @@ impl AmRmClient {
                             Some(_) => self.heartbeats.refused(),
                             None => {}
                         }
-                        // What the first one brought is not lost for that.
+                        // An error must not lose the content of the first response.
                         return all.ok_or(failure);
                     }
                 };
@@ -106,10 +108,10 @@ impl AmRmClient {
         Ok(all.unwrap_or_default())
     }
 
-    /// The application is over. Returns when that is written down.
+    /// Reports that the application is over. Returns when the ResourceManager has recorded it.
     ///
     /// # Errors
-    /// As every call.
+    /// Any error of a call.
     pub async fn finish(
         &mut self,
         status: FinalApplicationStatus,
@@ -147,7 +149,7 @@ impl AmRmClient {
     }
 }
 
-/// What two responses say together: of the cluster what the later one says.
+/// Joins two responses into one. The state of the cluster comes from the later one.
 fn joined(mut earlier: AllocateResponse, mut later: AllocateResponse) -> AllocateResponse {
     earlier.allocated_containers.append(&mut later.allocated_containers);
     earlier.completed_container_statuses.append(&mut later.completed_container_statuses);

@@ -12,25 +12,25 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::messages::master::{AllocateRequest, AllocateResponse, ResourceBlacklistRequest, ResourceRequest};
 use crate::messages::records::ContainerId;
 
-/// What is to be told. Counts are absolute.
+/// The changes to report. Counts are absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct News {
-    /// How many containers are wanted at locations; what is not named is wanted as before.
+    /// The number of wanted containers at locations. Other locations do not change.
     pub ask: Vec<ResourceRequest>,
     /// Containers that are given back.
     pub release: Vec<ContainerId>,
-    /// Hosts that are not wanted.
+    /// Hosts that are excluded from now on.
     pub exclude: Vec<String>,
-    /// Hosts that are wanted again.
+    /// Hosts that are no longer excluded.
     pub include: Vec<String>,
 }
 
-/// The same, the latest word on each thing.
+/// The same changes, with the latest value for each key.
 #[derive(Clone, Debug, Default)]
 struct Latest {
     ask: BTreeMap<(i32, String), ResourceRequest>,
     release: BTreeSet<ContainerId>,
-    /// Whether each is wanted.
+    /// Each changed host, and whether it may be used.
     hosts: BTreeMap<String, bool>,
 }
 
@@ -40,28 +40,28 @@ impl Latest {
     }
 }
 
-/// What is known of a response.
+/// The meaning of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Heard {
-    /// All was heard.
+    /// All changes were received.
     All,
-    /// What was sent last was heard; there is more to tell.
+    /// The last request was received; there are more changes to report.
     More,
-    /// The response was there before, with the same grants.
+    /// The response is a repetition, with the same grants.
     Repeated,
 }
 
-/// Heartbeats: what they tell, and the response that was heard last.
+/// The state of heartbeats: the changes to report, and the last response.
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeats {
     response_id: i32,
     news: Latest,
-    /// Sent and not answered.
+    /// The request that was sent and not answered.
     sent: Option<(AllocateRequest, Latest)>,
 }
 
 impl Heartbeats {
-    /// Has something to tell. Later words replace earlier ones that were not sent yet.
+    /// Adds changes to report. They replace earlier changes with the same key that were not sent yet.
     pub fn tell(&mut self, news: News) {
         let News { ask, release, exclude, include } = news;
         let key = |ask: &ResourceRequest| {
@@ -73,7 +73,7 @@ impl Heartbeats {
         self.news.hosts.extend(include.into_iter().map(|host| (host, true)));
     }
 
-    /// The next heartbeat: the last one, if that was not answered.
+    /// The next heartbeat. It repeats the last one if that was not answered.
     pub fn next(&mut self, progress: f32) -> AllocateRequest {
         if let Some((sent, _)) = &self.sent {
             return sent.clone();
@@ -98,7 +98,7 @@ impl Heartbeats {
         request
     }
 
-    /// The heartbeat was answered.
+    /// Takes the response to a heartbeat.
     pub fn answered(&mut self, response: &AllocateResponse) -> Heard {
         if response.response_id() == self.response_id {
             self.refused();
@@ -109,7 +109,8 @@ impl Heartbeats {
         if self.news.is_empty() { Heard::All } else { Heard::More }
     }
 
-    /// The heartbeat was refused: nothing of it was done. It is told again, where nothing was said of the same since.
+    /// Takes a refusal: the request was not processed. Its changes are reported again, except those with a
+    /// newer value.
     pub fn refused(&mut self) {
         let Some((_, sent)) = self.sent.take() else { return };
         for (key, ask) in sent.ask {
@@ -121,7 +122,8 @@ impl Heartbeats {
         }
     }
 
-    /// The ResourceManager knows nothing any more, and whoever counts tells everything again.
+    /// Starts over with a ResourceManager that has forgotten everything. The caller reports everything
+    /// again.
     pub fn forgotten(&mut self) {
         *self = Self::default();
     }

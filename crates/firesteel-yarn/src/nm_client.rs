@@ -38,33 +38,33 @@ impl GrantedContainer {
     }
 }
 
-/// Why a NodeManager did not do what it was asked.
+/// Why a NodeManager did not do what was requested.
 #[derive(Debug, thiserror::Error)]
 pub enum NodeError {
-    /// The ResourceManager sent no token for it.
+    /// The ResourceManager sent no token for this node.
     #[error("there is no token for the NodeManager {0}")]
     NoToken(NodeId),
-    /// It was not reached, or refused the call.
+    /// The node could not be reached, or refused the call.
     #[error("the NodeManager {node}: {error}")]
     Call {
-        /// The node.
+        /// The node that was called.
         node: NodeId,
-        /// Why.
+        /// The error of the call.
         error: CallError,
     },
-    /// It refused one container.
+    /// The node refused one container.
     #[error("the NodeManager {node} refused {container}: {message}")]
     Refused {
-        /// The node.
+        /// The node that was called.
         node: NodeId,
-        /// The container.
+        /// The container that was refused.
         container: ContainerId,
-        /// Its words.
+        /// The message of the node.
         message: String,
     },
 }
 
-/// An ApplicationMaster's conversations with NodeManagers. Each call has a connection of its own, as Hadoop's have.
+/// An ApplicationMaster's client of NodeManagers. Each call has its own connection, as in Hadoop.
 #[derive(Clone, Debug)]
 pub struct NmClient {
     retry: Retry,
@@ -77,12 +77,12 @@ impl NmClient {
         Self { retry }
     }
 
-    /// Starts a container that was granted. That it was taken does not mean that it runs: what goes wrong later, a
-    /// ResourceManager tells as the container's end.
+    /// Starts a granted container. Success does not mean that the container runs: the ResourceManager
+    /// reports later errors as the container's end.
     ///
     /// # Errors
-    /// When the container was refused, or the NodeManager not reached. Where the answer was lost it is asked again, and that
-    /// the container is there already is no error.
+    /// The container was refused, or the NodeManager could not be reached. If the response was lost, the
+    /// request is repeated; then it is no error that the container already exists.
     pub async fn start(
         &self,
         granted: GrantedContainer,
@@ -124,7 +124,7 @@ fn refusal(node: &NodeId, failed: &[ContainerExceptionMap]) -> Option<NodeError>
     })
 }
 
-/// A NodeManager has no class of its own for that.
+/// Whether a container already exists. A NodeManager has no exception class for this, only a message.
 fn is_there_already(message: &str) -> bool {
     message.contains("already is running on this node")
         || message.contains("Attempt to relaunch the same container")

@@ -1,4 +1,4 @@
-//! What a client asks a ResourceManager.
+//! A user's client of a ResourceManager.
 
 use std::time::Duration;
 
@@ -15,36 +15,36 @@ use crate::messages::application::{
 use crate::messages::cluster::{GetClusterNodesRequest, GetClusterNodesResponse, NodeReport, NodeState};
 use crate::messages::records::{ApplicationAttemptId, ApplicationId};
 
-/// Between two requests to kill an application that is not dead yet.
+/// The pause between two requests to kill an application that is not dead yet.
 const KILL_PAUSE: Duration = Duration::from_millis(200);
 
-/// A user's conversation with a ResourceManager.
+/// A user's client of a ResourceManager.
 #[derive(Debug)]
 pub struct YarnClient {
     service: Service,
 }
 
 impl YarnClient {
-    /// One at these addresses (`host:port`; several where there are standbys), as that user.
+    /// Makes a client for these addresses (`host:port`; several if there are standbys), as this user.
     #[must_use]
     pub fn new(addresses: Vec<String>, user: &str, retry: Retry) -> Self {
         let identity = Identity::Simple { user: user.to_owned() };
         Self { service: Service::new(addresses, Protocol::ApplicationClient, identity, retry) }
     }
 
-    /// An id for an application, and the most that one container may have.
+    /// A new id for an application, and the largest container that can be granted.
     ///
     /// # Errors
-    /// As every call: see [`CallError`].
+    /// Any error of a call: see [`CallError`].
     pub async fn new_application(&self) -> Result<GetNewApplicationResponse, CallError> {
-        // A second call burns an id, and ids are many.
+        // A repeated call wastes an id, and there are plenty.
         self.service.call("getNewApplication", &GetNewApplicationRequest {}, Repeat::Harmless).await
     }
 
     /// Submits an application. Submitting the same id again changes nothing.
     ///
     /// # Errors
-    /// When it is refused, and as every call.
+    /// The application is refused, or any error of a call.
     pub async fn submit(&self, context: ApplicationSubmissionContext) -> Result<(), CallError> {
         let request = SubmitApplicationRequest { application_submission_context: Some(context) };
         let SubmitApplicationResponse {} =
@@ -52,10 +52,10 @@ impl YarnClient {
         Ok(())
     }
 
-    /// How an application stands.
+    /// The report of an application.
     ///
     /// # Errors
-    /// `ApplicationNotFound` where it is not known, and as every call.
+    /// `ApplicationNotFound` if it is not known, or any error of a call.
     pub async fn report(&self, application: ApplicationId) -> Result<ApplicationReport, CallError> {
         let request = GetApplicationReportRequest { application_id: Some(application) };
         let answer: GetApplicationReportResponse =
@@ -63,10 +63,10 @@ impl YarnClient {
         Ok(answer.application_report.unwrap_or_default())
     }
 
-    /// How an attempt stands.
+    /// The report of an attempt.
     ///
     /// # Errors
-    /// `ApplicationAttemptNotFound` where it is not known, and as every call.
+    /// `ApplicationAttemptNotFound` if it is not known, or any error of a call.
     pub async fn attempt_report(
         &self,
         attempt: ApplicationAttemptId,
@@ -77,10 +77,10 @@ impl YarnClient {
         Ok(answer.application_attempt_report.unwrap_or_default())
     }
 
-    /// An attempt's containers: those that run, and perhaps some that ran.
+    /// The containers of an attempt: those that run, and perhaps some that ran.
     ///
     /// # Errors
-    /// Where the attempt is not known, and as every call.
+    /// The attempt is not known, or any error of a call.
     pub async fn containers(&self, attempt: ApplicationAttemptId) -> Result<Vec<ContainerReport>, CallError> {
         let request = GetContainersRequest { application_attempt_id: Some(attempt) };
         let answer: GetContainersResponse =
@@ -88,10 +88,10 @@ impl YarnClient {
         Ok(answer.containers)
     }
 
-    /// How applications stand that match.
+    /// The reports of the matching applications.
     ///
     /// # Errors
-    /// As every call.
+    /// Any error of a call.
     pub async fn applications(
         &self,
         matching: GetApplicationsRequest,
@@ -101,10 +101,10 @@ impl YarnClient {
         Ok(answer.applications)
     }
 
-    /// Kills an application, and returns when it is dead. Waits for as long as it takes.
+    /// Kills an application, and returns when it is dead. Waits without a time limit.
     ///
     /// # Errors
-    /// As every call.
+    /// Any error of a call.
     pub async fn kill(&self, application: ApplicationId, diagnostics: &str) -> Result<(), CallError> {
         let request = KillApplicationRequest {
             application_id: Some(application),
@@ -123,7 +123,7 @@ impl YarnClient {
     /// The nodes in these states.
     ///
     /// # Errors
-    /// As every call.
+    /// Any error of a call.
     pub async fn nodes(&self, states: &[NodeState]) -> Result<Vec<NodeReport>, CallError> {
         let states = states.iter().map(|&state| state.into());
         let request = GetClusterNodesRequest { node_states: states.collect() };

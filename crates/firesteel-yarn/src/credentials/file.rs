@@ -1,4 +1,4 @@
-//! The bytes of a token file: `HDTS`, the number of a format, and what there is in that format.
+//! The format of a token file: `HDTS`, the number of a format, and the content in that format.
 
 use bytes::{Buf, BufMut};
 use prost::Message as _;
@@ -9,40 +9,40 @@ use crate::messages::security::{self, CredentialsKv, Token};
 
 const MAGIC: &[u8; 4] = b"HDTS";
 
-/// How a token file is written; its number is the fifth byte.
+/// The format of a token file; its number is the fifth byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TokenFileFormat {
-    /// 0: Hadoop's own serialization, which its daemons write.
+    /// Format 0: Hadoop's own serialization, which its daemons write.
     Writable,
-    /// 1: one protocol buffer behind its length.
+    /// Format 1: one protocol buffer after its length.
     Protobuf,
 }
 
-/// A file that holds no tokens.
+/// Why a file cannot be read as a token file.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MalformedTokens {
-    /// It begins otherwise.
+    /// The file begins with other bytes.
     #[error("it is no token file: it does not begin with HDTS")]
     NoMagic,
-    /// A later format.
+    /// The format is unknown, perhaps a later one.
     #[error("its format is {format}; 0 and 1 are known")]
     UnknownFormat {
-        /// The format's number.
+        /// The number of the format.
         format: u8,
     },
-    /// It is damaged.
+    /// The file is damaged.
     #[error("it is damaged: {0}")]
     Damaged(#[from] Malformed),
-    /// Its one message cannot be read.
+    /// The protocol buffer cannot be decoded.
     #[error("it is damaged: {0}")]
     Undecodable(#[from] prost::DecodeError),
 }
 
 impl Credentials {
-    /// Reads the bytes of a token file, in either format. What stands behind its end is not looked at, nor does Hadoop.
+    /// Reads the bytes of a token file, in either format. Bytes after its end are ignored, as Hadoop does.
     ///
     /// # Errors
-    /// When they are no token file, or a damaged one.
+    /// The bytes are not a token file, or a damaged one.
     pub fn read(bytes: &[u8]) -> Result<Self, MalformedTokens> {
         let source = &mut bytes.strip_prefix(MAGIC).ok_or(MalformedTokens::NoMagic)?;
         match source.try_get_u8().map_err(|_| Malformed::Short)? {
@@ -52,7 +52,7 @@ impl Credentials {
         }
     }
 
-    /// The bytes of a token file.
+    /// The bytes of a token file in this format.
     #[must_use]
     pub fn write(&self, format: TokenFileFormat) -> Vec<u8> {
         let mut bytes = MAGIC.to_vec();

@@ -1,5 +1,8 @@
-//! Tokens and secrets, and the bytes of the file in which a NodeManager gives them to a container
+//! Tokens and secrets, and the file in which a NodeManager gives them to a container
 //! (`HADOOP_TOKEN_FILE_LOCATION`).
+//!
+//! - [`file`]: the two formats of that file.
+//! - `vint`: Hadoop's integers of variable length, which one of the formats uses.
 
 mod file;
 pub mod vint;
@@ -13,16 +16,16 @@ use prost::Message as _;
 use crate::messages::records::ApplicationAttemptId;
 use crate::messages::security::{AmRmTokenIdentifier, CredentialsKv, Token};
 
-/// The kind of the token of an ApplicationMaster for its ResourceManager. Its service and its alias are empty
-/// where a ResourceManager issues it, so it is found by its kind alone.
+/// The kind of an ApplicationMaster's token for its ResourceManager. A ResourceManager issues it with an
+/// empty service and alias, so it is found by its kind alone.
 pub const AM_RM_TOKEN: &str = "YARN_AM_RM_TOKEN";
 
-/// Tokens and secrets, by name. In the order of their names, whatever order they came in.
+/// Tokens and secrets, in the order of their names.
 #[derive(Clone, Default, PartialEq)]
 pub struct Credentials {
-    /// Tokens, by alias.
+    /// The tokens by alias.
     pub tokens: BTreeMap<String, Token>,
-    /// Secrets, by name.
+    /// The secrets by name.
     pub secrets: BTreeMap<String, Vec<u8>>,
 }
 
@@ -34,7 +37,7 @@ impl Credentials {
     }
 }
 
-/// Names and kinds; secrets are nobody's business.
+/// Shows names and kinds, but no secrets.
 impl fmt::Debug for Credentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let secrets: Vec<&String> = self.secrets.keys().collect();
@@ -43,7 +46,7 @@ impl fmt::Debug for Credentials {
 }
 
 impl Token {
-    /// The attempt that the token of an ApplicationMaster is for, or none if it is another one's.
+    /// The attempt of an ApplicationMaster's token, or `None` for any other token.
     #[must_use]
     pub fn attempt(&self) -> Option<ApplicationAttemptId> {
         if self.kind != AM_RM_TOKEN {
@@ -53,7 +56,7 @@ impl Token {
     }
 }
 
-/// All but the password.
+/// Shows everything except the password.
 impl fmt::Debug for Token {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Token")
@@ -63,7 +66,7 @@ impl fmt::Debug for Token {
     }
 }
 
-/// The name alone.
+/// Shows only the name.
 impl fmt::Debug for CredentialsKv {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CredentialsKv").field("alias", &self.alias).finish_non_exhaustive()

@@ -1,11 +1,12 @@
-//! Hadoop's integers of varying length, and texts behind them. Not those of protocol buffers.
+//! Hadoop's integers of variable length, and texts that follow their length. This is not the encoding of
+//! protocol buffers.
 
 use bytes::{Buf, BufMut};
 
-/// Bytes that are no integer or text of that form.
+/// Why bytes are not an integer or text of this encoding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// They end too early.
+    /// The bytes end too early.
     #[error("it ends in the middle")]
     Short,
     /// A length is negative.
@@ -16,8 +17,8 @@ pub enum Malformed {
     NoText,
 }
 
-/// Writes an integer: from -112 to 127 as one byte, else as a byte that tells sign and length, and its bytes. Of a
-/// negative number the ones' complement is written.
+/// Writes an integer. From -112 to 127 it is one byte. Otherwise it is a byte with sign and length,
+/// followed by the number's bytes. A negative number is written as its ones' complement.
 pub fn put(number: i64, target: &mut impl BufMut) {
     if (-112..=127).contains(&number) {
         target.put_int(number, 1);
@@ -34,7 +35,7 @@ pub fn put(number: i64, target: &mut impl BufMut) {
 /// Reads an integer.
 ///
 /// # Errors
-/// When the bytes end before it does.
+/// The bytes end before the integer does.
 pub fn get(source: &mut impl Buf) -> Result<i64, Malformed> {
     let first = source.try_get_i8().map_err(|_| Malformed::Short)?;
     let (length, negative) = match first {
@@ -50,16 +51,16 @@ pub fn get(source: &mut impl Buf) -> Result<i64, Malformed> {
     Ok(if negative { !magnitude } else { magnitude })
 }
 
-/// Writes bytes behind their length.
+/// Writes a length and then the bytes.
 pub fn put_bytes(bytes: &[u8], target: &mut impl BufMut) {
     put(i64::try_from(bytes.len()).expect("memory holds no more"), target);
     target.put_slice(bytes);
 }
 
-/// Reads bytes behind their length. No memory is taken for a length that is more than there is.
+/// Reads a length and then the bytes. It allocates no more memory than there are bytes.
 ///
 /// # Errors
-/// When there are fewer than the length says, or it is negative.
+/// There are fewer bytes than the length, or the length is negative.
 pub fn get_bytes(source: &mut impl Buf) -> Result<Vec<u8>, Malformed> {
     let length = usize::try_from(get(source)?).map_err(|_| Malformed::Negative)?;
     if length > source.remaining() {
@@ -71,7 +72,7 @@ pub fn get_bytes(source: &mut impl Buf) -> Result<Vec<u8>, Malformed> {
 /// Reads a text.
 ///
 /// # Errors
-/// As [`get_bytes`], and when it is not UTF-8.
+/// The same as for [`get_bytes`], or the text is not UTF-8.
 pub fn get_text(source: &mut impl Buf) -> Result<String, Malformed> {
     String::from_utf8(get_bytes(source)?).map_err(|_| Malformed::NoText)
 }

@@ -1,8 +1,8 @@
-//! One connection: many calls at once, each answered by its number, in whatever order.
+//! One connection: many concurrent calls, each answered by its number, in any order.
 //!
-//! A task owns the stream. It writes what callers bring, reads what comes, and ends when the stream does, when an
-//! answer is late, when nobody has called for a while, or when nobody can call any more. Whoever waits then is told what
-//! became of the call.
+//! A task owns the stream. It writes the requests of callers and reads responses. It ends when the stream
+//! ends, when a response is late, when there was no call for a while, or when no handle is left. Callers
+//! that are waiting then learn the fate of their calls.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -19,33 +19,33 @@ use super::frame::{self, FrameError, FrameReader};
 use super::greeting::{ClientId, Greeting, PING_CALL, Protocol, header};
 use crate::messages::rpc::{RequestHeader, RpcResponseHeader, RpcStatus};
 
-/// Calls that wait to be written. Whoever comes then waits, too.
+/// The number of calls that may wait to be written. Further callers wait for room.
 const QUEUE: usize = 16;
 
-/// Calls that wait for their answers; others stay in the queue.
+/// The number of calls that may wait for their responses. Others stay in the queue.
 const IN_FLIGHT: usize = 256;
 
-/// Bytes that wait to be written; calls stay in the queue while there are more.
+/// The number of bytes that may wait to be written. Calls stay in the queue while there are more.
 const UNWRITTEN: usize = 1 << 20;
 
-/// How long a broken connection is read for what came before it broke.
+/// How long a broken connection is read for messages that came before it broke.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// How long a connection waits for what.
+/// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
 pub struct Patience {
-    /// For a connection, and for an authentication.
+    /// The timeout for connecting, and for authenticating.
     pub opening: Duration,
-    /// For the answer to a call.
+    /// The timeout of the response to a call.
     pub answer: Duration,
-    /// In silence, while an answer is due, before it is asked whether the server is still there.
+    /// How long the server may be silent, while a response is due, before it is pinged.
     pub ping: Duration,
-    /// Without any call, before the connection is closed.
+    /// How long there may be no call before the connection is closed.
     pub idle: Duration,
 }
 
 impl Default for Patience {
-    /// Hadoop's.
+    /// Hadoop's default timeouts.
     fn default() -> Self {
         Self {
             opening: Duration::from_secs(20),
@@ -56,27 +56,27 @@ impl Default for Patience {
     }
 }
 
-/// A handle of a connection; the connection ends with the last of them.
+/// A handle of a connection; the connection ends with its last handle.
 #[derive(Clone, Debug)]
 pub struct Connection {
     calls: mpsc::Sender<Call>,
-    /// Why it ended, once it has.
+    /// Why the connection ended, once it has.
     ended: Arc<OnceLock<IpcError>>,
 }
 
 /// A call on its way to the task.
 struct Call {
     method: &'static str,
-    /// The request, behind its length.
+    /// The length of the request and the request.
     request: Bytes,
     answer: oneshot::Sender<Result<Bytes, CallError>>,
 }
 
 impl Connection {
-    /// Greets a server over a stream that is open to it.
+    /// Greets a server over an open stream.
     ///
     /// # Errors
-    /// When the server does not want this greeting, or does not answer it.
+    /// The server refuses the greeting, or does not answer it.
     pub async fn open<S>(mut stream: S, greeting: &Greeting, patience: Patience) -> Result<Self, IpcError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
@@ -108,16 +108,16 @@ impl Connection {
         Ok(Self { calls, ended })
     }
 
-    /// Whether a call would be in vain.
+    /// Whether the connection has ended, so that a call cannot succeed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.calls.is_closed()
     }
 
-    /// Calls a method and waits for its answer.
+    /// Calls a method and waits for its response.
     ///
     /// # Errors
-    /// When the server objects, or the connection ends before there is an answer.
+    /// The server sends an error, or the connection ends before there is a response.
     pub async fn call<A: Message + Default>(
         &self,
         method: &'static str,
@@ -129,7 +129,7 @@ impl Connection {
         if self.calls.send(Call { method, request, answer }).await.is_err() {
             return Err(fail(Fate::NotCalled, self.end()));
         }
-        // A call that the task drops has not been written.
+        // If the task drops a call, it has not written it.
         let answer = answered.await.unwrap_or_else(|_| Err(fail(Fate::NotCalled, self.end())));
         A::decode_length_delimited(answer?)
             .map_err(|error| fail(Fate::Answered, IpcError::broken(error.into())))
@@ -140,7 +140,7 @@ impl Connection {
     }
 }
 
-/// A call that waits for its answer.
+/// A call that waits for its response.
 struct Waiting {
     method: &'static str,
     answer: oneshot::Sender<Result<Bytes, CallError>>,
@@ -159,13 +159,13 @@ struct Task<S> {
     protocol: Protocol,
     client: ClientId,
     patience: Patience,
-    /// When the server was last heard, or asked.
+    /// When the server last sent something, or was pinged.
     heard: Instant,
-    /// When a call last came or was answered.
+    /// When a call was last made or answered.
     used: Instant,
 }
 
-/// What ends a connection without an error.
+/// The orderly ends of a connection.
 enum End {
     NobodyCalls,
     Idle,
@@ -179,12 +179,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
             End::NobodyCalls | End::Idle => IpcError::Closed,
             End::Error(error) => error,
         };
-        // From here on a call finds the queue closed, and one that is in it is dropped unwritten; both are told why.
+        // From here on a caller finds the queue closed. A call that is still in the queue is dropped
+        // unwritten. Both get this error.
         self.ended.set(error.clone()).expect("it ends once");
         self.queue.close();
         for waiting in std::mem::take(&mut self.in_flight).into_values() {
             let failure = CallError { method: waiting.method, fate: Fate::Unknown, error: error.clone() };
-            // Whoever gave the call up does not want to know.
+            // A caller that gave up does not wait for the failure.
             let _ = waiting.answer.send(Err(failure));
         }
     }
@@ -217,7 +218,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         }
     }
 
-    /// A server that has closed the connection may have said why before.
+    /// Reads what came before the connection broke: a server that closes a connection may first say why.
     async fn last_words(&mut self, error: FrameError) -> End {
         let last = timeout(LAST_WORDS, async {
             loop {
@@ -234,7 +235,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         }
     }
 
-    /// When to look at the clock again.
+    /// When to check the timeouts again.
     fn wake(&self) -> Instant {
         match self.in_flight.values().map(|waiting| waiting.due).min() {
             Some(due) => due.min(self.heard + self.patience.ping),
@@ -286,7 +287,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
             Ok(RpcStatus::Error) => Err(IpcError::Remote(RemoteError::of(header))),
             Ok(RpcStatus::Fatal) | Err(_) => return Err(IpcError::Remote(RemoteError::of(header))),
         };
-        // An answer that nobody waits for is one that was answered before.
+        // A response that no call waits for repeats an earlier response.
         if let Some(Waiting { method, answer: waiting, .. }) = self.in_flight.remove(&number) {
             self.used = self.heard;
             let answer = answer.map_err(|error| CallError { method, fate: Fate::Answered, error });
@@ -296,7 +297,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
     }
 }
 
-/// A part that already has its length before it.
+/// A part that already includes its length.
 struct Encoded(Bytes);
 
 impl frame::Part for Encoded {

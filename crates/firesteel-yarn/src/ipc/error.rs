@@ -1,4 +1,4 @@
-//! What goes wrong with a call, and what is known of it then.
+//! The errors of calls, and what is known of a call that failed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,30 +7,30 @@ use super::frame::FrameError;
 use crate::messages::rpc::{RpcErrorCode, RpcResponseHeader, RpcStatus};
 use crate::sasl::SaslError;
 
-/// Why there is no answer, or not the one that was hoped for.
+/// Why a call has no response, or an error as its response.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum IpcError {
-    /// Nobody takes a connection there.
+    /// The address accepts no connection.
     #[error("{address} cannot be reached: {why}")]
     Unreachable {
-        /// Host and port.
+        /// The host and port.
         address: String,
-        /// The operating system's words.
+        /// The operating system's error.
         why: Arc<std::io::Error>,
     },
-    /// No answer came in time.
+    /// No response came in time.
     #[error("there was no answer within {} s", .0.as_secs_f32())]
     TimedOut(Duration),
-    /// The server objects.
+    /// The server sent an error.
     #[error(transparent)]
     Remote(RemoteError),
-    /// Server and token do not come together.
+    /// The authentication with the token failed.
     #[error(transparent)]
     Sasl(SaslError),
     /// The server closed the connection.
     #[error("it closed the connection")]
     Closed,
-    /// The connection broke, or what came cannot be read.
+    /// The connection broke, or the bytes received cannot be read.
     #[error("{0}")]
     Broken(Arc<FrameError>),
 }
@@ -45,16 +45,16 @@ impl IpcError {
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("{method}: {error}")]
 pub struct CallError {
-    /// What was called.
+    /// The method that was called.
     pub method: &'static str,
-    /// What became of it.
+    /// Whether the call may have been processed.
     pub fate: Fate,
-    /// Why.
+    /// The cause of the failure.
     pub error: IpcError,
 }
 
 impl CallError {
-    /// What kind of exception it was, if a server sent one.
+    /// The kind of the exception, if a server sent one.
     #[must_use]
     pub fn kind(&self) -> Option<Kind> {
         match &self.error {
@@ -64,68 +64,68 @@ impl CallError {
     }
 }
 
-/// What is known of a call that failed.
+/// Whether a call that failed may have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It never left, or was turned away unread: it can be called again.
+    /// The call was not sent, or was rejected unread: it can be repeated.
     NotCalled,
-    /// It may have been done, or not.
+    /// The call may have been processed or not.
     Unknown,
-    /// It was answered.
+    /// The call was answered.
     Answered,
 }
 
-/// A server's objection.
+/// An error that a server sent.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{message} ({})", self.class_name())]
 pub struct RemoteError {
-    /// The exception's class, in full.
+    /// The full name of the exception's class.
     pub class: String,
-    /// Its message, without the stack trace.
+    /// The message of the exception, without the stack trace.
     pub message: String,
-    /// Whether the connection is at its end with it.
+    /// Whether the error also ends the connection.
     pub status: RpcStatus,
-    /// What kind of error it was to the server, if it says.
+    /// The server's error code, if it sent one.
     pub detail: Option<RpcErrorCode>,
 }
 
-/// Exceptions after which one does something else than after others.
+/// The kinds of exceptions that callers treat differently.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// The ResourceManager does not know the application.
     ApplicationNotFound,
-    /// It does not know the attempt: it was replaced, or is over.
+    /// The attempt is not known: it was replaced, or is over.
     ApplicationAttemptNotFound,
-    /// It has forgotten that the ApplicationMaster is registered.
+    /// The ResourceManager has forgotten the ApplicationMaster's registration.
     NotRegistered,
-    /// Registered twice, or a response id that is not the last one.
+    /// A second registration, or a response id that is not the last one.
     InvalidApplicationMasterRequest,
-    /// It never grants what was asked for.
+    /// A request that the ResourceManager can never grant.
     InvalidResourceRequest,
-    /// It was asked to avoid everything.
+    /// A request that excludes every node.
     InvalidBlacklist,
-    /// It was given back what the application does not have.
+    /// The release of a container that the application does not have.
     InvalidRelease,
-    /// A NodeManager has not registered yet.
+    /// A NodeManager that has not registered yet.
     NodeManagerNotYetReady,
-    /// Another ResourceManager is in charge.
+    /// A ResourceManager that is a standby.
     Standby,
-    /// Not now.
+    /// An error that may go away: the call can be repeated.
     Retriable,
-    /// A token is not known, or no longer.
+    /// A token that is unknown or has expired.
     InvalidToken,
-    /// Not for this user, or not in this way.
+    /// A call that is not allowed for this user, or not in this way.
     AccessDenied,
-    /// There is no such method, protocol or version of it.
+    /// An unknown method, protocol or protocol version.
     NotSpoken,
-    /// Any other.
+    /// Any other exception.
     Other,
 }
 
 impl RemoteError {
     pub(super) fn of(header: RpcResponseHeader) -> Self {
         let message = header.error_msg();
-        // A message comes with its whole stack trace behind it.
+        // A message comes with its whole stack trace appended.
         let message = message.split_once("\n\tat ").map_or(message, |(message, _)| message).trim();
         Self {
             message: message.to_owned(),
@@ -135,13 +135,13 @@ impl RemoteError {
         }
     }
 
-    /// The class without its package.
+    /// The name of the class without its package.
     #[must_use]
     pub fn class_name(&self) -> &str {
         self.class.rsplit(['.', '$']).next().unwrap_or_default()
     }
 
-    /// What kind of exception it is.
+    /// The kind of the exception.
     #[must_use]
     pub fn kind(&self) -> Kind {
         match self.class_name() {

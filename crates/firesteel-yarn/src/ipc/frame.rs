@@ -1,4 +1,4 @@
-//! Frames: a length of four bytes, and protocol buffers in it, each behind its own length.
+//! The frame format: a length of four bytes, and then protocol buffers, each after its own length.
 
 use std::io;
 
@@ -6,41 +6,41 @@ use bytes::{Buf, BufMut, Bytes, BytesMut};
 use prost::Message;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
-/// The longest frame, in bytes, as Hadoop limits it (`ipc.maximum.data.length`).
+/// The length limit of a frame in bytes, as in Hadoop (`ipc.maximum.data.length`).
 pub const MAX_FRAME: usize = 128 << 20;
 
-/// What stands in the place of the first frame's length where the server speaks another version.
+/// The value of the first frame's length if the server speaks another version.
 const OTHER_VERSION: u32 = u32::MAX;
 
-/// Bytes that are no frame.
+/// Why bytes are not a frame.
 #[derive(Debug, thiserror::Error)]
 pub enum FrameError {
-    /// It is longer than a frame may be, or no frame at all.
+    /// The frame is longer than the limit, or the bytes are not a frame at all.
     #[error(
         "it announced a frame of {length} bytes; {MAX_FRAME} are the most: is this one of Hadoop's ports?"
     )]
     TooLong {
-        /// What its length says.
+        /// The length that the frame announces.
         length: u32,
     },
-    /// The connection ended within it.
+    /// The connection ended within the frame.
     #[error("it closed the connection in the middle of a frame")]
     Half,
     /// The server speaks another version of the protocol.
     #[error("it speaks another version: {message}")]
     OtherVersion {
-        /// The server's words.
+        /// The message of the server.
         message: String,
     },
-    /// A part of it cannot be read.
+    /// A part of the frame cannot be decoded.
     #[error("it sent what cannot be read: {0}")]
     Undecodable(#[from] prost::DecodeError),
-    /// The operating system's error.
+    /// The operating system reported an error.
     #[error("{0}")]
     Io(#[from] io::Error),
 }
 
-/// Appends a frame of these parts.
+/// Appends a frame with these parts.
 pub fn put(parts: &[&dyn Part], target: &mut BytesMut) {
     let at = target.len();
     target.put_u32(0);
@@ -51,9 +51,9 @@ pub fn put(parts: &[&dyn Part], target: &mut BytesMut) {
     target[at..at + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-/// A part of a frame that is written.
+/// A part of a frame to write.
 pub trait Part {
-    /// Appends it, behind its length.
+    /// Appends the part after its length.
     fn put(&self, target: &mut BytesMut);
 }
 
@@ -63,25 +63,27 @@ impl<M: Message> Part for M {
     }
 }
 
-/// Takes a part off the front of a frame.
+/// Takes a part from the front of a frame.
 ///
 /// # Errors
-/// When it is not there, or not such a message.
+/// The frame has no more parts, or the part is not such a message.
 pub fn take<M: Message + Default>(frame: &mut Bytes) -> Result<M, prost::DecodeError> {
     M::decode_length_delimited(frame)
 }
 
-/// Cuts what a server sends into frames. Memory grows with what has come, not with what was announced.
+/// Cuts the bytes of a server into frames. Its memory grows with the bytes received, not with the announced
+/// length.
 #[derive(Debug, Default)]
 pub struct FrameReader {
     buffer: BytesMut,
 }
 
 impl FrameReader {
-    /// The next frame, or none where the connection ends between two. Can be given up and called again.
+    /// Reads the next frame, or `None` if the connection ends between two frames. The future may be dropped
+    /// and the method called again.
     ///
     /// # Errors
-    /// When there is no frame; the connection is of no use then.
+    /// The bytes are not a frame; the connection cannot be used any more.
     pub async fn next(&mut self, stream: &mut (impl AsyncRead + Unpin)) -> Result<Option<Bytes>, FrameError> {
         loop {
             if let Some(frame) = self.cut()? {
@@ -101,7 +103,8 @@ impl FrameReader {
         let Some(length) = self.buffer.first_chunk::<4>() else { return Ok(None) };
         let announced = u32::from_be_bytes(*length);
         if announced == OTHER_VERSION {
-            // It is two such numbers and two texts, and then the connection's end; no more is waited for than they need.
+            // This reply has two such numbers and two texts, and then the connection ends. Reading stops
+            // once those fit.
             return if self.buffer.len() < 4096 { Ok(None) } else { Err(self.other_version()) };
         }
         let length = usize::try_from(announced).unwrap_or(usize::MAX);
@@ -115,7 +118,7 @@ impl FrameReader {
         Ok(Some(self.buffer.split_to(length).freeze()))
     }
 
-    /// Its first two texts are a class and the words.
+    /// The error for another version. The first two texts of the reply are a class and a message.
     fn other_version(&self) -> FrameError {
         let mut rest = self.buffer.get(8..).unwrap_or_default();
         let mut text = || {

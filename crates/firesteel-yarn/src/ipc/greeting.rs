@@ -1,4 +1,5 @@
-//! How a connection begins: `hrpc`, a version, a way of authentication; its steps; and who calls.
+//! The start of a connection: `hrpc`, a version and an authentication method, then the steps of the
+//! authentication, then the caller.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -21,19 +22,19 @@ const SASL_CALL: i32 = -33;
 const VERSION: u8 = 9;
 const SERVICE_CLASS: u8 = 0;
 
-/// One of YARN's protocols; all are of version 1.
+/// A protocol of YARN. All are of version 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Protocol {
-    /// Clients and the ResourceManager.
+    /// The protocol between clients and the ResourceManager.
     ApplicationClient,
-    /// ApplicationMasters and the ResourceManager.
+    /// The protocol between ApplicationMasters and the ResourceManager.
     ApplicationMaster,
-    /// ApplicationMasters and NodeManagers.
+    /// The protocol between ApplicationMasters and NodeManagers.
     ContainerManagement,
 }
 
 impl Protocol {
-    /// Its name on the wire.
+    /// The name of the protocol on the wire.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,44 +45,44 @@ impl Protocol {
     }
 }
 
-/// Who calls.
+/// The identity of a caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Identity {
-    /// A user whose word is taken (a cluster without Kerberos).
+    /// A user without authentication (in a cluster without Kerberos).
     Simple {
-        /// The user's name.
+        /// The name of the user.
         user: String,
     },
-    /// Whoever the token says.
+    /// The holder of this token.
     Token(Token),
 }
 
-/// Sixteen bytes that no other process has: a server tells calls that are repeated by them.
+/// Sixteen bytes that identify a process. A server uses them to recognise repeated calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ClientId(pub [u8; 16]);
 
 impl ClientId {
-    /// One that was never there before.
+    /// A new random id.
     #[must_use]
     pub fn random() -> Self {
         Self(random())
     }
 }
 
-/// What a connection begins with.
+/// The greeting that begins a connection.
 #[derive(Clone, Debug)]
 pub struct Greeting {
-    /// What will be spoken.
+    /// The protocol of the connection.
     pub protocol: Protocol,
-    /// Who calls.
+    /// The identity of the caller.
     pub identity: Identity,
-    /// The process that calls.
+    /// The process of the caller.
     pub client: ClientId,
 }
 
 impl Greeting {
-    /// Says it, and hears what the server has to say to it. What is left in the buffer is to be sent next, before any
-    /// call; there is no answer to it.
+    /// Sends the greeting and performs the authentication. The bytes left in the buffer must be sent before
+    /// any call; the server does not answer them.
     pub(super) async fn exchange<S: AsyncRead + AsyncWrite + Unpin>(
         &self,
         stream: &mut S,
@@ -97,7 +98,8 @@ impl Greeting {
         Ok(out)
     }
 
-    /// A user who has proved to hold a token is not named again: another name would be refused.
+    /// The context of the connection. A user who is authenticated by a token is not named again, because
+    /// another name would be refused.
     fn context(&self) -> IpcConnectionContext {
         let user = match &self.identity {
             Identity::Simple { user } => Some(user.clone()),
@@ -111,7 +113,7 @@ impl Greeting {
 }
 
 impl Identity {
-    /// The byte that tells how it will be proved.
+    /// The byte for the authentication method.
     fn way(&self) -> u8 {
         match self {
             Self::Simple { .. } => 0,
@@ -120,7 +122,7 @@ impl Identity {
     }
 }
 
-/// What stands before everything that a client sends.
+/// The header of everything that a client sends.
 pub(super) fn header(call: i32, retries: i32, client: &[u8]) -> RpcRequestHeader {
     RpcRequestHeader {
         rpc_kind: Some(RpcKind::ProtocolBuffer.into()),
@@ -142,7 +144,7 @@ async fn authenticate<S: AsyncRead + AsyncWrite + Unpin>(
     let (mut negotiation, mut said) = Negotiation::begin(token, cnonce);
     loop {
         frame::put(&[&header(SASL_CALL, -1, &[]), &said], out);
-        // A server that has closed the connection may have said why before.
+        // A server that closed the connection may have sent the reason first.
         let written = stream.write_all_buf(out).await;
         let heard = frames.next(stream).await;
         let mut frame = match (heard, written) {

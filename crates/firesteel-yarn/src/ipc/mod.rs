@@ -1,10 +1,12 @@
 //! Hadoop's remote procedure calls, version 9, over any stream of bytes.
 //!
-//! - `frame.rs`: a stream is cut into frames, frames into parts.
-//! - `greeting.rs`: how a connection begins: seven bytes, an authentication where there is a token, and who calls.
-//! - `connection.rs`: one connection, many calls at once.
-//! - `service.rs`: a server, or several of which one is in charge: connected when called, and again after a loss.
-//! - `error.rs`: what a server objects to, by the class of its exception, and what became of a call.
+//! - `frame.rs`: cuts a stream into frames, and frames into parts.
+//! - `greeting.rs`: the start of a connection: seven bytes, an authentication if there is a token, and the
+//!   caller.
+//! - `connection.rs`: one connection with many concurrent calls.
+//! - `service.rs`: a server, or several servers of which one is active. It connects for a call, and again
+//!   after a loss.
+//! - `error.rs`: the errors of servers, by the class of the exception, and the fate of a call.
 
 mod connection;
 mod error;

@@ -1,5 +1,5 @@
-//! A server that is called by what it does, not by a connection: connected when it is called, again after a loss, and
-//! where several can be in charge, the one that is.
+//! A server that callers use without managing connections. It connects for a call, and again after a loss.
+//! If several servers can be active, it finds the active one.
 
 use std::time::Duration;
 
@@ -12,19 +12,19 @@ use super::connection::{Connection, Patience};
 use super::error::{CallError, Fate, IpcError, Kind};
 use super::greeting::{ClientId, Greeting, Identity, Protocol};
 
-/// How long, and how often, a server is tried that cannot be reached or is not in charge.
+/// The retry policy for a server that cannot be reached or is not active.
 #[derive(Clone, Copy, Debug)]
 pub struct Retry {
-    /// The first pause; each is twice the one before.
+    /// The first pause; each further pause is twice the previous one.
     pub first: Duration,
-    /// The longest pause.
+    /// The longest pause between two attempts.
     pub longest: Duration,
-    /// From the first failure on.
+    /// The time limit for retries, from the first failure.
     pub within: Duration,
 }
 
 impl Default for Retry {
-    /// A quarter of an hour, as Hadoop's clients of a ResourceManager, which pause 30 s each time.
+    /// A quarter of an hour, like Hadoop's clients of a ResourceManager, which pause 30 s each time.
     fn default() -> Self {
         Self {
             first: Duration::from_millis(200),
@@ -34,16 +34,16 @@ impl Default for Retry {
     }
 }
 
-/// Whether a call may be made again that may have been done.
+/// Whether a call that may have been processed may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repeat {
-    /// It does no harm.
+    /// A repetition does no harm.
     Harmless,
-    /// It would be another one; the caller decides.
+    /// A repetition would be a second call; the caller decides.
     Harmful,
 }
 
-/// A server, or several of which one is in charge.
+/// A server, or several servers of which one is active.
 #[derive(Debug)]
 pub struct Service {
     addresses: Vec<String>,
@@ -56,13 +56,14 @@ pub struct Service {
 #[derive(Debug)]
 struct Line {
     identity: Identity,
-    /// Which address is called.
+    /// The index of the address that is called.
     current: usize,
     connection: Option<Connection>,
 }
 
 impl Service {
-    /// One at these addresses (`host:port`), tried in turn. Nothing is connected before the first call.
+    /// Makes a service for these addresses (`host:port`), which are tried in turn. It does not connect
+    /// before the first call.
     #[must_use]
     pub fn new(addresses: Vec<String>, protocol: Protocol, identity: Identity, retry: Retry) -> Self {
         assert!(!addresses.is_empty(), "a service is somewhere");
@@ -75,16 +76,16 @@ impl Service {
         }
     }
 
-    /// Who calls from the next connection on; the one that is open goes on.
+    /// Sets the caller's identity for new connections. An open connection keeps its identity.
     pub async fn identify(&self, identity: Identity) {
         self.line.lock().await.identity = identity;
     }
 
-    /// Calls a method, again if need be.
+    /// Calls a method, with retries if necessary.
     ///
     /// # Errors
-    /// When the server objects for good, when it is not reached within the time of retries, or when it is unknown
-    /// whether a call was done that does harm when repeated.
+    /// The server sends a final error, it cannot be reached within the retry limit, or it is not known
+    /// whether a call was processed that must not be repeated.
     pub async fn call<A: Message + Default>(
         &self,
         method: &'static str,
@@ -146,7 +147,7 @@ impl Service {
         Ok(connection)
     }
 
-    /// Has the next address called instead of that one, unless another call has seen to it already.
+    /// Switches from this address to the next one, unless another call has done so already.
     async fn turn(&self, called: usize) {
         let mut line = self.line.lock().await;
         if line.current == called {

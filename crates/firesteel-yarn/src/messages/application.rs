@@ -1,4 +1,4 @@
-//! Applications: submission, reports, ends.
+//! Messages about applications: submission, reports, ends.
 
 use super::launch::{ContainerLaunchContext, LogAggregationContext};
 use super::master::ResourceRequest;
@@ -8,11 +8,11 @@ use super::records::{
 };
 use super::security::Token;
 
-/// Asks for an application's id.
+/// Requests an id for an application.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct GetNewApplicationRequest {}
 
-/// An id, and the most that one container may have.
+/// An application id, and the largest container that can be granted.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetNewApplicationResponse {
     #[prost(message, optional, tag = "1")]
@@ -21,18 +21,18 @@ pub struct GetNewApplicationResponse {
     pub maximum_capability: Option<Resource>,
 }
 
-/// Submits an application.
+/// Submits an application to the ResourceManager.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SubmitApplicationRequest {
     #[prost(message, optional, tag = "1")]
     pub application_submission_context: Option<ApplicationSubmissionContext>,
 }
 
-/// It was taken.
+/// The application was accepted.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct SubmitApplicationResponse {}
 
-/// All that a ResourceManager is told of an application.
+/// The description of an application for the ResourceManager.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ApplicationSubmissionContext {
     #[prost(message, optional, tag = "1")]
@@ -71,21 +71,21 @@ pub struct ApplicationSubmissionContext {
     pub application_scheduling_properties: Vec<StringStringMap>,
 }
 
-/// Asks for an application's report.
+/// Requests the report of an application.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetApplicationReportRequest {
     #[prost(message, optional, tag = "1")]
     pub application_id: Option<ApplicationId>,
 }
 
-/// An application's report.
+/// The report of an application.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetApplicationReportResponse {
     #[prost(message, optional, tag = "1")]
     pub application_report: Option<ApplicationReport>,
 }
 
-/// How an application stands. Times are in milliseconds since 1970.
+/// The state of an application. Times are in milliseconds since 1970.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ApplicationReport {
     #[prost(message, optional, tag = "1")]
@@ -144,7 +144,7 @@ pub struct ApplicationReport {
     pub rm_cluster_id: Option<String>,
 }
 
-/// What an application uses and has used.
+/// The resources that an application uses and has used.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ApplicationResourceUsageReport {
     #[prost(int32, optional, tag = "1")]
@@ -175,21 +175,21 @@ pub struct ApplicationResourceUsageReport {
     pub application_preempted_resource_usage_map: Vec<StringLongMap>,
 }
 
-/// Asks for an attempt's report.
+/// Requests the report of an attempt.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetApplicationAttemptReportRequest {
     #[prost(message, optional, tag = "1")]
     pub application_attempt_id: Option<ApplicationAttemptId>,
 }
 
-/// An attempt's report.
+/// The report of an attempt.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetApplicationAttemptReportResponse {
     #[prost(message, optional, tag = "1")]
     pub application_attempt_report: Option<ApplicationAttemptReport>,
 }
 
-/// How an attempt stands.
+/// The state of an attempt.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ApplicationAttemptReport {
     #[prost(message, optional, tag = "1")]
@@ -214,21 +214,21 @@ pub struct ApplicationAttemptReport {
     pub finish_time: Option<i64>,
 }
 
-/// Asks for an attempt's containers.
+/// Requests the containers of an attempt.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetContainersRequest {
     #[prost(message, optional, tag = "1")]
     pub application_attempt_id: Option<ApplicationAttemptId>,
 }
 
-/// An attempt's containers, as far as they are known.
+/// The known containers of an attempt.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetContainersResponse {
     #[prost(message, repeated, tag = "1")]
     pub containers: Vec<ContainerReport>,
 }
 
-/// How a container stands, and where its logs are.
+/// The state of a container, and the URL of its logs.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerReport {
     #[prost(message, optional, tag = "1")]
@@ -255,7 +255,7 @@ pub struct ContainerReport {
     pub node_http_address: Option<String>,
 }
 
-/// Kills an application.
+/// Kills an application by its id.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct KillApplicationRequest {
     #[prost(message, optional, tag = "1")]
@@ -264,14 +264,14 @@ pub struct KillApplicationRequest {
     pub diagnostics: Option<String>,
 }
 
-/// Whether it is dead; if not, the request is repeated.
+/// Whether the application is dead; if not, the request is repeated.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct KillApplicationResponse {
     #[prost(bool, optional, tag = "1", default = "false")]
     pub is_kill_completed: Option<bool>,
 }
 
-/// Asks for the reports of all applications that match.
+/// Requests the reports of all matching applications.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetApplicationsRequest {
     #[prost(string, repeated, tag = "1")]
@@ -298,7 +298,7 @@ pub struct GetApplicationsRequest {
     pub name: Option<String>,
 }
 
-/// Reports of applications.
+/// The reports of applications.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetApplicationsResponse {
     #[prost(message, repeated, tag = "1")]
@@ -336,7 +336,7 @@ pub enum YarnApplicationAttemptState {
     Killed = 11,
 }
 
-/// How an application ended, in its own words.
+/// The final status that an application reported.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum FinalApplicationStatus {

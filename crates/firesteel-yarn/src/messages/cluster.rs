@@ -2,18 +2,18 @@
 
 use super::records::{NodeId, Resource, StringFloatMap};
 
-/// Asks for the numbers of nodes.
+/// Requests the numbers of nodes.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct GetClusterMetricsRequest {}
 
-/// Numbers of nodes.
+/// The numbers of nodes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetClusterMetricsResponse {
     #[prost(message, optional, tag = "1")]
     pub cluster_metrics: Option<YarnClusterMetrics>,
 }
 
-/// How many nodes there are, by state.
+/// The number of nodes in each state.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct YarnClusterMetrics {
     #[prost(int32, optional, tag = "1")]
@@ -34,21 +34,21 @@ pub struct YarnClusterMetrics {
     pub num_shutdown_nms: Option<i32>,
 }
 
-/// Asks for all nodes in some states.
+/// Requests all nodes in the given states.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetClusterNodesRequest {
     #[prost(enumeration = "NodeState", repeated, packed = "false", tag = "1")]
     pub node_states: Vec<i32>,
 }
 
-/// Reports of nodes.
+/// The reports of nodes.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GetClusterNodesResponse {
     #[prost(message, repeated, tag = "1")]
     pub node_reports: Vec<NodeReport>,
 }
 
-/// How a node stands.
+/// The state of a node.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct NodeReport {
     #[prost(message, optional, tag = "1")]
@@ -81,7 +81,7 @@ pub struct NodeReport {
     pub node_update_type: Option<i32>,
 }
 
-/// What is really used on a node.
+/// The measured use of a node's resources.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ResourceUtilization {
     #[prost(int32, optional, tag = "1")]
@@ -108,7 +108,7 @@ pub enum NodeState {
     Shutdown = 8,
 }
 
-/// What has become of a node.
+/// The kinds of changes of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum NodeUpdateType {

@@ -1,17 +1,17 @@
-//! What an ApplicationMaster says to a NodeManager, and hears.
+//! Messages between an ApplicationMaster and a NodeManager.
 
 use super::launch::ContainerLaunchContext;
 use super::records::{ContainerId, SerializedException, StringBytesMap};
 use super::security::Token;
 
-/// Starts containers.
+/// Starts a list of containers.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct StartContainersRequest {
     #[prost(message, repeated, tag = "1")]
     pub start_container_request: Vec<StartContainerRequest>,
 }
 
-/// A container: what is to run in it, and the token that it was granted with, as it came.
+/// A container to start: what it runs, and the unchanged token of its grant.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct StartContainerRequest {
     #[prost(message, optional, tag = "1")]
@@ -20,7 +20,7 @@ pub struct StartContainerRequest {
     pub container_token: Option<Token>,
 }
 
-/// Which containers will be started, and which not, and why.
+/// The containers that will be started, and those that will not, with the reasons.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct StartContainersResponse {
     #[prost(message, repeated, tag = "1")]
@@ -31,7 +31,7 @@ pub struct StartContainersResponse {
     pub failed_requests: Vec<ContainerExceptionMap>,
 }
 
-/// Why something cannot be done with a container.
+/// The error of a container.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerExceptionMap {
     #[prost(message, optional, tag = "1")]

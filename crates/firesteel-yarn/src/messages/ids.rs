@@ -1,27 +1,28 @@
-//! Text forms of ids, as Hadoop writes them in its logs, in environments and on its pages.
+//! The text forms of ids, as Hadoop writes them in logs, environment variables and web pages.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::records::{ApplicationAttemptId, ApplicationId, ContainerId, NodeId};
 
-/// The bits of a container's number that count; those above are the ResourceManager's epoch.
+/// The number of bits of a container's number. The bits above are the ResourceManager's epoch.
 const NUMBER_BITS: u32 = 40;
 
-/// A text that is no id.
+/// The error that a text is not an id.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{text}` is no {what}; one looks like {example}")]
 pub struct NoId {
-    /// The text.
+    /// The text that was read.
     pub text: String,
-    /// What it should have been.
+    /// The kind of id that was expected.
     pub what: &'static str,
-    /// One that would do.
+    /// An example of that kind.
     pub example: &'static str,
 }
 
 impl ApplicationId {
-    /// The application of that number of a ResourceManager that started then (milliseconds since 1970).
+    /// The application with this number, of a ResourceManager that started at this time (milliseconds since
+    /// 1970).
     #[must_use]
     pub fn new(cluster_timestamp: i64, id: i32) -> Self {
         Self { id: Some(id), cluster_timestamp: Some(cluster_timestamp) }
@@ -41,7 +42,7 @@ impl ApplicationAttemptId {
 }
 
 impl ContainerId {
-    /// The container of that number.
+    /// The container with this number.
     #[must_use]
     pub fn new(attempt: ApplicationAttemptId, id: i64) -> Self {
         Self { app_id: None, app_attempt_id: Some(attempt), id: Some(id) }
@@ -49,21 +50,21 @@ impl ContainerId {
 }
 
 impl NodeId {
-    /// The NodeManager there.
+    /// The NodeManager at this address.
     #[must_use]
     pub fn new(host: impl Into<String>, port: i32) -> Self {
         Self { host: Some(host.into()), port: Some(port) }
     }
 }
 
-/// `application_1700000000123_0007`
+/// The form is `application_1700000000123_0007`.
 impl fmt::Display for ApplicationId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("application_{}", self.parts()))
     }
 }
 
-/// `appattempt_1700000000123_0007_000001`
+/// The form is `appattempt_1700000000123_0007_000001`.
 impl fmt::Display for ApplicationAttemptId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let application = self.application_id.unwrap_or_default();
@@ -71,7 +72,7 @@ impl fmt::Display for ApplicationAttemptId {
     }
 }
 
-/// `container_1700000000123_0007_01_000002`, with `e17_` after the first `_` where the epoch is 17.
+/// The form is `container_1700000000123_0007_01_000002`. If the epoch is 17, `e17_` follows the first `_`.
 impl fmt::Display for ContainerId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let attempt = self.app_attempt_id.unwrap_or_default();
@@ -82,7 +83,7 @@ impl fmt::Display for ContainerId {
     }
 }
 
-/// `127.0.0.2:45454`
+/// The form is `127.0.0.2:45454`.
 impl fmt::Display for NodeId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&format!("{}:{}", self.host(), self.port()))
@@ -151,7 +152,7 @@ fn application<'a>(parts: &mut impl Iterator<Item = &'a str>) -> Option<Applicat
     Some(ApplicationId::new(number(parts.next()?)?, number(parts.next()?)?))
 }
 
-/// Digits and nothing else.
+/// Reads a number that has only digits.
 fn number<N: FromStr>(text: &str) -> Option<N> {
     text.bytes().all(|byte| byte.is_ascii_digit()).then(|| text.parse().ok())?
 }

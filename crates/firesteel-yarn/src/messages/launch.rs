@@ -1,8 +1,8 @@
-//! What is started: a container's command, environment and files.
+//! The description of a container's start: command, environment and files.
 
 use super::records::{StringBytesMap, StringStringMap};
 
-/// All that a NodeManager needs to know to start a container.
+/// The description with which a NodeManager starts a container.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerLaunchContext {
     #[prost(message, repeated, tag = "1")]
@@ -23,7 +23,7 @@ pub struct ContainerLaunchContext {
     pub tokens_conf: Option<Vec<u8>>,
 }
 
-/// Whether a NodeManager starts a container anew that has failed.
+/// Whether a NodeManager restarts a container that failed.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerRetryContext {
     #[prost(enumeration = "ContainerRetryPolicy", optional, tag = "1", default = "NeverRetry")]
@@ -38,7 +38,8 @@ pub struct ContainerRetryContext {
     pub failures_validity_interval: Option<i64>,
 }
 
-/// A file that a NodeManager brings to a container. The time is the file's modification, in milliseconds, exactly.
+/// A file that a NodeManager copies to a container. The time must be exactly the file's modification time,
+/// in milliseconds.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct LocalResource {
     #[prost(message, optional, tag = "1")]
@@ -57,7 +58,7 @@ pub struct LocalResource {
     pub should_be_uploaded_to_shared_cache: Option<bool>,
 }
 
-/// Where a file is; the port is -1 where there is none.
+/// The location of a file; the port is -1 if there is none.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Url {
     #[prost(string, optional, tag = "1")]
@@ -81,7 +82,7 @@ pub struct StringLocalResourceMap {
     pub value: Option<LocalResource>,
 }
 
-/// Who may do something: users and groups, with a blank between, or `*`.
+/// The users and groups that have an access right, separated by a blank, or `*`.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ApplicationAclMap {
     #[prost(enumeration = "ApplicationAccessType", optional, tag = "1")]
@@ -90,7 +91,7 @@ pub struct ApplicationAclMap {
     pub acl: Option<String>,
 }
 
-/// Which logs are collected.
+/// The logs that are aggregated.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct LogAggregationContext {
     #[prost(string, optional, tag = "1", default = ".*")]
@@ -116,7 +117,7 @@ pub enum LocalResourceType {
     Pattern = 3,
 }
 
-/// Who else may use a file that was brought.
+/// Who else may use a copied file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum LocalResourceVisibility {
@@ -125,7 +126,7 @@ pub enum LocalResourceVisibility {
     Application = 3,
 }
 
-/// What may be done with an application.
+/// The access rights to an application.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum ApplicationAccessType {
@@ -133,7 +134,7 @@ pub enum ApplicationAccessType {
     ModifyApp = 2,
 }
 
-/// When a container is started anew.
+/// When a container is restarted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum ContainerRetryPolicy {

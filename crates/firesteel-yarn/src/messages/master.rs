@@ -1,4 +1,4 @@
-//! What an ApplicationMaster says to the ResourceManager, and hears.
+//! Messages between an ApplicationMaster and the ResourceManager.
 
 use super::application::FinalApplicationStatus;
 use super::cluster::NodeReport;
@@ -8,7 +8,7 @@ use super::records::{
 };
 use super::security::Token;
 
-/// An ApplicationMaster is there.
+/// Registers an ApplicationMaster.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct RegisterApplicationMasterRequest {
     #[prost(string, optional, tag = "1")]
@@ -19,7 +19,7 @@ pub struct RegisterApplicationMasterRequest {
     pub tracking_url: Option<String>,
 }
 
-/// It is registered, and what it must know.
+/// The registration succeeded; it lists what the ApplicationMaster must know.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct RegisterApplicationMasterResponse {
     #[prost(message, optional, tag = "1")]
@@ -40,7 +40,7 @@ pub struct RegisterApplicationMasterResponse {
     pub resource_types: Vec<ResourceTypeInfo>,
 }
 
-/// An application is over.
+/// Reports that an application is over.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct FinishApplicationMasterRequest {
     #[prost(string, optional, tag = "1")]
@@ -51,14 +51,14 @@ pub struct FinishApplicationMasterRequest {
     pub final_application_status: Option<i32>,
 }
 
-/// Whether that is written down; if not, the request is repeated.
+/// Whether the end is recorded; if not, the request is repeated.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct FinishApplicationMasterResponse {
     #[prost(bool, optional, tag = "1", default = "false")]
     pub is_unregistered: Option<bool>,
 }
 
-/// An ApplicationMaster's heartbeat, with everything that it wants otherwise than before.
+/// The heartbeat of an ApplicationMaster, with all changes of what it wants.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AllocateRequest {
     #[prost(message, repeated, tag = "1")]
@@ -75,7 +75,7 @@ pub struct AllocateRequest {
     pub tracking_url: Option<String>,
 }
 
-/// What was granted, what has ended, and how the cluster stands.
+/// The granted and ended containers, and the state of the cluster.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AllocateResponse {
     #[prost(enumeration = "AmCommand", optional, tag = "1")]
@@ -104,7 +104,7 @@ pub struct AllocateResponse {
     pub containers_from_previous_attempts: Vec<Container>,
 }
 
-/// How many containers are wanted at a location: an absolute number.
+/// The number of containers that are wanted at a location, as an absolute number.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ResourceRequest {
     #[prost(message, optional, tag = "1")]
@@ -125,7 +125,7 @@ pub struct ResourceRequest {
     pub allocation_request_id: Option<i64>,
 }
 
-/// Which kind of execution is wanted.
+/// The requested type of execution.
 #[derive(Clone, Copy, PartialEq, prost::Message)]
 pub struct ExecutionTypeRequest {
     #[prost(enumeration = "ExecutionType", optional, tag = "1", default = "Guaranteed")]
@@ -134,7 +134,7 @@ pub struct ExecutionTypeRequest {
     pub enforce_execution_type: Option<bool>,
 }
 
-/// Hosts that are wanted no more, and again.
+/// The hosts to add to the excluded ones, and those to remove.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ResourceBlacklistRequest {
     #[prost(string, repeated, tag = "1")]
@@ -170,7 +170,7 @@ pub struct Container {
     pub exposed_ports: Option<String>,
 }
 
-/// How a container stands, or has ended.
+/// The state of a container, or its end.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct ContainerStatus {
     #[prost(message, optional, tag = "1")]
@@ -198,7 +198,7 @@ pub struct NmToken {
     pub token: Option<Token>,
 }
 
-/// Containers that the ResourceManager wants back.
+/// The containers that the ResourceManager wants back.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct PreemptionMessage {
     #[prost(message, optional, tag = "1")]
@@ -207,14 +207,14 @@ pub struct PreemptionMessage {
     pub contract: Option<PreemptionContract>,
 }
 
-/// Containers that will be taken.
+/// The containers that will be taken.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct StrictPreemptionContract {
     #[prost(message, repeated, tag = "1")]
     pub container: Vec<PreemptionContainer>,
 }
 
-/// Containers of which some will be taken.
+/// A set of containers of which some will be taken.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct PreemptionContract {
     #[prost(message, repeated, tag = "1")]
@@ -230,14 +230,14 @@ pub struct PreemptionContainer {
     pub id: Option<ContainerId>,
 }
 
-/// Resources that are wanted back.
+/// The resources that are wanted back.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct PreemptionResourceRequest {
     #[prost(message, optional, tag = "1")]
     pub resource: Option<ResourceRequest>,
 }
 
-/// What an ApplicationMaster is told to do.
+/// A command to an ApplicationMaster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum AmCommand {
@@ -245,7 +245,7 @@ pub enum AmCommand {
     Shutdown = 2,
 }
 
-/// What a scheduler looks at.
+/// The resource types that a scheduler considers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum SchedulerResourceTypes {

@@ -1,6 +1,7 @@
-//! Records that many messages have.
+//! The records that many messages contain.
 
-/// An application: the ResourceManager's start and a number. Its text form is in `ids.rs`.
+/// An application, identified by the ResourceManager's start time and a number. Its text form is in
+/// `ids.rs`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, prost::Message)]
 pub struct ApplicationId {
     #[prost(int32, optional, tag = "1")]
@@ -18,7 +19,8 @@ pub struct ApplicationAttemptId {
     pub attempt_id: Option<i32>,
 }
 
-/// A container of an attempt. The number's low 40 bits count, the upper ones are the ResourceManager's epoch.
+/// A container of an attempt. The low 40 bits of the id are its number; the bits above are the
+/// ResourceManager's epoch.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, prost::Message)]
 pub struct ContainerId {
     #[prost(message, optional, tag = "1")]
@@ -29,7 +31,7 @@ pub struct ContainerId {
     pub id: Option<i64>,
 }
 
-/// A NodeManager, by the host that it registered under and its port.
+/// A NodeManager, identified by the host that it registered under and its port.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, prost::Message)]
 pub struct NodeId {
     #[prost(string, optional, tag = "1")]
@@ -38,7 +40,7 @@ pub struct NodeId {
     pub port: Option<i32>,
 }
 
-/// A priority; of requests, the lower the more urgent.
+/// A priority. For requests, lower numbers are more urgent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, prost::Message)]
 pub struct Priority {
     #[prost(int32, optional, tag = "1")]
@@ -120,7 +122,7 @@ pub struct StringLongMap {
     pub value: i64,
 }
 
-/// An exception of a server's, with its class, its message and its cause.
+/// An exception of a server, with its class, message and cause.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SerializedException {
     #[prost(string, optional, tag = "1")]
@@ -133,14 +135,14 @@ pub struct SerializedException {
     pub cause: Option<Box<SerializedException>>,
 }
 
-/// What kinds of resources there are.
+/// The kinds of resource amounts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum ResourceTypes {
     Countable = 0,
 }
 
-/// Whether a container is sure to run.
+/// Whether a container is guaranteed to run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum ExecutionType {

@@ -1,20 +1,20 @@
-//! Amounts of resources, and requests for them, as Java's records make them.
+//! Amounts of resources, and requests for them, with the same fields that Java's records write.
 
 use super::master::{ExecutionTypeRequest, ResourceRequest};
 use super::records::{ExecutionType, Priority, Resource, ResourceInformation, ResourceTypes};
 
-/// The location of requests that any node will do for.
+/// The location of requests that any node can serve.
 pub const ANYWHERE: &str = "*";
 
-/// YARN's own name of memory.
+/// The name of memory in YARN.
 pub const MEMORY: &str = "memory-mb";
 
-/// YARN's own name of cores.
+/// The name of cores in YARN.
 pub const VCORES: &str = "vcores";
 
 impl Resource {
-    /// So much memory (MiB) and so many cores. Both are written twice, as Java does: in fields of their own and in the
-    /// list of all resources.
+    /// An amount of memory (MiB) and cores. Both are written twice, as Java does: in their own fields and
+    /// in the list of all resources.
     #[must_use]
     pub fn new(memory_mib: i64, virtual_cores: i32) -> Self {
         Self {
@@ -27,7 +27,7 @@ impl Resource {
         }
     }
 
-    /// This, and so much of another resource, in units (`G`, or none).
+    /// Adds an amount of another resource, in units (`G`, or none).
     #[must_use]
     pub fn with(mut self, name: &str, amount: i64, units: &str) -> Self {
         self.resource_value_map.push(information(name, amount, units));
@@ -36,7 +36,7 @@ impl Resource {
 }
 
 impl Priority {
-    /// That priority; the lower the more urgent.
+    /// A priority; lower numbers are more urgent.
     #[must_use]
     pub fn new(priority: i32) -> Self {
         Self { priority: Some(priority) }
@@ -44,7 +44,7 @@ impl Priority {
 }
 
 impl ResourceRequest {
-    /// So many containers wanted at a location, with every field that Java writes.
+    /// A request for a number of containers at a location, with every field that Java writes.
     #[must_use]
     pub fn new(priority: i32, location: &str, capability: Resource, containers: i32) -> Self {
         Self {

@@ -1,6 +1,6 @@
-//! Headers of Hadoop's remote procedure calls.
+//! The headers of Hadoop's remote procedure calls.
 
-/// Stands before everything that a client sends.
+/// The header of everything that a client sends.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct RpcRequestHeader {
     #[prost(enumeration = "RpcKind", optional, tag = "1")]
@@ -21,7 +21,7 @@ pub struct RpcRequestHeader {
     pub authorization_header: Option<Vec<u8>>,
 }
 
-/// Stands before everything that a server sends; all that there is of an error.
+/// The header of everything that a server sends. An error consists only of this header.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct RpcResponseHeader {
     #[prost(uint32, required, tag = "1")]
@@ -46,7 +46,7 @@ pub struct RpcResponseHeader {
     pub router_federated_state: Option<Vec<u8>>,
 }
 
-/// Which method of which protocol is called.
+/// The method and the protocol of a call.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct RequestHeader {
     #[prost(string, required, tag = "1")]
@@ -57,7 +57,7 @@ pub struct RequestHeader {
     pub client_protocol_version: u64,
 }
 
-/// Who calls, once for each connection.
+/// The caller of a connection, sent once.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct IpcConnectionContext {
     #[prost(message, optional, tag = "2")]
@@ -66,7 +66,7 @@ pub struct IpcConnectionContext {
     pub protocol: Option<String>,
 }
 
-/// A user, as a client names them.
+/// The name of a user, as a client gives it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, prost::Message)]
 pub struct UserInformation {
     #[prost(string, optional, tag = "1")]
@@ -88,7 +88,7 @@ pub struct RpcSasl {
     pub auths: Vec<SaslAuth>,
 }
 
-/// A way of authentication that a server offers, or a client has chosen.
+/// An authentication method that a server offers or a client has chosen.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct SaslAuth {
     #[prost(string, required, tag = "1")]
@@ -103,7 +103,7 @@ pub struct SaslAuth {
     pub challenge: Option<Vec<u8>>,
 }
 
-/// How a call is encoded; always as protocol buffers here.
+/// The encoding of a call; always protocol buffers here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum RpcKind {
@@ -112,7 +112,7 @@ pub enum RpcKind {
     ProtocolBuffer = 2,
 }
 
-/// What a frame is of.
+/// The kind of a frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum RpcOperation {
@@ -121,7 +121,7 @@ pub enum RpcOperation {
     CloseConnection = 2,
 }
 
-/// How a call went.
+/// The result of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum RpcStatus {
@@ -130,7 +130,7 @@ pub enum RpcStatus {
     Fatal = 2,
 }
 
-/// What kind of error it was.
+/// The kind of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, prost::Enumeration)]
 #[repr(i32)]
 pub enum RpcErrorCode {

@@ -1,8 +1,8 @@
-//! Tokens and what is in them.
+//! Tokens, and the identifiers that they contain.
 
 use super::records::ApplicationAttemptId;
 
-/// A token: what it says, the password that proves it, its kind and the service that it is for.
+/// A token: its identifier, the password that proves it, its kind and its service.
 #[derive(Clone, PartialEq, Eq, prost::Message)]
 #[prost(skip_debug)]
 pub struct Token {
@@ -16,7 +16,7 @@ pub struct Token {
     pub service: String,
 }
 
-/// A token or a secret, by name.
+/// A token or a secret with its name.
 #[derive(Clone, PartialEq, prost::Message)]
 #[prost(skip_debug)]
 pub struct CredentialsKv {
@@ -28,7 +28,7 @@ pub struct CredentialsKv {
     pub secret: Option<Vec<u8>>,
 }
 
-/// Tokens and secrets, as a file of tokens in its second format has them.
+/// Tokens and secrets in the second format of a token file.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct Credentials {
     #[prost(message, repeated, tag = "1")]
@@ -37,7 +37,7 @@ pub struct Credentials {
     pub secrets: Vec<CredentialsKv>,
 }
 
-/// What the token of an ApplicationMaster says.
+/// The identifier in the token of an ApplicationMaster.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct AmRmTokenIdentifier {
     #[prost(message, optional, tag = "1")]

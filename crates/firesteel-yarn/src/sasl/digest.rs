@@ -1,5 +1,5 @@
-//! DIGEST-MD5 (RFC 2831) as Hadoop uses it: user name and password are base64 texts of a token's identifier and
-//! password, and nothing is wrapped afterwards.
+//! DIGEST-MD5 (RFC 2831) as Hadoop uses it. The user name and the password are base64 texts of a token's
+//! identifier and password. Later messages are not wrapped.
 
 use std::collections::BTreeMap;
 use std::str;
@@ -10,42 +10,42 @@ use md5::{Digest as _, Md5};
 
 use crate::messages::security::Token;
 
-/// Every connection authenticates once, so the count of uses of a nonce is always this.
+/// The count of uses of a nonce. It is always this, because every connection authenticates once.
 const COUNT: &str = "00000001";
 
-/// A challenge that cannot be answered.
+/// Why a challenge cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChallengeError {
-    /// It is not a list of names and values.
+    /// The challenge is not a list of names and values.
     #[error("it cannot be read")]
     Malformed,
-    /// It lacks something.
+    /// The challenge lacks a value.
     #[error("it has no {name}")]
     Missing {
-        /// What it lacks.
+        /// The name of the missing value.
         name: &'static str,
     },
-    /// Everything after would have to be signed or encrypted.
+    /// The server requires that all later messages are signed or encrypted.
     #[error(
         "it wants every message protected (qop {qop}), which is not supported: set hadoop.rpc.protection to authentication"
     )]
     Protection {
-        /// What it wants.
+        /// The protection that it requires.
         qop: String,
     },
-    /// Another digest is wanted.
+    /// The server requires another digest.
     #[error("it wants the algorithm {algorithm}; md5-sess is known")]
     Algorithm {
-        /// What it wants.
+        /// The digest that it requires.
         algorithm: String,
     },
 }
 
-/// An answer to a challenge.
+/// The answer to a challenge.
 pub(super) struct Answer {
-    /// What is sent.
+    /// The text that is sent.
     pub(super) text: String,
-    /// What a server sends back that knows the password.
+    /// The proof that a server sends back if it knows the password.
     pub(super) proof: String,
 }
 
@@ -89,8 +89,8 @@ pub(super) fn answer(
     Ok(Answer { text, proof })
 }
 
-/// The names and values of a list such as `realm="default",charset=utf-8`. A value that is repeated counts as it
-/// stood first. None if it is no such list.
+/// The names and values of a list such as `realm="default",charset=utf-8`. If a name is repeated, its first
+/// value counts. `None` if the text is not such a list.
 fn directives(text: &str) -> Option<BTreeMap<String, String>> {
     let mut found = BTreeMap::new();
     let mut rest = text.trim_start();
@@ -110,7 +110,7 @@ fn directives(text: &str) -> Option<BTreeMap<String, String>> {
     Some(found)
 }
 
-/// What stands up to the closing quote, and what comes after it.
+/// The text before the closing quote, and the rest after it.
 fn quoted_value(text: &str) -> Option<(String, &str)> {
     let mut value = String::new();
     let mut letters = text.char_indices();

@@ -1,5 +1,5 @@
-//! How a token proves itself: Hadoop's own loop of steps, and the mechanism DIGEST-MD5 within it. Decided without a
-//! connection: a step comes in, a step goes out.
+//! Authentication with a token: Hadoop's own steps, and the mechanism DIGEST-MD5 (in `digest`) within them.
+//! It works without a connection: a step comes in, a step goes out.
 
 mod digest;
 
@@ -12,33 +12,33 @@ use crate::messages::security::Token;
 const METHOD: &str = "TOKEN";
 const MECHANISM: &str = "DIGEST-MD5";
 
-/// Why a server and a token do not come together.
+/// Why the authentication failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SaslError {
-    /// It asks for nothing, so nothing would prove that it is the right one.
+    /// The server asks for no proof, so it cannot prove itself either.
     #[error("it asks for no authentication, although a token is there")]
     NotAsked,
-    /// It wants something else, Kerberos for one.
+    /// The server accepts only other methods, such as Kerberos.
     #[error("it takes no tokens, only {offered}")]
     NoTokens {
-        /// What it offers, with commas between.
+        /// The methods that it offers, separated by commas.
         offered: String,
     },
-    /// Its challenge cannot be answered.
+    /// The challenge of the server cannot be answered.
     #[error("its challenge cannot be answered: {0}")]
     Challenge(#[from] ChallengeError),
-    /// It does not know the token's password.
+    /// The server does not know the token's password.
     #[error("it does not prove that it knows the token")]
     Unproven,
-    /// Another step was due.
+    /// The server sent a step out of order.
     #[error("it sent step {state} where it was not due")]
     OutOfOrder {
-        /// The step's number.
+        /// The number of the step.
         state: i32,
     },
 }
 
-/// An authentication on its way.
+/// The state of an authentication.
 ///
 /// ```text
 /// Begun --NEGOTIATE--> Answered --SUCCESS with proof------------------------> Done
@@ -57,26 +57,27 @@ enum State {
     Done,
 }
 
-/// What comes next.
+/// The next action of the client.
 #[derive(Debug, PartialEq)]
 pub enum Step {
-    /// This is sent, and an answer waited for.
+    /// Send this message and wait for the response.
     Send(RpcSasl),
-    /// Both are who they say.
+    /// Both sides are authenticated.
     Done,
 }
 
 impl Negotiation {
-    /// Begins. The nonce is the client's: text that was never used before, without quotes or backslashes.
+    /// Begins an authentication. The nonce is the client's: text that was never used before, without quotes
+    /// or backslashes.
     #[must_use]
     pub fn begin(token: Token, cnonce: String) -> (Self, RpcSasl) {
         (Self { token, cnonce, state: State::Begun }, step(SaslState::Negotiate))
     }
 
-    /// The server's next step.
+    /// Takes the next step of the server.
     ///
     /// # Errors
-    /// When the two do not come together; the connection is of no use then.
+    /// The authentication failed; the connection cannot be used any more.
     pub fn on(&mut self, said: &RpcSasl) -> Result<Step, SaslError> {
         let out_of_order = SaslError::OutOfOrder { state: said.state };
         let said_state = SaslState::try_from(said.state).map_err(|_| out_of_order.clone())?;
@@ -110,7 +111,7 @@ impl Negotiation {
         let uri = format!("{}/{}", offer.protocol(), offer.server_id());
         let Answer { text, proof } = digest::answer(offer.challenge(), &self.token, &uri, &self.cnonce)?;
         self.state = State::Answered { proof };
-        // The offer goes back as it came, an empty protocol included, but without its challenge.
+        // The offer is sent back unchanged, with an empty protocol if so, but without its challenge.
         let chosen = SaslAuth { challenge: None, ..offer.clone() };
         Ok(Step::Send(RpcSasl {
             token: Some(text.into_bytes()),
