@@ -1,22 +1,22 @@
-//! Where ResourceManagers are, by Hadoop's configuration.
+//! The addresses of ResourceManagers, from Hadoop's configuration.
 
 use firesteel_core::address::Address;
 
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
 
-/// What of a ResourceManager is asked.
+/// A service of a ResourceManager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Desk {
-    /// Where users ask.
+    /// The service for users.
     Clients,
-    /// Where ApplicationMasters ask.
+    /// The service for ApplicationMasters.
     Scheduler,
-    /// Its web pages.
+    /// The web pages of the ResourceManager.
     Pages,
 }
 
 impl Desk {
-    /// Source: Hadoop 3.4.1, `yarn-default.xml`.
+    /// The property and the default port of the service. Source: Hadoop 3.4.1, `yarn-default.xml`.
     fn key_and_port(self) -> (&'static str, u16) {
         match self {
             Self::Clients => ("yarn.resourcemanager.address", 8032),
@@ -29,29 +29,30 @@ impl Desk {
 const HOSTNAME: &str = "yarn.resourcemanager.hostname";
 const RM_IDS: &str = "yarn.resourcemanager.ha.rm-ids";
 
-/// What is wrong with a configuration's ResourceManagers.
+/// Why the addresses of ResourceManagers cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// There is a standby, and it is nowhere.
+    /// A standby ResourceManager has no address.
     #[error("{RM_IDS} has {id:?}, but neither {HOSTNAME}.{id} nor {key}.{id} is set: set one of them")]
     Nowhere {
-        /// The ResourceManager.
+        /// The id of the ResourceManager.
         id: String,
-        /// The property.
+        /// The property that is missing.
         key: &'static str,
     },
-    /// Standbys without names.
+    /// High availability is on, but the ResourceManagers have no ids.
     #[error("yarn.resourcemanager.ha.enabled is true, but {RM_IDS} is empty: list the ResourceManagers")]
     NoIds,
 }
 
-/// Where that desk of each ResourceManager is, in the order of the configuration: one, or all that may be in charge.
+/// The addresses of this service on each ResourceManager, in the order of the configuration: one address,
+/// or several of which one is active.
 ///
 /// # Errors
-/// The configuration does not say.
+/// The configuration gives no address.
 pub fn resource_managers(conf: &HadoopConf, desk: Desk) -> Result<Vec<Address>, AddressError> {
     let (key, port) = desk.key_and_port();
     let at = |name: &str| {
@@ -81,7 +82,7 @@ pub fn resource_managers(conf: &HadoopConf, desk: Desk) -> Result<Vec<Address>, 
     ids.into_iter().map(one).collect()
 }
 
-/// `host` or `host:port`. What listens everywhere is on this machine.
+/// Reads `host` or `host:port`. An address that stands for all interfaces means this machine.
 fn host_and_port(text: &str, port: u16) -> Option<Address> {
     let (host, port) = match text.rsplit_once(':') {
         Some((host, digits)) => (host, digits.parse().ok().filter(|port| *port > 0)?),

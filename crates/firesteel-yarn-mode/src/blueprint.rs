@@ -1,4 +1,4 @@
-//! What an ApplicationMaster is told: a file of JSON, which the client stages.
+//! The blueprint: the JSON file that tells an ApplicationMaster what to do. The client stages it.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -9,83 +9,88 @@ use serde::{Deserialize, Serialize};
 
 use super::staging::Place;
 
-/// What the file is called in the container of an ApplicationMaster.
+/// The name of the file in the container of an ApplicationMaster.
 pub const FILE: &str = "__firesteel__.json";
 
-/// What the binary is called in every container: the name of its [`LocalFile`].
+/// The name of the binary in every container: the name of its [`LocalFile`].
 pub const BINARY: &str = "firesteel";
 
-/// All that an ApplicationMaster is told.
+/// Everything that an ApplicationMaster is told.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Blueprint {
-    /// The application's name, for people.
+    /// The display name of the application.
     pub name: String,
-    /// Who submitted it. Containers find it as `SPARK_USER`.
+    /// The submitting user. Containers find the name in `SPARK_USER`.
     pub user: String,
-    /// Where its driver is.
+    /// Where the application's driver runs.
     pub deploy: Deploy,
     /// The application's properties, by Spark's names.
     pub properties: BTreeMap<String, String>,
-    /// What of Hadoop's configuration it needs.
+    /// The part of Hadoop's configuration that it needs.
     pub hadoop: Hadoop,
-    /// What executors find in their directories, the binary ([`BINARY`]) among it.
+    /// The files in executors' directories, including the binary ([`BINARY`]).
     pub files: Vec<LocalFile>,
-    /// What is added to the environment of executors; what the driver asks for wins over it.
+    /// The variables that are added to the environment of executors. Variables that the driver sets take
+    /// precedence.
     pub environment: BTreeMap<String, String>,
-    /// Who may look at the containers' logs, and who may end them: users, then groups, as YARN writes it
-    /// (`"ann,bob staff"`, `"*"`). `None`: only who submitted it.
+    /// The users and groups that may view the containers' logs, in YARN's form (`"ann,bob staff"`, `"*"`).
+    /// `None`: only the submitting user.
     pub view_acl: Option<String>,
-    /// The same for changing.
+    /// The users and groups that may end the containers, in the same form.
     pub modify_acl: Option<String>,
-    /// The directory to delete when the application is over for good. `None`: nothing was staged, or it is to be kept, or
-    /// whoever submitted it deletes it.
+    /// The directory to delete when the application is over for good. `None` if nothing was staged, if it
+    /// is to be kept, or if the client deletes it.
     pub staging: Option<Place>,
-    /// How many attempts there are in all, at least 1.
+    /// The number of attempts in all, at least 1.
     pub max_attempts: u32,
-    /// Racks by host, as the ResourceManager sees them.
+    /// The racks of hosts, as the ResourceManager sees them.
     pub racks: Racks,
 }
 
-/// Where an application's driver is.
+/// Where an application's driver runs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Deploy {
-    /// Where it was submitted, and the ApplicationMaster in a container.
+    /// The driver runs where the application was submitted; the ApplicationMaster runs in a container.
     Client,
-    /// In the process of the ApplicationMaster's, which no container holds.
+    /// The driver and the ApplicationMaster run in the submitting process, outside any container.
     Unmanaged,
-    /// Beside the ApplicationMaster, which starts it.
+    /// The ApplicationMaster runs in a container and starts the driver there.
     Cluster(Program),
 }
 
-/// The program of an application in cluster mode: `firesteel` with these arguments. It finds its Master in the variable
-/// `MASTER`.
+/// The program of an application in cluster mode: `firesteel` with these arguments. The variable `MASTER` has the
+/// address of its Master.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Program {
     /// Its arguments, such as `map`, `--`, `gzip`.
     pub arguments: Vec<String>,
-    /// What is added to its environment.
+    /// The variables that are added to its environment.
     pub environment: BTreeMap<String, String>,
-    /// The file that is its standard input, by its name in the container. `None`: it has none.
+    /// The file for its standard input, by its name in the container. `None`: it has no standard input.
     pub input: Option<String>,
-    /// Where its standard output goes: a path that the ApplicationMaster's host can write. `None`: to the container's log.
+    /// The file for its standard output: a path that the ApplicationMaster's host can write. `None`: the container's
+    /// log.
     pub output: Option<PathBuf>,
 }
 
-/// What an ApplicationMaster needs of Hadoop's configuration. Times are in milliseconds.
+/// The part of Hadoop's configuration that an ApplicationMaster needs. Times are in milliseconds.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Hadoop {
-    /// Where ResourceManagers take ApplicationMasters, `host:port`; several where there are standbys
+    /// The addresses of ResourceManagers for ApplicationMasters, `host:port`; several if there are standbys
     /// (`yarn.resourcemanager.scheduler.address`).
     pub schedulers: Vec<String>,
-    /// An ApplicationMaster that is silent for so long is given up (`yarn.am.liveness-monitor.expiry-interval-ms`).
+    /// How long an ApplicationMaster may be silent before it is given up
+    /// (`yarn.am.liveness-monitor.expiry-interval-ms`).
     pub expiry: u64,
-    /// A ResourceManager that cannot be reached is tried for so long (`yarn.resourcemanager.connect.max-wait.ms`).
+    /// The retry limit for a ResourceManager that cannot be reached
+    /// (`yarn.resourcemanager.connect.max-wait.ms`).
     pub resource_manager_patience: u64,
-    /// And a NodeManager (`yarn.client.nodemanager-connect.max-wait-ms`).
+    /// The retry limit for a NodeManager that cannot be reached
+    /// (`yarn.client.nodemanager-connect.max-wait-ms`).
     pub node_manager_patience: u64,
     /// Whether NodeManagers' pages are encrypted (`yarn.http.policy` is `HTTPS_ONLY`).
     pub https: bool,
@@ -104,21 +109,21 @@ impl Default for Hadoop {
     }
 }
 
-/// A file that a NodeManager brings to a container. It must be as it was when it was staged.
+/// A file that a NodeManager copies to a container. It must not have changed since it was staged.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalFile {
-    /// What it is called in the container.
+    /// The name of the file in the container.
     pub name: String,
-    /// Where it is: `file:///shared/staging/x`, `hdfs://host:port/x`.
+    /// The URL of the file: `file:///shared/staging/x`, `hdfs://host:port/x`.
     pub url: String,
     /// Its size in bytes.
     pub size: u64,
-    /// When it was changed last, in milliseconds since 1970: exactly.
+    /// Its exact modification time, in milliseconds since 1970.
     pub timestamp: u64,
     /// Whether it is unpacked.
     pub kind: LocalKind,
-    /// Who else may use what was brought.
+    /// Who else may use the copy.
     pub visibility: Visibility,
 }
 
@@ -126,36 +131,36 @@ pub struct LocalFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum LocalKind {
-    /// It is a file.
+    /// The file stays as it is.
     File,
-    /// It becomes a directory.
+    /// The archive is unpacked into a directory.
     Archive,
 }
 
-/// Who else may use a file that was brought.
+/// Who else may use a file that was copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum Visibility {
-    /// Everybody: the file can be read by everybody where it is.
+    /// Everybody may use it: the original can be read by everybody.
     Public,
-    /// All applications of the user.
+    /// All applications of the user may use it.
     Private,
-    /// This application.
+    /// Only this application may use it.
     Application,
 }
 
-/// Which host is in which rack.
+/// The racks of hosts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct Racks {
     /// The rack of each host that has one.
     pub hosts: BTreeMap<String, String>,
-    /// The rack of all others; Hadoop's is `/default-rack`. `None`: they have none.
+    /// The rack of all other hosts; Hadoop's is `/default-rack`. `None`: they have no rack.
     pub default: Option<String>,
 }
 
 impl Racks {
-    /// The same as a topology.
+    /// The same racks as a topology.
     #[must_use]
     pub fn topology(&self) -> Topology {
         let rows = self.hosts.iter().map(|(host, rack)| (host.clone(), rack.clone()));
@@ -167,29 +172,29 @@ impl Racks {
     }
 }
 
-/// A blueprint that cannot be used.
+/// Why a blueprint cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum BlueprintError {
-    /// It cannot be read.
+    /// The file cannot be read.
     #[error("the blueprint {path}: {error}")]
     Read {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// It is none.
+    /// The file is not a blueprint.
     #[error("cannot decode the blueprint {path}: {error}")]
     Malformed {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// What is wrong, and where.
         error: serde_json::Error,
     },
-    /// It names no ResourceManager.
+    /// The blueprint names no ResourceManager.
     #[error("the blueprint {path} names no ResourceManager")]
     Nowhere {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
 }
@@ -203,10 +208,10 @@ impl Blueprint {
         bytes
     }
 
-    /// Reads the file.
+    /// Reads a blueprint from a file.
     ///
     /// # Errors
-    /// It cannot be read, or is no blueprint that can be used.
+    /// The file cannot be read, or is not a usable blueprint.
     pub fn read(path: &Path) -> Result<Self, BlueprintError> {
         let bytes = fs::read(path).map_err(|error| BlueprintError::Read { path: path.to_owned(), error })?;
         let blueprint: Self = serde_json::from_slice(&bytes)
@@ -222,7 +227,7 @@ impl Blueprint {
 pub(crate) mod tests {
     use super::*;
 
-    /// One with something in every field.
+    /// A blueprint with a value in every field.
     pub(crate) fn blueprint() -> Blueprint {
         let pairs = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
             pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()

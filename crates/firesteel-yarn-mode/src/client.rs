@@ -1,14 +1,15 @@
-//! Client mode: an application whose driver is here, and whose ApplicationMaster is a container, or a part of this
-//! process.
+//! Client mode: an application whose driver is in this process. Its ApplicationMaster is in a container, or
+//! a task of this process.
 //!
 //! ```text
 //!  draft -> stage, submit -> ACCEPTED -> RUNNING at host:port -> the driver dials it
 //!    |           |              |            |
-//!    `-----------+--------------+------------+-- ctrl-c, an error: killed, and what was staged is taken away
+//!    `-----------+--------------+------------+-- ctrl-c, an error: killed, and staged files are deleted
 //! ```
 //!
-//! While the application runs a task asks the ResourceManager how it stands. An ApplicationMaster that was started anew
-//! is elsewhere, and the driver is told; of an application that is over nobody else may be left to tell.
+//! While the application runs, a task asks the ResourceManager for its report. A restarted
+//! ApplicationMaster has a new address, and the driver is told. If the application is over, no
+//! ApplicationMaster may be left to report this, so the driver is told this too.
 
 use std::ops::ControlFlow;
 use std::time::Duration;
@@ -36,30 +37,30 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::keys;
 use firesteel_settings::yarn::Mode;
 
-/// An ApplicationMaster that knows that it is over has so long to say so to its ResourceManager.
+/// How long an ApplicationMaster that has ended may take to report this to its ResourceManager.
 const LAST_WORDS: Duration = Duration::from_secs(30);
 
-/// Before an application is asked after for the first time; the next pauses are twice as long each.
+/// The pause before the first request for the application's report; each further pause is twice as long.
 const FIRST_PAUSE: Duration = Duration::from_millis(100);
 
 /// Why an application does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum YarnError {
-    /// It was not submitted.
+    /// The application was not submitted.
     #[error(transparent)]
     Submit(#[from] SubmitError),
-    /// Nobody says how it stands.
+    /// The application's report cannot be requested.
     #[error("{application}: {error}")]
     Ask {
-        /// Which.
+        /// The id of the application.
         application: ApplicationId,
-        /// Why.
+        /// Why the request failed.
         error: AskError,
     },
-    /// It was over before it ran.
+    /// The application was over before it ran.
     #[error("{0}")]
     Ended(End),
-    /// Its ApplicationMaster is there, and says not where.
+    /// The ApplicationMaster has registered without an address.
     #[error("{0} runs, but its ApplicationMaster did not report its address")]
     Nowhere(ApplicationId),
     /// The ApplicationMaster of this process could not start.
@@ -78,17 +79,17 @@ pub struct RunningApplication {
     master: Address,
     topology: Topology,
     news: Option<mpsc::Receiver<ClusterNews>>,
-    /// How often it is asked after.
+    /// The interval between two requests for its report.
     interval: Duration,
     watching: JoinHandle<()>,
     staged: Staged,
 }
 
 impl RunningApplication {
-    /// Submits an application and waits until its ApplicationMaster is there.
+    /// Submits an application and waits until its ApplicationMaster has registered.
     ///
     /// # Errors
-    /// It cannot be submitted, or it is over before it runs.
+    /// The application cannot be submitted, or is over before it runs.
     pub async fn start(
         request: &Request,
         files: &OfferedFiles,
@@ -109,7 +110,7 @@ impl RunningApplication {
         match started {
             Ok(started) => Ok(ControlFlow::Continue(started)),
             Err(error) => {
-                // Whatever became of it: nobody drives it.
+                // Kill the application in any state, because it has no driver.
                 give_up(&request.site, draft.application, requests).await;
                 Err(error)
             }
@@ -130,7 +131,7 @@ impl RunningApplication {
         let mut own = None;
         let mut pause = FIRST_PAUSE.min(settings.launch_report);
         let master = loop {
-            // Somebody waits: at first it is asked more often than is set.
+            // A user is waiting: at first the report is requested more often than the setting says.
             let report = monitor.next(pause).await;
             pause = (pause * 2).min(settings.launch_report);
             let report = report.map_err(|error| asked(&request.site, application, error))?;
@@ -163,24 +164,25 @@ impl RunningApplication {
         Ok(Self { site, application, master, topology, news: Some(news), interval, watching, staged })
     }
 
-    /// Where its ApplicationMaster waits for its driver.
+    /// The address at which its ApplicationMaster waits for the driver.
     #[must_use]
     pub fn master(&self) -> &Address {
         &self.master
     }
 
-    /// Which host is in which rack.
+    /// The racks of hosts.
     #[must_use]
     pub fn topology(&self) -> &Topology {
         &self.topology
     }
 
-    /// What there is to hear of it, once.
+    /// The receiver of news about the application. It can be taken once.
     pub fn news(&mut self) -> Option<mpsc::Receiver<ClusterNews>> {
         self.news.take()
     }
 
-    /// Waits until it is over, which it is when its driver has gone; has it killed if it does not come to an end.
+    /// Waits until the application is over, which follows from the driver's end. Kills the application if
+    /// it does not end.
     pub async fn end(self) {
         self.watching.abort();
         if timeout(LAST_WORDS, self.over()).await.is_err() {
@@ -189,7 +191,7 @@ impl RunningApplication {
         drop(self.staged);
     }
 
-    /// Waits until it is over, or nobody says how it stands.
+    /// Waits until the application is over, or its report cannot be requested any more.
     async fn over(&self) {
         let Ok(client) = self.site.client(Patience::Short) else { return };
         let monitor = Monitor::new(client, self.application, u64::MAX);
@@ -203,10 +205,10 @@ impl RunningApplication {
     }
 }
 
-/// The ApplicationMaster of this process.
+/// The task of the ApplicationMaster of this process.
 type OwnMaster = JoinHandle<Result<Ended, ApplicationMasterError>>;
 
-/// Starts the ApplicationMaster in this process, once the ResourceManager has given its token.
+/// Starts the ApplicationMaster in this process, once the ResourceManager has issued its token.
 fn begin_here(request: &Request, blueprint: &Blueprint, report: &ApplicationReport) -> Option<OwnMaster> {
     let (token, id) = (report.am_rm_token.clone()?, report.current_application_attempt_id?);
     let set = [keys::DRIVER_BIND_ADDRESS, keys::DRIVER_HOST];
@@ -214,11 +216,11 @@ fn begin_here(request: &Request, blueprint: &Blueprint, report: &ApplicationRepo
     let host = host.unwrap_or_else(|| facing(&request.site.resource_managers));
     let attempt = Attempt::unmanaged(id, token, host);
     let blueprint = blueprint.clone();
-    // The command itself hears who asks for the end.
+    // The command itself receives the requests to end.
     Some(tokio::spawn(application_master::run(blueprint, attempt, EndRequests::nobody())))
 }
 
-/// The same, unless it has ended.
+/// The same task, unless it has ended.
 async fn still_there(own: OwnMaster) -> Result<OwnMaster, YarnError> {
     if !own.is_finished() {
         return Ok(own);
@@ -226,7 +228,7 @@ async fn still_there(own: OwnMaster) -> Result<OwnMaster, YarnError> {
     match own.await {
         Ok(Ok(ended)) => Err(YarnError::MasterEnded(ended.message)),
         Ok(Err(error)) => Err(YarnError::Master(error)),
-        // It has panicked, and has said so.
+        // The task has panicked and has logged this.
         Err(_) => Err(YarnError::MasterEnded("unexpectedly".to_owned())),
     }
 }
@@ -235,7 +237,7 @@ fn asked(site: &Site, application: ApplicationId, error: CallError) -> YarnError
     YarnError::Ask { application, error: site.explained(error) }
 }
 
-/// Has an application killed that nobody wants any more, unless somebody does not want to wait.
+/// Kills an application that is no longer needed, unless the user asks to end at once.
 pub(super) async fn give_up(site: &Site, application: ApplicationId, requests: &mut EndRequests) {
     tokio::select! {
         () = kill(site, application) => {}
@@ -243,7 +245,7 @@ pub(super) async fn give_up(site: &Site, application: ApplicationId, requests: &
     }
 }
 
-/// Has an application killed, whether or not it is known.
+/// Kills an application, even if it is not known.
 async fn kill(site: &Site, application: ApplicationId) {
     let Ok(client) = site.client(Patience::Short) else { return };
     if let Err(error) = client.kill(application, "the submitter gave it up").await {
@@ -251,11 +253,11 @@ async fn kill(site: &Site, application: ApplicationId) {
     }
 }
 
-/// Watches an application that runs.
+/// The task that watches a running application.
 struct Watch {
     monitor: Monitor,
     interval: Duration,
-    /// Where its ApplicationMaster is.
+    /// The address of its ApplicationMaster.
     master: Address,
     sender: mpsc::Sender<ClusterNews>,
 }
@@ -276,7 +278,7 @@ impl Watch {
                     }
                 }
                 Err(error) => {
-                    // The ApplicationMaster may well be there; whether it is shows.
+                    // The ApplicationMaster may well be alive; its own connection shows this.
                     progress.remark(site.explained(error));
                 }
             }
@@ -284,12 +286,12 @@ impl Watch {
     }
 
     async fn tell(&self, news: ClusterNews) {
-        // A driver that is done does not want to know.
+        // A driver that is done does not need the news.
         let _ = self.sender.send(news).await;
     }
 }
 
-/// The end of an application in the words of a Master's.
+/// The application's end, as a Master reports it.
 fn over(end: &End) -> ApplicationEnd {
     match end.state {
         YarnApplicationState::Killed => ApplicationEnd::Killed { by: killer(end) },
@@ -298,7 +300,7 @@ fn over(end: &End) -> ApplicationEnd {
     }
 }
 
-/// Who killed it, as far as YARN says so.
+/// The name of the killer, as far as YARN reports it.
 fn killer(end: &End) -> String {
     match &end.diagnostics {
         Some(words) => format!("YARN ({words})"),

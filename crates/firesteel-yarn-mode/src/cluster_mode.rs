@@ -1,5 +1,5 @@
-//! Cluster mode: an application whose driver runs in a container, beside its ApplicationMaster. Whoever submits it
-//! only watches.
+//! Cluster mode: an application whose driver runs in a container, beside its ApplicationMaster. The
+//! submitting command only watches it.
 
 use firesteel_yarn::messages::records::ApplicationId;
 
@@ -14,19 +14,19 @@ use firesteel_host::progress::Progress;
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::yarn::UntilWhen;
 
-/// How a command ended that submitted an application.
+/// How the submitting command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// It is submitted, and nobody waits for it.
+    /// The application was submitted, and the command does not wait for it.
     Submitted(ApplicationId),
-    /// It is over.
+    /// The application is over.
     Over(End),
-    /// Somebody did not want to wait. It goes on, if it was submitted.
+    /// The command was asked to end. The application goes on if it was submitted.
     Asked(EndRequest),
 }
 
 impl Ending {
-    /// The exit code of a command that ended so.
+    /// The exit code of a command that ended in this way.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -42,18 +42,18 @@ impl Ending {
 /// Why an application was not submitted, or can no longer be watched.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterModeError {
-    /// A file that it brings cannot be read.
+    /// A file of the application cannot be read.
     #[error(transparent)]
     Files(#[from] OfferError),
-    /// YARN did not take it, or no longer answers.
+    /// YARN refused the application, or no longer answers.
     #[error(transparent)]
     Yarn(#[from] YarnError),
 }
 
-/// Submits an application, and watches it until it is over, unless that is not wanted.
+/// Submits an application, and watches it until it is over, unless the settings say otherwise.
 ///
 /// # Errors
-/// What it brings cannot be read, or it cannot be submitted.
+/// A file of the application cannot be read, or the application cannot be submitted.
 pub async fn run(
     request: &Request,
     (files, archives): (&[String], &[String]),
@@ -88,7 +88,7 @@ async fn submit_and_watch(
         }
     };
     let staged = submitted?.staged;
-    // Whoever stops watching leaves it to the ApplicationMaster to take away what was staged.
+    // If the command stops watching, the ApplicationMaster deletes the staged files.
     let application = draft.application;
     progress.remark(format_args!("submitted {application} to YARN at {}", request.site.names()));
     let watched = tokio::select! {

@@ -1,27 +1,27 @@
-//! What containers wrote, as their NodeManagers show it on their pages.
+//! The output of containers, read from the web pages of their NodeManagers.
 //!
-//! A NodeManager has the logs of a container for as long as it knows the application. Then they are collected, where the
-//! cluster does that, or stay on its disk for a while.
+//! A NodeManager has the logs of a container while it knows the application. Afterwards the logs are
+//! aggregated, if the cluster does that, or stay on its disk for a while.
 
 use std::io::{self, BufRead, BufReader, Read as _, Write};
 use std::time::Duration;
 
 use firesteel_yarn::messages::application::ContainerReport;
 
-/// The longest that a NodeManager is waited for in silence.
+/// The timeout for a NodeManager that sends nothing.
 const SILENCE: Duration = Duration::from_secs(30);
 
-/// Which of the two.
+/// The output stream of a container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Stream {
-    /// Standard output.
+    /// The standard output of the container.
     Stdout,
-    /// Standard error.
+    /// The standard error of the container.
     Stderr,
 }
 
 impl Stream {
-    /// The file's name in the container's directory of logs.
+    /// The file's name in the container's log directory.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {
@@ -34,45 +34,45 @@ impl Stream {
 /// A container, and the NodeManager that has its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The container's id.
+    /// The id of the container.
     pub container: String,
-    /// Where the NodeManager's pages are: `host:port`.
+    /// The address of the NodeManager's web pages: `host:port`.
     pub pages: String,
 }
 
-/// A log that cannot be shown.
+/// Why a log cannot be shown.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
-    /// The NodeManager does not answer, or not so.
+    /// The NodeManager does not answer, or answers with an error.
     #[error("{container}: the NodeManager's pages at {pages}: {error}")]
     Http {
-        /// Which container's.
+        /// The id of the container.
         container: String,
-        /// Whose pages.
+        /// The address of the web pages.
         pages: String,
-        /// Why.
+        /// The error of the request.
         error: Box<ureq::Error>,
     },
-    /// It does not know the container any more.
+    /// The NodeManager no longer knows the container.
     #[error("{container}: the NodeManager at {pages} no longer has its logs")]
     Gone {
-        /// Which container's.
+        /// The id of the container.
         container: String,
-        /// Whose pages.
+        /// The address of the web pages.
         pages: String,
     },
-    /// It broke off, or nobody reads.
+    /// The connection broke, or the output cannot be written.
     #[error("{container}: {error}")]
     Io {
-        /// Which container's.
+        /// The id of the container.
         container: String,
-        /// Why.
+        /// The error that occurred.
         error: io::Error,
     },
 }
 
 impl Place {
-    /// Of a report of a ResourceManager's; nothing if it does not say where.
+    /// The place in a container's report; `None` if the report does not name it.
     #[must_use]
     pub fn of(report: &ContainerReport) -> Option<Self> {
         let pages = report.node_http_address().trim_start_matches("http://").trim_end_matches('/');
@@ -80,7 +80,7 @@ impl Place {
         Some(Self { container, pages: pages.to_owned() }).filter(|place| !place.pages.is_empty())
     }
 
-    /// Of a link to a log, as an ApplicationMaster tells it:
+    /// The place in a link to a log, as an ApplicationMaster reports it:
     /// `http://host:port/node/containerlogs/container_1_2_3_4/ann`.
     #[must_use]
     pub fn of_link(link: &str) -> Option<Self> {
@@ -89,10 +89,10 @@ impl Place {
         Some(Self { container: container.to_owned(), pages: pages.to_owned() })
     }
 
-    /// Writes a log, whole.
+    /// Copies the whole log.
     ///
     /// # Errors
-    /// The NodeManager does not give it, or it cannot be written.
+    /// The NodeManager does not send it, or it cannot be written.
     pub fn copy(&self, stream: Stream, out: &mut dyn Write) -> Result<(), LogError> {
         let Self { container, pages } = self;
         let url = format!("http://{pages}/ws/v1/node/containers/{container}/logs/{}", stream.file());
@@ -113,14 +113,15 @@ impl Place {
     }
 }
 
-/// What a NodeManager says of a log before it.
+/// The line that a NodeManager writes before a log, with its length.
 const LENGTH: &str = "LogLength:";
-/// The last line of that.
+/// The last line before the log.
 const BEGIN: &str = "LogContents:";
-/// So long is the longest of its own lines.
+/// The maximum length of the NodeManager's own lines.
 const LONGEST: u64 = 64 << 10;
 
-/// Copies what stands between the NodeManager's own words: so many bytes as it says, or as come until then.
+/// Copies the log from between the NodeManager's own lines. It copies the announced number of bytes, or
+/// fewer if the source ends earlier.
 fn copy_contents(source: &mut dyn BufRead, out: &mut dyn Write) -> io::Result<()> {
     let mut length = 0;
     loop {
@@ -182,7 +183,7 @@ mod tests {
         }
     }
 
-    /// Answers one request, and says what was asked.
+    /// A server that answers one request and returns what was requested.
     fn answering(answer: String) -> (String, std::thread::JoinHandle<String>) {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
         let address = listener.local_addr().expect("it is bound").to_string();

@@ -1,4 +1,4 @@
-//! What a ResourceManager is told of an application, in its own records.
+//! The description of an application in YARN's own records, for a ResourceManager.
 
 use std::collections::BTreeMap;
 
@@ -16,10 +16,10 @@ use super::application_master::quoting::{self, LOGS};
 use super::blueprint::{self, LocalFile, LocalKind, Visibility};
 use firesteel_settings::yarn::{MasterSize, Mode, YarnSettings};
 
-/// The longest name of a kind of application. Source: Hadoop 3.4.1, which cuts it off itself.
+/// The maximum length of an application type. Source: Hadoop 3.4.1, which truncates it itself.
 const LONGEST_TYPE: usize = 20;
 
-/// The container of an ApplicationMaster: what it finds, and what it runs.
+/// The launch context of an ApplicationMaster's container.
 #[must_use]
 pub fn master_container(
     files: &[LocalFile],
@@ -38,7 +38,8 @@ pub fn master_container(
     }
 }
 
-/// Who may look at an application, and who may end it, each as YARN writes it. `None`: who submitted it.
+/// The access rights to view and to end an application, each in YARN's form. `None`: only the submitting
+/// user.
 #[must_use]
 pub fn acls(view: Option<&str>, modify: Option<&str>) -> Vec<ApplicationAclMap> {
     let both = [(ApplicationAccessType::ViewApp, view), (ApplicationAccessType::ModifyApp, modify)];
@@ -52,7 +53,7 @@ fn entry((key, value): (&String, &String)) -> StringStringMap {
     StringStringMap { key: Some(key.clone()), value: Some(quoting::value(value)) }
 }
 
-/// A file that a NodeManager brings.
+/// A file that a NodeManager copies.
 #[must_use]
 pub fn local_resource(file: &LocalFile) -> StringLocalResourceMap {
     let kind = match file.kind {
@@ -79,7 +80,7 @@ pub fn local_resource(file: &LocalFile) -> StringLocalResourceMap {
     }
 }
 
-/// `hdfs://nn:8020/x`, `file:///x`.
+/// Reads a URL such as `hdfs://nn:8020/x` or `file:///x`.
 fn url(text: &str) -> Url {
     let (scheme, rest) = text.split_once("://").unwrap_or(("file", text));
     let (authority, path) = rest.find('/').map_or((rest, "/"), |at| rest.split_at(at));
@@ -96,7 +97,7 @@ fn url(text: &str) -> Url {
     }
 }
 
-/// An application.
+/// The submission of an application.
 #[must_use]
 pub fn submission(
     application: ApplicationId,
@@ -116,7 +117,7 @@ pub fn submission(
         am_container_spec: Some(container),
         unmanaged_am: Some(settings.mode == Mode::Unmanaged),
         max_app_attempts: match settings.mode {
-            // It ends with the process that submits it.
+            // It ends with the submitting process.
             Mode::Unmanaged => Some(1),
             Mode::Client | Mode::Cluster => settings.max_attempts.map(count),
         },
@@ -136,7 +137,7 @@ pub fn submission(
     };
     match &settings.master_label {
         None => context.resource = Some(resource),
-        // Only a request has a place for a label.
+        // Only a request has a field for a label.
         Some(label) => {
             let request = ResourceRequest {
                 node_label_expression: Some(label.clone()),

@@ -1,8 +1,9 @@
-//! Hadoop's configuration, as every client of Hadoop's reads it.
+//! Hadoop's configuration, read as Hadoop's own clients read it.
 //!
-//! From the weakest to the strongest: `core-site.xml`, `hdfs-site.xml`, `yarn-site.xml`, and properties that begin with `spark.hadoop.`. A
-//! property that a file calls final is changed by none that is read later. Files are looked for in the directories of
-//! `HADOOP_CONF_DIR` and then of `YARN_CONF_DIR`, and the first of a name counts, as on Spark's class path.
+//! Later sources override earlier ones: `core-site.xml`, `hdfs-site.xml`, `yarn-site.xml`, and then
+//! properties that begin with `spark.hadoop.`. A property that a file marks final cannot be overridden.
+//! Files are searched in the directories of `HADOOP_CONF_DIR` and then of `YARN_CONF_DIR`. The first file
+//! of each name is used, as on Spark's class path.
 //!
 //! Source: Hadoop 3.4.1, `Configuration`; Spark 4.0.1 for the directories.
 
@@ -16,19 +17,19 @@ use firesteel_settings::description;
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Properties, keys};
 
-/// The variables that say where the files are, the first with precedence.
+/// The variables that name the directories, in order of precedence.
 pub const DIRECTORIES: [&str; 2] = ["HADOOP_CONF_DIR", "YARN_CONF_DIR"];
 
-/// The files, the weakest first.
+/// The files, from the lowest to the highest precedence.
 const FILES: [&str; 3] = ["core-site.xml", "hdfs-site.xml", "yarn-site.xml"];
 
-/// Spark's properties that are Hadoop's begin so.
+/// The prefix of Spark properties that set Hadoop properties.
 const PREFIX: &str = "spark.hadoop.";
 
-/// So many variables are replaced in one value.
+/// The maximum number of variables that are replaced in one value.
 const MOST_SUBSTITUTIONS: usize = 20;
 
-/// Old names, and what they are called now.
+/// Deprecated names, each with the current name.
 const RENAMED: [(&str, &str); 4] = [
     ("fs.default.name", "fs.defaultFS"),
     ("topology.node.switch.mapping.impl", "net.topology.node.switch.mapping.impl"),
@@ -42,7 +43,7 @@ pub struct HadoopConf {
     rows: BTreeMap<String, Row>,
     /// The files that were read.
     files: Vec<PathBuf>,
-    /// What `${user.name}` and the like stand for.
+    /// The values of `${user.name}` and similar variables.
     system: BTreeMap<&'static str, String>,
     environment: Environment,
 }
@@ -54,64 +55,64 @@ struct Row {
     finality: Finality,
 }
 
-/// Where a value comes from.
+/// The origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Origin {
     File(Arc<PathBuf>),
     Property,
 }
 
-/// A configuration that cannot be used.
+/// Why a configuration cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum HadoopConfError {
-    /// Nothing says where the cluster is.
+    /// No setting says where the cluster is.
     #[error(
         "nothing says where the YARN cluster is: set HADOOP_CONF_DIR or YARN_CONF_DIR to the directory that has its \
          yarn-site.xml, or write --conf spark.hadoop.yarn.resourcemanager.hostname=HOST"
     )]
     Nowhere,
-    /// The variables name no directory with files of Hadoop's.
+    /// The variables name no directory with Hadoop's files.
     #[error("{variables}: {} has neither core-site.xml nor yarn-site.xml", words(directories))]
     NoFiles {
-        /// Which variables are set, in words.
+        /// The variables that are set, in words.
         variables: String,
-        /// Where was looked.
+        /// The directories that were searched.
         directories: Vec<PathBuf>,
     },
     /// A file cannot be read.
     #[error("cannot read {}: {error}", path.display())]
     Unreadable {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// A file is none of Hadoop's.
+    /// A file is not one of Hadoop's files.
     #[error("{}: {error}", path.display())]
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// What is wrong with it.
         error: SiteFileError,
     },
     /// A value cannot be used.
     #[error("{name} cannot be {value:?} ({origin}): write {expected}")]
     Value {
-        /// The property's name.
+        /// The name of the property.
         name: String,
-        /// Its value.
+        /// The value of the property.
         value: String,
-        /// Where it stands.
+        /// Where the value is set.
         origin: String,
-        /// How one looks.
+        /// The form that is expected.
         expected: &'static str,
     },
-    /// A value stands for others without an end.
+    /// The variables in a value refer to each other without end.
     #[error("{name} ({origin}) nests more than {MOST_SUBSTITUTIONS} variables")]
     TooDeep {
-        /// The property's name.
+        /// The name of the property.
         name: String,
-        /// Where it stands.
+        /// Where the value is set.
         origin: String,
     },
 }
@@ -121,10 +122,10 @@ fn words(paths: &[PathBuf]) -> String {
 }
 
 impl HadoopConf {
-    /// What the environment and the properties say.
+    /// Reads the configuration that the environment and the properties describe.
     ///
     /// # Errors
-    /// Nothing says anything, or a file cannot be read.
+    /// Neither describes any, or a file cannot be read.
     pub fn load(environment: &Environment, properties: &Properties) -> Result<Self, HadoopConfError> {
         let set: Vec<(&str, &str)> =
             DIRECTORIES.iter().filter_map(|name| Some((*name, environment.get(name)?))).collect();
@@ -159,7 +160,7 @@ impl HadoopConf {
         Self { system: BTreeMap::from(system), environment, ..Self::default() }
     }
 
-    /// A configuration of these values alone.
+    /// A configuration with only these values.
     #[must_use]
     pub fn of<'a>(pairs: impl IntoIterator<Item = (&'a str, &'a str)>) -> Self {
         let mut conf = Self::new(Environment::default());
@@ -199,13 +200,13 @@ impl HadoopConf {
         &self.files
     }
 
-    /// The directory of the last file: where paths that are relative begin.
+    /// The directory of the last file, against which relative paths are resolved.
     #[must_use]
     pub fn directory(&self) -> Option<&Path> {
         self.files.last().and_then(|path| path.parent())
     }
 
-    /// Every name that is set.
+    /// All names that are set.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.rows.keys().map(String::as_str)
     }
@@ -218,7 +219,7 @@ impl HadoopConf {
         })
     }
 
-    /// Where a value stands, for people.
+    /// Where a value is set, as text for users.
     #[must_use]
     pub fn origin(&self, name: &str) -> String {
         match self.rows.get(name).map(|row| &row.origin) {
@@ -228,10 +229,11 @@ impl HadoopConf {
         }
     }
 
-    /// A value with its variables replaced, without blanks around it. `None`: not set, or empty.
+    /// A value with its variables replaced and surrounding blanks removed. `None` if it is not set, or
+    /// empty.
     ///
     /// # Errors
-    /// Its variables have variables without an end.
+    /// The variables in the value refer to each other without end.
     pub fn get(&self, name: &str) -> Result<Option<String>, HadoopConfError> {
         let Some(row) = self.rows.get(name) else { return Ok(None) };
         let value = self
@@ -240,10 +242,10 @@ impl HadoopConf {
         Ok(Some(value.trim().to_owned()).filter(|value| !value.is_empty()))
     }
 
-    /// A value that `read` understands.
+    /// A value that `read` parses.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value cannot be parsed.
     pub fn read<T>(
         &self,
         name: &str,
@@ -263,30 +265,30 @@ impl HadoopConf {
     /// A whole number that is not negative.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn count(&self, name: &str) -> Result<Option<u64>, HadoopConfError> {
         self.read(name, "a whole number", |text| text.parse().ok())
     }
 
-    /// `true`; anything else is not.
+    /// Whether the value is `true`; anything else counts as false.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// The same as for [`get`](Self::get).
     pub fn is_true(&self, name: &str) -> Result<bool, HadoopConfError> {
         Ok(self.get(name)?.is_some_and(|value| value.eq_ignore_ascii_case("true")))
     }
 
-    /// What stands between commas.
+    /// The values of a list separated by commas.
     ///
     /// # Errors
-    /// As [`get`](Self::get).
+    /// The same as for [`get`](Self::get).
     pub fn list(&self, name: &str) -> Result<Vec<String>, HadoopConfError> {
         let value = self.get(name)?.unwrap_or_default();
         Ok(value.split(',').map(str::trim).filter(|word| !word.is_empty()).map(str::to_owned).collect())
     }
 
-    /// The value with what its variables stand for. One that stands for nothing, or for itself, stays as it is. `None`:
-    /// there is no end to it.
+    /// The value with its variables replaced. A variable without a value, or with itself as its value, is
+    /// not replaced. `None` if the replacements do not end.
     fn substituted(&self, value: &str) -> Option<String> {
         let mut text = value.to_owned();
         let mut seen = BTreeSet::new();
@@ -302,7 +304,7 @@ impl HadoopConf {
         None
     }
 
-    /// What a variable stands for: `env.NAME` (with `:-` or `-` and what counts without), something of the system's, or
+    /// The value of a variable: `env.NAME` (with `:-` or `-` and a default value), a system property, or
     /// another property.
     fn meant(&self, name: &str) -> Option<String> {
         let environment = |name: &str| self.environment.get(name).map(str::to_owned);
@@ -319,12 +321,12 @@ impl HadoopConf {
     }
 }
 
-/// What a name is called now.
+/// The current name of a property.
 fn current(name: &str) -> &str {
     RENAMED.iter().find(|(old, _)| *old == name).map_or(name, |(_, new)| new)
 }
 
-/// The first `${NAME}` that has no other one in its name: where its `$` and its `}` stand.
+/// The first `${NAME}` that has no other variable in its name, as the positions of its `$` and its `}`.
 fn variable(text: &str) -> Option<(usize, usize)> {
     text.match_indices("${").find_map(|(start, _)| {
         let rest = &text[start + 2..];
@@ -337,7 +339,7 @@ fn variable(text: &str) -> Option<(usize, usize)> {
 mod tests {
     use super::*;
 
-    /// Directories with files of those texts.
+    /// Makes a directory with these files, given as names and texts.
     fn directory(files: &[(&str, &str)]) -> tempfile::TempDir {
         let directory = tempfile::tempdir().expect("a directory");
         for (name, text) in files {

@@ -1,4 +1,4 @@
-//! Firesteel on somebody else's cluster: Hadoop YARN.
+//! Firesteel on a Hadoop YARN cluster: submission, the ApplicationMaster's daemon, and monitoring.
 //!
 //! ```text
 //!   firesteel map --master yarn                        ResourceManager                     NodeManagers
@@ -14,18 +14,25 @@
 //!                                                                                 +---------------------------+
 //! ```
 //!
-//! The ApplicationMaster answers a Master's side of the driver protocol. It listens like a Master, registers with the
-//! ResourceManager under the address where it does, and whoever dials that finds a Master that has one application.
-//! So drivers, launchers and executors do not know where they run.
+//! The ApplicationMaster answers the Master's side of the driver protocol. It listens like a Master and registers its
+//! address with the ResourceManager. A driver that dials this address finds a Master with a single application. So
+//! drivers, launchers and executors do not know that they run on YARN.
 //!
-//! Three ways of one daemon, which differ in who starts it and where the driver is
-//! ([`Deploy`](blueprint::Deploy)):
+//! The daemon runs in one of three modes ([`Deploy`](blueprint::Deploy)):
 //!
-//! - *client*: it runs in a container, the driver where the application was submitted;
-//! - *unmanaged*: it is a task of the submitter's own process;
-//! - *cluster*: it runs in a container, and so does the driver: a program that it starts, whose `MASTER` it is.
+//! - *client*: it runs in a container, and the driver runs where the application was submitted;
+//! - *unmanaged*: it is a task of the submitting process, beside the driver;
+//! - *cluster*: it runs in a container and starts the driver there, as a program whose `MASTER` it is.
 //!
-//! [`Blueprint`](blueprint::Blueprint) is all that it is told.
+//! The files, from the cluster to the running application:
+//!
+//! - [`site`], [`hadoop_conf`], [`site_file`], [`addresses`], [`racks`]: the YARN cluster, from Hadoop's configuration.
+//! - [`submission`], [`contexts`], [`staging`], [`wished`]: an application is submitted, with its staged files and
+//!   preferred hosts.
+//! - [`client`], [`cluster_mode`]: what the submitting command does in each mode, after the submission.
+//! - [`monitor`], [`states`]: watching an application's reports.
+//! - [`blueprint`], [`application_master`]: the ApplicationMaster, and all that it is told.
+//! - [`container_logs`]: the output of containers.
 
 pub mod addresses;
 pub mod application_master;

@@ -1,4 +1,4 @@
-//! How an application stands, asked again and again.
+//! A monitor that requests an application's report again and again.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,31 +14,31 @@ use tokio::time::sleep;
 
 use super::states::{diagnostics, final_status, is_over, state};
 
-/// Asks how an application stands, at intervals.
+/// Requests an application's report at intervals.
 #[derive(Debug)]
 pub struct Monitor {
     client: YarnClient,
     application: ApplicationId,
-    /// The state that was told last, and how many reports ago.
+    /// The last state that was shown, and the number of reports since then.
     told: Option<(YarnApplicationState, u64)>,
     reports_between: u64,
 }
 
-/// How an application ended.
+/// The end of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct End {
-    /// Which.
+    /// The id of the application.
     pub application: ApplicationId,
-    /// Its last state.
+    /// The last state of the application.
     pub state: YarnApplicationState,
-    /// What it said of itself.
+    /// The final status that the application reported.
     pub status: FinalApplicationStatus,
-    /// Why, if somebody says so.
+    /// The reason for the end, if there is one.
     pub diagnostics: Option<String>,
 }
 
 impl End {
-    /// The end of an application that is over.
+    /// The end in a report, if the application is over.
     #[must_use]
     pub fn of(report: &ApplicationReport) -> Option<Self> {
         let state = report.yarn_application_state();
@@ -50,20 +50,20 @@ impl End {
         })
     }
 
-    /// Whether all went well.
+    /// Whether the application succeeded.
     #[must_use]
     pub fn is_success(&self) -> bool {
         self.state == YarnApplicationState::Finished && self.status == FinalApplicationStatus::Succeeded
     }
 
-    /// Whether somebody ended it.
+    /// Whether the application was killed.
     #[must_use]
     pub fn is_killed(&self) -> bool {
         self.state == YarnApplicationState::Killed
     }
 }
 
-/// `application_1_0007 is FAILED: no such queue`.
+/// One line of text: `application_1_0007 is FAILED: no such queue`.
 impl fmt::Display for End {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { application, state: how, status, diagnostics } = self;
@@ -79,16 +79,18 @@ impl fmt::Display for End {
 }
 
 impl Monitor {
-    /// One of that application. The state is told after so many reports without a change.
+    /// Makes a monitor of an application. An unchanged state is shown again after `reports_between`
+    /// reports.
     #[must_use]
     pub fn new(client: YarnClient, application: ApplicationId, reports_between: u64) -> Self {
         Self { client, application, told: None, reports_between }
     }
 
-    /// The next report. An application that is no longer known was killed.
+    /// Waits for the interval and returns the next report. An application that is no longer known counts as
+    /// killed.
     ///
     /// # Errors
-    /// The ResourceManager is not reached within its client's patience, or objects.
+    /// The ResourceManager cannot be reached within its client's retry limit, or sends an error.
     pub async fn next(&self, interval: Duration) -> Result<ApplicationReport, CallError> {
         sleep(interval).await;
         match self.client.report(self.application).await {
@@ -103,7 +105,7 @@ impl Monitor {
         }
     }
 
-    /// What there is to say of a report: of a state that is new, or that has lasted long.
+    /// The message for the user about a report, if the state is new or has lasted long.
     pub fn news(&mut self, report: &ApplicationReport) -> Option<String> {
         let found = report.yarn_application_state();
         let (news, silent) = match self.told {
@@ -119,7 +121,7 @@ impl Monitor {
                 Some(format!("{application} is RUNNING, its ApplicationMaster at {master}"))
             }
             (true, _, _, None) | (_, true, _, None) => Some(format!("{application} is {}", state(found))),
-            // At first YARN only says that it has begun to look for room.
+            // At first YARN only reports that it has begun to look for room.
             (true, ..) if found == YarnApplicationState::Accepted => {
                 Some(format!("{application} is ACCEPTED, in queue {}", report.queue()))
             }
@@ -128,7 +130,7 @@ impl Monitor {
     }
 }
 
-/// Where an ApplicationMaster listens for its driver, once it has registered.
+/// The address at which an ApplicationMaster listens for its driver, once it has registered.
 #[must_use]
 pub fn master(report: &ApplicationReport) -> Option<Address> {
     let port = u16::try_from(report.rpc_port()).ok().filter(|port| *port > 0)?;

@@ -1,8 +1,8 @@
-//! Which host is in which rack, by Hadoop's configuration.
+//! The racks of hosts, from Hadoop's configuration.
 //!
-//! A table has addresses, and hosts that are named are looked up by theirs; a script is given hosts and prints a rack for
-//! each. What neither knows is in [`DEFAULT_RACK`]. A ResourceManager must see it in the same way, so what it says itself
-//! of its nodes beats both.
+//! A table lists addresses; host names are resolved to addresses first. A script is given hosts and prints
+//! a rack for each. Hosts that neither knows are in [`DEFAULT_RACK`]. A ResourceManager must see the same
+//! racks, so the racks that it reports for its nodes take precedence.
 //!
 //! Source: Hadoop 3.4.1, `TableMapping` and `ScriptBasedMapping`.
 
@@ -19,54 +19,55 @@ use super::hadoop_conf::{HadoopConf, HadoopConfError};
 /// The rack of hosts without a rack.
 pub const DEFAULT_RACK: &str = "/default-rack";
 
-/// So many hosts a script is given at once. Source: Hadoop 3.4.1, `net.topology.script.number.args`.
+/// The number of hosts that a script is given at once. Source: Hadoop 3.4.1,
+/// `net.topology.script.number.args`.
 const AT_ONCE: u64 = 100;
 
-/// Where racks are known.
+/// The source of racks.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Racks {
-    /// Nowhere: all hosts share [`DEFAULT_RACK`].
+    /// There is no source: all hosts share [`DEFAULT_RACK`].
     None,
-    /// In a table of addresses.
+    /// A table of addresses.
     Table(BTreeMap<String, String>),
-    /// By a script.
+    /// A script that prints racks.
     Script {
-        /// The program.
+        /// The path of the script.
         path: PathBuf,
-        /// So many hosts at once.
+        /// The number of hosts per run.
         at_once: usize,
     },
 }
 
-/// Racks that cannot be found out.
+/// Why racks cannot be determined.
 #[derive(Debug, thiserror::Error)]
 pub enum RackError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// The table is not there.
+    /// The table cannot be read.
     #[error("net.topology.table.file.name: cannot read {}: {error}", path.display())]
     Table {
-        /// Which.
+        /// The path of the table.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
     /// The script cannot be run, or fails.
     #[error("net.topology.script.file.name: {}: {why}", path.display())]
     Script {
-        /// Which.
+        /// The path of the script.
         path: PathBuf,
-        /// Why.
+        /// The reason for the failure.
         why: String,
     },
 }
 
 impl Racks {
-    /// As the configuration says.
+    /// The source of racks in the configuration.
     ///
     /// # Errors
-    /// It cannot be read, or there is no such table.
+    /// The configuration cannot be read, or the table does not exist.
     pub fn of(conf: &HadoopConf) -> Result<Self, RackError> {
         let mapping = conf.get("net.topology.node.switch.mapping.impl")?.unwrap_or_default();
         if mapping.ends_with("TableMapping") {
@@ -83,7 +84,8 @@ impl Racks {
         Ok(Self::Script { path, at_once: usize::try_from(at_once).unwrap_or(usize::MAX) })
     }
 
-    /// The racks of these hosts, and of the table's own. `told` has what a ResourceManager says of its nodes.
+    /// The racks of these hosts, and of the hosts in the table. `told` has the racks that a ResourceManager
+    /// reports for its nodes.
     ///
     /// # Errors
     /// The script cannot be run, or fails.
@@ -115,7 +117,7 @@ impl Racks {
     }
 }
 
-/// Lines with an address and a rack; others are passed over, as Hadoop does.
+/// The lines with an address and a rack. Other lines are skipped, as in Hadoop.
 fn rows(text: &str) -> BTreeMap<String, String> {
     let row = |line: &str| {
         let mut words = line.split_whitespace();
@@ -174,7 +176,8 @@ mod tests {
 
     fn script(text: &str) -> tempfile::TempPath {
         let path = tempfile::NamedTempFile::new().expect("a file").into_temp_path();
-        // Another process writes it: a test beside this one that forks would keep it open, and it could not be run.
+        // Another process writes the script. If this process wrote it, a test that forks at the same time
+        // would keep the file open, and the script could not be run.
         let written = Command::new("sh")
             .args(["-c", "printf '%s\\n' '#!/bin/sh' \"$2\" > \"$1\" && chmod 700 \"$1\"", "sh"])
             .arg(&path)

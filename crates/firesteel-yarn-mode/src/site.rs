@@ -12,82 +12,83 @@ use firesteel_settings::Properties;
 use firesteel_settings::description;
 use firesteel_settings::variables::Environment;
 
-/// A cluster that can be spoken with.
+/// A YARN cluster that Firesteel can use.
 #[derive(Clone, Debug)]
 pub struct Site {
     /// Hadoop's configuration.
     pub conf: HadoopConf,
-    /// As whom.
+    /// The user name for calls.
     pub user: String,
-    /// Where users ask: one ResourceManager, or all that may be in charge.
+    /// The addresses for users: one ResourceManager, or several of which one is active.
     pub resource_managers: Vec<Address>,
 }
 
-/// A cluster that cannot be spoken with.
+/// Why a cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum SiteError {
-    /// Its configuration cannot be read.
+    /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// Its ResourceManagers are nowhere.
+    /// The addresses of its ResourceManagers are not known.
     #[error(transparent)]
     Addresses(#[from] AddressError),
-    /// It wants a proof of who somebody is that Firesteel cannot give.
+    /// It requires an authentication that Firesteel does not support.
     #[error(
         "this cluster asks for Kerberos (hadoop.security.authentication is {method:?} in {origin}), which Firesteel does \
          not speak: use a cluster where it is simple"
     )]
     Kerberos {
-        /// What it wants.
+        /// The authentication method that it requires.
         method: String,
-        /// Where that stands.
+        /// Where the method is set.
         origin: String,
     },
-    /// It wants calls to be signed or encrypted.
+    /// It requires calls to be signed or encrypted.
     #[error(
         "this cluster signs or encrypts its calls (hadoop.rpc.protection is {protection:?} in {origin}), which Firesteel \
          does not do: use one where it is authentication"
     )]
     Protection {
-        /// What it wants.
+        /// The protection that it requires.
         protection: String,
-        /// Where that stands.
+        /// Where the protection is set.
         origin: String,
     },
 }
 
-/// A question that was not answered, or not as was hoped.
+/// Why a request to the ResourceManager failed.
 #[derive(Debug, thiserror::Error)]
 pub enum AskError {
     /// The configuration cannot be used.
     #[error(transparent)]
     Site(#[from] SiteError),
-    /// Nobody answered.
+    /// No ResourceManager answered.
     #[error("no ResourceManager answered at {names} (from {origin}): {error}; check that it runs there")]
     Unreachable {
-        /// The ResourceManagers.
+        /// The addresses of the ResourceManagers.
         names: String,
-        /// What went wrong with the last of them.
+        /// The error of the last one.
         error: IpcError,
-        /// Where their addresses stand.
+        /// Where their addresses are set.
         origin: String,
     },
-    /// The ResourceManager objects.
+    /// The ResourceManager sent an error.
     #[error("the ResourceManager at {names} refused: {error}")]
     Objection {
-        /// The ResourceManagers.
+        /// The addresses of the ResourceManagers.
         names: String,
-        /// Its words.
+        /// The error of the call.
         error: IpcError,
     },
 }
 
-/// How long a ResourceManager is tried that cannot be reached.
+/// How long a ResourceManager that cannot be reached is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Patience {
-    /// Seconds: somebody waits for an answer.
+    /// Some seconds, because a user waits for the answer.
     Short,
-    /// `yarn.resourcemanager.connect.max-wait.ms`, a quarter of an hour unless it is set: an application is under way.
+    /// The time in `yarn.resourcemanager.connect.max-wait.ms`, by default a quarter of an hour, because an
+    /// application is running.
     Long,
 }
 
@@ -95,7 +96,7 @@ impl Site {
     /// The cluster that the environment and the properties name.
     ///
     /// # Errors
-    /// They name none, or one that Firesteel cannot speak with.
+    /// They name none, or one that Firesteel does not support.
     pub fn of(environment: &Environment, properties: &Properties) -> Result<Self, SiteError> {
         let conf = HadoopConf::load(environment, properties)?;
         refuse_protection(&conf)?;
@@ -104,15 +105,15 @@ impl Site {
         Ok(Self { conf, user, resource_managers })
     }
 
-    /// Where ApplicationMasters ask.
+    /// The addresses for ApplicationMasters.
     ///
     /// # Errors
-    /// The configuration does not say.
+    /// The configuration does not name them.
     pub fn schedulers(&self) -> Result<Vec<Address>, SiteError> {
         Ok(addresses::resource_managers(&self.conf, Desk::Scheduler)?)
     }
 
-    /// A conversation with whichever ResourceManager is in charge.
+    /// A client of the active ResourceManager.
     ///
     /// # Errors
     /// The configuration cannot be read.
@@ -121,11 +122,11 @@ impl Site {
         Ok(YarnClient::new(addresses, &self.user, self.retry(patience)?))
     }
 
-    /// How often a ResourceManager is tried again.
+    /// The retry policy for a ResourceManager.
     fn retry(&self, patience: Patience) -> Result<Retry, SiteError> {
         let first = Duration::from_millis(200);
         Ok(match patience {
-            // All standbys have their turn at least once.
+            // Each standby is tried at least once.
             Patience::Short => {
                 Retry { first, longest: Duration::from_secs(1), within: Duration::from_secs(3) }
             }
@@ -140,7 +141,7 @@ impl Site {
         })
     }
 
-    /// What to say of a call that failed.
+    /// The error to show for a call that failed.
     #[must_use]
     pub fn explained(&self, failure: CallError) -> AskError {
         let (names, error) = (self.names(), failure.error);
@@ -152,13 +153,13 @@ impl Site {
         }
     }
 
-    /// The ResourceManagers, for people: `rm-1:8032, rm-2:8032`.
+    /// The addresses of the ResourceManagers as text for users: `rm-1:8032, rm-2:8032`.
     #[must_use]
     pub fn names(&self) -> String {
         self.resource_managers.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
     }
 
-    /// Where the configuration says where they are, for people.
+    /// Where the configuration sets these addresses, as text for users.
     #[must_use]
     pub fn origin(&self) -> String {
         let names = [
@@ -177,7 +178,8 @@ impl Site {
     }
 }
 
-/// Source: Hadoop 3.4.1; both are in `core-site.xml`.
+/// Refuses a cluster with protection that Firesteel does not support. Source: Hadoop 3.4.1; both properties
+/// are in `core-site.xml`.
 fn refuse_protection(conf: &HadoopConf) -> Result<(), SiteError> {
     let (authentication, protection) = ("hadoop.security.authentication", "hadoop.rpc.protection");
     if let Some(method) = conf.get(authentication)?.filter(|method| !method.eq_ignore_ascii_case("simple")) {

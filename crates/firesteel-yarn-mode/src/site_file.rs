@@ -1,55 +1,55 @@
-//! One of Hadoop's configuration files: XML with a name and a value in each property.
+//! The parser of Hadoop's configuration files: XML with a name and a value in each property.
 
 use roxmltree::{Document, Node};
 
 /// A property of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SiteProperty {
-    /// Its name, without blanks around it.
+    /// Its name, without surrounding blanks.
     pub name: String,
-    /// Its value as it stands there, variables and all.
+    /// Its value as written, with variables.
     pub value: String,
-    /// Whether files that are read later may change it.
+    /// Whether later files may change it.
     pub finality: Finality,
 }
 
-/// Whether files that are read later may change a property.
+/// Whether later files may change a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Finality {
-    /// They may.
+    /// Later files may change it.
     Open,
-    /// They may not: `<final>true</final>`.
+    /// Later files may not change it: `<final>true</final>`.
     Final,
 }
 
-/// A file that is none of Hadoop's.
+/// Why a file is not one of Hadoop's files.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SiteFileError {
-    /// It is no XML.
+    /// The file is not XML.
     #[error("not XML: {0}")]
     Xml(#[from] roxmltree::Error),
-    /// Its outermost element is another one.
+    /// The root element has another name.
     #[error("it begins with <{found}> instead of <configuration>")]
     Root {
-        /// The element.
+        /// The name of the root element.
         found: String,
     },
-    /// It has another file in it.
+    /// The file includes another file.
     #[error(
         "line {line} includes another file, which Firesteel does not support: copy the properties into this file"
     )]
     Include {
-        /// Where, from 1.
+        /// The line number, counted from 1.
         line: u32,
     },
 }
 
-/// The properties of a file, in its order. What has no name or no value is none.
+/// The properties of a file, in its order. Elements without a name or a value are skipped.
 ///
 /// Source: Hadoop 3.4.1, `Configuration`, which reads files that others include, too.
 ///
 /// # Errors
-/// It is not one of Hadoop's files.
+/// The text is not one of Hadoop's files.
 pub fn parse(text: &str) -> Result<Vec<SiteProperty>, SiteFileError> {
     let document = Document::parse(text)?;
     let root = document.root_element();
@@ -129,7 +129,7 @@ mod tests {
             ),
             "line 2 includes another file, which is not read here: write its properties in its place"
         );
-        // A few bytes that would become gigabytes.
+        // A few bytes that would expand to gigabytes.
         let bomb =
             "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><configuration>&b;</configuration>";
         assert!(said(bomb).starts_with("it is not XML: "));

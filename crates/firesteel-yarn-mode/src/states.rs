@@ -1,10 +1,10 @@
-//! How applications stand, by the names that YARN gives it.
+//! The states of applications, with YARN's names.
 
 use firesteel_yarn::messages::application::{
     ApplicationReport, FinalApplicationStatus, YarnApplicationAttemptState, YarnApplicationState,
 };
 
-/// Every state of an application, in the order of a life.
+/// Every state of an application, in the order in which they occur.
 pub const STATES: [YarnApplicationState; 8] = [
     YarnApplicationState::New,
     YarnApplicationState::NewSaving,
@@ -16,7 +16,7 @@ pub const STATES: [YarnApplicationState; 8] = [
     YarnApplicationState::Killed,
 ];
 
-/// `RUNNING`.
+/// The name of a state, such as `RUNNING`.
 #[must_use]
 pub fn state(state: YarnApplicationState) -> &'static str {
     match state {
@@ -31,7 +31,7 @@ pub fn state(state: YarnApplicationState) -> &'static str {
     }
 }
 
-/// `SUCCEEDED`: how it ended in its own words.
+/// The name of a final status, such as `SUCCEEDED`, which the application itself reports.
 #[must_use]
 pub fn final_status(status: FinalApplicationStatus) -> &'static str {
     match status {
@@ -43,7 +43,7 @@ pub fn final_status(status: FinalApplicationStatus) -> &'static str {
     }
 }
 
-/// `LAUNCHED`.
+/// The name of an attempt's state, such as `LAUNCHED`.
 #[must_use]
 pub fn attempt_state(state: YarnApplicationAttemptState) -> &'static str {
     match state {
@@ -61,7 +61,7 @@ pub fn attempt_state(state: YarnApplicationAttemptState) -> &'static str {
     }
 }
 
-/// Whether nothing more happens to it.
+/// Whether the state is final.
 #[must_use]
 pub fn is_over(state: YarnApplicationState) -> bool {
     match state {
@@ -74,7 +74,7 @@ pub fn is_over(state: YarnApplicationState) -> bool {
     }
 }
 
-/// Lines of YARN's about nothing that matters here.
+/// The beginnings of YARN's lines that do not matter here.
 const NOISE: [&str; 6] = [
     "Error file: ",
     "Last 4096 bytes of ",
@@ -84,7 +84,7 @@ const NOISE: [&str; 6] = [
     "Exception from container-launch.",
 ];
 
-/// What a report says of the reasons, on one line, each of them once; nothing if it says none.
+/// The reasons in a report, on one line and without repetitions; `None` if there are none.
 #[must_use]
 pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
     let mut kept: Vec<String> = Vec::new();
@@ -98,7 +98,7 @@ pub fn diagnostics(report: &ApplicationReport) -> Option<String> {
     Some(kept.join(" ")).filter(|words| !words.is_empty())
 }
 
-/// The line without `[2026-11-21 10:50:42.986]` before it.
+/// The line without a leading `[2026-11-21 10:50:42.986]`.
 fn untimed(line: &str) -> &str {
     let line = line.trim();
     let stamped = line.strip_prefix('[').and_then(|rest| rest.split_once(']'));

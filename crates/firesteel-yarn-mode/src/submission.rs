@@ -1,6 +1,6 @@
-//! An application is submitted: it gets an id, its files are staged, and the ResourceManager is told.
+//! The submission of an application: it gets an id, its files are staged, and the ResourceManager is told.
 //!
-//! Whatever goes wrong on the way takes the staged files away again.
+//! If a step fails, the staged files are deleted.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -24,48 +24,48 @@ use super::wished::Wished;
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_settings::yarn::{Afterwards, Mode, YarnSettings};
 
-/// An application that is to run on YARN.
+/// An application to submit to YARN.
 #[derive(Clone, Debug)]
 pub struct Request {
-    /// On which cluster.
+    /// The cluster to run on.
     pub site: Site,
-    /// What YARN is told.
+    /// The settings for YARN.
     pub settings: YarnSettings,
-    /// Its name.
+    /// The display name of the application.
     pub name: String,
     /// Its properties, for its ApplicationMaster.
     pub properties: BTreeMap<String, String>,
-    /// In which directory its own is made, for what its containers find.
+    /// The directory that contains the applications' staging directories.
     pub staging: Place,
-    /// The program that all nodes have already. `None`: a copy of this one is staged.
+    /// The program that all nodes already have. `None`: a copy of this one is staged.
     pub program: Option<Place>,
-    /// What it brings that is on HDFS already.
+    /// The files of the application that are already on HDFS.
     pub remote: Vec<RemoteFile>,
-    /// Where its driver is.
+    /// Where its driver runs.
     pub deploy: Deploy,
-    /// What its driver reads in its container.
+    /// The files that its driver reads in its container.
     pub inputs: Vec<Input>,
-    /// Where its tasks would like to run, as far as that is known.
+    /// The hosts that its tasks prefer, as far as they are known.
     pub wished: Wished,
 }
 
 /// A file that is staged for a driver in a container, and its name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Input {
-    /// What it is called.
+    /// The name of the file.
     pub name: &'static str,
-    /// What it has.
+    /// The content of the file.
     pub content: Content,
 }
 
-/// What a staged file has.
+/// The content of a staged file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// These bytes.
+    /// These bytes as they are.
     Bytes(Vec<u8>),
-    /// What that file has.
+    /// The content of this file.
     File(PathBuf),
-    /// What can be read from standard input.
+    /// Everything that standard input contains.
     StandardInput,
     /// A table of the hosts' racks.
     Racks,
@@ -74,35 +74,35 @@ pub enum Content {
 /// Why an application was not submitted.
 #[derive(Debug, thiserror::Error)]
 pub enum SubmitError {
-    /// A ResourceManager was asked in vain.
+    /// A request to the ResourceManager failed.
     #[error(transparent)]
     Ask(#[from] AskError),
-    /// A container of the cluster never has so much.
+    /// The cluster has no container that is large enough.
     #[error(
         "{what} needs {asked} {unit} in its container ({keys}), and this cluster gives a container {most} at most: ask \
          for less, or have {limits} raised"
     )]
     TooLarge {
-        /// Who.
+        /// The part that needs the container.
         what: &'static str,
-        /// How much it needs.
+        /// The amount that it needs.
         asked: i64,
-        /// Of what.
+        /// The unit of the amount.
         unit: &'static str,
-        /// The properties that say so.
+        /// The properties that set the amount.
         keys: &'static str,
-        /// The most that there is.
+        /// The maximum in this cluster.
         most: i64,
-        /// The cluster's settings.
+        /// The cluster's settings for the maximum.
         limits: &'static str,
     },
     /// Files cannot be staged.
     #[error(transparent)]
     Staging(#[from] StagingError),
-    /// It is not known which host is in which rack.
+    /// The racks of hosts cannot be determined.
     #[error(transparent)]
     Racks(#[from] RackError),
-    /// This program cannot be found.
+    /// The path of this program cannot be found.
     #[error("cannot find the firesteel program: {0}")]
     Program(io::Error),
     /// The ResourceManager gives no id.
@@ -116,12 +116,12 @@ impl From<SiteError> for SubmitError {
     }
 }
 
-/// An application that has an id, and perhaps nothing else yet.
+/// An application that has an id and is not submitted yet.
 #[derive(Debug)]
 pub struct Draft {
-    /// Its id.
+    /// The id of the application.
     pub application: ApplicationId,
-    /// What a container may have at most.
+    /// The response with the largest container that can be granted.
     new: GetNewApplicationResponse,
     client: YarnClient,
 }
@@ -129,15 +129,15 @@ pub struct Draft {
 /// An application that was submitted.
 #[derive(Debug)]
 pub struct Submitted {
-    /// What its ApplicationMaster is told.
+    /// The blueprint of its ApplicationMaster.
     pub blueprint: Blueprint,
-    /// Which host is in which rack.
+    /// The racks of hosts.
     pub topology: Topology,
-    /// What its containers find.
+    /// The staged files of its containers.
     pub staged: Staged,
 }
 
-/// What was staged for an application; taken away when nobody has this any more, unless it is to be kept.
+/// The staged files of an application. They are deleted when this is dropped, unless they must be kept.
 #[derive(Debug)]
 pub struct Staged {
     staging: Arc<Staging>,
@@ -154,17 +154,17 @@ impl Drop for Staged {
 }
 
 impl Staged {
-    /// Leaves it to somebody else: the ApplicationMaster takes it away when the application is over.
+    /// Leaves the deletion to the ApplicationMaster, when the application is over.
     pub fn leave(mut self) {
         self.afterwards = Afterwards::Kept;
     }
 }
 
 impl Request {
-    /// Asks for an id. Somebody waits: a ResourceManager that is not there is not tried for long.
+    /// Requests an id. A user waits, so a ResourceManager that cannot be reached is not retried for long.
     ///
     /// # Errors
-    /// The ResourceManager cannot be asked, or the application is too large for any container.
+    /// The request failed, or the application is too large for any container.
     pub async fn draft(&self) -> Result<Draft, SubmitError> {
         let client = self.site.client(Patience::Short)?;
         let new = client.new_application().await.map_err(|error| self.site.explained(error))?;
@@ -174,7 +174,8 @@ impl Request {
         Ok(draft)
     }
 
-    /// Source: Spark on YARN, 4.0.1, which looks at memory alone.
+    /// Checks that the containers are not too large. Source: Spark on YARN, 4.0.1, which looks at memory
+    /// alone.
     fn check_sizes(&self, draft: &Draft) -> Result<(), SubmitError> {
         let Some(most) = &draft.new.maximum_capability else { return Ok(()) };
         let (memory, cores) = (most.memory(), i64::from(most.virtual_cores()));
@@ -208,16 +209,16 @@ impl Request {
         }
     }
 
-    /// Stages the application's files and submits it. Whoever does not wait for that has the application killed and,
-    /// since this then ends, its files taken away.
+    /// Stages the application's files and submits it. A caller that stops waiting kills the application.
+    /// This call then ends, and the files are deleted.
     ///
     /// # Errors
-    /// Files cannot be staged, or the ResourceManager objects.
+    /// Files cannot be staged, or the ResourceManager refuses the application.
     pub async fn submit(&self, draft: &Draft, files: &OfferedFiles) -> Result<Submitted, SubmitError> {
         let topology = self.topology(&draft.client).await?;
         let staged = self.stage(draft.application).await?;
         let (blueprint, own) = self.fill(&staged, files.clone(), &topology).await?;
-        // An ApplicationMaster finds what its executors find, and what it is told besides.
+        // An ApplicationMaster's container has the files of executors and the inputs of the driver.
         let inputs = self.inputs(&staged, &topology).await?;
         let all: Vec<LocalFile> = blueprint.files.iter().cloned().chain(own).chain(inputs).collect();
         let acls = contexts::acls(blueprint.view_acl.as_deref(), blueprint.modify_acl.as_deref());
@@ -227,14 +228,15 @@ impl Request {
         Ok(Submitted { blueprint, topology, staged })
     }
 
-    /// What an ApplicationMaster finds in its environment.
+    /// The environment of an ApplicationMaster.
     fn environment(&self) -> BTreeMap<String, String> {
         let mut environment = self.settings.master_environment.clone();
         environment.entry("SPARK_USER".to_owned()).or_insert_with(|| self.site.user.clone());
         environment
     }
 
-    /// What the ResourceManager says of its nodes, and for hosts that are none what the configuration says.
+    /// The racks that the ResourceManager reports for its nodes, and those that the configuration gives for
+    /// other hosts.
     async fn topology(&self, client: &YarnClient) -> Result<Topology, SubmitError> {
         let nodes = client.nodes(&[NodeState::Running]).await.map_err(|error| self.site.explained(error))?;
         let rack = |node: &firesteel_yarn::messages::cluster::NodeReport| {
@@ -245,7 +247,7 @@ impl Request {
         let racks = Racks::of(&self.site.conf)?;
         let wished = self.wished.clone();
         let found = spawn_blocking(move || {
-            // What nobody would be asked about need not be read.
+            // The file of hosts is read only if a table or script can give their racks.
             let hosts = if racks == Racks::None { BTreeSet::new() } else { wished.hosts() };
             racks.topology(&hosts, &told)
         })
@@ -253,7 +255,7 @@ impl Request {
         Ok(found.expect("looking for racks does not panic")?)
     }
 
-    /// What there is to say of hosts whose racks nobody was asked for.
+    /// A message for the user about hosts whose racks were not determined.
     ///
     /// # Errors
     /// The configuration cannot be read.
@@ -271,7 +273,8 @@ impl Request {
         Ok(Staged { staging, afterwards: self.settings.afterwards })
     }
 
-    /// Puts everything there; what executors find is in the blueprint, what the ApplicationMaster finds besides follows.
+    /// Stages all files. Returns the blueprint, which lists the executors' files, and the further files of
+    /// the ApplicationMaster.
     async fn fill(
         &self,
         staged: &Staged,
@@ -306,7 +309,7 @@ impl Request {
         Ok((blueprint, own))
     }
 
-    /// Puts what the driver reads there.
+    /// Stages the files that the driver reads.
     async fn inputs(&self, staged: &Staged, topology: &Topology) -> Result<Vec<LocalFile>, SubmitError> {
         let (staging, inputs) = (Arc::clone(&staged.staging), self.inputs.clone());
         let rows: Vec<String> = topology.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();

@@ -1,7 +1,7 @@
-//! Where an application's tasks would like to run, as far as that is known when it is submitted.
+//! The hosts that an application's tasks prefer, as far as they are known at its submission.
 //!
-//! Their racks are asked for then (`net.topology.script.file.name`): the script, and the right to run it, is where the
-//! application is submitted, and not where its ApplicationMaster happens to be.
+//! Their racks are determined at submission (`net.topology.script.file.name`). The script exists, and may
+//! be run, on the submitting machine, but perhaps not on the ApplicationMaster's node.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -14,29 +14,31 @@ use firesteel_core::messages::MOST_ROWS;
 /// The longest line that is read, in bytes.
 const MAX_LINE: u64 = 128 << 10;
 
-/// Where an application's tasks would like to run.
+/// The preferred hosts of an application's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Wished {
-    /// Anywhere.
+    /// The tasks prefer no hosts.
     #[default]
     Anywhere,
-    /// On these hosts.
+    /// The tasks prefer these hosts.
     Hosts(BTreeSet<String>),
-    /// On the hosts in a file.
+    /// The preferred hosts are in a file.
     File {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
         /// The byte that ends each line.
         end: u8,
-        /// Where in a line: a column, counted from 1, and what stands between columns; or the whole line.
+        /// The column of the host in a line, counted from 1, and the delimiter of columns; `None` for the
+        /// whole line.
         column: Option<(usize, String)>,
     },
-    /// Nobody knows before it runs.
+    /// The hosts are not known before the application runs.
     Unknown,
 }
 
 impl Wished {
-    /// The hosts in a file. Only a plain file can be read twice: anything else is [`Unknown`](Self::Unknown).
+    /// The hosts in a file. Only a regular file can be read twice: anything else is
+    /// [`Unknown`](Self::Unknown).
     #[must_use]
     pub fn in_file(path: &Path, end: u8, column: Option<(usize, String)>) -> Self {
         match path.metadata().is_ok_and(|file| file.is_file()) {
@@ -45,13 +47,13 @@ impl Wished {
         }
     }
 
-    /// The hosts in a column of each word. The column is counted from 1 and has its delimiter beside it.
+    /// The hosts in a column of each word. The column is counted from 1 and comes with its delimiter.
     #[must_use]
     pub fn in_words(words: &[String], column: &(usize, String)) -> Self {
         Self::Hosts(words.iter().flat_map(|word| hosts_in(word, Some(column))).collect())
     }
 
-    /// The hosts that are known, up to [`MOST_ROWS`]. A file that cannot be read has none: whoever reads the items
+    /// The known hosts, up to [`MOST_ROWS`]. A file that cannot be read gives none: the reader of the items
     /// reports the error.
     pub(super) fn hosts(&self) -> BTreeSet<String> {
         match self {

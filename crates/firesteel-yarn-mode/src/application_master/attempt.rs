@@ -1,4 +1,4 @@
-//! Whose attempt an ApplicationMaster is, and what proves it.
+//! The attempt of an ApplicationMaster, and the token that proves it.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,55 +10,55 @@ use firesteel_yarn::messages::security::Token;
 /// An attempt at an application.
 #[derive(Clone, Debug)]
 pub struct Attempt {
-    /// Which.
+    /// The id of the attempt.
     pub id: ApplicationAttemptId,
-    /// The token by which the ResourceManager knows it.
+    /// The token by which the ResourceManager recognises it.
     pub token: Token,
-    /// The name or address of this machine under which drivers reach it. It listens there.
+    /// The name or address of this machine at which drivers reach it. It listens there.
     pub host: String,
-    /// Other tokens, for executors. Never the one above.
+    /// Other tokens, for executors. The token above is never among them.
     pub credentials: Credentials,
 }
 
-/// This process is in no container of an ApplicationMaster.
+/// Why this process is not in the container of an ApplicationMaster.
 #[derive(Debug, thiserror::Error)]
 pub enum NoAttempt {
     /// A variable that NodeManagers set is missing.
     #[error("{0} is not set: only a NodeManager starts an ApplicationMaster")]
     Variable(&'static str),
-    /// It is no container's id.
+    /// The variable does not contain a container id.
     #[error("CONTAINER_ID: {0}")]
     Container(#[from] firesteel_yarn::messages::ids::NoId),
-    /// The file of tokens cannot be read.
+    /// The token file cannot be read.
     #[error("the tokens in {path}: {error}")]
     Read {
-        /// The file.
+        /// The path of the token file.
         path: PathBuf,
-        /// The operating system's words.
+        /// The operating system's error.
         error: std::io::Error,
     },
-    /// It is none.
+    /// The file is not a token file.
     #[error("the tokens in {path}: {error}")]
     Malformed {
-        /// The file.
+        /// The path of the token file.
         path: PathBuf,
         /// What is wrong with it.
         error: MalformedTokens,
     },
-    /// There is no token for the ResourceManager in it.
+    /// The file has no token for the ResourceManager.
     #[error("{path} has no token for the ResourceManager")]
     NoToken {
-        /// The file.
+        /// The path of the token file.
         path: PathBuf,
     },
 }
 
 impl Attempt {
-    /// The one whose container this process is in, by its environment: `CONTAINER_ID`, `NM_HOST` and
-    /// `HADOOP_TOKEN_FILE_LOCATION`.
+    /// The attempt of the container that this process is in, from its environment: `CONTAINER_ID`,
+    /// `NM_HOST` and `HADOOP_TOKEN_FILE_LOCATION`.
     ///
     /// # Errors
-    /// It is in none.
+    /// The process is not in such a container.
     pub fn of_container() -> Result<Self, NoAttempt> {
         let variable = |name| env::var(name).map_err(|_| NoAttempt::Variable(name));
         let container: ContainerId = variable("CONTAINER_ID")?.parse()?;
@@ -74,7 +74,7 @@ impl Attempt {
         Ok(Self { id, token, host, credentials })
     }
 
-    /// One without a container, with nothing but the token of the application's report.
+    /// An attempt without a container, which has only the token of the application's report.
     #[must_use]
     pub fn unmanaged(id: ApplicationAttemptId, token: Token, host: impl Into<String>) -> Self {
         Self { id, token, host: host.into(), credentials: Credentials::default() }

@@ -1,4 +1,4 @@
-//! What a NodeManager is told of an executor: its command, its environment, its files.
+//! The launch context of an executor for its NodeManager: command, environment and files.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -19,18 +19,18 @@ use crate::blueprint::{BINARY, Blueprint};
 use crate::contexts::{acls, local_resource};
 use firesteel_daemons::worker::environment;
 
-/// Which page of NodeManagers has an executor's output, for whoever looks for it there.
+/// The variable with the NodeManager page that shows the executor's output.
 const LOG_URL: &str = "FIRESTEEL_LOG_URL";
-/// Whoever submitted the application; pages of logs have it in their address.
+/// The variable with the submitting user, who is part of the address of log pages.
 const USER: &str = "SPARK_USER";
 
-/// What all executors' containers have in common.
+/// What the containers of all executors share.
 #[derive(Debug)]
 pub(super) struct Launching {
     name: String,
     environment: BTreeMap<String, String>,
     files: Vec<StringLocalResourceMap>,
-    /// Whether the application brings files of its own.
+    /// Whether the application brings its own files.
     brings_files: bool,
     acls: Vec<ApplicationAclMap>,
     tokens: Vec<u8>,
@@ -50,7 +50,7 @@ impl Launching {
         }
     }
 
-    /// What the NodeManager is told for that executor.
+    /// The launch context of this executor.
     pub(super) fn context(&self, launch: Launch) -> ContainerLaunchContext {
         let command = vec![command(&launch)];
         let environment = self.environment_of(launch);
@@ -68,7 +68,8 @@ impl Launching {
         }
     }
 
-    /// The variables, as a Worker's executors find them; [`HERE`] where a NodeManager fills in the directory.
+    /// The variables, with the same names as for a Worker's executors. A NodeManager replaces [`HERE`] by
+    /// the directory.
     fn environment_of(&self, launch: Launch) -> BTreeMap<String, String> {
         let Launch { container: _, node, executor, command, directory, cores, memory } = launch;
         let worker = node.as_ref().map(|node| node.address.to_string()).unwrap_or_default();
@@ -95,7 +96,7 @@ impl Launching {
     }
 }
 
-/// The command's words, and where its output goes.
+/// The command line, with the redirection of its output.
 fn command(launch: &Launch) -> String {
     let own = Placeholder::Firesteel.word();
     let words = std::iter::once(&launch.command.program).chain(&launch.command.arguments);

@@ -1,4 +1,4 @@
-//! Containers are started: so many at once, each in a conversation of its own with its NodeManager.
+//! Starts containers: a bounded number at once, each with its own calls to its NodeManager.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use tokio::sync::Semaphore;
 use super::context::Launching;
 use firesteel_host::inbox::Inbox;
 
-/// What starts containers. Those that wait for their turn are no more than were granted.
+/// Starts containers. At most the granted containers wait for their turn.
 #[derive(Debug)]
 pub(super) struct Launches {
     nodes: NmClient,
@@ -18,12 +18,12 @@ pub(super) struct Launches {
 }
 
 impl Launches {
-    /// One that starts so many at once.
+    /// Starts at most this number of containers at once.
     pub(super) fn new(nodes: NmClient, launching: Arc<Launching>, at_once: usize) -> Self {
         Self { nodes, launching, turns: Arc::new(Semaphore::new(at_once)) }
     }
 
-    /// Starts one. `ContainerStarted` or `ContainerStartFailed` comes to the inbox.
+    /// Starts a container. The inbox receives `ContainerStarted` or `ContainerStartFailed`.
     pub(super) fn start(&self, launch: Launch, inbox: Inbox<Event>) {
         let (nodes, turns) = (self.nodes.clone(), Arc::clone(&self.turns));
         let handle = launch.node.as_ref().map(|node| node.handle.clone());

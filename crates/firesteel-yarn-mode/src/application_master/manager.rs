@@ -1,4 +1,4 @@
-//! The conversation with the ResourceManager: one task, one call at a time.
+//! The calls to the ResourceManager: one task, one call at a time.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -23,16 +23,17 @@ use tokio::time::sleep;
 use crate::blueprint::Blueprint;
 use firesteel_host::inbox::Inbox;
 
-/// What an ApplicationMaster says of its progress; nobody knows better. Spark says the same.
+/// The progress that an ApplicationMaster reports, because the real progress is not known. Spark reports
+/// the same.
 const PROGRESS: f32 = 0.1;
-/// Wishes that may wait: the machine has one at a time, and one more at its end.
+/// The maximum number of queued requests. The machine has one at a time, and one more at its end.
 const WISHES: usize = 4;
-/// Between two registrations, where it is unknown what became of the first.
+/// The pause between two registrations, if the result of the first is not known.
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
-/// How often it is tried then.
+/// The maximum number of registrations in that case.
 const REGISTRATIONS: u32 = 3;
 
-/// What is wanted of the ResourceManager.
+/// A request for the ResourceManager.
 #[derive(Debug)]
 pub(super) enum Wish {
     Register,
@@ -40,14 +41,15 @@ pub(super) enum Wish {
     Unregister { status: FinalStatus, message: String },
 }
 
-/// The way to the task.
+/// The handle of the task.
 #[derive(Debug)]
 pub(super) struct Manager {
     wishes: mpsc::Sender<Wish>,
 }
 
 impl Manager {
-    /// Starts the task, which ends when this is dropped. Drivers find the ApplicationMaster at `address`.
+    /// Starts the task, which ends when the handle is dropped. Drivers find the ApplicationMaster at
+    /// `address`.
     pub(super) fn start(
         client: AmRmClient,
         address: &Address,
@@ -69,7 +71,7 @@ impl Manager {
         Self { wishes: sender }
     }
 
-    /// Wants something.
+    /// Queues a request for the ResourceManager.
     pub(super) fn wish(&self, wish: Wish) {
         self.wishes.try_send(wish).expect("the machine waits for an answer before its next wish");
     }
@@ -90,7 +92,7 @@ impl Conversation {
         while let Some(wish) = next {
             let (event, later) = match wish {
                 Wish::Register => (self.register().await, None),
-                // A ResourceManager that does not answer is not waited for when the end is near.
+                // Near the end, a ResourceManager that does not answer is not waited for.
                 Wish::Allocate(call) => tokio::select! {
                     event = self.allocate(call) => (event, None),
                     later = wishes.recv() => match later {
@@ -112,7 +114,8 @@ impl Conversation {
         }
     }
 
-    /// A registration whose answer was lost is made again; that the attempt is registered already is then no error.
+    /// Registers the attempt. If a response is lost, it registers again; then it is no error that the
+    /// attempt is already registered.
     async fn register(&mut self) -> Option<Event> {
         let mut unsure = false;
         for tried in 1.. {
@@ -163,7 +166,7 @@ impl Conversation {
 
     fn news(&self, call: Call) -> News {
         let Call { asks, release, exclude, include } = call;
-        // An id that is none is not one of ours: it is the text of one that was granted.
+        // The machine only has ids of granted containers, so the other texts are no ids and are dropped.
         let release = release.iter().filter_map(|container| container.as_str().parse().ok()).collect();
         News { ask: asks.iter().map(|ask| self.request(ask)).collect(), release, exclude, include }
     }
@@ -215,7 +218,7 @@ impl Conversation {
         Event::Allocated { allocated, nodes }
     }
 
-    /// The page of a NodeManager's that has what a container wrote.
+    /// The page of a NodeManager with the output of a container.
     fn logs(&self, container: &Container, id: &ContainerId) -> String {
         let at = container.node_http_address();
         format!("{}://{at}/node/containerlogs/{id}/{}", self.scheme, self.user)
@@ -227,7 +230,7 @@ fn address(node: Option<&records::NodeId>) -> Address {
     Address::new(host, u16::try_from(port).unwrap_or(0))
 }
 
-/// What a ResourceManager orders instead of answering, as older ones do.
+/// The command in a response of older ResourceManagers, which they send instead of an error.
 fn command(response: &AllocateResponse) -> Option<AllocateFailure> {
     response.am_command?;
     Some(match response.am_command() {
@@ -239,7 +242,7 @@ fn command(response: &AllocateResponse) -> Option<AllocateFailure> {
 fn failure(error: &CallError) -> AllocateFailure {
     match error.kind() {
         Some(Kind::NotRegistered) => AllocateFailure::NotRegistered,
-        // The token of an attempt that is over is known no longer.
+        // The token of an attempt that is over becomes unknown.
         Some(Kind::ApplicationAttemptNotFound | Kind::ApplicationNotFound | Kind::InvalidToken) => {
             AllocateFailure::Replaced
         }
@@ -259,7 +262,7 @@ fn failure(error: &CallError) -> AllocateFailure {
     }
 }
 
-/// What a container is asked for with.
+/// The resources to request for a container.
 fn resource(size: &ContainerSize) -> Resource {
     let cores = i32::try_from(size.cores.0).unwrap_or(i32::MAX);
     let asked = Resource::new(size.memory.0, cores);

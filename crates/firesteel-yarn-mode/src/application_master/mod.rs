@@ -3,13 +3,16 @@
 //! ```text
 //!                       owner loop (ApplicationMaster)
 //!   drivers, clients  <-> |     |      |  effects: Register, Allocate, Unregister
-//!                         |     |      `--> manager.rs: one task, one conversation with the ResourceManager --> Event
-//!                         |     `---------> launches.rs: a bounded pool of conversations with NodeManagers --> Event
-//!                         `---------------> program.rs: the child process of cluster mode -----------------> Event
+//!                         |     |      `--> manager.rs: one task, one client of the ResourceManager ----------> Event
+//!                         |     `---------> launches.rs: a bounded number of calls to NodeManagers ----------> Event
+//!                         `---------------> program.rs: the child process of cluster mode -------------------> Event
 //! ```
 //!
-//! In a container `firesteel application-master --blueprint FILE` runs it, and what it must know of itself is in its
-//! environment ([`Attempt::of_container`]). Unmanaged it is a task of whoever submitted the application:
+//! The other files: `attempt.rs` identifies the attempt, `settings.rs` reads its settings, `shell.rs` performs the
+//! effects, and `context.rs` and `quoting.rs` describe an executor to a NodeManager.
+//!
+//! In a container it is run by `firesteel application-master --blueprint FILE`, and the environment describes its
+//! attempt ([`Attempt::of_container`]). In unmanaged mode it is a task of the submitting process:
 //!
 //! ```text
 //! let attempt = Attempt { id, token, host: "127.0.0.1".into() };     // both of the ApplicationReport
@@ -58,16 +61,16 @@ pub use firesteel_core::application_master::FinalStatus;
 /// Why an ApplicationMaster could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum ApplicationMasterError {
-    /// It is not told what to do.
+    /// The blueprint cannot be used.
     #[error(transparent)]
     Blueprint(#[from] BlueprintError),
-    /// It does not know whose attempt it is.
+    /// Its attempt is not known.
     #[error(transparent)]
     Attempt(#[from] NoAttempt),
     /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// It cannot listen.
+    /// It cannot listen on its address.
     #[error("cannot listen for drivers: {0}")]
     Listen(#[from] ListenError),
     /// It cannot catch signals.
@@ -78,18 +81,18 @@ pub enum ApplicationMasterError {
 /// How an ApplicationMaster has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ended {
-    /// How the application has, or this attempt at it.
+    /// The final status of the application, or of this attempt.
     pub status: FinalStatus,
-    /// The exit code.
+    /// The exit code of the process.
     pub code: i32,
-    /// Why, for people.
+    /// The reason, as text for users.
     pub message: String,
 }
 
-/// Runs the ApplicationMaster whose container this process is in.
+/// Runs the ApplicationMaster of the container that this process is in.
 ///
 /// # Errors
-/// It could not start.
+/// The ApplicationMaster could not start.
 pub async fn run_in_container(blueprint: &Path) -> Result<Ended, ApplicationMasterError> {
     let blueprint = Blueprint::read(blueprint)?;
     let attempt = Attempt::of_container()?;
@@ -100,10 +103,10 @@ pub async fn run_in_container(blueprint: &Path) -> Result<Ended, ApplicationMast
 
 /// Runs an ApplicationMaster until its application, or this attempt at it, is over.
 ///
-/// It registers with the ResourceManager under the address where drivers find it.
+/// It registers with the ResourceManager under the address at which drivers find it.
 ///
 /// # Errors
-/// It could not start.
+/// The ApplicationMaster could not start.
 pub async fn run(
     blueprint: Blueprint,
     attempt: Attempt,

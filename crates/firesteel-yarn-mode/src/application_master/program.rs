@@ -1,4 +1,4 @@
-//! The program of cluster mode: a child process, whose Master the ApplicationMaster is.
+//! The program of cluster mode: a child process that uses this ApplicationMaster as its Master.
 
 use std::fs::File;
 use std::process::Stdio;
@@ -19,20 +19,20 @@ use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::exit_status;
 use firesteel_host::start_failure::not_started;
 
-/// How long a program may take to end when it is asked to, before it is killed.
+/// How long a program may take to end when asked, before it is killed.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// The program, before and while it runs.
 ///
-/// It stays in the process group of the ApplicationMaster: that is what a NodeManager kills with it.
+/// It stays in the process group of the ApplicationMaster, because a NodeManager kills that group.
 #[derive(Clone, Debug)]
 pub(super) struct Programs {
     program: Option<Program>,
     master: String,
     user: String,
-    /// It is to end.
+    /// Notified when the program must end.
     unwanted: Arc<Notify>,
-    /// Held while it runs.
+    /// Locked while the program runs.
     running: Arc<Mutex<()>>,
 }
 
@@ -47,7 +47,7 @@ impl Programs {
         }
     }
 
-    /// Starts it. `ProgramNotStarted` or `ProgramEnded` comes to the inbox.
+    /// Starts the program. The inbox receives `ProgramNotStarted` or `ProgramEnded`.
     pub(super) fn start(&self, inbox: Inbox<Event>) {
         let programs = self.clone();
         let running = Arc::clone(&self.running).try_lock_owned();
@@ -58,17 +58,17 @@ impl Programs {
                 Err(failure) => Event::ProgramNotStarted(failure),
             };
             drop(running);
-            // Whoever ends it has ended.
+            // The owner may have ended already.
             let _ = inbox.send(event).await;
         });
     }
 
-    /// Has it end.
+    /// Asks the program to end.
     pub(super) fn stop(&self) {
         self.unwanted.notify_one();
     }
 
-    /// Has it end, and waits for that.
+    /// Asks the program to end, and waits until it has.
     pub(super) async fn end(&self) {
         self.stop();
         drop(self.running.lock().await);
@@ -112,7 +112,7 @@ impl Programs {
             () = self.unwanted.notified() => {}
         }
         if let Some(pid) = pid.and_then(|pid| i32::try_from(pid).ok()) {
-            // It was not waited for, so the id is its own.
+            // The child was not waited for yet, so no other process has its id.
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
         if let Ok(status) = timeout(GRACE, child.wait()).await {

@@ -1,38 +1,41 @@
-//! Words as a NodeManager must be given them.
+//! Quoting of words for a NodeManager.
 //!
-//! A NodeManager writes a script of bash. It puts a container's command between double quotes, as an argument of
-//! `bash -c`, and the value of a variable between double quotes, too: so one shell reads values, and two, one after the
-//! other, read commands. Before, it replaces `{{NAME}}` by `$NAME`, `<LOG_DIR>` and `<CPS>` by what they stand for, in
-//! both. What is written here comes out at the other end as it was, whatever is in it.
+//! A NodeManager writes a bash script. It puts a container's command between double quotes, as an argument
+//! of `bash -c`. It also puts the value of a variable between double quotes. So one shell reads a value,
+//! and two shells, one after the other, read a command. Before that, the NodeManager replaces `{{NAME}}` by
+//! `$NAME`, and `<LOG_DIR>` and `<CPS>` by their values, in both. The quoting here makes every text arrive
+//! unchanged.
 //!
-//! Source: Hadoop's `ContainerLaunch`, 3.4.1. Spark 4.0.1 leaves back quotes and backslashes as they are, and what looks
-//! like a placeholder.
+//! Source: Hadoop's `ContainerLaunch`, 3.4.1. Spark 4.0.1 does not quote back quotes, backslashes and texts
+//! that look like placeholders.
 
 use firesteel_core::process::Quoted;
 
-/// Where a container's process starts, as a NodeManager fills it in.
+/// The placeholder of the directory in which a container's process starts.
 pub(super) const HERE: &str = "{{PWD}}";
 
-/// Where its logs are.
+/// The placeholder of its log directory.
 pub(crate) const LOGS: &str = "<LOG_DIR>";
 
-/// A word of a command.
+/// Quotes a word of a command.
 pub(super) fn word(text: &str) -> String {
     between_double_quotes(&Quoted(text).to_string())
 }
 
-/// The value of a variable.
+/// Quotes the value of a variable.
 pub(crate) fn value(text: &str) -> String {
     between_double_quotes(text)
 }
 
-/// What the shell reads as this text, between double quotes, and a NodeManager finds nothing in to replace.
+/// Quotes a text so that a shell reads it unchanged between double quotes, and a NodeManager finds no
+/// placeholder in it.
 fn between_double_quotes(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = None;
     for c in text.chars() {
         match (before, c) {
-            // The quotes end and begin anew: the shell joins what was apart for the NodeManager.
+            // The quotes end and begin again: the shell joins the parts, and the NodeManager sees them
+            // apart.
             (Some('{'), '{') | (Some('}'), '}') => escaped.push_str("\"\""),
             _ => {}
         }
@@ -69,7 +72,7 @@ mod tests {
         "--conf=a='b' \"c\\\"",
     ];
 
-    /// As a NodeManager does.
+    /// Replaces placeholders as a NodeManager does.
     fn expanded(text: &str) -> String {
         text.replace("<LOG_DIR>", "/logs").replace("<CPS>", ":").replace("{{", "$").replace("}}", "")
     }

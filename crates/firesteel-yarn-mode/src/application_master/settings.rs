@@ -1,4 +1,4 @@
-//! What an ApplicationMaster reads out of its application's properties.
+//! The settings of an ApplicationMaster, from its application's properties.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -35,7 +35,7 @@ pub(super) struct Settings {
     exclusion: HostExclusion,
     never: BTreeSet<String>,
     naming: Naming,
-    /// So many containers are started at once.
+    /// The number of containers that are started at once.
     pub(super) launches: usize,
     /// The label of nodes where executors may run.
     pub(super) node_label: Option<String>,
@@ -100,7 +100,7 @@ impl Settings {
         })
     }
 
-    /// What the machine is told. Drivers find it at `address`.
+    /// The configuration of the machine. Drivers find it at `address`.
     pub(super) fn config(&self, blueprint: &Blueprint, attempt: &Attempt, address: &Address) -> Config {
         let application = attempt.id.application_id.unwrap_or_default();
         Config {
@@ -137,7 +137,7 @@ impl Settings {
     }
 }
 
-/// How many executors there may be at once, as far as the properties say; 0 if they do not.
+/// The maximum number of executors by the properties; 0 if they give none.
 fn most_executors(application: &ApplicationSettings) -> u64 {
     match (application.allocation, application.executors) {
         (Allocation::Dynamic(bounds), _) => bounds.max,

@@ -1,4 +1,4 @@
-//! Performs an ApplicationMaster's effects.
+//! The shell that performs an ApplicationMaster's effects.
 
 use std::ops::ControlFlow;
 
@@ -11,7 +11,7 @@ use super::program::Programs;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 
-/// The hands of an ApplicationMaster.
+/// The shell around an ApplicationMaster's state machine.
 pub(super) struct ApplicationMasterShell {
     manager: Manager,
     launches: Launches,

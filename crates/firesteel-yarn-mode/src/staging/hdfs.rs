@@ -1,8 +1,8 @@
 //! Files on HDFS, through the crate `hdfs-native`.
 //!
-//! Each call has a connection of its own: what was staged is deleted minutes or days later, when no connection of before
-//! would still be any good. It runs on a thread and a runtime of its own, so that whoever waits may be a task, or be
-//! dropping something.
+//! Each call has its own connection, because staged files are deleted minutes or days later, when an old
+//! connection would be broken. Each call runs on its own thread and runtime, so the caller may be a task or
+//! a destructor.
 
 use std::io::{self, Read};
 use std::thread;
@@ -19,21 +19,22 @@ use crate::blueprint::Visibility;
 
 pub(super) const IS_SPOKEN: bool = true;
 
-/// Somebody waits: a NameNode that is silent for so long is given up.
+/// How long a NameNode may be silent, because a user waits.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// DataNodes may be slow, and be replaced by others.
+/// How long a call with data may take. DataNodes may be slow, and be replaced by others.
 const PATIENCE_WITH_DATA: Duration = Duration::from_secs(120);
 
-/// Bytes that are sent at once.
+/// The number of bytes that are sent at once.
 const PIECE: usize = 1 << 20;
 
-/// The port of a NameNode that says none. Source: Hadoop 3.4.1.
+/// The default port of a NameNode. Source: Hadoop 3.4.1.
 const PORT: u16 = 8020;
 
-/// A NameNode that cannot be reached is tried again for some seconds, as a ResourceManager is, where the configuration
-/// does not say otherwise; Hadoop's own clients try for minutes. `hadoop.security.authentication` is not of HDFS alone: who
-/// wants more than this was refused before.
+/// The defaults for properties that the configuration does not set. A NameNode that cannot be reached is
+/// retried for some seconds, like a ResourceManager; Hadoop's own clients retry for minutes.
+/// `hadoop.security.authentication` is here too, because clusters that require more than this were refused
+/// before.
 const DEFAULTS: [(&str, &str); 4] = [
     ("dfs.client.failover.max.attempts", "6"),
     ("dfs.client.failover.sleep.base.millis", "100"),
@@ -41,25 +42,25 @@ const DEFAULTS: [(&str, &str); 4] = [
     ("hadoop.security.authentication", "simple"),
 ];
 
-/// Why HDFS did not do something.
+/// Why an operation on HDFS failed.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// Nobody says anything.
+    /// No answer came in time.
     #[error("HDFS did not answer within {} s; check that it runs there", .0.as_secs())]
     Silent(Duration),
-    /// Nobody can be reached.
+    /// No NameNode can be reached.
     #[error("{0}; check that HDFS runs there")]
     Unreachable(io::Error),
-    /// It objects.
+    /// HDFS sent an error.
     #[error("HDFS objects: {0}")]
     Objection(String),
-    /// It cannot be asked.
+    /// The client of HDFS failed.
     #[error("{0}")]
     Client(String),
-    /// What is to be staged cannot be read.
+    /// The file to stage cannot be read.
     #[error("cannot read it: {0}")]
     Source(io::Error),
-    /// A directory where there should be a file.
+    /// A directory was found in place of a file.
     #[error("it is not a regular file")]
     Irregular,
 }
@@ -68,7 +69,7 @@ impl From<HdfsError> for Failure {
     fn from(error: HdfsError) -> Self {
         match error {
             HdfsError::IOError(error) => Self::Unreachable(error),
-            // The words have a stack trace behind them, and the name of their class in front.
+            // The message has a stack trace after it, and the name of the exception's class before it.
             HdfsError::RPCError(exception, words) | HdfsError::FatalRPCError(exception, words) => {
                 let words = words.lines().next().unwrap_or_default();
                 let words = words.strip_prefix(&format!("{exception}: ")).unwrap_or(words);
@@ -123,7 +124,7 @@ pub(super) fn delete(service: &NameService, path: &str) -> Result<(), Failure> {
     on(service, async |client| answered(PATIENCE, client.delete(path, true)).await.map(drop))
 }
 
-/// As on a file system of this machine.
+/// The visibility of a file, by the same rule as on a local file system.
 async fn visibility(client: &Client, path: &str, status: &FileStatus) -> Result<Visibility, Failure> {
     if status.permission & 0o004 == 0 {
         return Ok(Visibility::Private);
@@ -149,17 +150,17 @@ async fn answered<T>(
     }
 }
 
-/// Does something with a connection.
+/// Runs an operation with a new connection.
 fn on<T: Send>(
     service: &NameService,
     what: impl AsyncFnOnce(Client) -> Result<T, Failure> + Send,
 ) -> Result<T, Failure> {
     let work = || {
-        // The connection goes on while its source is read, which may take its time.
+        // The connection stays alive while the source is read, which may take long.
         let runtime = runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build();
         let runtime: Runtime = runtime.map_err(|error| Failure::Client(error.to_string()))?;
         let done = runtime.block_on(async { what(client(service, &runtime)?).await });
-        // Whoever looks up a name for ever is not waited for.
+        // A name lookup that does not end is not waited for.
         runtime.shutdown_background();
         done
     };

@@ -1,4 +1,4 @@
-//! Files on a file system of this machine, which the nodes have at the same place.
+//! Files on a local file system that all nodes mount at the same path.
 
 use std::fs::{self, DirBuilder, File, Metadata, Permissions};
 use std::io::{self, Read};
@@ -22,7 +22,7 @@ pub(super) fn write(path: &Path, source: &mut dyn Read) -> Result<(), StagingErr
     written.map_err(unstaged(path))
 }
 
-/// Where it really is, and what it is.
+/// The real path of a file, and its description.
 pub(super) fn described(path: &Path) -> Result<(PathBuf, Described), StagingError> {
     let path = path.canonicalize().map_err(unstaged(path))?;
     let metadata = fs::metadata(&path).map_err(unstaged(&path))?;
@@ -46,7 +46,7 @@ fn millis(metadata: &Metadata) -> io::Result<u64> {
     Ok(u64::try_from(since.as_millis()).unwrap_or(u64::MAX))
 }
 
-/// Everybody may use what everybody may read, the directories on the way to it included.
+/// A file is public if everybody may read it and search the directories above it.
 ///
 /// Source: Spark on YARN, 4.0.1.
 fn visibility(path: &Path, metadata: &Metadata) -> Visibility {

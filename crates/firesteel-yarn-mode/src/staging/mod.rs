@@ -1,13 +1,16 @@
-//! Where files are put for an application's containers: a directory that all nodes have, on a file system of this machine
-//! (`local.rs`) or on HDFS (`hdfs.rs`, with the feature `hdfs`).
+//! The staging directory: where files are put for an application's containers.
+//!
+//! All nodes share the directory. It is on a local file system (`local.rs`) or on HDFS (`hdfs.rs`, with the
+//! feature `hdfs`; otherwise `without_hdfs.rs`). `place.rs` parses the locations and calls one of them.
 //!
 //! ```text
 //! <spark.yarn.stagingDir>/<user>/.firesteelStaging/<application>/firesteel            this program
 //!                                                                __firesteel__.json   the blueprint
-//!                                                                0-NAME, 1-NAME, ..   what the application brings
+//!                                                                0-NAME, 1-NAME, ..   files of the application
 //! ```
 //!
-//! What is on HDFS already stays where it is (`remote.rs`). A NodeManager fetches a file only if it is as old, and as long, as it was when it was staged.
+//! Files that are already on HDFS stay where they are (`remote.rs`). A NodeManager fetches a file only if
+//! its modification time and size are the same as when it was staged.
 
 #[cfg(feature = "hdfs")]
 mod hdfs;
@@ -35,98 +38,98 @@ use firesteel_daemons::files::OfferedFiles;
 use firesteel_settings::keys;
 use firesteel_settings::variables::Environment;
 
-/// The directory in which every application has one of its own. Spark's is `.sparkStaging`.
+/// The directory that contains the applications' directories. Spark's is `.sparkStaging`.
 const PARENT: &str = ".firesteelStaging";
 
-/// Why there is nowhere to put files, or one cannot be put there.
+/// Why a file cannot be staged.
 #[derive(Debug, thiserror::Error)]
 pub enum StagingError {
     /// The configuration cannot be read.
     #[error(transparent)]
     Conf(#[from] HadoopConfError),
-    /// The place is on a file system that is not spoken with.
+    /// The place is on a file system that is not supported.
     #[error(
         "cannot use {place} ({origin}), which is neither on this machine nor on HDFS: set {key}=file:///PATH, which all \
          nodes share, or {key}=hdfs://HOST:PORT/PATH"
     )]
     Unspoken {
-        /// The place.
+        /// The place as it was given.
         place: String,
-        /// Who says so.
+        /// Where the place is set.
         origin: String,
-        /// The property that it is for.
+        /// The property that needs the place.
         key: &'static str,
     },
-    /// The place is on HDFS, and this program was built without it.
+    /// The place is on HDFS, and this program was built without HDFS.
     #[error(
         "cannot use {place} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
          --features hdfs), or set {key}=file:///PATH, which all nodes share"
     )]
     WithoutHdfs {
-        /// The place.
+        /// The place as it was given.
         place: String,
-        /// Who says so.
+        /// Where the place is set.
         origin: String,
-        /// The property that it is for.
+        /// The property that needs the place.
         key: &'static str,
     },
-    /// The place is on HDFS, and nothing says on which.
+    /// The place is on HDFS, and no NameNode is named.
     #[error("cannot use {place} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
     NoNameNode {
-        /// The place.
+        /// The place as it was given.
         place: String,
-        /// Who says so.
+        /// Where the place is set.
         origin: String,
-        /// The property that it is for.
+        /// The property that needs the place.
         key: &'static str,
     },
-    /// HDFS does not do it.
+    /// An operation on HDFS failed.
     #[error("cannot stage {place}: {failure}")]
     Hdfs {
-        /// What.
+        /// The place of the file or directory.
         place: String,
-        /// Why.
+        /// Why the operation failed.
         failure: HdfsFailure,
     },
-    /// There is no home directory.
+    /// The user has no home directory.
     #[error("no directory to stage files in: set HOME or spark.yarn.stagingDir")]
     NoHome,
-    /// The system does not let it be done.
+    /// The operating system reported an error.
     #[error("cannot stage {}: {error}", path.display())]
     Io {
-        /// What.
+        /// The path of the file or directory.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// No name for a file in a container.
+    /// The name cannot be used for a file in a container.
     #[error("{word:?} cannot be called {name:?} in a container: give it another name, as in PATH#NAME")]
     Name {
-        /// What was given.
+        /// The text that was given.
         word: String,
-        /// The name.
+        /// The name that cannot be used.
         name: String,
     },
-    /// Nobody can unpack it.
+    /// The format of the archive is not supported.
     #[error(
         "{word:?} is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
     )]
     Format {
-        /// What was given.
+        /// The text that was given.
         word: String,
     },
-    /// One name twice.
+    /// Two files have the same name.
     #[error("two files would both be called {name:?}: give one another name, as in PATH#NAME")]
     Twice {
-        /// The name.
+        /// The name of both files.
         name: String,
     },
-    /// A name that is taken already.
+    /// The name is reserved.
     #[error(
         "a file cannot be called {name:?} on YARN, where that is Firesteel's own: give it another name, as in PATH#NAME"
     )]
     Reserved {
-        /// The name.
+        /// The name that is reserved.
         name: String,
     },
 }
@@ -135,7 +138,7 @@ fn unstaged(path: &Path) -> impl FnOnce(io::Error) -> StagingError {
     move |error| StagingError::Io { path: path.to_owned(), error }
 }
 
-/// Refuses a name that is Firesteel's own.
+/// Refuses names that Firesteel reserves.
 fn taken(name: &str) -> Result<(), StagingError> {
     match [BINARY, FILE].contains(&name) {
         true => Err(StagingError::Reserved { name: name.to_owned() }),
@@ -143,13 +146,13 @@ fn taken(name: &str) -> Result<(), StagingError> {
     }
 }
 
-/// The directory in which an application's directory is made: of the setting (`spark.yarn.stagingDir`), or the user's
-/// home on the default file system.
+/// The directory that contains the applications' directories. It is the one of the setting
+/// (`spark.yarn.stagingDir`), or the user's home directory on the default file system.
 ///
 /// Source: Spark on YARN, 4.0.1.
 ///
 /// # Errors
-/// It is on a file system that is not spoken with.
+/// The file system is not supported.
 pub fn base(
     setting: Option<&str>,
     user: &str,
@@ -177,32 +180,32 @@ pub struct Staging {
 }
 
 impl Staging {
-    /// Makes one for nobody but the user.
+    /// Makes a staging directory that only the user can access.
     ///
     /// # Errors
-    /// It cannot be made.
+    /// The directory cannot be made.
     pub fn create(base: &Place, application: ApplicationId) -> Result<Self, StagingError> {
         let directory = base.join(&application.to_string());
         directory.make_directory()?;
         Ok(Self { directory })
     }
 
-    /// The one that is there.
+    /// The staging directory at a place where it already exists.
     #[must_use]
     pub fn at(directory: Place) -> Self {
         Self { directory }
     }
 
-    /// Where it is.
+    /// The place of the directory.
     #[must_use]
     pub fn directory(&self) -> &Place {
         &self.directory
     }
 
-    /// Puts a copy of this program there, or names the one that the nodes have at that place already.
+    /// Stages a copy of this program, or uses the one that all nodes already have at `shared`.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// The program cannot be read or written.
     pub fn add_program(&self, program: &Path, shared: Option<&Place>) -> Result<LocalFile, StagingError> {
         match shared {
             Some(place) => place.described(BINARY, LocalKind::File),
@@ -210,14 +213,14 @@ impl Staging {
         }
     }
 
-    /// Puts what the application brings there.
+    /// Stages the application's files.
     ///
     /// # Errors
-    /// Something cannot be read or written, or has a name of Firesteel's.
+    /// A file cannot be read or written, or has a name that Firesteel reserves.
     pub fn add_files(&self, files: &OfferedFiles) -> Result<Vec<LocalFile>, StagingError> {
         let add = |(number, (description, mut file)): (usize, (&FileDescription, &File))| {
             let FileDescription { name, kind, .. } = description;
-            // A NodeManager knows an archive by the end of its name.
+            // A NodeManager recognises an archive by the suffix of its name.
             let (end, kind) = match kind {
                 FileKind::Archive(ArchiveFormat::Tar) => (".tar", LocalKind::Archive),
                 FileKind::Archive(ArchiveFormat::TarGz) => (".tar.gz", LocalKind::Archive),
@@ -231,26 +234,26 @@ impl Staging {
         files.each().enumerate().map(add).collect()
     }
 
-    /// Puts a file of these bytes there.
+    /// Stages a file with these bytes.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn add_bytes(&self, name: &str, mut bytes: &[u8]) -> Result<LocalFile, StagingError> {
         self.add_all(name, &mut bytes)
     }
 
-    /// Puts a copy of a file there.
+    /// Stages a copy of a file.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// The file cannot be read or written.
     pub fn add_file(&self, name: &str, source: &Path) -> Result<LocalFile, StagingError> {
         self.add_all(name, &mut File::open(source).map_err(unstaged(source))?)
     }
 
-    /// Puts a file there of all that can be read.
+    /// Stages a file with everything that the source contains.
     ///
     /// # Errors
-    /// It cannot be read or written.
+    /// The source cannot be read, or the file cannot be written.
     pub fn add_all(&self, name: &str, source: &mut (dyn Read + Send)) -> Result<LocalFile, StagingError> {
         self.add(name, name, LocalKind::File, source)
     }
@@ -267,7 +270,7 @@ impl Staging {
         place.described(name, kind)
     }
 
-    /// Takes it all away again. What is gone already is no error, and what cannot be taken away is worth a line.
+    /// Deletes the directory with its files. It is no error if they are gone. A failure is logged.
     pub fn delete(&self) {
         match self.directory.delete() {
             Ok(()) => tracing::info!("deleted {}", self.directory),

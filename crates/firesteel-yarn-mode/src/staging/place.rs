@@ -1,4 +1,4 @@
-//! Places that all nodes have: a path, and the file system that it is on.
+//! Places that all nodes share: a path, and its file system.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,16 +11,16 @@ use super::{StagingError, hdfs, local};
 use crate::blueprint::{LocalFile, LocalKind, Visibility};
 use crate::hadoop_conf::HadoopConf;
 
-/// What names the file system of whatever names none.
+/// The property with the default file system.
 pub(super) const DEFAULT: &str = "fs.defaultFS";
 
-/// A file or a directory.
+/// A file or a directory on a shared file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Place {
-    /// On which file system.
+    /// The file system of the path.
     pub system: FileSystem,
-    /// From its root.
+    /// The path from its root.
     pub path: String,
 }
 
@@ -28,30 +28,30 @@ pub struct Place {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FileSystem {
-    /// One that is mounted at the same place on this machine and on all nodes.
+    /// A file system that this machine and all nodes mount at the same path.
     Local,
-    /// Hadoop's.
+    /// Hadoop's distributed file system.
     Hdfs(NameService),
 }
 
-/// Which HDFS, and as whom it is spoken with.
+/// An HDFS, and the user for calls to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NameService {
-    /// A NameNode, `host:port` or `host`, or what several of them are called together.
+    /// The NameNode, `host:port` or `host`, or the common name of several NameNodes.
     pub authority: String,
-    /// Who.
+    /// The name of the user.
     pub user: String,
-    /// What its configuration says of HDFS: the properties that begin with `dfs.`.
+    /// The properties of HDFS in its configuration, which begin with `dfs.`.
     pub properties: BTreeMap<String, String>,
 }
 
-/// What a file is now.
+/// The description of an existing file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Described {
     /// Its size in bytes.
     pub(super) size: u64,
-    /// When it was changed last, in milliseconds since 1970, as Java says it.
+    /// Its modification time, in milliseconds since 1970, as Java reports it.
     pub(super) timestamp: u64,
     pub(super) visibility: Visibility,
 }
@@ -66,25 +66,25 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// On this machine, and on all nodes at the same path.
+    /// A path that this machine and all nodes share.
     #[must_use]
     pub fn local(path: &Path) -> Self {
         Self { system: FileSystem::Local, path: path.display().to_string() }
     }
 
-    /// What a person has written for that property: `hdfs://HOST/PATH`, `file:///PATH`, or a path of the default file
-    /// system, as that user. A path that begins nowhere begins in the directory where one is, or on HDFS in one's home
+    /// Parses the value of a property: `hdfs://HOST/PATH`, `file:///PATH`, or a path on the default file
+    /// system, as this user. A relative path begins in the current directory, or on HDFS in the home
     /// directory.
     ///
     /// # Errors
-    /// It is on a file system that is not spoken with.
+    /// The file system is not supported.
     pub fn parse(text: &str, key: &'static str, user: &str, conf: &HadoopConf) -> Result<Self, StagingError> {
         let Some((scheme, rest)) = scheme(text) else {
             return FileSystem::default_of(key, user, conf)?.place(text);
         };
         let (authority, path) = split(rest);
         match (scheme, authority) {
-            // `hdfs:///PATH` is of the HDFS that is the default.
+            // `hdfs:///PATH` is on the default HDFS.
             ("hdfs", "") => match FileSystem::default_of(key, user, conf)? {
                 system @ FileSystem::Hdfs(_) => system.place(path),
                 FileSystem::Local => {
@@ -98,10 +98,10 @@ impl Place {
         }
     }
 
-    /// The same of a file, where a path alone is one of this machine.
+    /// Does the same for a file, where a path without a scheme is on this machine.
     ///
     /// # Errors
-    /// It is on a file system that is not spoken with.
+    /// The file system is not supported.
     pub fn of_file(
         text: &str,
         key: &'static str,
@@ -114,13 +114,13 @@ impl Place {
         }
     }
 
-    /// A place within it.
+    /// A place below this one.
     #[must_use]
     pub fn join(&self, name: &str) -> Self {
         Self { system: self.system.clone(), path: format!("{}/{name}", self.path.trim_end_matches('/')) }
     }
 
-    /// Makes a directory for nobody but the user, with those that it is in.
+    /// Makes a directory that only the user can access, and its parents.
     pub(super) fn make_directory(&self) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::make_directory(self.as_path()),
@@ -128,7 +128,8 @@ impl Place {
         }
     }
 
-    /// Makes a file of all that can be read, which everybody may read who gets there.
+    /// Writes a file with everything that the source contains. Everybody who can reach the file may read
+    /// it.
     pub(super) fn write(&self, source: &mut (dyn Read + Send)) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::write(self.as_path(), source),
@@ -136,7 +137,7 @@ impl Place {
         }
     }
 
-    /// What a NodeManager is told of the file that is there now.
+    /// The description of the existing file, for a NodeManager.
     pub(super) fn described(&self, name: &str, kind: LocalKind) -> Result<LocalFile, StagingError> {
         let (url, Described { size, timestamp, visibility }) = match &self.system {
             FileSystem::Local => {
@@ -151,7 +152,7 @@ impl Place {
         Ok(LocalFile { name: name.to_owned(), url, size, timestamp, kind, visibility })
     }
 
-    /// Takes away a directory and all that is in it. What is gone already is no error.
+    /// Deletes a directory with its contents. It is no error if it is gone.
     pub(super) fn delete(&self) -> Result<(), StagingError> {
         match &self.system {
             FileSystem::Local => local::delete(self.as_path()),
@@ -168,20 +169,20 @@ impl Place {
     }
 }
 
-/// A file system as somebody names it.
+/// A file system in the form in which it was given.
 struct Named<'a> {
     scheme: &'a str,
     authority: &'a str,
-    /// All of it.
+    /// The whole text that was given.
     text: &'a str,
-    /// Where that was written.
+    /// Where the text is set.
     origin: String,
-    /// The property that it is for.
+    /// The property that needs the place.
     key: &'static str,
 }
 
 impl FileSystem {
-    /// The one of whatever names none. Source: Hadoop 3.4.1.
+    /// The default file system. Source: Hadoop 3.4.1.
     pub(super) fn default_of(key: &'static str, user: &str, conf: &HadoopConf) -> Result<Self, StagingError> {
         let Some(text) = conf.get(DEFAULT)? else { return Ok(Self::Local) };
         let origin = format!("{DEFAULT} in {}", conf.origin(DEFAULT));
@@ -208,7 +209,7 @@ impl FileSystem {
         }
     }
 
-    /// A path on it.
+    /// A path on this file system.
     fn place(self, path: &str) -> Result<Place, StagingError> {
         let path = match &self {
             Self::Local => {
@@ -230,7 +231,7 @@ impl NameService {
     }
 }
 
-/// `hdfs` and `//host/path`; `None` of what is a path alone.
+/// Splits a URL into a scheme such as `hdfs` and the rest `//host/path`; `None` for a plain path.
 fn scheme(text: &str) -> Option<(&str, &str)> {
     let (scheme, rest) = text.split_once(':')?;
     let is_scheme = scheme.starts_with(|c: char| c.is_ascii_alphabetic())
@@ -238,7 +239,7 @@ fn scheme(text: &str) -> Option<(&str, &str)> {
     is_scheme.then_some((scheme, rest))
 }
 
-/// `//host:8020/path` is `host:8020` and `/path`.
+/// Splits `//host:8020/path` into `host:8020` and `/path`.
 fn split(rest: &str) -> (&str, &str) {
     match rest.strip_prefix("//") {
         None => ("", rest),

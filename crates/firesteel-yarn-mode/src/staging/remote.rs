@@ -1,4 +1,4 @@
-//! Files that are on HDFS already, and stay where they are: NodeManagers fetch them from there.
+//! Files that are already on HDFS and stay there: NodeManagers fetch them from HDFS.
 
 use firesteel_core::messages::is_file_name;
 
@@ -8,29 +8,29 @@ use crate::blueprint::{LocalFile, LocalKind};
 use crate::hadoop_conf::HadoopConf;
 use firesteel_settings::keys;
 
-/// What NodeManagers unpack, by the end of its name. Source: Hadoop 3.4.1.
+/// The suffixes of archives that NodeManagers unpack. Source: Hadoop 3.4.1.
 const ARCHIVES: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".zip", ".jar"];
 
-/// One that an application brings.
+/// A file on HDFS that an application brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
     place: Place,
-    /// What it is called in containers.
+    /// The name of the file in containers.
     name: String,
     kind: LocalKind,
 }
 
-/// Whether one of `--files` is of that kind: `hdfs://HOST/PATH`, `hdfs:///PATH#NAME`.
+/// Whether a word of `--files` is on HDFS: `hdfs://HOST/PATH`, `hdfs:///PATH#NAME`.
 #[must_use]
 pub fn is_remote(word: &str) -> bool {
     word.starts_with("hdfs:")
 }
 
 impl RemoteFile {
-    /// Those of that kind among files and archives, for that user.
+    /// The HDFS files among the application's files and archives, for this user.
     ///
     /// # Errors
-    /// HDFS is not spoken with, or one has no name that it can have in a container.
+    /// HDFS is not supported, or a name cannot be used in a container.
     pub fn among(
         files: &[String],
         archives: &[String],
@@ -65,10 +65,10 @@ impl RemoteFile {
         Ok(Self { place: Place::parse(place, key, user, conf)?, name: name.to_owned(), kind })
     }
 
-    /// What a NodeManager is told of it.
+    /// The description of the file for a NodeManager.
     ///
     /// # Errors
-    /// It is not there, or HDFS does not say.
+    /// The file does not exist, or HDFS does not answer.
     pub fn described(&self) -> Result<LocalFile, StagingError> {
         self.place.described(&self.name, self.kind)
     }

@@ -1,4 +1,4 @@
-//! What stands in for HDFS in a program that was built without it.
+//! The substitute for HDFS in a program that was built without it.
 
 use std::io::Read;
 
@@ -6,7 +6,7 @@ use super::place::{Described, NameService};
 
 pub(super) const IS_SPOKEN: bool = false;
 
-/// Nothing can be done.
+/// An error that cannot occur, because no operation is possible.
 #[derive(Debug, thiserror::Error)]
 #[error("this firesteel was built without HDFS (cargo build --features hdfs has it)")]
 pub struct Failure;
