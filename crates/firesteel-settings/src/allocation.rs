@@ -1,4 +1,4 @@
-//! `spark.dynamicAllocation.*` as the settings of dynamic allocation.
+//! The settings of dynamic allocation, from `spark.dynamicAllocation.*`.
 
 use std::time::Duration;
 
@@ -8,14 +8,14 @@ use firesteel_placement::ExecutorLimit;
 use super::duration::Unit;
 use super::{Origin, Properties, SettingError, keys};
 
-/// Who decides how many executors there are. `instances` is `spark.executor.instances`.
+/// How the number of executors is decided. `instances` is `spark.executor.instances`.
 ///
-/// Source: Spark's `ExecutorAllocationManager`, 4.0.1, and how it is configured. An initial number above the maximum is
-/// an error here; Spark starts with it.
+/// Source: Spark's `ExecutorAllocationManager`, 4.0.1, and how it is configured. An initial number above
+/// the maximum is an error here; Spark starts with it.
 ///
 /// # Errors
-/// A value that cannot be used, whether or not dynamic allocation is enabled; two that contradict each other, if
-/// it is.
+/// A value cannot be used, whether or not dynamic allocation is enabled. If it is enabled, two values
+/// contradict each other.
 pub(super) fn of(properties: &Properties, instances: ExecutorLimit) -> Result<Allocation, SettingError> {
     let seconds = Unit::Seconds;
     let min = properties.count(keys::MIN_EXECUTORS)?;
@@ -79,7 +79,7 @@ fn at_most(
     }
 }
 
-/// Above nothing, and at most the whole.
+/// A ratio above 0 and at most 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is from 1 to a million")]
 fn ratio(text: &str) -> Option<Ratio> {
     let part: f64 = text.parse().ok().filter(|part| *part > 0.0 && *part <= 1.0)?;

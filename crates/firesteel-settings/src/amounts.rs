@@ -1,4 +1,5 @@
-//! Custom resources of an application: how many addresses an executor has, and what a task takes of them.
+//! Custom resources of an application: the number of addresses of an executor, and the amounts that a task
+//! takes.
 
 use firesteel_placement::{Cores, ResourceAmounts, TaskAmount, TaskResources};
 
@@ -6,7 +7,7 @@ use super::{Origin, Properties, SettingError, keys};
 
 const AMOUNT: &str = "a whole number, or a fraction from 0.0001 to 0.5 by which tasks share an address";
 
-/// `spark.executor.resource.NAME.amount`.
+/// The amounts of executors, from `spark.executor.resource.NAME.amount`.
 pub(super) fn of_executors(properties: &Properties) -> Result<ResourceAmounts, SettingError> {
     let amount = |(name, _): (&str, &str)| {
         Ok((name.to_owned(), properties.count(&executor_key(name))?.map_or(0, u64::from)))
@@ -14,7 +15,7 @@ pub(super) fn of_executors(properties: &Properties) -> Result<ResourceAmounts, S
     properties.family(keys::EXECUTOR_RESOURCE).map(amount).collect()
 }
 
-/// `spark.task.resource.NAME.amount`. What is 0 is nothing.
+/// The amounts of tasks, from `spark.task.resource.NAME.amount`. Amounts of 0 are left out.
 pub(super) fn of_tasks(properties: &Properties) -> Result<TaskResources, SettingError> {
     let amount = |(name, _): (&str, &str)| {
         let amount = properties.read(&task_key(name), AMOUNT, |text| text.parse().ok());
@@ -25,9 +26,9 @@ pub(super) fn of_tasks(properties: &Properties) -> Result<TaskResources, Setting
     Ok(all?.into_iter().filter(|(_, amount)| *amount != TaskAmount::Whole(0)).collect())
 }
 
-/// Whether an executor could run a task.
+/// Checks that an executor can run a task.
 ///
-/// Source: Spark, 4.0.1, which does not start an application of which no executor could.
+/// Source: Spark, 4.0.1, which does not start an application whose executors cannot run its tasks.
 pub(super) fn check(
     executor: &ResourceAmounts,
     task: &TaskResources,
@@ -50,8 +51,8 @@ pub(super) fn check(
     Ok(())
 }
 
-/// What stays idle on every executor, because something else lets it run fewer tasks at once. `cores`: of an
-/// executor, and of a task, if they are fixed.
+/// The resources that stay idle on every executor, because another resource limits its number of tasks.
+/// `cores` has the cores of an executor and of a task, if they are fixed.
 ///
 /// Source: Spark, 4.0.1, which warns of wasted resources.
 pub(super) fn idle(

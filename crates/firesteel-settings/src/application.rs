@@ -1,4 +1,4 @@
-//! An application's settings out of properties.
+//! The settings of an application, from properties.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -18,72 +18,75 @@ const EXIT_CODES: &str = "numbers from 1 to 255 and ranges, such as 2,124-126, o
 /// The exit code of `timeout` when the time is over.
 const TIMED_OUT: u8 = 124;
 
-/// What of an application's settings comes from properties. Flags of submit commands are properties by another
-/// name: `--total-executor-cores` is `spark.cores.max`, `--executor-cores` is `spark.executor.cores`,
-/// `--executor-memory` is `spark.executor.memory`, `--num-executors` is `spark.executor.instances`.
+/// The settings of an application that come from properties. Some flags of submit commands set the same
+/// properties: `--total-executor-cores` sets `spark.cores.max`, `--executor-cores` sets
+/// `spark.executor.cores`, `--executor-memory` sets `spark.executor.memory`, `--num-executors` sets
+/// `spark.executor.instances`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationSettings {
-    /// `spark.app.name`.
+    /// The name, from `spark.app.name`.
     pub name: Option<String>,
-    /// `spark.master`.
+    /// The Master's URL, from `spark.master`.
     pub master: Option<String>,
-    /// `spark.cores.max`. `None`: the Master's default.
+    /// The maximum number of cores, from `spark.cores.max`. `None`: the Master's default.
     pub max_cores: Option<Cores>,
-    /// `spark.executor.cores`. `None`: one executor on each Worker.
+    /// The cores per executor, from `spark.executor.cores`. `None`: one executor on each Worker.
     pub executor_cores: Option<Cores>,
-    /// `spark.executor.memory`, 1 GiB by default.
+    /// The memory per executor, from `spark.executor.memory`; 1 GiB by default.
     pub executor_memory: MiB,
-    /// `spark.executor.instances`: how many executors at the start. Without it, as many as the cores allow. Spark's
-    /// Standalone mode reads it only together with dynamic allocation.
+    /// The number of executors at the start, from `spark.executor.instances`. If not set, as many as the
+    /// cores allow. Spark's Standalone mode reads this only together with dynamic allocation.
     pub executors: ExecutorLimit,
-    /// `firesteel.placement.policy`. `None`: the Master's.
+    /// The policy, from `firesteel.placement.policy`. `None`: the Master's policy.
     pub policy: Option<Policy>,
-    /// `firesteel.app.queue`: the Master's queue.
+    /// The Master's queue, from `firesteel.app.queue`.
     pub queue: Option<String>,
-    /// `firesteel.app.priority`, 0 by default: the highest comes first in its queue.
+    /// The priority in its queue, from `firesteel.app.priority`; 0 by default. Higher numbers run first.
     pub priority: i32,
-    /// `firesteel.app.gang`: it begins with so many executors at once, or not at all; 1 by default, which is one by one.
+    /// The size of its gang, from `firesteel.app.gang`: the number of executors that start together, or not
+    /// at all. The default 1 means one by one.
     pub gang: u64,
-    /// `spark.dynamicAllocation.*`: who decides how many executors there are later.
+    /// How the number of executors changes later, from `spark.dynamicAllocation.*`.
     pub allocation: Allocation,
-    /// `spark.executor.resource.NAME.amount`.
+    /// The custom resources per executor, from `spark.executor.resource.NAME.amount`.
     pub executor_resources: ResourceAmounts,
-    /// `spark.task.resource.NAME.amount`.
+    /// The custom resources per task, from `spark.task.resource.NAME.amount`.
     pub task_resources: TaskResources,
-    /// `spark.executorEnv.NAME`.
+    /// The variables of executors, from `spark.executorEnv.NAME`.
     pub executor_environment: BTreeMap<String, String>,
-    /// `spark.files`: paths, each with `#NAME` behind it or not.
+    /// The files, from `spark.files`: paths, each with an optional `#NAME`.
     pub files: Vec<String>,
-    /// `spark.archives`, likewise.
+    /// The archives, from `spark.archives`: paths, each with an optional `#NAME`.
     pub archives: Vec<String>,
-    /// `spark.task.cpus`, 1 by default.
+    /// The cores per task, from `spark.task.cpus`; 1 by default.
     pub task_cores: Cores,
-    /// `spark.task.maxFailures`, 4 by default, at least 1.
+    /// The maximum number of failures of a task, from `spark.task.maxFailures`; 4 by default, at least 1.
     pub max_task_failures: u32,
     /// `firesteel.task.fatalExitCodes`, 124 by default: exit codes after which a task is not retried.
     pub fatal_exit_codes: ExitCodes,
-    /// `spark.standalone.executorRemoveDelayOnDisconnection`, 5 s by default.
+    /// The time from `spark.standalone.executorRemoveDelayOnDisconnection`; 5 s by default.
     pub loss_delay: Duration,
-    /// `firesteel.driver.executorTimeout`, 120 s by default.
+    /// The time from `firesteel.driver.executorTimeout`; 120 s by default.
     pub executor_timeout: Duration,
-    /// `spark.starvation.timeout`, 15 s by default.
+    /// The time from `spark.starvation.timeout`; 15 s by default.
     pub starvation_timeout: Duration,
-    /// `spark.locality.wait.node` and `.rack`, each by default `spark.locality.wait`, which is 3 s.
+    /// The waits from `spark.locality.wait.node` and `.rack`. The default of both is `spark.locality.wait`,
+    /// whose default is 3 s.
     pub locality_wait: LocalityWait,
-    /// `spark.excludeOnFailure.*`, on by default.
+    /// The exclusion policy, from `spark.excludeOnFailure.*`; on by default.
     pub exclusion: ExclusionPolicy,
-    /// The table in the file that `firesteel.topology.table` names; empty if it names none.
+    /// The racks in the file that `firesteel.topology.table` names; empty if not set.
     pub topology: Topology,
-    /// `firesteel.driver.registrationTimeout`, 60 s by default.
+    /// The time from `firesteel.driver.registrationTimeout`; 60 s by default.
     pub registration_timeout: Duration,
-    /// `firesteel.task.outputCredit`, 1 MiB by default, in bytes.
+    /// The number of bytes from `firesteel.task.outputCredit`; 1 MiB by default.
     pub output_credit: u64,
-    /// `firesteel.shell.keptOutput`, 1 GiB by default, in bytes.
+    /// The number of bytes from `firesteel.shell.keptOutput`; 1 GiB by default.
     pub kept_output: u64,
 }
 
 impl ApplicationSettings {
-    /// The settings. What is not set has Spark's default.
+    /// Reads the settings. Settings that are not set have Spark's default.
     ///
     /// # Errors
     /// The first value that cannot be used.
@@ -142,27 +145,28 @@ impl ApplicationSettings {
         Ok(settings)
     }
 
-    /// What a task needs of an executor of the default profile.
+    /// The needs of a task on an executor of the default profile.
     #[must_use]
     pub fn task_needs(&self) -> TaskNeeds {
         let (cores, resources) = (self.task_cores, self.task_resources.clone());
         TaskNeeds { cores, resources, ..TaskNeeds::default() }
     }
 
-    /// What stays idle on every executor, because something else lets it run fewer tasks at once: a remark.
+    /// A remark about the resources that stay idle on every executor, because another resource limits its
+    /// number of tasks.
     #[must_use]
     pub fn idle_resources(&self) -> Option<String> {
         let cores = self.executor_cores.map(|each| (each, self.task_cores));
         amounts::idle(cores, &self.executor_resources, &self.task_resources)
     }
 
-    /// Whether executors find files in their directories.
+    /// Whether the application brings files or archives.
     #[must_use]
     pub fn brings_files(&self) -> bool {
         !self.files.is_empty() || !self.archives.is_empty()
     }
 
-    /// What could never run is told before it is waited for.
+    /// Checks that an application can run at all, so that it does not wait forever.
     fn check(&self, properties: &Properties) -> Result<(), SettingError> {
         amounts::check(&self.executor_resources, &self.task_resources, properties)?;
         let Some(each) = self.executor_cores else { return Ok(()) };
@@ -181,7 +185,7 @@ impl ApplicationSettings {
     }
 }
 
-/// A gang is asked for at once, and not as it turns out to be needed.
+/// The allocation with a gang. A gang is requested at once, and not as the need for it grows.
 fn beginning_with(gang: u64, allocation: Allocation) -> Allocation {
     match allocation {
         Allocation::Dynamic(dynamic) if gang > 1 => {
@@ -237,7 +241,7 @@ fn environment(properties: &Properties) -> BTreeMap<String, String> {
     properties.family(keys::EXECUTOR_ENV).map(owned).collect()
 }
 
-/// What stands between commas.
+/// The values of a list separated by commas.
 pub fn list(properties: &Properties, key: &str) -> Vec<String> {
     let words = properties.get(key).unwrap_or_default().split(',').map(str::trim);
     words.filter(|word| !word.is_empty()).map(str::to_owned).collect()

@@ -1,4 +1,4 @@
-//! How an application describes itself to the Master.
+//! The description of an application for the Master.
 
 use firesteel_core::messages::{
     ApplicationDescription, Placing, ResourceProfile, Submitter, WantedExecutors, Work,
@@ -6,7 +6,7 @@ use firesteel_core::messages::{
 
 use super::application::ApplicationSettings;
 
-/// The description of an application of that name whose executors do that work.
+/// Describes an application with this name, whose executors do this work.
 #[must_use]
 pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) -> ApplicationDescription {
     for (variable, value) in &settings.executor_environment {
@@ -34,7 +34,7 @@ pub fn describe(name: String, settings: &ApplicationSettings, mut work: Work) ->
     )
 }
 
-/// Who submits: as Spark, `SPARK_USER` or else the user of this process.
+/// The submitting user: `SPARK_USER`, as in Spark, or else the user of this process.
 #[must_use]
 pub fn user() -> String {
     let named = std::env::var("SPARK_USER").ok().filter(|name| !name.is_empty());

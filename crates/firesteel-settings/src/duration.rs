@@ -1,21 +1,21 @@
-//! Durations: `10s`, `500ms`, `1min`.
+//! The parser of durations: `10s`, `500ms`, `1min`.
 
 use std::time::Duration;
 
-/// What a number without a unit counts.
+/// The unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Milliseconds.
+    /// A number of milliseconds.
     Millis,
-    /// Seconds.
+    /// A number of seconds.
     Seconds,
 }
 
-/// How a duration is written, for error messages.
+/// The form of a duration, for error messages.
 pub const EXPECTED: &str = "a whole number with a unit (us, ms, s, m or min, h, d), such as 500ms or 10s";
 
-/// A duration such as `10s`, `1min`, `500ms`; a number alone counts `plain` units. `None` if the text is not of
-/// that form, negative (nothing here can be), or does not fit.
+/// Parses a duration such as `10s`, `1min`, `500ms`. A number without a unit counts `plain` units. `None`
+/// if the text has another form, is negative (no setting can be), or is too large.
 ///
 /// Source: Spark 4.0.1.
 #[must_use]

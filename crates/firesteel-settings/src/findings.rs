@@ -1,4 +1,4 @@
-//! Everything that somebody has set, and what comes of it: what `firesteel config check` says.
+//! Findings: everything that a user has set, and its effect. `firesteel config check` prints them.
 
 use std::path::Path;
 
@@ -14,41 +14,41 @@ use super::standing::Standing;
 use super::variables::{self, Environment, Role};
 use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
 
-/// Something that is set.
+/// One thing that is set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// A property, a variable or a file.
+    /// The name of a property, a variable or a file.
     pub name: String,
-    /// Its value, without secrets. A file has none.
+    /// The value, without secrets. A file has none.
     pub value: Option<String>,
-    /// Where it is set. A variable is so itself.
+    /// Where the property is set. A variable or a file has no origin.
     pub origin: Option<Origin>,
-    /// What comes of it.
+    /// The effect of the setting.
     pub outcome: Outcome,
-    /// Why, or what it is for.
+    /// The reason for the effect, or the purpose of the setting.
     pub why: String,
 }
 
-/// What comes of something that is set.
+/// The effect of something that is set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
-    /// It is read.
+    /// The setting is read.
     Read,
-    /// It is read, but something else beats it.
+    /// The setting is read, but another one takes precedence.
     Beaten,
-    /// It has no effect, as it is about something else.
+    /// The setting has no effect, because it concerns something else.
     Ignored,
-    /// It asks for something that Firesteel does not do.
+    /// The setting requests something that Firesteel does not support.
     NotHonoured,
-    /// It asks for protection that Firesteel does not have: nothing starts with it.
+    /// The setting requests protection that Firesteel does not have: nothing starts with it.
     Refused,
-    /// It cannot be used: nothing that reads it starts.
+    /// The value cannot be used: commands that read it do not start.
     BadValue,
 }
 
 impl Outcome {
-    /// In words.
+    /// The effect in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -71,17 +71,17 @@ impl Outcome {
     }
 }
 
-/// Who is asked about: one reader, or all.
+/// The readers to report on: one, or all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
-    /// One.
+    /// A single reader.
     One(Reader),
-    /// All: a property that somebody reads is read.
+    /// All readers: a property counts as read if any of them reads it.
     All,
 }
 
 impl Audience {
-    /// The readers.
+    /// The list of these readers.
     #[must_use]
     pub fn readers(self) -> Vec<Reader> {
         match self {
@@ -91,7 +91,7 @@ impl Audience {
     }
 }
 
-/// What comes of all that was read.
+/// The findings about all properties that were read.
 #[must_use]
 pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -117,7 +117,7 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec
     findings
 }
 
-/// Why something is no property.
+/// Why a text is not a property.
 #[must_use]
 pub fn why_strange(name: &str, origin: &Origin) -> &'static str {
     match origin {
@@ -157,7 +157,7 @@ fn of_property(key: &str, property: &Property, reader: Reader, audience: Audienc
     Finding { name: key.to_owned(), value, origin: Some(origin.clone()), outcome, why }
 }
 
-/// What the value would have to be, if it cannot be used. A property is tried alone.
+/// The expected form, if the value cannot be used. Each property is checked alone.
 fn bad_value(key: &str, property: &Property) -> Option<String> {
     let mut alone = Properties::default();
     alone.set(key, property.value.as_str(), property.origin.clone());
@@ -169,12 +169,12 @@ fn bad_value(key: &str, property: &Property) -> Option<String> {
             | SettingError::Contradiction { .. }
             | SettingError::TooFewAddresses { .. }),
         ) => Some(error.to_string()),
-        // That of the executors may be set, too.
+        // The executors' amount may be missing, because it can be set as well.
         Err(SettingError::NoAddresses { .. }) | Ok(()) => None,
     }
 }
 
-/// Reads everything that anybody reads of these properties.
+/// Reads all settings that any reader reads from these properties.
 fn read(properties: &Properties) -> Result<(), SettingError> {
     master::config(properties, String::new())?;
     WorkerSettings::of(properties)?;
@@ -183,7 +183,7 @@ fn read(properties: &Properties) -> Result<(), SettingError> {
     Ok(())
 }
 
-/// What is wrong with properties each of which could be used.
+/// The contradiction between properties whose values can each be used alone.
 #[must_use]
 pub fn contradiction(properties: &Properties) -> Option<SettingError> {
     read(properties).err().filter(|error| match error {
@@ -194,7 +194,7 @@ pub fn contradiction(properties: &Properties) -> Option<SettingError> {
     })
 }
 
-/// What comes of the variables that are set.
+/// The findings about the environment variables that are set.
 #[must_use]
 pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Finding> {
     let readers = audience.readers();
@@ -230,7 +230,7 @@ pub fn of_variables(environment: &Environment, audience: Audience) -> Vec<Findin
     findings
 }
 
-/// What comes of the files that Spark's users have beside `spark-defaults.conf`.
+/// The findings about the files that Spark users have beside `spark-defaults.conf`.
 #[must_use]
 pub fn of_files(directory: &Path) -> Vec<Finding> {
     BESIDE
@@ -241,7 +241,7 @@ pub fn of_files(directory: &Path) -> Vec<Finding> {
         .collect()
 }
 
-/// What comes of a file that is no file of properties. `None`: it may be one.
+/// The finding about a file that is not a properties file. `None` if it may be one.
 #[must_use]
 pub fn of_file(path: &Path) -> Option<Finding> {
     let name = path.file_name()?.to_str()?;

@@ -1,17 +1,17 @@
-//! `-Dkey=value` options out of variables such as `SPARK_DAEMON_JAVA_OPTS`.
+//! The parser of `-Dkey=value` options in variables such as `SPARK_DAEMON_JAVA_OPTS`.
 
-/// A variable whose quotes do not match.
+/// The error that the quotes in a variable do not match.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a quote is not closed, or a backslash is the last character")]
 pub struct Unfinished;
 
-/// The words of the text: blanks separate them, quotes of both kinds and backslashes keep what follows together.
-/// Within single quotes a backslash is itself.
+/// Splits the text into words at blanks. Quotes of both kinds and backslashes keep the following characters
+/// together. Within single quotes a backslash has no special meaning.
 ///
 /// Source: Spark 4.0.1's launcher.
 ///
 /// # Errors
-/// A quote or a backslash at the end has nothing after it.
+/// A quote is not closed, or the text ends with a backslash.
 pub fn words(text: &str) -> Result<Vec<String>, Unfinished> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
@@ -38,7 +38,8 @@ pub fn words(text: &str) -> Result<Vec<String>, Unfinished> {
     }
 }
 
-/// The property of a `-D` option. `None`: it is another option, which is for a JVM. A key alone has an empty value.
+/// The property of a `-D` option. `None` for any other option, which is for a JVM. A key without `=` has an
+/// empty value.
 #[must_use]
 pub fn property(word: &str) -> Option<(&str, &str)> {
     let definition = word.strip_prefix("-D")?;

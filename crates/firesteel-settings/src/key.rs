@@ -1,14 +1,14 @@
-//! What there is to know of a property: its row in the table of [`keys`](super::keys).
+//! The description of a property: its row in the table of [`keys`](super::keys).
 
 use serde::Serialize;
 
-/// Who reads a property.
+/// A reader of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reader {
-    /// A Master.
+    /// The Master's daemon.
     Master,
-    /// A Worker.
+    /// The Worker's daemon.
     Worker,
     /// An application: its driver, and through it its executors.
     Application,
@@ -17,33 +17,33 @@ pub enum Reader {
 /// How the meaning of a property for YARN begins.
 const YARN: &str = "On YARN";
 
-/// One property, or a family of them.
+/// One property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Key {
-    /// Its name. A part in capitals, such as `NAME`, stands for any words there.
+    /// The name. A part in capitals, such as `NAME`, stands for any text.
     pub name: &'static str,
-    /// Who reads it, at least one.
+    /// The readers of the property, at least one.
     pub readers: &'static [Reader],
-    /// What counts where it is not set.
+    /// The default, if the property is not set.
     pub default: Default,
-    /// What it is for, in a sentence. Blanks may stand around it: see [`Key::meaning`].
+    /// The meaning, in one sentence. Blanks may surround it: see [`Key::meaning`].
     pub(super) doc: &'static str,
 }
 
-/// What counts where a property is not set.
+/// The default of a property that is not set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Default {
-    /// This value, as it would be written.
+    /// This value, in the form in which it would be set.
     Value(&'static str),
-    /// What these words say.
+    /// A default that is described in words.
     Otherwise(&'static str),
 }
 
 impl Reader {
-    /// All of them.
+    /// All readers of properties.
     pub const ALL: [Self; 3] = [Self::Master, Self::Worker, Self::Application];
 
-    /// In a sentence: `a Master`.
+    /// The reader with its article: `a Master`.
     #[must_use]
     pub fn described(self) -> &'static str {
         match self {
@@ -55,7 +55,7 @@ impl Reader {
 }
 
 impl Key {
-    /// What it is for, in a sentence.
+    /// The meaning of the property, in one sentence.
     #[must_use]
     pub fn meaning(&self) -> &'static str {
         self.doc.trim()
@@ -82,7 +82,7 @@ impl Key {
 }
 
 impl Default {
-    /// In words.
+    /// The default in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -91,8 +91,9 @@ impl Default {
     }
 }
 
-/// What stands in `name` where `pattern` has a part in capitals; `""` if it has none; `None` if the name is none
-/// of the pattern's. A pattern that ends in `.*` has every name that begins so.
+/// The text in `name` at the place of the part in capitals of `pattern`; `""` if the pattern has no such
+/// part; `None` if the name does not match. A pattern that ends in `.*` matches every name with this
+/// prefix.
 #[must_use]
 pub fn matched<'a>(pattern: &str, name: &'a str) -> Option<&'a str> {
     if let Some(beginning) = pattern.strip_suffix('*') {

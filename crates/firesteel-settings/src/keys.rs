@@ -16,7 +16,7 @@ macro_rules! table {
     ($($(#[doc = $meaning:expr])+ $constant:ident: $name:literal, [$($reader:ident),+], $default:expr;)+) => {
         $($(#[doc = $meaning])+ pub const $constant: &str = $name;)+
 
-        /// Every row, in the order of the source.
+        /// All rows, in the order of the source.
         pub static TABLE: &[Key] = &[
             $(Key {
                 name: $name,
@@ -287,7 +287,7 @@ table! {
     YARN_ROLLED_EXCLUDE: "spark.yarn.rolledLog.excludePattern", [Application], Otherwise("none");
 }
 
-/// The row of a property. `None`: nobody reads it.
+/// The row of a property. `None` if no reader reads it.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Key> {
     TABLE.iter().find(|key| matched(key.name, name).is_some())

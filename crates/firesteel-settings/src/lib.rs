@@ -1,7 +1,19 @@
-//! Settings: `--conf key=value` and the sizes and durations in them, as Spark writes them.
+//! Settings: properties in Spark's form, from flags, files and the environment, and the typed settings made
+//! of them.
 //!
-//! [`keys`] is the table of them. [`Properties`] holds the text, with its [`origin`]; [`master`], [`worker`] and [`application`] make typed settings of it. A key that
-//! nobody reads is a warning, a value that cannot be read is an error that names key, value and what is expected.
+//! - [`keys`], [`key`]: the table of all properties, and one row of it.
+//! - [`properties`], [`origin`]: the values of properties, and where each was set.
+//! - [`sources`], [`properties_file`], [`java_options`], [`variables`]: where properties are read from.
+//! - [`master`], [`worker`], [`application`], [`yarn`], [`listen`]: the typed settings of each reader.
+//! - `allocation`, `amounts`, [`rolling`], [`resources`], [`task_needs`], [`description`]: parts of these settings, and
+//!   what an application tells its Master.
+//! - [`size`], [`duration`]: the forms of values.
+//! - [`sparks`], [`standing`], [`findings`], [`reference`]: properties of Spark without a reader here, the effect of each
+//!   property that is set, and the texts about them.
+//! - [`near`], [`secrets`]: suggestions for misspelt names, and the redaction of secrets.
+//!
+//! A property without a reader gives a warning. A value that cannot be used gives an error with the key,
+//! the value and the expected form.
 
 mod allocation;
 mod amounts;

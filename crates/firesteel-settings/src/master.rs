@@ -1,4 +1,4 @@
-//! A Master's settings out of properties.
+//! The settings of a Master, from properties.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use firesteel_placement::{Strategy, worker_order_names};
 use super::duration::Unit;
 use super::{Properties, SettingError, keys};
 
-/// The settings of the Master that is reached at `url`. What is not set has Spark's default.
+/// The settings of the Master at this `url`. Settings that are not set have Spark's default.
 ///
 /// # Errors
 /// The first value that cannot be used.

@@ -1,31 +1,32 @@
-//! Names that look like one that is none: what somebody may have meant.
+//! The search for the known name that a misspelt name may stand for.
 
-/// How many slips a name may be away from what was meant.
+/// The maximum number of slips between a name and the name that was meant.
 const SLIPS: usize = 2;
 
-/// The name that was meant, perhaps: the nearest that is at most two slips away (a letter too many, too few, another
-/// one, or two that are swapped; capitals do not matter), and of equally near ones the first.
+/// The name that was perhaps meant: the nearest known name that is at most two slips away. A slip is a
+/// missing, extra or different letter, or two swapped letters; case does not matter. The first of several
+/// equally near names counts.
 #[must_use]
 pub fn near<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // A short name is near to everything.
     near_within(SLIPS.min(name.len() / 4), name, known)
 }
 
-/// The same with at most so many slips, where the known names are few.
+/// Does the same with at most this number of slips, for a small set of known names.
 #[must_use]
 pub fn near_within<'a>(most: usize, name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let slips = known.into_iter().map(|known| (slips(name, known), known));
     slips.filter(|(slips, _)| *slips <= most).min_by_key(|(slips, _)| *slips).map(|(_, known)| known)
 }
 
-/// How many slips make one word of the other.
+/// The number of slips that turn one word into the other.
 fn slips(one: &str, other: &str) -> usize {
     let letters = |word: &str| word.to_lowercase().chars().collect::<Vec<char>>();
     let (one, other) = (letters(one), letters(other));
     if one.len().abs_diff(other.len()) > SLIPS {
         return usize::MAX;
     }
-    // Rows of the table of prefixes: the one before the last, the last, and this one.
+    // Three rows of the table of prefixes: the one before the last, the last, and the current one.
     let mut before: Vec<usize> = Vec::new();
     let mut last: Vec<usize> = (0..=other.len()).collect();
     for (i, a) in one.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Where the value of a property comes from.
+//! The origin of a property's value.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,31 +6,31 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
-/// Where a value comes from.
+/// Where a value was set.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", content = "where", rename_all = "snake_case")]
 pub enum Origin {
-    /// A flag that stands for the property: `--executor-cores`.
+    /// A flag that sets the property: `--executor-cores`.
     Flag(&'static str),
-    /// `--conf`.
+    /// The flag `--conf`.
     Conf,
-    /// A variable of the environment.
+    /// An environment variable.
     Variable(&'static str),
-    /// A `-D` option in a variable of the environment.
+    /// A `-D` option in an environment variable.
     JavaOption(&'static str),
     /// A line of a properties file.
     File {
-        /// The file.
+        /// The path of the file.
         path: Arc<PathBuf>,
-        /// The line, from 1.
+        /// The line number, counted from 1.
         line: usize,
     },
-    /// Firesteel itself, for the reason that the words give.
+    /// Firesteel itself, for this reason.
     Derived(&'static str),
 }
 
 impl Origin {
-    /// Whether it stands on the command line. What does not is configuration.
+    /// Whether the value was set on the command line, and not in the configuration.
     #[must_use]
     pub fn is_command_line(&self) -> bool {
         match self {

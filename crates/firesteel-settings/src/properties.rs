@@ -1,4 +1,4 @@
-//! Properties: keys and values as text.
+//! Properties: keys and values as text, with their origins.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,100 +8,102 @@ use firesteel_placement::{Cores, MiB, Policy, policy_names};
 use super::origin::Origin;
 use super::{duration, key, keys, size};
 
-/// The properties of a daemon or an application, by key: what counts, and then what that beats.
+/// The properties of a daemon or an application, by key. Each key has the value that counts, followed by
+/// those that it overrides.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Properties(BTreeMap<String, Vec<Property>>);
 
-/// A value, and where it comes from.
+/// A value with its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Property {
     /// The value as it was given.
     pub value: String,
-    /// Where it comes from.
+    /// Where the value was set.
     pub origin: Origin,
 }
 
-/// A property that cannot be used.
+/// Why a property cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SettingError {
-    /// It is not a pair.
+    /// The text is not a pair of key and value.
     #[error("--conf {text:?} is not a property: write --conf KEY=VALUE")]
     NoPair {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// Its value is not what its key needs.
+    /// The value does not have the form that its key needs.
     #[error("{key} cannot be {value:?}{}: write {expected}", from(origin))]
     Value {
-        /// The key.
+        /// The key of the property.
         key: String,
-        /// Its value.
+        /// The value of the property.
         value: String,
-        /// Where that comes from.
+        /// Where the value was set.
         origin: Origin,
-        /// How a value looks.
+        /// The form that is expected.
         expected: &'static str,
     },
-    /// A file that a property names cannot be used.
+    /// The file that a property names cannot be used.
     #[error("{key}: {path}: {error}")]
     File {
-        /// The key.
+        /// The key of the property.
         key: &'static str,
-        /// The file.
+        /// The path of the file.
         path: String,
-        /// What is wrong with it.
+        /// What is wrong with the file.
         error: String,
     },
-    /// A task takes of a custom resource, and executors have none.
+    /// Tasks need a custom resource that executors do not have.
     #[error(
         "{task_key} is {value} and {executor_key} is not set: no executor could run a task; set it, too \
          (--executor-resource NAME=AMOUNT)"
     )]
     NoAddresses {
-        /// The key of what a task takes.
+        /// The key with the amount per task.
         task_key: String,
-        /// Its value.
+        /// The amount per task.
         value: String,
-        /// The key of what an executor has.
+        /// The key with the amount per executor.
         executor_key: String,
-        /// Whether one of them stands on the command line.
+        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
-    /// A task takes more of a custom resource than an executor has.
+    /// A task needs more of a custom resource than an executor has.
     #[error(
         "{task_key} is {value} and {executor_key} is {each}: no executor could run a task; raise one or lower the other"
     )]
     TooFewAddresses {
-        /// The key of what a task takes.
+        /// The key with the amount per task.
         task_key: String,
-        /// Its value.
+        /// The amount per task.
         value: String,
-        /// The key of what an executor has.
+        /// The key with the amount per executor.
         executor_key: String,
-        /// Its value.
+        /// The amount per executor.
         each: u64,
-        /// Whether one of them stands on the command line.
+        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
-    /// Two values, each of which could be used, cannot be used together.
+    /// Two values could be used alone, but not together.
     #[error("{less} is {fewer} and {more} is {greater}: {so}; raise one or lower the other")]
     Contradiction {
-        /// The key with the lesser value.
+        /// The key with the smaller value.
         less: &'static str,
-        /// Its value.
+        /// The smaller of the values.
         fewer: i64,
         /// The key with the greater value.
         more: &'static str,
-        /// Its value.
+        /// The greater of the values.
         greater: i64,
-        /// What would come of it.
+        /// The consequence of using both.
         so: &'static str,
-        /// Whether one of them stands on the command line.
+        /// Whether one of them was set on the command line.
         is_usage: bool,
     },
 }
 
-/// What an error adds about where a value comes from. Whoever wrote `--conf` sees it there.
+/// The part of an error that names the origin of a value. For `--conf` it is empty, because the user sees
+/// the flag.
 fn from(origin: &Origin) -> String {
     match origin {
         Origin::Conf => String::new(),
@@ -114,7 +116,7 @@ fn from(origin: &Origin) -> String {
 }
 
 impl SettingError {
-    /// Whether it is the command line that is wrong. Otherwise a file or a variable is.
+    /// Whether the error is on the command line. Otherwise it is in a file or a variable.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         match self {
@@ -129,10 +131,10 @@ impl SettingError {
 }
 
 impl Properties {
-    /// The properties of `--conf` flags. The last of several with one key counts.
+    /// The properties of `--conf` flags. If a key occurs several times, the last one counts.
     ///
     /// # Errors
-    /// The first that is not `key=value`.
+    /// The first text that is not `key=value`.
     pub fn parse<'a>(pairs: impl IntoIterator<Item = &'a str>) -> Result<Self, SettingError> {
         let mut properties = Self::default();
         for text in pairs {
@@ -146,49 +148,49 @@ impl Properties {
         Ok(properties)
     }
 
-    /// Sets a property, above whatever it was before.
+    /// Sets a property, with precedence over its earlier values.
     pub fn set(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
         self.0.entry(key.to_owned()).or_default().insert(0, Property { value: value.into(), origin });
     }
 
-    /// Sets a property, below whatever it was before.
+    /// Sets a property, with lower precedence than its earlier values.
     pub fn set_weaker(&mut self, key: &str, value: impl Into<String>, origin: Origin) {
         self.0.entry(key.to_owned()).or_default().push(Property { value: value.into(), origin });
     }
 
-    /// Forgets a property, and whatever it was before.
+    /// Removes a property with all its values.
     pub fn unset(&mut self, key: &str) {
         self.0.remove(key);
     }
 
-    /// A value as it was given.
+    /// The value of a property, as it was given.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<&str> {
         self.property(key).map(|property| property.value.as_str())
     }
 
-    /// Where a value comes from.
+    /// Where the value of a property was set.
     #[must_use]
     pub fn origin(&self, key: &str) -> Option<&Origin> {
         self.property(key).map(|property| &property.origin)
     }
 
-    /// Values that do not count, since another beats them, the strongest first.
+    /// The overridden values of a property, in order of precedence.
     pub fn beaten(&self, key: &str) -> impl Iterator<Item = &Property> {
         self.all(key).skip(1)
     }
 
-    /// The value that counts, and then those that it beats.
+    /// The value that counts, followed by the overridden ones.
     pub fn all(&self, key: &str) -> impl Iterator<Item = &Property> {
         self.0.get(key).into_iter().flatten()
     }
 
-    /// Every property.
+    /// All properties with their values.
     pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
         self.each().map(|(key, property)| (key, property.value.as_str()))
     }
 
-    /// Every property, with its origin.
+    /// All properties with their values and origins.
     pub fn each(&self) -> impl Iterator<Item = (&str, &Property)> {
         self.0.iter().filter_map(|(key, all)| Some((key.as_str(), all.first()?)))
     }
@@ -197,20 +199,20 @@ impl Properties {
         self.0.get(key)?.first()
     }
 
-    /// Every property of a family, by what stands in the place of `NAME` in its row of the table.
+    /// All properties of a family, by the text at the place of `NAME` in the family's row.
     pub fn family(&self, pattern: &'static str) -> impl Iterator<Item = (&str, &str)> {
         self.iter().filter_map(move |(key, value)| Some((key::matched(pattern, key)?, value)))
     }
 
-    /// The names of all properties of a family, or of the one.
+    /// The names of all properties of a family, or of a single property.
     pub fn names(&self, pattern: &'static str) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str).filter(move |name| key::matched(pattern, name).is_some())
     }
 
-    /// A value that `read` understands. `None`: not set.
+    /// The value of a property, as parsed by `read`. `None` if it is not set.
     ///
     /// # Errors
-    /// It is set and `read` has no answer.
+    /// The value cannot be parsed.
     pub fn read<T>(
         &self,
         key: &str,
@@ -227,10 +229,10 @@ impl Properties {
         read(value).map(Some).ok_or_else(error)
     }
 
-    /// `true` or `false`, in any case.
+    /// The value `true` or `false`, in upper or lower case.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn boolean(&self, key: &str) -> Result<Option<bool>, SettingError> {
         self.read(key, "true or false", |text| match text.to_ascii_lowercase().as_str() {
             "true" => Some(true),
@@ -242,41 +244,41 @@ impl Properties {
     /// A whole number that is not negative.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn count(&self, key: &str) -> Result<Option<u32>, SettingError> {
         self.read(key, "a whole number from 0 to 4294967295", |text| text.parse().ok())
     }
 
-    /// Cores, at least one.
+    /// A number of cores, at least one.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn cores(&self, key: &str) -> Result<Option<Cores>, SettingError> {
         let positive = |text: &str| text.parse::<i32>().ok().filter(|cores| *cores > 0);
         let cores = self.read(key, "a whole number from 1 to 2147483647", positive)?;
         Ok(cores.map(|cores| Cores(cores.into())))
     }
 
-    /// `firesteel.placement.policy`, a Master's or an application's.
+    /// The policy in `firesteel.placement.policy`, for a Master or an application.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn policy(&self) -> Result<Option<Policy>, SettingError> {
         self.read(keys::PLACEMENT_POLICY, policy_names!(), |text| text.parse().ok())
     }
 
-    /// Memory; a number alone counts MiB.
+    /// An amount of memory. A number without a unit counts MiB.
     ///
     /// # Errors
-    /// It is set to something else or to less than 1 MiB.
+    /// The value is anything else, or less than 1 MiB.
     pub fn memory(&self, key: &str) -> Result<Option<MiB>, SettingError> {
         self.read(key, size::EXPECTED, |text| size::memory(text, size::Unit::MiB).ok())
     }
 
-    /// A duration; a number alone counts `plain`.
+    /// A duration. A number without a unit counts `plain` units.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn duration(&self, key: &str, plain: duration::Unit) -> Result<Option<Duration>, SettingError> {
         self.read(key, duration::EXPECTED, |text| duration::parse(text, plain))
     }
@@ -284,7 +286,7 @@ impl Properties {
     /// A duration that is not zero.
     ///
     /// # Errors
-    /// It is set to something else.
+    /// The value is anything else.
     pub fn period(&self, key: &str, plain: duration::Unit) -> Result<Option<Duration>, SettingError> {
         let expected = "a duration of at least 1 ms, such as 500ms, 10s or 1min";
         let least = Duration::from_millis(1);

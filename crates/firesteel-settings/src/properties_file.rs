@@ -1,4 +1,4 @@
-//! Files of properties, as `java.util.Properties` reads them.
+//! The parser of properties files, with the grammar of `java.util.Properties`.
 //!
 //! ```text
 //! # a comment, as with !
@@ -8,33 +8,34 @@
 //! spark.executorEnv.SIGN = \u00e9\t   escapes: \t, \n, \r, \f and \uXXXX, in UTF-16; \ and any other is that other
 //! ```
 //!
-//! Source: JDK 17's `Properties.load`, and Spark 4.0.1, which reads files as UTF-8 and trims values. Differences:
-//! half of a surrogate pair, which no UTF-8 text can hold, becomes U+FFFD, and pairs with an empty key are left out.
+//! Source: JDK 17's `Properties.load`, and Spark 4.0.1, which reads files as UTF-8 and trims values.
+//! Differences: half of a surrogate pair, which no UTF-8 text can hold, becomes U+FFFD, and pairs with an
+//! empty key are left out.
 
 /// One pair of a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pair {
-    /// The line on which it begins, from 1.
+    /// The line on which it begins, counted from 1.
     pub line: usize,
-    /// The key, with its escapes resolved, not empty.
+    /// The key with its escapes resolved. It is not empty.
     pub key: String,
-    /// The value, with its escapes resolved. It is not trimmed: see [`trimmed`].
+    /// The value with its escapes resolved. It is not trimmed: see [`trimmed`].
     pub value: String,
 }
 
-/// A file that is not of the grammar.
+/// Why a file does not match the grammar.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum GrammarError {
-    /// The only thing that the grammar does not allow.
+    /// An escape is malformed. The grammar allows everything else.
     #[error("line {line}: \\u is not followed by four hexadecimal digits; for a backslash write \\\\")]
     MalformedEscape {
-        /// The line on which the pair begins, from 1.
+        /// The line on which the pair begins, counted from 1.
         line: usize,
     },
 }
 
-/// Every pair of a file, in its order; of several with one key the last counts. Bytes that are not UTF-8 become
-/// U+FFFD.
+/// All pairs of a file, in its order. If a key occurs several times, the last pair counts. Bytes that are
+/// not UTF-8 become U+FFFD.
 ///
 /// # Errors
 /// The first malformed escape outside comments.
@@ -52,7 +53,7 @@ pub fn parse(bytes: &[u8]) -> Result<Vec<Pair>, GrammarError> {
     Ok(pairs)
 }
 
-/// The value without blanks and control characters around it, except line feeds and carriage returns.
+/// The value without surrounding blanks and control characters, except line feeds and carriage returns.
 #[must_use]
 pub fn trimmed(value: &str) -> &str {
     value.trim_matches(|c| c <= ' ' && !matches!(c, '\n' | '\r'))
@@ -62,8 +63,8 @@ fn is_blank(c: char) -> bool {
     matches!(c, ' ' | '\t' | '\u{c}')
 }
 
-/// Lines without comments and blanks at their beginning, those joined that a backslash continues, with the number
-/// of the line on which each begins.
+/// The logical lines: without comments and leading blanks, and with continued lines joined. Each has the
+/// number of the line on which it begins.
 fn logical_lines(text: &str) -> Vec<(usize, String)> {
     let mut lines = Vec::new();
     let (mut begin, mut line) = (1, String::new());
@@ -93,7 +94,7 @@ fn logical_lines(text: &str) -> Vec<(usize, String)> {
     lines
 }
 
-/// Key and value, with their escapes.
+/// Splits a line into key and value, with their escapes.
 fn split(line: &str) -> (&str, &str) {
     let mut escaped = false;
     let end = line.find(|c| {
@@ -106,7 +107,7 @@ fn split(line: &str) -> (&str, &str) {
     (key, rest.strip_prefix(['=', ':']).unwrap_or(rest).trim_start_matches(is_blank))
 }
 
-/// The text with its escapes resolved. `None`: one is malformed.
+/// The text with its escapes resolved. `None` if one is malformed.
 fn unescaped(text: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::with_capacity(text.len());
     let mut chars = text.chars();

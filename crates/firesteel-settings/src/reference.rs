@@ -1,4 +1,4 @@
-//! The table of properties for people: in `--help`, on man pages, and as docs/SETTINGS.md.
+//! The reference of all properties: in `--help`, in man pages, and as docs/SETTINGS.md.
 
 use std::fmt::Write as _;
 
@@ -34,7 +34,7 @@ fn capitalised(words: &str) -> String {
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()
 }
 
-/// docs/SETTINGS.md.
+/// The text of docs/SETTINGS.md.
 #[must_use]
 pub fn markdown() -> String {
     let mut text = "\
@@ -131,7 +131,7 @@ Values in brackets ask for what Firesteel does anyway, and give no warning.
     text
 }
 
-/// The reader's rows: Spark's first.
+/// The rows of a reader: Spark's properties first.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Key> {
     let all = move || keys::TABLE.iter().filter(move |key| key.readers.contains(&reader));
     all().filter(|key| key.is_sparks()).chain(all().filter(|key| !key.is_sparks()))

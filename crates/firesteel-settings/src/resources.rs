@@ -1,4 +1,4 @@
-//! Custom resources of a Worker: `gpu=2`, `gpu=0,1,5`.
+//! The parser of a Worker's custom resources: `gpu=2`, `gpu=0,1,5`.
 
 use std::collections::BTreeSet;
 
@@ -6,57 +6,57 @@ use firesteel_placement::Resources;
 
 use super::{Properties, SettingError, keys};
 
-/// A resource that cannot be read.
+/// Why a resource cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ResourceError {
-    /// It is not of the form.
+    /// The text does not have the expected form.
     #[error(
         "{text:?} is not a resource: write NAME=AMOUNT or NAME=ADDRESS,ADDRESS,.. such as gpu=2 or gpu=0,1,5"
     )]
     Malformed {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// An amount of none, which one who means the address 0 writes.
+    /// The amount is 0, which may be meant as the address 0.
     #[error(
         "{text:?} means none: leave it out, or write {name}=0, (with the comma) for the single address 0"
     )]
     Nothing {
-        /// What was given.
+        /// The text that was given.
         text: String,
-        /// The resource.
+        /// The name of the resource.
         name: String,
     },
-    /// One address stands there twice.
+    /// One address occurs twice.
     #[error("{text:?} has the address {address:?} twice")]
     Twice {
-        /// What was given.
+        /// The text that was given.
         text: String,
-        /// The address.
+        /// The address that occurs twice.
         address: String,
     },
     /// One resource is given twice.
     #[error("the resource {name:?} is given twice")]
     Again {
-        /// Its name.
+        /// The name of the resource.
         name: String,
     },
-    /// More than a Worker can have.
+    /// There are more addresses than a Worker can have.
     #[error("{text:?} is more than {MOST} addresses")]
     TooMany {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
 }
 
-/// Addresses that one resource may have.
+/// The maximum number of addresses of one resource.
 const MOST: usize = 4096;
 
-/// The resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. For one
-/// address that is a number write a comma after it: `gpu=5,`.
+/// The resources of `--resource` flags. A number alone is an amount: `gpu=2` has the addresses 0 and 1. To
+/// give a single address that is a number, put a comma after it: `gpu=5,`.
 ///
 /// # Errors
-/// The first flag that is not of the form.
+/// The first flag that does not have this form.
 pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, ResourceError> {
     let mut all: Vec<(&str, Vec<String>)> = Vec::new();
     for flag in flags {
@@ -69,7 +69,7 @@ pub fn parse<'a>(flags: impl IntoIterator<Item = &'a str>) -> Result<Resources, 
     Ok(all.into_iter().collect())
 }
 
-/// `spark.worker.resource.NAME.amount`: addresses 0, 1 and so on.
+/// The resources in `spark.worker.resource.NAME.amount`, with the addresses 0, 1 and so on.
 pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingError> {
     let amount = |(name, _): (&str, &str)| {
         let key = keys::WORKER_RESOURCE.replace("NAME", name);
@@ -80,7 +80,7 @@ pub(super) fn of_worker(properties: &Properties) -> Result<Resources, SettingErr
     properties.family(keys::WORKER_RESOURCE).map(amount).collect()
 }
 
-/// What flags say, and what properties say of resources that no flag names.
+/// The resources of the flags, and those of the properties that no flag names.
 #[must_use]
 pub fn merged(flags: &Resources, properties: &Resources) -> Resources {
     let said: BTreeSet<&str> = flags.iter().map(|(name, _)| name).collect();
@@ -94,16 +94,17 @@ pub fn merged(flags: &Resources, properties: &Resources) -> Resources {
     all(flags).into_iter().chain(others).collect()
 }
 
-/// Whether a resource, or one of its addresses, can be called so: letters, digits and `-_.:` of ASCII.
+/// Whether the word can name a resource or one of its addresses: ASCII letters, digits and `-_.:`.
 #[must_use]
 pub fn is_name(word: &str) -> bool {
     !word.is_empty() && word.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_.:".contains(&b))
 }
 
-/// The resources of an executor, as its Worker writes them: `gpu=0,1;nic=a`, or nothing. Numbers are addresses.
+/// The resources of an executor, in the form that its Worker writes: `gpu=0,1;nic=a`, or empty. Numbers are
+/// addresses.
 ///
 /// # Errors
-/// The first part that is not of the form.
+/// The first part that does not have this form.
 pub fn parse_exact(text: &str) -> Result<Resources, ResourceError> {
     let part = |part: &str| {
         let malformed = || ResourceError::Malformed { text: part.to_owned() };

@@ -1,4 +1,4 @@
-//! How a Worker rolls its executors' logs, out of properties.
+//! The settings for rolling executors' logs, from a Worker's properties.
 
 use std::fmt;
 use std::time::Duration;
@@ -11,51 +11,51 @@ use crate::size::{self, Unit};
 /// How logs are rolled. Source: Spark Worker, 4.0.1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rolling {
-    /// When.
+    /// When a log is rolled.
     pub policy: Policy,
-    /// How many rolled files of a log are kept; `None`: all.
+    /// The number of rolled files that are kept for a log; `None`: all.
     pub retained: Option<u32>,
-    /// What becomes of them.
+    /// Whether rolled files are compressed.
     pub compression: Compression,
 }
 
-/// When a log goes on in another file.
+/// When a log continues in another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// With the first output of each period; periods are counted from 1970-01-01 00:00 UTC.
+    /// With the first output of each period. Periods are counted from 1970-01-01 00:00 UTC.
     ByTime(Period),
-    /// Before a file would be longer than so many bytes, at least [`LEAST_SIZE`].
+    /// Before a file would exceed this number of bytes, at least [`LEAST_SIZE`].
     BySize(u64),
 }
 
-/// How long one file is written by the clock.
+/// The period of time of one file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Period {
-    /// A day.
+    /// One day per file.
     Daily,
-    /// An hour.
+    /// One hour per file.
     Hourly,
-    /// A minute.
+    /// One minute per file.
     Minutely,
-    /// So many seconds, at least [`LEAST_SECONDS`].
+    /// This number of seconds per file, at least [`LEAST_SECONDS`].
     Seconds(u64),
 }
 
 /// Whether rolled files are compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Compression {
-    /// They stay as they are.
+    /// Rolled files are not compressed.
     Off,
-    /// With gzip.
+    /// Rolled files are compressed with gzip.
     Gzip,
 }
 
-/// The least size; less is taken for this. Source: Spark, 4.0.1.
+/// The minimum size; smaller values are raised to it. Source: Spark, 4.0.1.
 pub const LEAST_SIZE: u64 = 81_920;
-/// The shortest period in seconds; less is taken for this. Source: Spark, 4.0.1.
+/// The minimum period in seconds; smaller values are raised to it. Source: Spark, 4.0.1.
 pub const LEAST_SECONDS: u64 = 60;
 
-/// A value for which nothing is rolled. Source: Spark Worker, 4.0.1, which goes on without rolling.
+/// A value that turns rolling off. Source: Spark Worker, 4.0.1, which goes on without rolling.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotRolled {
     key: &'static str,
@@ -70,10 +70,10 @@ impl fmt::Display for NotRolled {
     }
 }
 
-/// How logs are rolled; `None`: they are not. The second is a word of warning.
+/// How logs are rolled, or `None` if they are not. The second part is a warning.
 ///
 /// # Errors
-/// A number of files, or whether they are compressed, that cannot be read.
+/// The number of files or the compression cannot be parsed.
 pub fn of(properties: &Properties) -> Result<(Option<Rolling>, Option<NotRolled>), SettingError> {
     let expected = "-1 (all) or a whole number";
     let number = |text: &str| text.parse::<i32>().ok();
@@ -114,7 +114,7 @@ fn policy(properties: &Properties) -> Result<Option<Policy>, NotRolled> {
 }
 
 impl Policy {
-    /// When the period that `now` is in is over; `None` if time does not matter.
+    /// The end of the period that contains `now`; `None` if logs are not rolled by time.
     #[must_use]
     pub fn next(self, now: Timestamp) -> Option<Timestamp> {
         match self {
@@ -127,8 +127,8 @@ impl Policy {
         }
     }
 
-    /// What a file that is rolled now is called behind the log's name: `--2026-11-21--09` by the hour. The calendar
-    /// is UTC's; Spark's is local.
+    /// The suffix of a file that is rolled now: `--2026-11-21--09` for hourly files. The calendar is UTC's;
+    /// Spark's is local.
     #[must_use]
     pub fn suffix(self, now: Timestamp) -> String {
         let text = now.compact();
@@ -163,7 +163,7 @@ impl Period {
 mod tests {
     use super::*;
 
-    /// 2026-11-20 21:22:35.042 UTC.
+    /// This is 2026-11-20 21:22:35.042 UTC.
     const TIME: Timestamp = Timestamp::from_millis(1_795_209_755_042);
 
     #[test]

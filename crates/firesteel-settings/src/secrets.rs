@@ -1,8 +1,8 @@
-//! Values that are not for everybody's eyes.
+//! Redaction of secrets in values that are shown.
 
 use super::java_options;
 
-/// The value as it may be shown: not that of a secret.
+/// The value as it may be shown, which is a placeholder for a secret.
 ///
 /// Source: Spark 4.0.1, `spark.redaction.regex`.
 #[must_use]
@@ -13,7 +13,7 @@ pub fn shown<'a>(name: &str, value: &'a str) -> &'a str {
     if is_secret { "*********(redacted)" } else { value }
 }
 
-/// Options as they may be shown. Those that cannot be taken apart may have a secret anywhere.
+/// Options as they may be shown. Options that cannot be parsed may contain a secret anywhere.
 #[must_use]
 pub fn shown_options(value: &str) -> String {
     let Ok(words) = java_options::words(value) else { return "(not shown)".to_owned() };

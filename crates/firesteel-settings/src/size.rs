@@ -1,58 +1,58 @@
-//! Sizes in memory and on disk: `512m`, `1g`.
+//! The parser of sizes in memory and on disk: `512m`, `1g`.
 
 use firesteel_placement::MiB;
 
-/// What a number without a unit counts.
+/// The unit of a number without a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
-    /// Bytes.
+    /// A number of bytes.
     Bytes,
-    /// Kibibytes.
+    /// A number of kibibytes.
     KiB,
-    /// Mebibytes.
+    /// A number of mebibytes.
     MiB,
 }
 
-/// How a size is written, for error messages.
+/// The form of a size, for error messages.
 pub const EXPECTED: &str =
     "a whole number with a unit (b, k, m, g, t or p, also as kb or kib; powers of 1024), such as 512m or 2g";
 
-/// A size that cannot be read.
+/// Why a size cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SizeError {
-    /// It is no size.
+    /// The text is not a size.
     #[error("{text:?} is not a size: write {EXPECTED}")]
     Malformed {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// It has a fraction.
+    /// The size has a fraction.
     #[error("{text:?} has a fraction: write a whole number with a smaller unit, such as 1536m for 1.5g")]
     Fraction {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// It does not fit 64 bits.
+    /// The size does not fit into 64 bits.
     #[error("{text:?} is too large")]
     TooLarge {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
-    /// It is less than 1 MiB.
+    /// The size is less than 1 MiB.
     #[error("{text:?} is less than 1 MiB, perhaps without its unit: write {EXPECTED}")]
     LessThanMiB {
-        /// What was given.
+        /// The text that was given.
         text: String,
     },
 }
 
-/// The bytes of a size such as `1g`, `512MB`, `64 k`; a number alone counts `plain` units. All units are powers
-/// of 1024, upper and lower case are the same, and fractions are refused.
+/// The number of bytes of a size such as `1g`, `512MB`, `64 k`. A number without a unit counts `plain`
+/// units. All units are powers of 1024, case does not matter, and fractions are refused.
 ///
 /// Source: Spark 4.0.1, and the units KiB to PiB as well, as later versions have them.
 ///
 /// # Errors
-/// The text is not of that form, or the size does not fit 64 bits.
+/// The text does not have this form, or the size does not fit into 64 bits.
 pub fn bytes(text: &str, plain: Unit) -> Result<u64, SizeError> {
     let given = || text.to_owned();
     let trimmed = text.trim();
@@ -78,10 +78,10 @@ pub fn bytes(text: &str, plain: Unit) -> Result<u64, SizeError> {
     number.checked_mul(1 << shift).ok_or_else(|| SizeError::TooLarge { text: given() })
 }
 
-/// Memory, rounded down to whole MiB.
+/// An amount of memory, rounded down to whole MiB.
 ///
 /// # Errors
-/// As [`bytes()`], and it is less than 1 MiB.
+/// The same as for [`bytes()`], or the size is less than 1 MiB.
 pub fn memory(text: &str, plain: Unit) -> Result<MiB, SizeError> {
     match bytes(text, plain)? >> 20 {
         0 => Err(SizeError::LessThanMiB { text: text.to_owned() }),

@@ -1,10 +1,15 @@
-//! Where properties are read from, and which beats which.
+//! The sources of properties, and their precedence.
 //!
-//! From the strongest to the weakest: a flag that stands for a property (set later, by whoever has flags), `--conf`, for
-//! daemons the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS` and then of `SPARK_DAEMON_JAVA_OPTS`, the
-//! file, and, but for a Master, the variable `MASTER`, for applications also `SPARK_EXECUTOR_CORES`,
-//! `SPARK_EXECUTOR_MEMORY` and `SPARK_LOCAL_IP`. The file is that of `--properties-file` or, without one, `spark-defaults.conf` in
-//! `$SPARK_CONF_DIR` or, without that, in `$SPARK_HOME/conf`.
+//! Precedence, highest first:
+//!
+//! - a flag that sets a property (added later, by the command that has the flags);
+//! - `--conf`;
+//! - for daemons, the `-D` options of `SPARK_MASTER_OPTS` or `SPARK_WORKER_OPTS`, and then of
+//!   `SPARK_DAEMON_JAVA_OPTS`;
+//! - the properties file: that of `--properties-file`, or else `spark-defaults.conf` in `$SPARK_CONF_DIR`,
+//!   or else in `$SPARK_HOME/conf`;
+//! - except for a Master, the variable `MASTER`; for applications also `SPARK_EXECUTOR_CORES`,
+//!   `SPARK_EXECUTOR_MEMORY` and `SPARK_LOCAL_IP`.
 //!
 //! Source: Spark 4.0.1; its daemons have no `--conf`.
 
@@ -19,94 +24,95 @@ use super::properties_file::{self, GrammarError};
 use super::variables::{self, Environment, Role};
 use super::{Properties, SettingError, java_options};
 
-/// The name of the file that is read without being named.
+/// The name of the file that is read by default.
 pub const DEFAULT_FILE: &str = "spark-defaults.conf";
 
-/// What properties are read from.
+/// The sources of properties.
 #[derive(Clone, Debug)]
 pub struct Sources {
-    /// Who reads.
+    /// The reader of the properties.
     pub reader: Reader,
-    /// `--conf`, each `key=value`.
+    /// The `--conf` flags, each `key=value`.
     pub conf: Vec<String>,
-    /// The files.
+    /// The properties files to read.
     pub files: Files,
-    /// The environment.
+    /// The environment variables.
     pub environment: Environment,
 }
 
-/// Which files of properties are read.
+/// Which properties files are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Files {
-    /// `spark-defaults.conf`, where there is one.
+    /// The file `spark-defaults.conf`, if it exists.
     Defaults,
-    /// The one of `--properties-file`, in place of `spark-defaults.conf`.
+    /// The file of `--properties-file`, instead of `spark-defaults.conf`.
     Named(PathBuf),
-    /// The one of `--properties-file`, and then `spark-defaults.conf` for what that does not set.
+    /// The file of `--properties-file`, and then `spark-defaults.conf` for properties that it does not set.
     NamedThenDefaults(PathBuf),
 }
 
-/// What was read.
+/// The result of reading all sources.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Loaded {
     /// The properties, with their origins.
     pub properties: Properties,
     /// The files that were read.
     pub files: Vec<PathBuf>,
-    /// What stood there and is no property of Spark's or Firesteel's, and where.
+    /// The names that are neither Spark's nor Firesteel's properties, and where each was set.
     pub strangers: Vec<(String, Origin)>,
 }
 
-/// Properties that could not be read.
+/// Why properties could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum SourceError {
-    /// A `--conf` is no pair.
+    /// A `--conf` flag is not a pair of key and value.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A file is not there, or cannot be read.
+    /// A file does not exist, or cannot be read.
     #[error("cannot read the properties file {}: {error}", path.display())]
     Unreadable {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Why.
+        /// The operating system's error.
         error: io::Error,
     },
-    /// A file is a directory or a device.
+    /// The path is a directory or a device.
     #[error("the properties file {} is not a regular file: give a regular file", path.display())]
     NoFile {
-        /// Which.
+        /// The path that was given.
         path: PathBuf,
     },
-    /// A file is not of the grammar.
+    /// A file does not match the grammar.
     #[error("cannot read the properties file {}: {error}", path.display())]
     Grammar {
-        /// Which.
+        /// The path of the file.
         path: PathBuf,
-        /// Where and why.
+        /// The error and its line.
         error: GrammarError,
     },
-    /// A variable with options is not of the grammar.
+    /// The options in a variable cannot be parsed.
     #[error("cannot read ${name}: {error}")]
     Options {
-        /// Which. Its value may hold a secret.
+        /// The name of the variable. Its value is left out, because it may contain a secret.
         name: &'static str,
-        /// Why.
+        /// What is wrong with the options.
         error: java_options::Unfinished,
     },
 }
 
 impl Sources {
-    /// Reads everything.
+    /// Reads all sources.
     ///
     /// # Errors
-    /// A `--conf` is no pair, a file that was named is not there, or something is not of its grammar. That there is
-    /// no `spark-defaults.conf` is none.
+    /// A `--conf` flag is not a pair, a named file does not exist, or a file or variable cannot be parsed.
+    /// It is no error that `spark-defaults.conf` does not exist.
     pub fn load(&self) -> Result<Loaded, SourceError> {
         let mut loaded = Loaded {
             properties: Properties::parse(self.conf.iter().map(String::as_str))?,
             ..Loaded::default()
         };
-        // Options for one kind of daemon stand behind those for all in the table, and beat them.
+        // In the table, options for one kind of daemon come after those for all daemons, and take
+        // precedence over them.
         let variables: Vec<_> = variables::of(self.reader).collect();
         for variable in variables.iter().rev().filter(|variable| variable.role == Role::Options) {
             loaded.add_options(variable.name, &self.environment)?;
@@ -124,7 +130,7 @@ impl Sources {
         Ok(loaded)
     }
 
-    /// The files to read, the strongest first.
+    /// The files to read, in order of precedence.
     fn paths(&self) -> Vec<PathBuf> {
         let default = || default_file(&self.environment);
         match &self.files {
@@ -135,21 +141,21 @@ impl Sources {
     }
 }
 
-/// Spark's directory of configuration, by the environment.
+/// Spark's configuration directory, from the environment.
 #[must_use]
 pub fn conf_directory(environment: &Environment) -> Option<PathBuf> {
     let home = || environment.get("SPARK_HOME").map(|home| Path::new(home).join("conf"));
     environment.get("SPARK_CONF_DIR").map(PathBuf::from).or_else(home)
 }
 
-/// `spark-defaults.conf`, where there is one.
+/// The path of `spark-defaults.conf`, if it exists.
 #[must_use]
 pub fn default_file(environment: &Environment) -> Option<PathBuf> {
     conf_directory(environment).map(|directory| directory.join(DEFAULT_FILE)).filter(|path| path.is_file())
 }
 
 impl Loaded {
-    /// What the file sets, below what is set already.
+    /// Adds the properties of a file, with lower precedence than those already set.
     fn add_file(&mut self, path: PathBuf) -> Result<(), SourceError> {
         let unreadable = |error| SourceError::Unreadable { path: path.clone(), error };
         if !fs::metadata(&path).map_err(unreadable)?.is_file() {
@@ -159,7 +165,7 @@ impl Loaded {
         let pairs = properties_file::parse(&bytes)
             .map_err(|error| SourceError::Grammar { path: path.clone(), error })?;
         let shared = Arc::new(path.clone());
-        // The last of several counts.
+        // The last of several pairs with one key counts.
         for pair in pairs.iter().rev() {
             let origin = Origin::File { path: shared.clone(), line: pair.line };
             self.add(&pair.key, properties_file::trimmed(&pair.value), origin);
@@ -168,7 +174,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// What the `-D` options of the variable set, below what is set already.
+    /// Adds the `-D` options of a variable, with lower precedence than those already set.
     fn add_options(&mut self, name: &'static str, environment: &Environment) -> Result<(), SourceError> {
         let Some(value) = environment.get(name) else { return Ok(()) };
         let words = java_options::words(value).map_err(|error| SourceError::Options { name, error })?;
@@ -181,7 +187,7 @@ impl Loaded {
         Ok(())
     }
 
-    /// Only Spark's and Firesteel's properties count.
+    /// Adds a property. Only Spark's and Firesteel's properties count.
     fn add(&mut self, key: &str, value: &str, origin: Origin) {
         if key.starts_with("spark.") || key.starts_with("firesteel.") {
             self.properties.set_weaker(key, value, origin);

@@ -1,28 +1,29 @@
-//! The properties of Spark that Firesteel does not read, and why.
+//! The properties of Spark that Firesteel does not read, each with the reason.
 
 use super::key::matched;
 
-/// What comes of a property of Spark's that is not in the table of [`keys`](super::keys).
+/// How Firesteel treats a Spark property that is not in the table of [`keys`](super::keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// It is about something that Firesteel is not: it may stand in a file that Spark reads too.
+    /// The property concerns something that Firesteel does not have. It may be in a file that Spark reads
+    /// too.
     NotOurs,
-    /// It is about something that Firesteel has, but it changes nothing: whoever sets it is warned.
+    /// The property concerns something that Firesteel has, but has no effect. The user is warned.
     NoEffect,
-    /// What it asks for is protection. Going on without it would be dangerous, so nothing starts.
+    /// The property requests protection. Running without it would be dangerous, so nothing starts.
     Refused,
 }
 
-/// A property, or a family of them.
+/// A property, or a family of properties.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// Its name, as in [`matched`].
+    /// The name, as a pattern for [`matched`].
     pub name: &'static str,
-    /// What comes of it.
+    /// How the property is treated.
     pub verdict: Verdict,
-    /// The values, in small letters, that ask for nothing but what happens here anyway.
+    /// The values, in lower case, that request only what Firesteel does anyway.
     pub harmless: &'static [&'static str],
-    /// Why it is so.
+    /// The reason for this treatment.
     pub why: &'static str,
 }
 
@@ -49,7 +50,7 @@ const NOT_YET: &str = "not implemented yet";
 const OPEN: &str = "Firesteel has no authentication or encryption yet: remove the setting, and use Firesteel only on a \
                     trusted network";
 
-/// From the special to the general: the first row that has the name counts.
+/// All rows, from special to general: the first row that matches a name counts.
 pub const TABLE: &[Row] = &[
     row("spark.authenticate", Refused, &["false"], OPEN),
     row("spark.ssl.rpc.enabled", Refused, &["false"], OPEN),
@@ -64,7 +65,7 @@ pub const TABLE: &[Row] = &[
         &["false"],
         "YARN's own setting decides on YARN; other clusters have no access control",
     ),
-    // A Master's.
+    // Properties of a Master.
     row("spark.deploy.recoveryMode", NoEffect, &["none"], NO_STATE),
     row("spark.deploy.recoveryMode.factory", NoEffect, &[], NO_STATE),
     row("spark.deploy.recoveryDirectory", NoEffect, &[], NO_STATE),
@@ -84,7 +85,7 @@ pub const TABLE: &[Row] = &[
     row("spark.master.rest.enabled", NoEffect, &["false"], NO_REST),
     row("spark.master.rest.*", NoEffect, &[], NO_REST),
     row("spark.master.ui.*", NoEffect, &[], NO_PAGES),
-    // A Worker's.
+    // Properties of a Worker.
     row("spark.worker.initialRegistrationRetries", NoEffect, &[], "see spark.worker.maxRegistrationRetries"),
     row(
         "spark.worker.preferConfiguredMasterAddress",
@@ -110,7 +111,7 @@ pub const TABLE: &[Row] = &[
     row("spark.worker.ui.*", NoEffect, &[], NO_PAGES),
     row("spark.decommission.*", NoEffect, &["false"], NOT_YET),
     row("spark.storage.decommission.*", NotOurs, &[], SHUFFLE),
-    // An application's.
+    // Properties of an application.
     row("spark.driver.supervise", NoEffect, &["false"], NO_DRIVERS),
     row("spark.standalone.submit.*", NoEffect, &["false"], NO_DRIVERS),
     row("spark.dynamicAllocation.*", NotOurs, &[], SHUFFLE),
@@ -154,7 +155,7 @@ pub const TABLE: &[Row] = &[
         &[],
         "an executor is alive while its connection is open",
     ),
-    // What Firesteel is not.
+    // Properties of parts that Firesteel does not have.
     row("spark.ui.*", NotOurs, &[], NO_PAGES),
     row("spark.local.dir", NotOurs, &[], SHUFFLE),
     row("spark.shuffle.*", NotOurs, &[], SHUFFLE),
@@ -246,14 +247,14 @@ pub const TABLE: &[Row] = &[
 const ENGINE: &str = "for the engine inside a Spark application";
 
 impl Row {
-    /// Whether it stands for many properties, whatever they are called: `spark.executor.*`.
+    /// Whether the row stands for a family with arbitrary names: `spark.executor.*`.
     #[must_use]
     pub fn is_family(&self) -> bool {
         self.name.ends_with(".*") && self.verdict == Verdict::NotOurs
     }
 }
 
-/// The row of a property. `None`: Firesteel knows no such property.
+/// The row of a property. `None` if Firesteel knows no such property.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Row> {
     TABLE.iter().find(|row| matched(row.name, name).is_some())

@@ -1,4 +1,4 @@
-//! What comes of each property that somebody has set.
+//! The standing of each property that is set: its effect here.
 
 use std::fmt;
 
@@ -10,22 +10,22 @@ use super::secrets::shown;
 use super::sparks::{self, Verdict};
 use super::{Properties, keys};
 
-/// What comes of a property.
+/// The effect of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
-    /// It is read.
+    /// This reader reads it.
     Read(&'static Key),
-    /// Others read it.
+    /// Only other readers read it.
     Others(&'static Key),
-    /// It is about something that Firesteel is not, for this reason.
+    /// It concerns something that Firesteel does not have, for this reason.
     NotOurs(&'static str),
-    /// It asks for what happens here anyway.
+    /// It requests only what Firesteel does anyway.
     Harmless,
-    /// It asks for something that Firesteel does not do, for this reason.
+    /// It requests something that Firesteel does not do, for this reason.
     NoEffect(&'static str),
-    /// It asks for protection that Firesteel does not have: nothing starts with it.
+    /// It requests protection that Firesteel does not have: nothing starts with it.
     Refused(&'static str),
-    /// Firesteel knows no such property, and this one looks like it.
+    /// Firesteel knows no such property, and this one has a similar name.
     Misspelt(&'static Key),
     /// Firesteel knows no such property.
     Unknown,
@@ -35,25 +35,25 @@ pub enum Standing {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{key}={value} ({origin}) is not supported: {why}")]
 pub struct Refusal {
-    /// The property.
+    /// The key of the property.
     pub key: String,
-    /// Its value.
+    /// The value of the property.
     pub value: String,
-    /// Where that comes from.
+    /// Where the value was set.
     pub origin: Origin,
-    /// Why.
+    /// Why nothing starts with it.
     pub why: &'static str,
 }
 
 impl Standing {
-    /// What comes of the property for this reader.
+    /// The effect of the property for this reader.
     #[must_use]
     pub fn of(name: &str, value: &str, reader: Reader) -> Self {
         if let Some(key) = keys::find(name) {
             return if key.readers.contains(&reader) { Self::Read(key) } else { Self::Others(key) };
         }
         let row = sparks::find(name);
-        // Of a family only the name of it is known: it may well be one of ours that is misspelt.
+        // Only the prefix of a family is known, so the property may be a misspelt one of Firesteel's.
         if row.is_none_or(|row| row.is_family())
             && let Some(meant) = near(name, keys::TABLE.iter().map(|key| key.name)).and_then(keys::find)
         {
@@ -71,7 +71,7 @@ impl Standing {
     }
 }
 
-/// Why, in words.
+/// The reason in words.
 impl fmt::Display for Standing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -88,10 +88,10 @@ impl fmt::Display for Standing {
     }
 }
 
-/// The first property with which nothing may start.
+/// Checks that no property requests missing protection.
 ///
 /// # Errors
-/// There is one.
+/// The first such property.
 pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refusal> {
     for (key, Property { value, origin }) in properties.each() {
         if let Standing::Refused(why) = Standing::of(key, value, reader) {
@@ -102,8 +102,8 @@ pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refu
     Ok(())
 }
 
-/// Warns of every property that has no effect. What is about something else is worth a warning only to who wrote it
-/// for this command: a file may be Spark's too.
+/// Warns of every property without effect. Properties that concern something else get a warning only if
+/// they were set for this command, because a file may be Spark's too.
 pub fn warn(properties: &Properties, reader: Reader) {
     for (key, Property { value, origin }) in properties.each() {
         let standing = Standing::of(key, value, reader);
@@ -125,7 +125,8 @@ pub fn warn(properties: &Properties, reader: Reader) {
 mod tests {
     use super::*;
 
-    /// What Spark's standalone documentation and classes have, with * for a family: every name has its standing.
+    /// The names in Spark's standalone documentation and classes, with * for a family. Every name must have
+    /// a standing.
     const LISTED: &str = "\
         spark.deploy.recoveryMode spark.deploy.recoveryDirectory spark.deploy.recoveryCompressionCodec \
         spark.deploy.recoveryMode.factory spark.deploy.recoverySerializationFilter spark.deploy.recoveryTimeout \

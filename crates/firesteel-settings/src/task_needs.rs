@@ -1,4 +1,4 @@
-//! What a task needs of an executor.
+//! The needs of a task: profile, cores and custom resources.
 
 use bytes::Bytes;
 use firesteel_core::driver::TaskRequest;
@@ -10,15 +10,15 @@ use firesteel_placement::{Cores, TaskResources};
 /// What a task needs of an executor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TaskNeeds {
-    /// That it is of this resource profile.
+    /// The resource profile of the executor.
     pub profile: ProfileId,
-    /// So many of its cores.
+    /// The number of cores that it takes.
     pub cores: Cores,
-    /// So much of its custom resources.
+    /// The custom resources that it takes.
     pub resources: TaskResources,
 }
 
-/// One core of an executor of the default profile.
+/// The default is one core of an executor of the default profile.
 impl Default for TaskNeeds {
     fn default() -> Self {
         Self { profile: ProfileId::DEFAULT, cores: Cores(1), resources: TaskResources::new() }
@@ -26,7 +26,7 @@ impl Default for TaskNeeds {
 }
 
 impl TaskNeeds {
-    /// A task that runs that there, with no other wishes.
+    /// The request for a task that runs this command in this directory, without further wishes.
     #[must_use]
     pub fn request(self, command: Command, directory: TaskDirectory, stdin: Bytes) -> TaskRequest {
         let Self { profile, cores, resources } = self;

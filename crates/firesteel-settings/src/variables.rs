@@ -1,44 +1,44 @@
-//! The variables of the environment that Spark's users know: which count here, and why the others do not.
+//! The environment variables of Spark: those that Firesteel reads, and why it ignores the others.
 
 use std::collections::BTreeMap;
 
 use super::key::Reader;
 use super::keys;
 
-/// The environment of a process, without variables that are empty: those count as unset.
+/// The environment of a process. Empty variables count as unset.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Environment(BTreeMap<String, String>);
 
-/// One variable.
+/// One environment variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Variable {
-    /// Its name.
+    /// The name of the variable.
     pub name: &'static str,
-    /// Who would read it.
+    /// The readers of the variable.
     pub readers: &'static [Reader],
-    /// What it does here.
+    /// The effect of the variable.
     pub role: Role,
-    /// What it is for; for one that is ignored, why.
+    /// The purpose of the variable, or why it is ignored.
     pub meaning: &'static str,
 }
 
-/// What a variable does.
+/// The effect of a variable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Role {
-    /// It stands for a flag, which is stronger.
+    /// It stands for a flag, which takes precedence.
     Flag(&'static str),
-    /// It stands for a property where that is set nowhere else.
+    /// It stands for a property, if the property is set nowhere else.
     Property(&'static str),
-    /// It holds `-D` options, which are properties.
+    /// It contains `-D` options, which set properties.
     Options,
     /// It says where files are.
     Place,
-    /// Nothing.
+    /// It has no effect.
     Ignored,
 }
 
 impl Environment {
-    /// This process's. What is not UTF-8 is read as far as it is.
+    /// The environment of this process. Bytes that are not UTF-8 are replaced.
     #[must_use]
     pub fn of_this_process() -> Self {
         std::env::vars_os()
@@ -46,7 +46,7 @@ impl Environment {
             .collect()
     }
 
-    /// A variable's value, which is not empty.
+    /// The value of a variable that is set and not empty.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&str> {
         self.0.get(name).map(String::as_str)
@@ -73,8 +73,8 @@ const NO_SCRIPT: &str = "Firesteel has no start scripts: start each daemon yours
 const NO_JVM: &str = "Firesteel has no JVM";
 const NO_PAGES: &str = "Firesteel has no web pages yet";
 
-/// Every variable that Firesteel reads, and those of Spark's that it does not. Where several stand for one flag,
-/// the first that is set counts.
+/// The variables that Firesteel reads, and Spark's variables that it ignores. If several stand for one
+/// flag, the first that is set counts.
 pub const TABLE: &[Variable] = &[
     row("SPARK_MASTER_HOST", MASTER, Role::Flag("--host"), "host name or address to listen on"),
     row("SPARK_MASTER_PORT", MASTER, Role::Flag("--port"), "port to listen on"),
@@ -155,7 +155,7 @@ pub const TABLE: &[Variable] = &[
     row("SPARK_SSH_OPTS", DAEMONS, Role::Ignored, NO_SCRIPT),
 ];
 
-/// The rows of the reader.
+/// The rows of a reader.
 pub fn of(reader: Reader) -> impl Iterator<Item = &'static Variable> {
     TABLE.iter().filter(move |variable| variable.readers.contains(&reader))
 }
@@ -171,7 +171,7 @@ mod tests {
         assert_eq!((environment.get("A"), environment.get("B")), (None, Some("1")));
     }
 
-    /// The list is standalone's documentation's.
+    /// The list is from Spark's documentation of Standalone mode.
     #[test]
     fn every_variable_of_spark_standalone_is_honoured_or_ignored_for_a_reason() {
         let listed = "SPARK_HOME SPARK_CONF_DIR SPARK_MASTER_HOST SPARK_MASTER_PORT SPARK_MASTER_WEBUI_PORT \

@@ -1,4 +1,4 @@
-//! A Worker's settings out of properties.
+//! The settings of a Worker, from properties.
 
 use std::time::Duration;
 
@@ -10,27 +10,28 @@ use super::rolling::Rolling;
 use super::rolling::{self, NotRolled};
 use super::{Properties, SettingError, keys, resources};
 
-/// What of a Worker's settings comes from properties.
+/// The settings of a Worker that come from properties.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerSettings {
-    /// `spark.worker.maxRegistrationRetries`.
+    /// The number from `spark.worker.maxRegistrationRetries`.
     pub max_registration_retries: u32,
-    /// `firesteel.worker.killGrace`.
+    /// The time from `firesteel.worker.killGrace`.
     pub kill_grace: Duration,
-    /// `spark.worker.cleanup.*`: when directories of ended applications are removed; `None`: never.
+    /// When the directories of ended applications are removed, from `spark.worker.cleanup.*`; `None`:
+    /// never.
     pub cleanup: Option<Cleanup>,
-    /// `spark.worker.resource.NAME.amount`.
+    /// The custom resources, from `spark.worker.resource.NAME.amount`.
     pub resources: Resources,
-    /// `spark.worker.ui.retainedExecutors`.
+    /// The number from `spark.worker.ui.retainedExecutors`.
     pub retained_executors: usize,
-    /// `spark.executor.logs.rolling.*`: how executors' logs are rolled; `None`: they are not.
+    /// How executors' logs are rolled, from `spark.executor.logs.rolling.*`; `None`: they are not.
     pub rolling: Option<Rolling>,
-    /// Why they are not, though they were to be: for the log.
+    /// Why logs are not rolled although a strategy is set, for the log.
     pub not_rolled: Option<NotRolled>,
 }
 
 impl WorkerSettings {
-    /// The settings. What is not set has Spark's default.
+    /// Reads the settings. Settings that are not set have Spark's default.
     ///
     /// # Errors
     /// The first value that cannot be used.

@@ -1,4 +1,4 @@
-//! An application's settings on YARN, out of properties.
+//! The settings of an application on YARN, from properties.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,98 +11,104 @@ use super::application::{ApplicationSettings, list};
 use super::duration::Unit;
 use super::{Properties, SettingError, keys};
 
-/// What YARN is told of an application, besides what it asks for. What is not set has Spark's default.
+/// The settings that YARN needs besides the amounts of resources for executors. Settings that are not set
+/// have Spark's default.
 #[derive(Clone, Debug, PartialEq)]
 pub struct YarnSettings {
-    /// Where the driver and the ApplicationMaster are.
+    /// Where the driver and the ApplicationMaster run.
     pub mode: Mode,
-    /// `spark.yarn.queue`.
+    /// The queue, from `spark.yarn.queue`.
     pub queue: String,
-    /// `spark.yarn.applicationType`.
+    /// The type, from `spark.yarn.applicationType`.
     pub application_type: String,
-    /// `spark.yarn.tags`.
+    /// The tags, from `spark.yarn.tags`.
     pub tags: BTreeSet<String>,
-    /// Who may look at it, as YARN writes it: users, a blank, groups; `*` for all. `None`: who submitted it.
+    /// The users and groups that may view the application, in YARN's form: users, a blank, groups; `*` for
+    /// all. `None`: only the submitting user.
     pub view_acl: Option<String>,
-    /// The same for ending it.
+    /// The users and groups that may end the application, in the same form.
     pub modify_acl: Option<String>,
-    /// `spark.yarn.priority`.
+    /// The priority, from `spark.yarn.priority`.
     pub priority: Option<i32>,
-    /// `spark.yarn.maxAppAttempts`. `None`: the cluster's.
+    /// The maximum number of attempts, from `spark.yarn.maxAppAttempts`. `None`: the cluster's default.
     pub max_attempts: Option<u32>,
-    /// `spark.yarn.am.attemptFailuresValidityInterval`: failures that are older do not count. `None`: all do.
+    /// The age after which a failure no longer counts, from
+    /// `spark.yarn.am.attemptFailuresValidityInterval`. `None`: all failures count.
     pub attempt_window: Option<Duration>,
-    /// What the ApplicationMaster's container has.
+    /// The size of the ApplicationMaster's container.
     pub master: MasterSize,
-    /// `spark.yarn.appMasterEnv.NAME`.
+    /// The variables of the ApplicationMaster, from `spark.yarn.appMasterEnv.NAME`.
     pub master_environment: BTreeMap<String, String>,
-    /// `spark.yarn.am.nodeLabelExpression`.
+    /// The node label of the ApplicationMaster, from `spark.yarn.am.nodeLabelExpression`.
     pub master_label: Option<String>,
-    /// What an executor's container has.
+    /// The sizes of executors' containers.
     pub executors: Sizing,
-    /// `spark.yarn.stagingDir`. `None`: the home directory.
+    /// The directory of staging directories, from `spark.yarn.stagingDir`. `None`: the home directory.
     pub staging: Option<String>,
-    /// `spark.yarn.preserve.staging.files`.
+    /// Whether staged files are kept, from `spark.yarn.preserve.staging.files`.
     pub afterwards: Afterwards,
-    /// `firesteel.yarn.binary`: a file that all nodes have, in place of a copy of this program.
+    /// The binary that all nodes already have, from `firesteel.yarn.binary`. `None`: this program is
+    /// copied.
     pub binary: Option<String>,
-    /// `spark.yarn.submit.waitAppCompletion`, of cluster mode.
+    /// When the submitting command ends in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
     pub patience: UntilWhen,
-    /// `spark.yarn.report.interval`, and in client mode before the application runs `spark.yarn.clientLaunchMonitorInterval`.
+    /// The interval between two reports, from `spark.yarn.report.interval`.
     pub report: Duration,
-    /// See there.
+    /// The same interval before the application runs, in client mode from
+    /// `spark.yarn.clientLaunchMonitorInterval`.
     pub launch_report: Duration,
-    /// `spark.yarn.report.loggingFrequency`: the state is told after so many reports without a change.
+    /// The number of reports without a change after which the state is shown again, from
+    /// `spark.yarn.report.loggingFrequency`.
     pub reports_between: u64,
-    /// `spark.yarn.rolledLog.includePattern` and `excludePattern`.
+    /// The patterns `spark.yarn.rolledLog.includePattern` and `excludePattern`.
     pub rolled_logs: Option<(String, Option<String>)>,
 }
 
-/// Where the driver and the ApplicationMaster are.
+/// Where the driver and the ApplicationMaster run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// The driver where the application is submitted, the ApplicationMaster in a container.
+    /// The driver runs where the application is submitted; the ApplicationMaster runs in a container.
     Client,
-    /// Both in this process.
+    /// Both run in the submitting process.
     Unmanaged,
-    /// Both in a container.
+    /// Both run in one container.
     Cluster,
 }
 
-/// What the ApplicationMaster's container has.
+/// The size of the ApplicationMaster's container.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MasterSize {
-    /// Its memory.
+    /// The memory of the process, without the overhead.
     pub memory: MiB,
-    /// Besides that.
+    /// The memory overhead of the container.
     pub overhead: MiB,
-    /// Virtual cores.
+    /// The number of virtual cores.
     pub cores: Cores,
 }
 
-/// What becomes of files that were staged, when the application is over.
+/// What happens to staged files when the application is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Afterwards {
-    /// They are deleted.
+    /// The files are deleted.
     Deleted,
-    /// They are kept.
+    /// The files are kept.
     Kept,
 }
 
-/// How long whoever submits in cluster mode stays.
+/// When the submitting command ends in cluster mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UntilWhen {
-    /// Until the application is over.
+    /// It ends when the application is over.
     Over,
-    /// Until it is submitted.
+    /// It ends when the application is submitted.
     Submitted,
 }
 
-/// The executors of an application on YARN that does not say how many. Source: Spark on YARN, 4.0.1.
+/// The default number of executors of an application on YARN. Source: Spark on YARN, 4.0.1.
 pub const EXECUTORS: u64 = 2;
 
 impl YarnSettings {
-    /// The settings.
+    /// Reads the settings.
     ///
     /// # Errors
     /// The first value that cannot be used.
@@ -116,7 +122,7 @@ impl YarnSettings {
         };
         let positive = |text: &str| text.parse().ok().filter(|count| *count > 0);
         let mode = mode(properties)?;
-        // Its ApplicationMaster reads it; whoever submits hears what is wrong with it.
+        // The ApplicationMaster reads this setting; the submitting command only reports its errors.
         naming(properties)?;
         Ok(Self {
             mode,
@@ -155,7 +161,8 @@ impl YarnSettings {
     }
 }
 
-/// Those of the two properties, and those who may do everything. Who submits an application may always.
+/// The users and groups of the two properties, and the administrators. The submitting user always has
+/// access.
 ///
 /// Source: Spark on YARN, 4.0.1. There `*` beside groups means nobody; here it means everybody, as it says.
 fn acl(properties: &Properties, users: &'static str, groups: &'static str) -> Option<String> {
@@ -183,7 +190,7 @@ fn mode(properties: &Properties) -> Result<Mode, SettingError> {
     })?;
     match deploy.unwrap_or(Mode::Client) {
         Mode::Client if unmanaged => Ok(Mode::Unmanaged),
-        // In a cluster's container there is an ApplicationMaster already.
+        // In cluster mode the container already has an ApplicationMaster.
         Mode::Cluster if unmanaged => {
             let expected = "false in cluster mode, or use client mode";
             properties.read(keys::YARN_UNMANAGED, expected, |_| None::<()>)?;
@@ -193,8 +200,8 @@ fn mode(properties: &Properties) -> Result<Mode, SettingError> {
     }
 }
 
-/// Memory that a process takes besides what it was given for itself: what is set, or a part of the other, cut off as
-/// Spark does, but no less than so much.
+/// The memory overhead of a process: the value that is set, or else a fraction of the process's memory,
+/// truncated as in Spark, but at least a minimum.
 fn overhead(
     properties: &Properties,
     set: &'static str,
@@ -217,7 +224,7 @@ fn overhead(
 const FACTOR: f64 = 0.1;
 const LEAST: MiB = MiB(384);
 
-/// A size that may be none at all.
+/// An amount of memory that may be 0.
 fn memory_or_none(properties: &Properties, key: &str) -> Result<Option<MiB>, SettingError> {
     match properties.get(key) {
         Some("0") => Ok(Some(MiB(0))),
@@ -254,7 +261,7 @@ fn master_size(properties: &Properties, mode: Mode) -> Result<MasterSize, Settin
 /// How many hosts a request for a container names.
 ///
 /// # Errors
-/// It is set to neither.
+/// The value is neither of the two.
 pub fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     let naming = |text: &str| match text {
         "many" => Some(Naming::Many),
@@ -264,7 +271,7 @@ pub fn naming(properties: &Properties) -> Result<Naming, SettingError> {
     Ok(properties.read(keys::YARN_HOSTS, "many or one", naming)?.unwrap_or_default())
 }
 
-/// What containers of executors have, for whoever asks for them.
+/// The sizes of executors' containers, for the requests to YARN.
 ///
 /// # Errors
 /// The first value that cannot be used.

@@ -14,7 +14,7 @@ struct Recorded {
     pairs: Option<BTreeMap<String, String>>,
 }
 
-/// fixtures/settings/README.md says how it was recorded.
+/// For how the files were recorded, see fixtures/settings/README.md.
 #[test]
 fn three_thousand_files_are_read_as_the_jdk_reads_them() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fixtures/settings/properties.jsonl.gz");
