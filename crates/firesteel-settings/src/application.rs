@@ -13,9 +13,9 @@ use super::duration::Unit;
 use super::task_needs::TaskNeeds;
 use super::{Origin, Properties, SettingError, allocation, amounts, keys, size};
 
-/// How exit codes are written.
+/// The form of exit codes, for error messages.
 const EXIT_CODES: &str = "numbers from 1 to 255 and ranges, such as 2,124-126, or none";
-/// The exit code of `timeout` when the time is over.
+/// The exit code of the program `timeout` if the time is over.
 const TIMED_OUT: u8 = 124;
 
 /// The settings of an application that come from properties. Some flags of submit commands set the same
@@ -62,7 +62,8 @@ pub struct ApplicationSettings {
     pub task_cores: Cores,
     /// The maximum number of failures of a task, from `spark.task.maxFailures`; 4 by default, at least 1.
     pub max_task_failures: u32,
-    /// `firesteel.task.fatalExitCodes`, 124 by default: exit codes after which a task is not retried.
+    /// The exit codes after which a task is not retried, from `firesteel.task.fatalExitCodes`; 124 by
+    /// default.
     pub fatal_exit_codes: ExitCodes,
     /// The time from `spark.standalone.executorRemoveDelayOnDisconnection`; 5 s by default.
     pub loss_delay: Duration,

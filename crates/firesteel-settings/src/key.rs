@@ -14,7 +14,7 @@ pub enum Reader {
     Application,
 }
 
-/// How the meaning of a property for YARN begins.
+/// The beginning of the meaning of each property for YARN.
 const YARN: &str = "On YARN";
 
 /// One property, or a family of properties.
@@ -67,7 +67,7 @@ impl Key {
         self.meaning().starts_with(YARN)
     }
 
-    /// The meaning without the words that say that it is about YARN: in a list for YARN.
+    /// The meaning without the prefix `On YARN`, for a list of YARN properties.
     #[must_use]
     pub fn meaning_on_yarn(&self) -> &'static str {
         let meaning = self.meaning();

@@ -7,8 +7,8 @@ use super::keys;
 use super::sparks::{self, Row, Verdict};
 use super::variables::{self, Role};
 
-/// The properties that the reader has, one after the other with default and meaning, in lines of at most 98 columns.
-/// Those for YARN have a list of their own.
+/// The properties of a reader with default and meaning, in lines of at most 98 columns. Properties for YARN
+/// are in a separate list.
 #[must_use]
 pub fn help(reader: Reader) -> String {
     let mut text = "Precedence of settings: flag, --conf, properties file, environment variable.\n\n\
@@ -28,7 +28,7 @@ pub fn help(reader: Reader) -> String {
     text
 }
 
-/// The words with a capital letter at their beginning.
+/// The words with a capital first letter.
 fn capitalised(words: &str) -> String {
     let mut letters = words.chars();
     letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect()

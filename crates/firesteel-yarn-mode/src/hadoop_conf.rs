@@ -37,7 +37,7 @@ const RENAMED: [(&str, &str); 4] = [
     ("topology.script.number.args", "net.topology.script.number.args"),
 ];
 
-/// Hadoop's configuration.
+/// The properties of Hadoop's configuration, with their origins.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HadoopConf {
     rows: BTreeMap<String, Row>,

@@ -15,7 +15,7 @@ use firesteel_settings::variables::Environment;
 /// A YARN cluster that Firesteel can use.
 #[derive(Clone, Debug)]
 pub struct Site {
-    /// Hadoop's configuration.
+    /// Hadoop's configuration of the cluster.
     pub conf: HadoopConf,
     /// The user name for calls.
     pub user: String,

@@ -25,13 +25,13 @@ const FINISH_PAUSE: Duration = Duration::from_millis(100);
 pub struct AmRmClient {
     service: Service,
     heartbeats: Heartbeats,
-    /// The tokens for NodeManagers. One comes with the first container on a node and not again, so they are kept for the
-    /// attempt's life; a later one replaces an earlier one.
+    /// The tokens for NodeManagers. A token comes only with the first container on a node, so tokens are
+    /// kept for the attempt's life. A later token replaces an earlier one.
     tokens: BTreeMap<NodeId, Token>,
 }
 
 impl AmRmClient {
-    /// One at these addresses of schedulers (`host:port`), with the token of the attempt.
+    /// Makes a client for these addresses of schedulers (`host:port`), with the token of the attempt.
     #[must_use]
     pub fn new(addresses: Vec<String>, token: Token, retry: Retry) -> Self {
         Self {
@@ -64,13 +64,13 @@ impl AmRmClient {
         Ok(answer)
     }
 
-    /// One heartbeat: tells what has changed, and hears what was granted and what has ended since the last one. The
-    /// ApplicationMaster counts by itself what it wants.
+    /// Sends one heartbeat. It reports what has changed, and receives grants and ended containers since the
+    /// last one. The ApplicationMaster counts its wanted containers itself.
     ///
     /// # Errors
-    /// `NotRegistered` where the ResourceManager has forgotten everything: the ApplicationMaster registers again and tells
-    /// everything. `ApplicationAttemptNotFound` where the attempt is over. And as every call; what was not told then is told
-    /// with the next.
+    /// `NotRegistered` if the ResourceManager has forgotten everything: then the ApplicationMaster
+    /// registers again and reports everything. `ApplicationAttemptNotFound` if the attempt is over. Also
+    /// any error of a call. The next heartbeat reports what this one could not.
     pub async fn tell(&mut self, news: News, progress: f32) -> Result<AllocateResponse, CallError> {
         self.heartbeats.tell(news);
         let mut all: Option<AllocateResponse> = None;
@@ -133,7 +133,7 @@ impl AmRmClient {
         }
     }
 
-    /// A container that was granted, with the token for its NodeManager.
+    /// A granted container, with the token for its NodeManager.
     #[must_use]
     pub fn granted(&self, container: Container) -> GrantedContainer {
         let token = container.node_id.as_ref().and_then(|node| self.tokens.get(node)).cloned();

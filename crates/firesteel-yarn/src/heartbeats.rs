@@ -1,11 +1,13 @@
-//! What an ApplicationMaster has to tell at its heartbeats, and what of that was heard. It counts by itself what it wants.
+//! The heartbeats of an ApplicationMaster: the changes to report, and whether the ResourceManager received
+//! them. The ApplicationMaster counts its wanted containers itself.
 //!
-//! Counts are absolute: this many containers are wanted at this location. A ResourceManager lowers its own counts by
-//! what it grants, so a count is told again even where it is the one told before.
+//! Counts are absolute: each gives the number of containers that are wanted at a location. A
+//! ResourceManager lowers its own counts by what it grants. So a count is reported again even if it is the
+//! one reported before.
 //!
-//! A heartbeat that was sent and not answered may have been done. A ResourceManager that is asked again with the same
-//! response id answers as before without reading the request. So exactly the same is sent until there is an answer; what
-//! came meanwhile follows at once.
+//! A heartbeat without a response may have been processed. A ResourceManager that gets the same response id
+//! again repeats its response without reading the request. So exactly the same request is sent until there
+//! is a response. Later changes follow in the next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,15 +1,16 @@
-//! What Hadoop YARN speaks, and nothing about what to say.
+//! Clients for the protocols of Hadoop YARN. This crate knows how to talk to YARN, and makes no decisions.
 //!
-//! - [`messages`]: the records, and text forms of ids.
-//! - [`credentials`]: tokens, and the files in which they come.
-//! - [`sasl`]: how a token proves itself.
+//! - [`messages`]: the records, and the text forms of ids.
+//! - [`credentials`]: tokens, and the files that contain them.
+//! - [`sasl`]: authentication with a token.
 //! - [`ipc`]: Hadoop's remote procedure calls, over any stream of bytes.
-//! - [`YarnClient`], [`AmRmClient`] and [`NmClient`]: users and ResourceManagers, ApplicationMasters and
-//!   ResourceManagers, ApplicationMasters and NodeManagers.
-//! - [`heartbeats`]: what an ApplicationMaster tells its ResourceManager of what it wants.
+//! - [`YarnClient`]: a user's client of a ResourceManager.
+//! - [`AmRmClient`]: an ApplicationMaster's client of its ResourceManager.
+//! - [`NmClient`]: an ApplicationMaster's client of NodeManagers.
+//! - [`heartbeats`]: the changes that an ApplicationMaster reports to its ResourceManager.
 //!
-//! A peer's bytes are never trusted: lengths are bounded before they take memory, and what cannot be read is an
-//! error.
+//! The bytes of a peer are never trusted. Lengths are checked before memory is allocated, and unreadable
+//! bytes are an error.
 
 mod am_rm_client;
 pub mod credentials;

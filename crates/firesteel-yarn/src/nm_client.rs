@@ -1,4 +1,4 @@
-//! What an ApplicationMaster says to NodeManagers: containers are to start.
+//! The ApplicationMaster's client of NodeManagers, which starts containers.
 
 use prost::Message as _;
 
@@ -11,7 +11,7 @@ use crate::messages::master::Container;
 use crate::messages::records::{ContainerId, NodeId};
 use crate::messages::security::Token;
 
-/// A container that was granted, with the token for its NodeManager: all that it is started with.
+/// A granted container with the token for its NodeManager: all that is needed to start it.
 #[derive(Clone, PartialEq, prost::Message)]
 pub struct GrantedContainer {
     /// The container, as the ResourceManager described it.
@@ -23,16 +23,16 @@ pub struct GrantedContainer {
 }
 
 impl GrantedContainer {
-    /// The same as bytes, for whoever keeps it until it is started.
+    /// The bytes of this grant, for storing it until the container is started.
     #[must_use]
     pub fn to_bytes(&self) -> Vec<u8> {
         self.encode_to_vec()
     }
 
-    /// What those bytes say.
+    /// Reads a grant from its bytes.
     ///
     /// # Errors
-    /// They are not those of a container.
+    /// The bytes are not those of a grant.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, prost::DecodeError> {
         Self::decode(bytes)
     }
@@ -71,7 +71,7 @@ pub struct NmClient {
 }
 
 impl NmClient {
-    /// One that repeats calls so.
+    /// Makes a client with this retry policy.
     #[must_use]
     pub fn new(retry: Retry) -> Self {
         Self { retry }

@@ -80,7 +80,7 @@ impl Disconnect {
     }
 }
 
-/// One line in the log: a warning unless connections end so every day.
+/// Logs the end of a connection in one line: as a warning, unless it is an ordinary end.
 pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
     let PeerInfo { id, role, name, remote } = peer;
     if why.is_ordinary() {

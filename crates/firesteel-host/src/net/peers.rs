@@ -241,7 +241,7 @@ impl<E: Send + 'static> Shared<E> {
     }
 }
 
-/// One line in the log: nobody needs a warning about a port scanner.
+/// Logs a failed handshake in one line. A port scanner does not deserve a warning.
 fn log_failed(remote: SocketAddr, error: &HandshakeError) {
     match error.concern() {
         Concern::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),

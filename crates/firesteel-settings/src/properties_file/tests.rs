@@ -1,3 +1,5 @@
+//! Tests of the parser of properties files, against recordings of the JDK and by hand.
+
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};

@@ -1,3 +1,5 @@
+//! Tests of the sources of properties and of their precedence.
+
 use std::io::Write;
 
 use tempfile::TempDir;

@@ -3,9 +3,9 @@
 //! ```text
 //!                       owner loop (ApplicationMaster)
 //!   drivers, clients  <-> |     |      |  effects: Register, Allocate, Unregister
-//!                         |     |      `--> manager.rs: one task, one client of the ResourceManager > Event
-//!                         |     `---------> launches.rs: a bounded number of calls to NodeManagers > Event
-//!                         `---------------> program.rs: the child process of cluster mode --------> Event
+//!                         |     |      `--> manager.rs: one task, one client of the ResourceManager --> Event
+//!                         |     `---------> launches.rs: a bounded number of calls to NodeManagers ---> Event
+//!                         `---------------> program.rs: the child process of cluster mode ------------> Event
 //! ```
 //!
 //! The other files: `attempt.rs` identifies the attempt, `settings.rs` reads its settings, `shell.rs` performs the

@@ -1,7 +1,7 @@
 //! Tokens and secrets, and the file in which a NodeManager gives them to a container
 //! (`HADOOP_TOKEN_FILE_LOCATION`).
 //!
-//! - [`file`]: the two formats of that file.
+//! - `file`: the two formats of that file.
 //! - `vint`: Hadoop's integers of variable length, which one of the formats uses.
 
 mod file;

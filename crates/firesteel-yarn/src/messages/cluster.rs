@@ -1,4 +1,4 @@
-//! The cluster's nodes.
+//! Messages about the nodes of the cluster.
 
 use super::records::{NodeId, Resource, StringFloatMap};
 

@@ -1,3 +1,5 @@
+//! Tests of unpacking with honest, hostile and damaged archives.
+
 use std::io::Cursor;
 
 use flate2::Compression;

@@ -1,3 +1,5 @@
+//! Tests of the cleaner in temporary work directories.
+
 use std::fs::FileTimes;
 use std::os::unix::fs::symlink;
 use std::time::{Duration, SystemTime};
