@@ -22,6 +22,7 @@ mod locality;
 mod logs;
 mod man;
 mod map;
+mod map_left;
 mod plan;
 mod plan_cluster;
 mod resources;

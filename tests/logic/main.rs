@@ -9,6 +9,7 @@ mod garbage;
 mod golden;
 mod house;
 mod laws;
+mod map_runs;
 mod on_yarn;
 mod placement;
 mod replay;

@@ -154,7 +154,7 @@ impl Pair {
             | driver::Effect::TaskEnded { .. }
             | driver::Effect::Answer { .. }
             | driver::Effect::Done(_)
-            | driver::Effect::NothingLeft
+            | driver::Effect::Exit
             | driver::Effect::Note(_) => {}
         }
     }

@@ -11,7 +11,6 @@ use firesteel_core::messages::{TaskDirectory, TaskSpec};
 use firesteel_core::process::Command;
 use firesteel_daemons::driver_daemon::{self, Application, Handle, Report};
 use firesteel_daemons::files::OfferedFiles;
-use firesteel_host::signals::EndRequests;
 use firesteel_placement::Cores;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
@@ -140,7 +139,7 @@ impl Submitted {
     }
 
     /// A driver that knows these Masters.
-    pub(crate) async fn driver(&self, masters: Vec<Address>) -> (Handle, mpsc::UnboundedReceiver<Report>) {
+    pub(crate) async fn driver(&self, masters: Vec<Address>) -> (Handle, mpsc::Receiver<Report>) {
         let pairs: Vec<String> =
             self.blueprint.properties.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let properties = Properties::parse(pairs.iter().map(String::as_str)).expect("they are pairs");
@@ -148,7 +147,7 @@ impl Submitted {
         let files = OfferedFiles::open(&[], &[]).await.expect("there are none");
         let application = Application { name: self.blueprint.name.clone(), masters, settings, files };
         let listen = Listen { bind: Address::new("127.0.0.1", 0), advertised: None };
-        driver_daemon::start(application, listen, EndRequests::nobody()).await.expect("it can listen")
+        driver_daemon::start(application, listen).await.expect("it can listen")
     }
 
     /// Whether what was staged is still there.

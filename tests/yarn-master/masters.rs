@@ -82,7 +82,7 @@ async fn run_tasks(submitted: &Submitted, attempt: i32) {
 /// What so many tasks wrote, all of which succeed.
 async fn all_succeed(
     driver: &Handle,
-    reports: &mut mpsc::UnboundedReceiver<Report>,
+    reports: &mut mpsc::Receiver<Report>,
     tasks: usize,
 ) -> BTreeMap<TaskId, String> {
     let mut outputs = BTreeMap::<TaskId, String>::new();
@@ -103,7 +103,7 @@ async fn all_succeed(
                 break;
             }
             Report::DiscardOutput { attempt } => _ = outputs.remove(&attempt.task),
-            Report::Note(_) | Report::NothingLeft | Report::AskedToEnd(_) | Report::Abandoned(_) => {}
+            Report::Note(_) | Report::Exited => {}
         }
     }
     assert_eq!((succeeded, outputs.len()), (tasks, tasks));

@@ -1,9 +1,9 @@
 //! The state machines of Firesteel, and the messages between them.
 //!
-//! Seven machines make every decision that depends on time: [`master`], [`worker`], [`driver`], [`executor`],
-//! [`launcher`] and, for clusters that another resource manager runs, [`application_master`] with its
-//! [`allocator`]. Each is a plain value with one entry point, [`Machine::apply`], which takes the time and an
-//! event and returns effects. The machines never import each other: they share only the [`messages`], and
+//! Eight machines make every decision that depends on time: [`master`], [`worker`], [`driver`], [`executor`],
+//! [`launcher`], [`map`] above a driver and, for clusters that another resource manager runs, [`application_master`]
+//! with its [`allocator`]. Each is a plain value with one entry point, [`Machine::apply`], which takes the time and an
+//! event and returns effects. Those that talk over connections never import each other: they share only the [`messages`], and
 //! [`wire`] turns messages into bytes and back.
 //!
 //! There is no clock, randomness, file, socket, thread or lock here. The shell (crate `firesteel`) and the
@@ -14,11 +14,13 @@ pub mod allocator;
 mod applicant;
 pub mod application_master;
 pub mod driver;
+mod end_request;
 pub mod executor;
 pub mod ids;
 pub mod kind;
 pub mod launcher;
 pub mod machine;
+pub mod map;
 pub mod master;
 pub mod messages;
 pub mod process;
@@ -28,6 +30,7 @@ pub mod time;
 pub mod wire;
 pub mod worker;
 
+pub use end_request::EndRequest;
 pub use kind::Kind;
 pub use machine::{Machine, NoteLevel, Violation};
 pub use time::Timestamp;

@@ -1,13 +1,25 @@
 //! The driver's daemon: the shell around [`Driver`], for whatever owns an application.
 //!
 //! ```text
-//! let (driver, mut reports) = driver_daemon::start(application, listen, EndRequests::install()?).await?;
+//! let (driver, mut reports) = driver_daemon::start(application, listen).await?;
 //! driver.submit(TaskId::FIRST, spec.into()).await?;
 //! driver.end_input().await?;
-//! while let Some(report) = reports.recv().await { .. }    // ends after the last report, which Report::Done usually is
+//! while let Some(report) = reports.recv().await { .. }    // ends after the last report, Report::Exited
 //! ```
+//!
+//! # The queue of reports
+//!
+//! It has a bound. At the bound the driver hears no more of its Master and its executors, whose messages then wait on
+//! their connections, until its owner has taken what is there. What one event brings about is reported in whole, so that
+//! the queue passes its bound by one event's reports at most; those of an application's end, one for each open task, are
+//! the most.
+//!
+//! Nobody waits for ever. The driver goes on hearing its [`Handle`] at the bound: an owner that submits or cancels, and
+//! the thread that gives output its credit back, are served however many reports wait. So an owner may use its handle
+//! between two reports, and must only come back to take the next one. Answers to its questions come in order with its
+//! reports: it takes reports while it waits for one.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -16,15 +28,15 @@ use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::driver::{
     Answer, Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, Question, QuestionId,
-    Replacement, TaskOutcome, TaskRequest, View,
+    Replacement, TaskOutcome, TaskRequest, Until, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{DriverToMaster, ResourceProfile, Stream, Work};
+use firesteel_core::messages::{ResourceProfile, Stream, Work};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
+use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
-use tokio::time::Instant;
 
 use crate::cluster_news::ClusterNews;
 use crate::files::OfferedFiles;
@@ -75,9 +87,6 @@ pub enum DriverError {
 }
 
 /// What comes out of a driver.
-///
-/// The queue of reports has no bound of its own and needs none: output is bounded by the credit of the attempts
-/// that run, ends of tasks by the tasks that were submitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A piece of an attempt's output. It is to be answered with [`Handle::consumed`].
@@ -103,15 +112,10 @@ pub enum Report {
     },
     /// A remark. It is in the log already.
     Note(Note),
-    /// Somebody asked this process to end; the driver cancels.
-    AskedToEnd(EndRequest),
-    /// The application is over. The last report, unless somebody asked this process to end.
+    /// The application is over. The driver goes on until that is said to everybody who has to know.
     Done(Outcome),
-    /// Nothing of the application is left: its executors have ended, or nobody can say so. After `Done`, where somebody
-    /// asked this process to end.
-    NothingLeft,
-    /// Somebody asked a second time: everything is dropped as it stands. The last report, as `Done` is.
-    Abandoned(EndRequest),
+    /// The driver has ended, and what it had to say is sent. The last report.
+    Exited,
 }
 
 /// The way into a driver. Its methods wait while the driver has much to do.
@@ -256,12 +260,12 @@ impl Handle {
         });
     }
 
-    /// Ends all tasks and the application.
+    /// Ends all tasks and the application; the driver ends once it may.
     ///
     /// # Errors
     /// The application is over.
-    pub async fn cancel(&self) -> Result<(), OwnerGone> {
-        self.inbox.send(Event::Cancel).await
+    pub async fn cancel(&self, until: Until) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::Cancel { until }).await
     }
 
     /// So many bytes of an attempt's output were put away, and as many more may come. For threads that are not
@@ -277,15 +281,17 @@ impl Handle {
 /// What may wait for an executor: a task's input for every core that it has, which its driver gives it at once.
 const LIMITS: Limits = Limits { frames: 1 << 20, bytes: 4 << 30 };
 
-/// Starts a driver. It runs until it is done, or until it was asked to end twice.
+/// Reports that may wait.
+const REPORTS: usize = 4096;
+
+/// Starts a driver. It runs until it is done. Requests to end are its owner's to hear.
 ///
 /// # Errors
 /// It cannot listen for executors.
 pub async fn start(
     application: Application,
     listen: Listen,
-    requests: EndRequests,
-) -> Result<(Handle, mpsc::UnboundedReceiver<Report>), DriverError> {
+) -> Result<(Handle, mpsc::Receiver<Report>), DriverError> {
     daemon::raise_open_files();
     let (listener, reached) = open(&listen).await?;
     let listener = application.files.serve_on(listener);
@@ -296,12 +302,12 @@ pub async fn start(
     context.raise(Event::Start);
     let questions = Questions::default();
     let handle = Handle { inbox: context.inbox(), questions: questions.clone() };
-    let (sender, reports) = mpsc::unbounded_channel();
-    let shell = DriverShell { reports: sender.clone(), questions, asked: None, unregisters: false };
+    let (sender, reports) = mpsc::channel(REPORTS);
+    let shell = DriverShell { reports: sender.clone(), late: VecDeque::new(), questions };
     tokio::spawn(async move {
-        let last = owner::run(driver, shell, context, requests).await;
+        owner::run(driver, shell, context, EndRequests::nobody()).await;
         // Whoever started it may have gone.
-        let _ = sender.send(last);
+        let _ = sender.send(Report::Exited).await;
     });
     Ok((handle, reports))
 }
@@ -354,12 +360,17 @@ fn executor_command(driver: &Address) -> Command {
 
 /// Performs a driver's effects: talks to Masters and executors, and reports the rest.
 struct DriverShell {
-    reports: mpsc::UnboundedSender<Report>,
+    reports: mpsc::Sender<Report>,
+    /// What comes after the reports for which there is room, in order.
+    late: VecDeque<Late>,
     questions: Questions,
-    /// The first who asked for the end, and when.
-    asked: Option<(EndRequest, Instant)>,
-    /// Whether a Master was told that the application is over, and will say when its executors are gone.
-    unregisters: bool,
+}
+
+/// What waits for room.
+enum Late {
+    Report(Report),
+    /// It comes after the reports that were made before it.
+    Answer(QuestionId, Answer),
 }
 
 impl Drop for DriverShell {
@@ -369,15 +380,28 @@ impl Drop for DriverShell {
 }
 
 impl DriverShell {
-    fn report(&self, report: Report) {
-        // If nobody listens any more, the process is about to end.
-        let _ = self.reports.send(report);
+    fn report(&mut self, report: Report) {
+        if self.is_full() {
+            return self.late.push_back(Late::Report(report));
+        }
+        match self.reports.try_send(report) {
+            Err(TrySendError::Full(report)) => self.late.push_back(Late::Report(report)),
+            // If nobody listens any more, the process is about to end.
+            Ok(()) | Err(TrySendError::Closed(_)) => {}
+        }
+    }
+
+    fn answer(&mut self, number: QuestionId, answer: Answer) {
+        match self.is_full() {
+            true => self.late.push_back(Late::Answer(number, answer)),
+            false => self.questions.answer(number, answer),
+        }
     }
 }
 
 impl Shell for DriverShell {
     type Machine = Driver;
-    type End = Report;
+    type End = ();
 
     fn deadline() -> Event {
         Event::Deadline
@@ -387,7 +411,7 @@ impl Shell for DriverShell {
         Event::Disconnected { peer }
     }
 
-    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Report> {
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<()> {
         match effect {
             Effect::Connect { master } => {
                 let dialled = master.clone();
@@ -396,10 +420,7 @@ impl Shell for DriverShell {
                     Err(error) => Event::ConnectFailed { master, error: error.to_string() },
                 });
             }
-            Effect::Send { peer, message: Outbound::Master(message) } => {
-                self.unregisters |= matches!(message, DriverToMaster::UnregisterApplication { .. });
-                context.peers.send(peer, &message);
-            }
+            Effect::Send { peer, message: Outbound::Master(message) } => context.peers.send(peer, &message),
             Effect::Send { peer, message: Outbound::Executor(message) } => context.peers.send(peer, &message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Output { attempt, stream, bytes } => {
@@ -407,13 +428,9 @@ impl Shell for DriverShell {
             }
             Effect::DiscardOutput { attempt } => self.report(Report::DiscardOutput { attempt }),
             Effect::TaskEnded { task, outcome } => self.report(Report::TaskEnded { task, outcome }),
-            Effect::Answer { number, answer } => self.questions.answer(number, answer),
-            // Whoever asked is there until nothing is left, or asks again.
-            Effect::Done(outcome) if self.asked.is_some() && self.unregisters => {
-                self.report(Report::Done(outcome))
-            }
-            Effect::Done(outcome) => return ControlFlow::Break(Report::Done(outcome)),
-            Effect::NothingLeft => return ControlFlow::Break(Report::NothingLeft),
+            Effect::Answer { number, answer } => self.answer(number, answer),
+            Effect::Done(outcome) => self.report(Report::Done(outcome)),
+            Effect::Exit => return ControlFlow::Break(()),
             Effect::Note(note) => {
                 // Whoever gets the reports words what matters to people.
                 tracing::info!("{}", Remark(&note));
@@ -423,22 +440,25 @@ impl Shell for DriverShell {
         ControlFlow::Continue(())
     }
 
-    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Report, Event> {
-        match self.asked {
-            None => {
-                self.asked = Some((request, Instant::now()));
-                self.report(Report::AskedToEnd(request));
-                ControlFlow::Continue(Event::Cancel)
-            }
-            Some((first, since)) if first.is_echoed_by(request, since.elapsed()) => {
-                ControlFlow::Continue(Event::Cancel)
-            }
-            Some(_) => {
-                // Now, and not when the last messages are flushed.
-                self.report(Report::Abandoned(request));
-                ControlFlow::Break(Report::Abandoned(request))
+    fn is_full(&self) -> bool {
+        !self.late.is_empty()
+    }
+
+    async fn drain(&mut self) {
+        while self.is_full() {
+            // Nobody listens any more: the process is about to end.
+            let Ok(permit) = self.reports.reserve().await else { return self.late.clear() };
+            match self.late.pop_front() {
+                Some(Late::Report(report)) => permit.send(report),
+                Some(Late::Answer(number, answer)) => self.questions.answer(number, answer),
+                None => {}
             }
         }
+    }
+
+    /// Its owner hears requests to end, and not the driver.
+    fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<(), Event> {
+        ControlFlow::Continue(Event::Cancel { until: Until::Told })
     }
 }
 

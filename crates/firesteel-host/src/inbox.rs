@@ -1,4 +1,7 @@
-//! The inbox of an owner: the bounded queue of everything that happens to a daemon.
+//! The inbox of an owner: the bounded queues of everything that happens to a daemon.
+//!
+//! What the daemon's own tasks say and what comes over connections wait apart: an owner that has no room for what peers
+//! bring about still hears its own tasks, so that neither ever waits for the other.
 
 use std::sync::Arc;
 
@@ -8,7 +11,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use crate::net::outbound::Outbound;
 use crate::net::{Disconnect, PeerInfo};
 
-/// The maximum number of arrivals in the queue.
+/// The maximum number of arrivals of each kind that wait.
 const ARRIVALS: usize = 1024;
 
 /// The maximum number of message bytes in the queue.
@@ -18,7 +21,8 @@ const BYTES: usize = 64 << 20;
 /// read; a task of the daemon waits in [`send`](Inbox::send).
 #[derive(Debug)]
 pub struct Inbox<E> {
-    sender: mpsc::Sender<(Arrival<E>, Room)>,
+    own: mpsc::Sender<E>,
+    peers: mpsc::Sender<(Arrival<E>, Room)>,
     bytes: Arc<Semaphore>,
 }
 
@@ -63,17 +67,43 @@ pub enum Arrival<E> {
 pub struct Room(#[allow(dead_code, reason = "held, not read")] Option<OwnedSemaphorePermit>);
 
 /// The owner's receiving end of the inbox.
-pub type Arrivals<E> = mpsc::Receiver<(Arrival<E>, Room)>;
+#[derive(Debug)]
+pub struct Arrivals<E> {
+    own: mpsc::Receiver<E>,
+    peers: mpsc::Receiver<(Arrival<E>, Room)>,
+}
+
+impl<E> Arrivals<E> {
+    /// The next arrival of either kind. May be dropped and called again.
+    pub async fn recv(&mut self) -> Option<(Arrival<E>, Room)> {
+        tokio::select! {
+            event = self.own.recv() => event.map(of_own),
+            arrival = self.peers.recv() => arrival,
+        }
+    }
+
+    /// The next thing that the daemon's own tasks say. May be dropped and called again.
+    pub async fn recv_own(&mut self) -> Option<(Arrival<E>, Room)> {
+        self.own.recv().await.map(of_own)
+    }
+}
+
+fn of_own<E>(event: E) -> (Arrival<E>, Room) {
+    (Arrival::Own(event), Room(None))
+}
 
 /// Makes an empty inbox and its receiving end.
+#[must_use]
 pub fn inbox<E>() -> (Inbox<E>, Arrivals<E>) {
-    let (sender, receiver) = mpsc::channel(ARRIVALS);
-    (Inbox { sender, bytes: Arc::new(Semaphore::new(BYTES)) }, receiver)
+    let (own, own_arrivals) = mpsc::channel(ARRIVALS);
+    let (peers, peer_arrivals) = mpsc::channel(ARRIVALS);
+    let inbox = Inbox { own, peers, bytes: Arc::new(Semaphore::new(BYTES)) };
+    (inbox, Arrivals { own: own_arrivals, peers: peer_arrivals })
 }
 
 impl<E> Clone for Inbox<E> {
     fn clone(&self) -> Self {
-        Self { sender: self.sender.clone(), bytes: Arc::clone(&self.bytes) }
+        Self { own: self.own.clone(), peers: self.peers.clone(), bytes: Arc::clone(&self.bytes) }
     }
 }
 
@@ -84,7 +114,7 @@ impl<E> Inbox<E> {
     /// # Errors
     /// The owner has ended.
     pub async fn send(&self, event: E) -> Result<(), OwnerGone> {
-        self.put(Arrival::Own(event), Room(None)).await
+        self.own.send(event).await.map_err(|_| OwnerGone)
     }
 
     /// Does what [`send`](Inbox::send) does, for a thread outside the runtime.
@@ -92,7 +122,7 @@ impl<E> Inbox<E> {
     /// # Errors
     /// The owner has ended.
     pub fn send_blocking(&self, event: E) -> Result<(), OwnerGone> {
-        self.sender.blocking_send((Arrival::Own(event), Room(None))).map_err(|_| OwnerGone)
+        self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
     pub(crate) async fn room(&self, bytes: usize) -> Room {
@@ -119,6 +149,6 @@ impl<E> Inbox<E> {
     }
 
     async fn put(&self, arrival: Arrival<E>, room: Room) -> Result<(), OwnerGone> {
-        self.sender.send((arrival, room)).await.map_err(|_| OwnerGone)
+        self.peers.send((arrival, room)).await.map_err(|_| OwnerGone)
     }
 }

@@ -97,6 +97,17 @@ pub trait Shell {
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
 
+    /// Whether there is no room for more of what peers bring about. Until [`drain`](Self::drain) has made room, only the
+    /// daemon's own tasks, deadlines and requests to end are heard.
+    fn is_full(&self) -> bool {
+        false
+    }
+
+    /// Waits until there is room. May be dropped and called again.
+    fn drain(&mut self) -> impl Future<Output = ()> + Send {
+        std::future::ready(())
+    }
+
     /// Handles a request to end. `Break` ends the daemon at once; `Continue` gives the machine an event.
     fn asked_to_end(
         &mut self,
@@ -163,6 +174,9 @@ pub async fn run<S: Shell>(
         let ended = turn(&mut machine, &mut shell, &mut context, peer, event);
         drop(room);
         if let ControlFlow::Break(end) = ended {
+            while shell.is_full() {
+                shell.drain().await;
+            }
             return finish(context, end).await;
         }
     }
@@ -187,11 +201,20 @@ async fn next<S: Shell>(
             None => std::future::pending().await,
         }
     };
+    let is_full = shell.is_full();
+    let arrivals = &mut context.arrivals;
+    let arrival = async {
+        match is_full {
+            true => arrivals.recv_own().await,
+            false => arrivals.recv().await,
+        }
+    };
     // The branches are polled in random order, so none of the three starves another.
     tokio::select! {
+        () = shell.drain(), if is_full => ControlFlow::Continue(None),
         request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event, None))),
         () = until_deadline => ControlFlow::Continue(Some((None, S::deadline(), None))),
-        arrival = context.arrivals.recv() => {
+        arrival = arrival => {
             let (arrival, room) = arrival.expect("the context holds a sender");
             let admitted = context.peers.admit(arrival, S::disconnected);
             ControlFlow::Continue(admitted.map(|(peer, event)| (peer, event, Some(room))))

@@ -1,57 +1,12 @@
 //! Requests that ask a process to end: signals, and the end of standard input.
 
+use std::fs;
 use std::io::{self, Read};
-use std::time::Duration;
-use std::{fmt, fs};
 
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::mpsc;
 
-/// A signal that repeats within this time is the same request: `timeout` signals its child and then the
-/// whole group.
-const ECHO: Duration = Duration::from_millis(200);
-
-/// A request that the process ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum EndRequest {
-    /// The signal SIGTERM arrived.
-    Terminate,
-    /// The signal SIGINT arrived: ctrl-c.
-    Interrupt,
-    /// The signal SIGHUP arrived: the terminal was closed.
-    HangUp,
-    /// Standard input ended: the process that held its other end is gone.
-    StdinClosed,
-}
-
-impl EndRequest {
-    /// Whether another request, this long after this one, is the same request.
-    #[must_use]
-    pub fn is_echoed_by(self, other: Self, after: Duration) -> bool {
-        self == other && after < ECHO
-    }
-
-    /// The exit code of a command that this request ended: the code that the signal itself would cause.
-    #[must_use]
-    pub fn exit_code(self) -> u8 {
-        match self {
-            Self::HangUp => 129,
-            Self::Interrupt | Self::StdinClosed => 130,
-            Self::Terminate => 143,
-        }
-    }
-}
-
-impl fmt::Display for EndRequest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Terminate => "SIGTERM",
-            Self::Interrupt => "SIGINT",
-            Self::HangUp => "SIGHUP",
-            Self::StdinClosed => "standard input is at its end",
-        })
-    }
-}
+pub use firesteel_core::EndRequest;
 
 /// The stream of requests to end.
 #[derive(Debug)]
@@ -62,6 +17,7 @@ pub struct EndRequests {
     /// Also `None` if the process was started with SIGHUP ignored, as `nohup` does.
     hang_up: Option<Signal>,
     stdin: Option<mpsc::Receiver<()>>,
+    passed_on: Option<mpsc::Receiver<EndRequest>>,
 }
 
 impl EndRequests {
@@ -75,13 +31,20 @@ impl EndRequests {
             interrupt: Some(signal(SignalKind::interrupt())?),
             hang_up: if ignores_hang_up() { None } else { Some(signal(SignalKind::hangup())?) },
             stdin: None,
+            passed_on: None,
         })
     }
 
     /// A stream without any request. The process that starts the daemon hears the signals and tells it.
     #[must_use]
     pub fn nobody() -> Self {
-        Self { terminate: None, interrupt: None, hang_up: None, stdin: None }
+        Self { terminate: None, interrupt: None, hang_up: None, stdin: None, passed_on: None }
+    }
+
+    /// The requests that somebody else hears, and passes on.
+    #[must_use]
+    pub fn passed_on(requests: mpsc::Receiver<EndRequest>) -> Self {
+        Self { passed_on: Some(requests), ..Self::nobody() }
     }
 
     /// Also treats the end of standard input as a request. Data read from it is discarded.
@@ -115,7 +78,14 @@ impl EndRequests {
                 None => std::future::pending().await,
             }
         };
+        let passed_on = async {
+            match &mut self.passed_on {
+                Some(requests) => requests.recv().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
+            Some(request) = passed_on => request,
             () = raised(&mut self.terminate) => EndRequest::Terminate,
             () = raised(&mut self.interrupt) => EndRequest::Interrupt,
             () = raised(&mut self.hang_up) => EndRequest::HangUp,

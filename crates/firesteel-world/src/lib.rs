@@ -10,3 +10,4 @@
 pub mod attempts;
 pub mod cluster;
 pub mod containers;
+pub mod map_runs;

@@ -95,12 +95,11 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 }
 
 /// What no run can see, each with its reason.
-const IMPOSSIBLE: [(&str, &str, &str); 18] = [
+const IMPOSSIBLE: [(&str, &str, &str); 17] = [
     ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
     ("master note", "Inconsistent", "the Master's tables would have to contradict each other"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
-    ("driver effect", "NothingLeft", "a simulated driver leaves its Master when its application is over"),
     ("unfit", "TooLong", "a simulated task has no 16 MiB of input"),
     ("unfit", "TooFewCores", "a simulated task takes no more cores than its application's executors have"),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),

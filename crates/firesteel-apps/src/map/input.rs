@@ -14,6 +14,8 @@ use tokio::sync::mpsc;
 
 use super::items::{Content, Cut, Item, Items, Unit, argument};
 use super::preference::{Preference, Preferences};
+use super::record::Log;
+use super::undone;
 
 /// How many arguments, and how many blocks, may be read ahead.
 const AHEAD: (usize, usize) = (256, 2);
@@ -144,6 +146,8 @@ pub struct Input {
     count: Option<u64>,
     /// Whether all of it can be read without waiting for anybody.
     at_hand: bool,
+    /// What the user is to know of it.
+    remark: Option<String>,
     _open: PipeWriter,
 }
 
@@ -153,7 +157,16 @@ impl Input {
     ///
     /// # Errors
     /// The file cannot be opened, or has something that cannot be used.
-    pub fn open(source: Source, cut: Cut, preference: Preference) -> Result<Self, InputError> {
+    ///
+    /// The items that a run did not finish are read from its account. Bytes that cannot be read again are copied to
+    /// `copy`.
+    pub fn open(
+        source: Source,
+        cut: Cut,
+        preference: Preference,
+        copy: Option<Log>,
+    ) -> Result<Self, InputError> {
+        let (source, remark) = resolve(source);
         let origin = Origin::from(source.to_string());
         let failed = |error| InputError::Open { origin: origin.clone(), error };
         let (ended, open) = io::pipe().map_err(failed)?;
@@ -171,20 +184,17 @@ impl Input {
                 thread.spawn(move || send(word_items(words, &origin), preferences, &sender))
             }
             Source::File(path) => {
-                let file = File::open(path).map_err(failed)?;
-                thread.spawn(move || {
-                    send_records(UntilEnded { file, ended }, cut, &origin, preferences, &sender);
-                })
+                let bytes = bytes(File::open(path).map_err(failed)?, ended, copy).map_err(failed)?;
+                thread.spawn(move || send_records(bytes, cut, &origin, preferences, &sender))
             }
             Source::StandardInput => {
                 let file = File::from(io::stdin().as_fd().try_clone_to_owned().map_err(failed)?);
-                thread.spawn(move || {
-                    send_records(UntilEnded { file, ended }, cut, &origin, preferences, &sender);
-                })
+                let bytes = Box::new(UntilEnded { file, ended, copy });
+                thread.spawn(move || send_records(bytes, cut, &origin, preferences, &sender))
             }
         }
         .map_err(|error| InputError::Open { origin: "a thread".into(), error })?;
-        Ok(Self { items, first: None, count, at_hand, _open: open })
+        Ok(Self { items, first: None, count, at_hand, remark, _open: open })
     }
 
     /// Waits for the first item. Whether there is one.
@@ -210,6 +220,12 @@ impl Input {
         self.count
     }
 
+    /// What the user is to know of it, if there is anything.
+    #[must_use]
+    pub fn remark(&self) -> Option<&str> {
+        self.remark.as_deref()
+    }
+
     /// Whether all of it can be read without waiting for anybody, as of a file, and not of a pipe.
     #[must_use]
     pub fn is_at_hand(&self) -> bool {
@@ -221,7 +237,11 @@ type Sender = mpsc::Sender<Result<Item, InputError>>;
 
 /// How many bytes of it all there are to read, where nobody has to be waited for.
 fn length(source: &Source, preference: &Preference) -> Option<u64> {
-    let file = |path: &PathBuf| fs::metadata(path).ok().filter(fs::Metadata::is_file).map(|data| data.len());
+    let file = |path: &PathBuf| {
+        let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+        let undone = File::open(path).ok().and_then(|file| undone::open(&file).ok().flatten());
+        Some(undone.map_or(data.len(), |(_, length)| length))
+    };
     let items = match source {
         Source::Words(_) => Some(0),
         Source::File(path) => file(path),
@@ -249,9 +269,9 @@ fn read_through(
     match source {
         Source::Words(words) => all_usable(word_items(words.clone(), &origin), preferences).map(Some),
         Source::File(path) => {
-            let file =
-                File::open(path).map_err(|error| InputError::Open { origin: origin.clone(), error })?;
-            let mut items = Items::new(BufReader::with_capacity(128 << 10, file), cut, origin);
+            let opened = File::open(path).and_then(|file| bytes(file, ended.try_clone()?, None));
+            let opened = opened.map_err(|error| InputError::Open { origin: origin.clone(), error })?;
+            let mut items = Items::new(BufReader::with_capacity(128 << 10, opened), cut, origin);
             all_usable(std::iter::from_fn(|| items.next().transpose()), preferences).map(Some)
         }
         Source::StandardInput => Ok(None),
@@ -279,7 +299,7 @@ fn word_items(words: Vec<String>, origin: &Origin) -> impl Iterator<Item = Resul
     })
 }
 
-fn send_records(source: UntilEnded, cut: Cut, origin: &Origin, preferences: Preferences, sender: &Sender) {
+fn send_records(source: Bytes, cut: Cut, origin: &Origin, preferences: Preferences, sender: &Sender) {
     let mut items = Items::new(BufReader::with_capacity(128 << 10, source), cut, origin.clone());
     send(std::iter::from_fn(|| items.next().transpose()), preferences, sender);
 }
@@ -319,7 +339,7 @@ fn preferences(
             let origin = Origin::from(path.display().to_string());
             let open = || Ok((File::open(&path)?, ended.try_clone()?));
             let (file, ended) = open().map_err(|error| InputError::Open { origin: origin.clone(), error })?;
-            let lines: Box<dyn Read + Send> = Box::new(UntilEnded { file, ended });
+            let lines: Box<dyn Read + Send> = Box::new(UntilEnded { file, ended, copy: None });
             Ok(Preferences::Lines { lines: BufReader::new(lines), origin, read: 0 })
         }
     }
@@ -329,6 +349,43 @@ fn preferences(
 struct UntilEnded {
     file: File,
     ended: PipeReader,
+    /// Gets everything that is read.
+    copy: Option<Log>,
+}
+
+impl UntilEnded {
+    fn copied(&self, bytes: &[u8]) -> io::Result<()> {
+        let Some(copy) = &self.copy else { return Ok(()) };
+        let failed = |error| io::Error::other(format!("no account of it can be kept: {error}"));
+        copy.copy(bytes).map_err(failed)
+    }
+}
+
+/// The bytes of a source.
+type Bytes = Box<dyn Read + Send>;
+
+/// The bytes of a file, or, if it is the account of a run that did not end, what is not done of that.
+fn bytes(file: File, ended: PipeReader, copy: Option<Log>) -> io::Result<Bytes> {
+    Ok(match undone::open(&file)? {
+        Some((undone, _)) => Box::new(undone),
+        None => Box::new(UntilEnded { file, ended, copy }),
+    })
+}
+
+/// Where a source really is: a run that did not end has left its account in the place of its result.
+fn resolve(source: Source) -> (Source, Option<String>) {
+    let Source::File(path) = &source else { return (source, None) };
+    let account = undone::resolve(path);
+    if account == *path {
+        return (source, None);
+    }
+    let remark = format!(
+        "the run that was to write {} did not end: reading the items that it did not finish from {}; remove that \
+         file once they are done",
+        path.display(),
+        account.display()
+    );
+    (Source::File(account), Some(remark))
 }
 
 impl Read for UntilEnded {
@@ -349,7 +406,11 @@ impl Read for UntilEnded {
             match self.file.read(buffer) {
                 // Somebody who shares our standard input made it non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                done => return done,
+                Ok(read) => {
+                    self.copied(&buffer[..read])?;
+                    return Ok(read);
+                }
+                Err(error) => return Err(error),
             }
         }
     }
@@ -366,8 +427,9 @@ mod tests {
 
     #[tokio::test]
     async fn words_are_counted_from_the_start() {
-        let mut input = Input::open(Source::Words(vec!["a".into(), String::new()]), LINES, Preference::None)
-            .expect("words");
+        let mut input =
+            Input::open(Source::Words(vec!["a".into(), String::new()]), LINES, Preference::None, None)
+                .expect("words");
         assert_eq!(input.count(), Some(2));
         let first = input.next().await.expect("an item").expect("a good one");
         assert_eq!(first, Item { number: 1, content: Content::Argument("a".into()), hosts: Vec::new() });
@@ -379,8 +441,8 @@ mod tests {
     async fn a_file_is_read_and_one_that_is_missing_is_named() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(b"a\nb\n").expect("written");
-        let mut input =
-            Input::open(Source::File(file.path().to_owned()), LINES, Preference::None).expect("it is there");
+        let mut input = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, None)
+            .expect("it is there");
         assert_eq!((input.count(), input.is_at_hand()), (Some(2), true));
         let mut all = Vec::new();
         while let Some(item) = input.next().await {
@@ -388,11 +450,11 @@ mod tests {
         }
         assert_eq!(all, ["a", "b"]);
 
-        let error = Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None)
+        let error = Input::open(Source::File("/nowhere/items".into()), LINES, Preference::None, None)
             .expect_err("it is missing");
         assert_eq!(error.to_string(), "cannot open /nowhere/items: No such file or directory (os error 2)");
-        let mut directory =
-            Input::open(Source::File("/".into()), LINES, Preference::None).expect("Linux opens directories");
+        let mut directory = Input::open(Source::File("/".into()), LINES, Preference::None, None)
+            .expect("Linux opens directories");
         let error = directory.next().await.expect("an error").expect_err("no file");
         assert_eq!(error.to_string(), "cannot read / after record 0: Is a directory (os error 21)");
     }
@@ -401,11 +463,11 @@ mod tests {
     fn what_is_wrong_with_a_file_shows_before_anything_is_done() {
         let mut file = tempfile::NamedTempFile::new().expect("a file");
         file.write_all(b"a\nb\nc\xff\n").expect("written");
-        let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None)
+        let error = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, None)
             .expect_err("record 3 is no text");
         assert!(matches!(error, InputError::NotText { record: 3, .. }), "{error}");
         let words = Source::Words(vec!["a".into(), "b".into(), "c".into(), "d".into()]);
-        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()))
+        let error = Input::open(words, LINES, Preference::File(file.path().to_owned()), None)
             .expect_err("the hosts of item 3 are no text");
         assert!(error.to_string().contains("after record 2"), "{error}");
     }
@@ -415,7 +477,8 @@ mod tests {
         let (read, _never_written) = io::pipe().expect("a pipe");
         let (ended, open) = io::pipe().expect("a pipe");
         let file = File::from(std::os::fd::OwnedFd::from(read));
-        let reader = thread::spawn(move || UntilEnded { file, ended }.read(&mut [0; 8]).expect("an end"));
+        let reader =
+            thread::spawn(move || UntilEnded { file, ended, copy: None }.read(&mut [0; 8]).expect("an end"));
         drop(open);
         assert_eq!(reader.join().expect("no panic"), 0);
     }

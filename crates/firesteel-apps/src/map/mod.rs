@@ -7,20 +7,23 @@
 //!                              `--outputs--> spool (thread)  --ready--> printer (thread)
 //! ```
 //!
-//! [`input`] cuts a source into items ([`preference`]: where they would like to be), [`template`] makes a task of each, [`mod@run`] keeps the driver supplied and
-//! the count ([`summary`]) and what is left ([`leftovers`]), [`spool`] keeps outputs until it is their turn, [`printer`] prints them, [`outlet`]
-//! is both threads together.
+//! [`input`] cuts a source into items ([`preference`]: where they would like to be), [`template`] makes a task of each,
+//! [`mod@run`] performs what the state machine decides (`firesteel_core::map`) and words what it remarks (`remarks`),
+//! [`record`] keeps account of what is done (`undone` reads it), [`spool`] keeps outputs until it is their turn,
+//! [`printer`] prints them, [`outlet`] is both threads together, and [`summary`] is what it amounted to.
 
 pub mod input;
 pub mod items;
-pub mod leftovers;
 pub mod outlet;
 pub mod preference;
 pub mod printer;
+pub mod record;
+mod remarks;
 pub mod run;
 pub mod spool;
 pub mod summary;
 pub mod template;
+mod undone;
 pub mod wished_hosts;
 
 use std::ops::ControlFlow;
@@ -28,6 +31,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use firesteel_core::ids::TaskId;
+use firesteel_core::map::{Remark, Scope, Tally};
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use tokio::sync::mpsc;
@@ -35,6 +39,7 @@ use tokio::task::spawn_blocking;
 
 use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
+use crate::over::Over;
 use firesteel_daemons::cluster_news::ClusterNews;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::exit_code;
@@ -46,15 +51,17 @@ use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::listen::Listen;
 use input::{Input, InputError, Source};
 use items::Cut;
-use leftovers::{Leftovers, LeftoversError};
 use outlet::{Outlet, OutletError};
 use preference::Preference;
 use printer::Sinks;
-use run::{Ending, Run, Stake};
+use record::{Record, RecordError};
+use run::Run;
 use spool::{Limits, Order};
-use summary::{Summary, Tally};
+use summary::Summary;
 use template::Template;
 use wished_hosts::WishedHosts;
+
+pub use firesteel_core::map::Ending;
 
 /// What is to be done.
 #[derive(Clone, Debug)]
@@ -94,7 +101,7 @@ pub enum StartError {
     Input(#[from] InputError),
     /// There is no file for the items that are left.
     #[error(transparent)]
-    Leftovers(#[from] LeftoversError),
+    Record(#[from] RecordError),
     /// Nothing can be printed.
     #[error(transparent)]
     Outlet(#[from] OutletError),
@@ -108,29 +115,36 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
     let mut requests = beginning::end_requests()?;
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
-    let open = |path: &PathBuf| Leftovers::open(path, &source, cut.separator, &preference);
-    let mut leftovers = job.leftovers.as_ref().map(open).transpose()?;
+    let open = |path: &PathBuf| Record::open(path, &source, cut.separator);
+    let mut record = job.leftovers.as_ref().map(open).transpose()?;
+    let copy = record.as_ref().and_then(Record::copy);
     // A named pipe is open only when somebody writes to it.
-    let opening = spawn_blocking(move || Input::open(source, cut, preference));
+    let opening = spawn_blocking(move || Input::open(source, cut, preference, copy));
     let mut input = tokio::select! {
         input = opening => input.expect("opening an input does not panic")?,
-        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
+        request = requests.next() => return Ok(nothing(Ending::Asked(request))),
     };
-    tokio::select! {
-        any = input.begin() => if !any? { return Ok((Ending::Completed, nothing())) },
-        request = requests.next() => return Ok((Ending::Asked(request), nothing())),
+    input.remark().into_iter().for_each(|remark| progress.remark(remark));
+    let any = tokio::select! {
+        any = input.begin() => any?,
+        request = requests.next() => return Ok(nothing(Ending::Asked(request))),
+    };
+    record.as_mut().map(Record::begin).transpose()?;
+    if !any {
+        leave_all(record, progress).await?;
+        return Ok(nothing(Ending::Completed));
     }
     let begun = beginning::begin(&job.cluster, &settings, progress, &mut requests).await;
-    if let (Some(leftovers), Err(_) | Ok(ControlFlow::Break(_))) = (&mut leftovers, &begun) {
-        leftovers.close(&mut input).await?;
+    if let Err(_) | Ok(ControlFlow::Break(_)) = &begun {
+        leave_all(record.take(), progress).await?;
     }
     let Ground { files, mut cluster, masters } = match begun? {
         ControlFlow::Continue(ground) => ground,
-        ControlFlow::Break(request) => return Ok((Ending::Asked(request), nothing())),
+        ControlFlow::Break(request) => return Ok(nothing(Ending::Asked(request))),
     };
     let (settings, news) = (cluster.racked(settings), cluster.news());
     let application = Application { name: job.name.clone(), masters, settings, files };
-    let done = drive(job, application, news, (input, leftovers), sinks, progress, requests).await;
+    let done = drive(job, application, news, (input, record), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // Whoever asked twice does not wait.
         Ok(Ending::Abandoned(_)) => {}
@@ -143,7 +157,7 @@ async fn drive(
     job: Job,
     application: Application,
     news: Option<mpsc::Receiver<ClusterNews>>,
-    (input, leftovers): (Input, Option<Leftovers>),
+    (input, record): (Input, Option<Record>),
     sinks: Sinks,
     progress: &Progress,
     requests: EndRequests,
@@ -159,29 +173,48 @@ async fn drive(
             WishedHosts::ask(application.masters.clone())
         }
     };
-    let started = driver_daemon::start(application, listen, requests).await;
+    let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
     driver.follow(news);
     let outlet =
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
-    let run = Run::new(input, template, driver, outlet, progress.clone(), Stake::Application);
-    Ok(run.leaving(leftovers).looking_after(wished).finish(reports).await)
+    let (work, driver) = ((input, template), (driver, reports));
+    let run = Run::new(work, driver, outlet, progress.clone(), Scope::Application, requests);
+    Ok(run.leaving(record).looking_after(wished).finish().await)
 }
 
-fn nothing() -> Summary {
-    Tally::new().close(Duration::ZERO)
+/// Of an input of which nothing was run, everything is left.
+async fn leave_all(record: Option<Record>, progress: &Progress) -> Result<(), StartError> {
+    let Some(record) = record else { return Ok(()) };
+    let left = record.target().to_owned();
+    let closed = spawn_blocking(move || record.close()).await;
+    let items = closed.expect("writing what is left does not panic")?;
+    if items > 0 {
+        progress.remark(remarks::words(&Remark::Left { items }, &left));
+    }
+    Ok(())
 }
 
-impl Ending {
-    /// The exit code of a command that ended so, given what it amounted to.
-    #[must_use]
-    pub fn exit_code(&self, summary: &Summary) -> u8 {
-        match self {
-            Self::Completed if summary.failed == 0 => exit_code::DONE,
-            Self::Completed | Self::BadInput | Self::OutputLost => exit_code::FAILURE,
-            Self::Over(over) => over.exit_code(),
-            Self::ReaderGone => exit_code::READER_GONE,
-            Self::Asked(request) | Self::Abandoned(request) => request.exit_code(),
+/// A run that has not begun ended so.
+fn nothing(ending: Ending) -> (Ending, Summary) {
+    let summary = Summary::of(&Tally::default(), &ending, Duration::ZERO);
+    (ending, summary)
+}
+
+/// The exit code of a command whose run ended so, given what it amounted to.
+#[must_use]
+pub fn exit_code(ending: &Ending, summary: &Summary) -> u8 {
+    match ending {
+        Ending::Completed if summary.failed == 0 => exit_code::DONE,
+        Ending::Completed
+        | Ending::BadInput { .. }
+        | Ending::OutputLost { .. }
+        | Ending::RecordLost { .. }
+        | Ending::DriverLost => exit_code::FAILURE,
+        Ending::Over(outcome) => {
+            Over::of_driver(outcome.clone()).map_or(exit_code::FAILURE, |over| over.exit_code())
         }
+        Ending::ReaderGone => exit_code::READER_GONE,
+        Ending::Asked(request) | Ending::Abandoned(request) => request.exit_code(),
     }
 }

@@ -6,17 +6,16 @@ use std::thread;
 use bytes::Bytes;
 use firesteel_core::ids::{AttemptId, TaskId};
 use firesteel_core::messages::Stream;
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+use tokio::sync::oneshot;
 
 use super::printer::{self, PrintError, Sinks};
 use super::spool::{Limits, Order, Printable, Spool, SpoolError};
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_host::progress::Progress;
 
-/// An item's place in the window of items that were begun and are not printed.
-pub type Place = OwnedSemaphorePermit;
-
-/// What happens to outputs. The queue of these is bounded by the credit of running attempts and the window.
+/// What happens to outputs. The queue of these is bounded by the credit of running attempts and by the number of items
+/// that may be begun and not printed.
 #[derive(Debug)]
 pub enum Piece {
     /// An attempt wrote something.
@@ -39,9 +38,16 @@ pub enum Piece {
         task: TaskId,
         /// The attempt whose output counts, if one does.
         last: Option<AttemptId>,
-        /// Given up once it is printed.
-        place: Place,
     },
+}
+
+/// What the threads say.
+#[derive(Debug)]
+pub enum News {
+    /// These tasks are printed.
+    Printed(Vec<TaskId>),
+    /// Everything is printed, or nothing is any more. The last news.
+    Ended(Result<(), OutletError>),
 }
 
 /// Why outputs go nowhere.
@@ -66,7 +72,12 @@ pub enum OutletError {
 pub struct Outlet {
     pieces: Option<mpsc::Sender<Piece>>,
     kept: oneshot::Receiver<Result<(), SpoolError>>,
+    /// Whether everything is kept that there is.
+    all_kept: bool,
     printed: oneshot::Receiver<Result<(), PrintError>>,
+    tasks: UnboundedReceiver<Vec<TaskId>>,
+    /// How it ended, until that is told.
+    ended: Option<Result<(), OutletError>>,
 }
 
 impl Outlet {
@@ -84,14 +95,19 @@ impl Outlet {
     ) -> Result<Self, OutletError> {
         let (pieces, incoming) = mpsc::channel();
         let (sender, printables) = mpsc::channel();
-        let printed = printer::start(printables, sinks, progress).map_err(OutletError::Thread)?;
+        let (done, tasks) = unbounded_channel();
+        let done = move |tasks| {
+            // If the run is over without waiting, nobody asks.
+            let _ = done.send(tasks);
+        };
+        let printed = printer::start(printables, sinks, progress, done).map_err(OutletError::Thread)?;
         let (ended, kept) = oneshot::channel();
         let keep = move || {
             // If the run is over without waiting, nobody asks.
             let _ = ended.send(keep(&incoming, Spool::new(order, limits).from(first), &sender, &driver));
         };
         thread::Builder::new().name("spool".into()).spawn(keep).map_err(OutletError::Thread)?;
-        Ok(Self { pieces: Some(pieces), kept, printed })
+        Ok(Self { pieces: Some(pieces), kept, all_kept: false, printed, tasks, ended: None })
     }
 
     /// Takes a piece. Nothing comes of it once there was an error, or this was closed.
@@ -101,35 +117,43 @@ impl Outlet {
         }
     }
 
-    /// Waits until outputs go nowhere any more. Not to be called again after that.
-    pub async fn broken(&mut self) -> OutletError {
-        // Neither ends well by itself while this can still send pieces. When outputs cannot be kept, the printer
-        // ends too, and well: the reason is looked at first.
-        tokio::select! {
-            biased;
-            kept = &mut self.kept => kept.ok().and_then(Result::err).map_or(OutletError::Gone, Into::into),
-            printed = &mut self.printed => {
-                printed.ok().and_then(Result::err).map_or(OutletError::Gone, Into::into)
-            }
-        }
+    /// No more pieces come.
+    pub fn close(&mut self) {
+        self.pieces = None;
     }
 
-    /// Waits until everything is printed.
-    ///
-    /// # Errors
-    /// Something could not be kept or printed.
-    pub async fn close(&mut self) -> Result<(), OutletError> {
-        self.pieces = None;
-        (&mut self.kept).await.map_err(|_| OutletError::Gone)??;
-        (&mut self.printed).await.map_err(|_| OutletError::Gone)??;
-        Ok(())
+    /// What the threads say next. What was printed before the end is told before it. May be dropped and called again,
+    /// until the end is told.
+    pub async fn next(&mut self) -> News {
+        loop {
+            if let Ok(tasks) = self.tasks.try_recv() {
+                return News::Printed(tasks);
+            }
+            if let Some(ended) = self.ended.take() {
+                return News::Ended(ended);
+            }
+            // Neither thread ends well by itself while this can still send pieces. When outputs cannot be kept, the
+            // printer ends too, and well: the reason is looked at first.
+            tokio::select! {
+                biased;
+                Some(tasks) = self.tasks.recv() => return News::Printed(tasks),
+                kept = &mut self.kept, if !self.all_kept => match kept {
+                    Ok(Ok(())) => self.all_kept = true,
+                    Ok(Err(error)) => self.ended = Some(Err(error.into())),
+                    Err(_) => self.ended = Some(Err(OutletError::Gone)),
+                },
+                printed = &mut self.printed => {
+                    self.ended = Some(printed.map_or(Err(OutletError::Gone), |printed| Ok(printed?)));
+                }
+            }
+        }
     }
 }
 
 fn keep(
     pieces: &mpsc::Receiver<Piece>,
-    mut spool: Spool<Place>,
-    printer: &mpsc::Sender<Printable<Place>>,
+    mut spool: Spool<TaskId>,
+    printer: &mpsc::Sender<Printable<TaskId>>,
     driver: &Handle,
 ) -> Result<(), SpoolError> {
     for piece in pieces {
@@ -140,7 +164,7 @@ fn keep(
                 let _ = driver.consumed(attempt, bytes.len() as u64);
             }
             Piece::Discarded { attempt } => spool.discard(attempt),
-            Piece::Ended { task, last, place } => spool.finish(task, last, place),
+            Piece::Ended { task, last } => spool.finish(task, last, task),
         }
         while let Some(printable) = spool.pop_ready() {
             // A printer that has ended has said why.

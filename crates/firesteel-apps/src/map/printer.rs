@@ -132,16 +132,17 @@ impl Write for Sink {
     }
 }
 
-/// Prints until the sender of items is dropped, then says how it went.
+/// Prints until the sender of items is dropped, then says how it went. `done` is given the tickets of what was printed.
 pub fn start<T: Send + 'static>(
     items: mpsc::Receiver<Printable<T>>,
     sinks: Sinks,
     progress: Progress,
+    done: impl Fn(Vec<T>) + Send + 'static,
 ) -> io::Result<oneshot::Receiver<Result<(), PrintError>>> {
     let (sender, ended) = oneshot::channel();
     thread::Builder::new().name("printer".into()).spawn(move || {
         // If the run is over without waiting, nobody asks.
-        let _ = sender.send(print_all(&items, sinks, &progress));
+        let _ = sender.send(print_all(&items, sinks, &progress, &done));
     })?;
     Ok(ended)
 }
@@ -150,6 +151,7 @@ fn print_all<T>(
     items: &mpsc::Receiver<Printable<T>>,
     mut sinks: Sinks,
     progress: &Progress,
+    done: &dyn Fn(Vec<T>),
 ) -> Result<(), PrintError> {
     while let Ok(first) = items.recv() {
         let bar = progress.is_visible();
@@ -157,15 +159,15 @@ fn print_all<T>(
             thread::sleep(GATHER);
         }
         let batch = std::iter::once(first).chain(items.try_iter()).take(BATCH);
-        match bar {
+        done(match bar {
             false => print_batch(batch, &mut sinks, Beside::Nothing)?,
             // Only what goes to the terminal may hold up the bar.
             true if !sinks.stdout.terminal => print_batch(batch, &mut sinks, Beside::Bar(progress))?,
             true => progress.suspend(|| {
-                print_batch(batch, &mut sinks, Beside::Nothing)?;
-                sinks.end_lines()
+                let printed = print_batch(batch, &mut sinks, Beside::Nothing)?;
+                sinks.end_lines().map(|()| printed)
             })?,
-        }
+        });
     }
     Ok(())
 }
@@ -177,14 +179,17 @@ enum Beside<'a> {
     Bar(&'a Progress),
 }
 
+/// Prints a batch; the tickets of what was printed.
 fn print_batch<T>(
     batch: impl Iterator<Item = Printable<T>>,
     sinks: &mut Sinks,
     beside: Beside,
-) -> Result<(), PrintError> {
+) -> Result<Vec<T>, PrintError> {
+    let mut printed = Vec::new();
     for item in batch {
         sinks.stdout.print(&item.outputs.stdout)?;
         let stderr = &item.outputs.stderr;
+        printed.push(item.ticket);
         if stderr.is_empty() {
             continue;
         }
@@ -198,7 +203,7 @@ fn print_batch<T>(
             })?,
         }
     }
-    sinks.stdout.flush()
+    sinks.stdout.flush().map(|()| printed)
 }
 
 #[cfg(test)]
@@ -257,7 +262,7 @@ mod tests {
         let (sender, items) = mpsc::channel();
         printables(texts).into_iter().for_each(|item| sender.send(item).expect("it is open"));
         drop(sender);
-        let ended = start(items, sinks, Progress::new(Show::Quiet)).expect("a thread");
+        let ended = start(items, sinks, Progress::new(Show::Quiet), drop).expect("a thread");
         ended.blocking_recv().expect("the printer tells how it went")
     }
 

@@ -1,183 +1,112 @@
-//! One run: items in, tasks through the driver, outputs out.
+//! One run: performs what a [`MapRun`] decides, and tells it what happens.
+//!
+//! Nothing is decided here. The loop waits for one thing that happens, tells the machine, and does what it wants done, in
+//! order. The few things that take long (reading, printing, the last items) answer with an event.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::AsFd;
-use std::sync::Arc;
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
-use firesteel_core::NoteLevel;
-use firesteel_core::driver::{Note, Outcome, TaskOutcome, TaskRequest};
-use firesteel_core::ids::{ExecutorId, TaskId};
-use firesteel_placement::Cores;
+use firesteel_core::driver::TaskRequest;
+use firesteel_core::map::{Config, Effect, Ending, Event, Item, MapRun, Remark, Scope, Unusable};
+use firesteel_core::{Machine as _, NoteLevel};
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use tokio::sync::{Semaphore, mpsc};
-use tokio::time::{MissedTickBehavior, interval, timeout};
+use tokio::sync::mpsc;
+use tokio::task::spawn_blocking;
+use tokio::time::{MissedTickBehavior, interval, sleep_until};
+
+use firesteel_daemons::driver_daemon::{Handle, Report};
+use firesteel_host::clock::Clock;
+use firesteel_host::progress::{Progress, Standing};
+use firesteel_host::signals::EndRequests;
 
 use super::input::{Input, InputError};
-use super::items::{Content, Item};
-use super::leftovers::Leftovers;
-use super::outlet::{Outlet, OutletError, Piece, Place};
+use super::items::{self, Content};
+use super::outlet::{News, Outlet, OutletError, Piece};
 use super::printer::PrintError;
-use super::summary::{Summary, Tally, shown};
+use super::record::Record;
+use super::remarks;
+use super::summary::{Summary, shown};
 use super::template::Template;
 use super::wished_hosts::WishedHosts;
-use crate::over::Over;
-use firesteel_daemons::driver_daemon::{Handle, Report};
-use firesteel_daemons::remark::Remark;
-use firesteel_host::progress::{Progress, Standing, counted};
-use firesteel_host::signals::{EndRequest, EndRequests};
-
-/// How many items may be begun and not printed: those that wait for an earlier one.
-const WINDOW: usize = 100_000;
 
 /// How often the bar is drawn, and a closed standard output looked for.
 const TICK: Duration = Duration::from_millis(100);
 
-/// How long the end of the executors is waited for, when somebody asked for the end.
-const PATIENCE: Duration = Duration::from_secs(30);
-
-/// Tasks that may wait at the driver: for each core, at least, and at most.
-const WAITING: (i64, i64, i64) = (4, 64, 65_536);
-
-/// Bytes of blocks that may wait at the driver.
-const WAITING_BYTES: usize = 64 << 20;
-
-/// How a run ended.
-#[derive(Debug)]
-pub enum Ending {
-    /// Every item is over, well or not, and everything is printed.
-    Completed,
-    /// The items ended early; those before are over and printed.
-    BadInput,
-    /// Nobody reads the output any more.
-    ReaderGone,
-    /// The output cannot be kept or printed.
-    OutputLost,
-    /// Somebody asked for the end.
-    Asked(EndRequest),
-    /// Somebody asked again, and nothing was waited for.
-    Abandoned(EndRequest),
-    /// The application is over, and nobody here ended it.
-    Over(Over),
-}
-
-/// What of an application is a run's.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Stake {
-    /// All of it: it ends with the run.
-    Application,
-    /// The tasks from this number on, until the run is over. Whoever owns the application passes on what is
-    /// reported of them, and requests to end, which end these tasks alone.
-    Tasks {
-        /// The number of the first one.
-        first: TaskId,
-        /// The executors that are ready, with their hosts and cores.
-        executors: Vec<(ExecutorId, String, Cores)>,
-    },
-}
-
 /// What a run is made of.
 pub struct Run {
-    input: Input,
+    machine: MapRun,
+    clock: Clock,
+    started: Instant,
+    input: Reader,
     template: Template,
     driver: Handle,
-    outlet: Outlet,
+    reports: Reports,
+    requests: EndRequests,
+    outlet: Printing,
     progress: Progress,
-    stake: Stake,
-    window: Arc<Semaphore>,
-    tally: Tally,
-    /// Items whose tasks are not over.
-    pending: BTreeMap<TaskId, Pending>,
-    /// Bytes of their standard input.
-    pending_bytes: usize,
-    more: More,
-    unreachable: BTreeSet<String>,
-    started: Instant,
-    /// Gets the items that are left.
-    leftovers: Option<Leftovers>,
+    record: Option<Record>,
+    /// Where items are left.
+    left: PathBuf,
     wished_hosts: WishedHosts,
-    /// When the first executor was ready.
-    first_executor: Option<Instant>,
-    /// Who asked for the end, and when.
-    asked: Option<(EndRequest, Instant)>,
-    ending: Ending,
+    /// What is known at once, before anything else happens.
+    raised: VecDeque<Event>,
 }
 
-#[derive(Debug)]
-struct Pending {
-    number: u64,
-    item: String,
-    bytes: usize,
-    place: Place,
-    /// The item as the input had it, for the leftovers if there are any.
-    record: Option<Bytes>,
+/// The input, and whether its next item is wanted.
+struct Reader {
+    input: Input,
+    wants: bool,
 }
 
-/// Why the work is over.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Last {
-    /// The application is.
-    Report,
-    /// The user does not want to wait for it.
-    Abandoned,
-    /// There is no use in going on.
-    Own,
+/// What the driver reports, until it has ended.
+struct Reports {
+    reports: mpsc::Receiver<Report>,
+    is_open: bool,
 }
 
-/// Whether items are still taken.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum More {
-    Yes,
-    No,
+/// The outlet, until everything is printed or nothing is any more.
+struct Printing {
+    outlet: Outlet,
+    is_open: bool,
 }
 
 impl Run {
-    /// A run that has not begun.
+    /// A run of that driver's tasks that has not begun. `requests` end it.
     #[must_use]
     pub fn new(
-        input: Input,
-        template: Template,
-        driver: Handle,
+        (input, template): (Input, Template),
+        (driver, reports): (Handle, mpsc::Receiver<Report>),
         outlet: Outlet,
         progress: Progress,
-        stake: Stake,
+        scope: Scope,
+        requests: EndRequests,
     ) -> Self {
-        let mut tally = Tally::new();
-        let mut first_executor = None;
-        if let Stake::Tasks { executors, .. } = &stake {
-            for (executor, host, cores) in executors {
-                first_executor.get_or_insert_with(Instant::now);
-                tally.add_executor(*executor, host.clone(), *cores);
-            }
-        }
         Self {
-            input,
+            machine: MapRun::new(Config { scope, profile: template.profile(), items: input.count() }),
+            clock: Clock::start(),
+            started: Instant::now(),
+            input: Reader { input, wants: false },
             template,
             driver,
-            outlet,
+            reports: Reports { reports, is_open: true },
+            requests,
+            outlet: Printing { outlet, is_open: true },
             progress,
-            stake,
-            window: Arc::new(Semaphore::new(WINDOW)),
-            tally,
-            pending: BTreeMap::new(),
-            pending_bytes: 0,
-            more: More::Yes,
-            unreachable: BTreeSet::new(),
-            started: Instant::now(),
-            leftovers: None,
+            record: None,
+            left: PathBuf::new(),
             wished_hosts: WishedHosts::none(),
-            first_executor,
-            asked: None,
-            ending: Ending::Completed,
+            raised: VecDeque::from([Event::Start]),
         }
     }
 
-    /// The same, writing there the items that are left.
+    /// The same, keeping account there of the items that are not done.
     #[must_use]
-    pub fn leaving(self, leftovers: Option<Leftovers>) -> Self {
-        Self { leftovers, ..self }
+    pub fn leaving(self, record: Option<Record>) -> Self {
+        let left = record.as_ref().map(|record| record.target().to_owned()).unwrap_or_default();
+        Self { record, left, ..self }
     }
 
     /// The same, saying which hosts items prefer in vain.
@@ -187,403 +116,207 @@ impl Run {
     }
 
     /// Runs it to its end.
-    pub async fn finish(mut self, mut reports: mpsc::UnboundedReceiver<Report>) -> (Ending, Summary) {
-        let last = self.work(&mut reports).await;
-        let requests = match self.stake {
-            Stake::Application => EndRequests::install().ok(),
-            // Its owner hears them, and sees to the output.
-            Stake::Tasks { .. } => Some(EndRequests::nobody()),
-        };
-        let asked = self.asked;
-        match (last, requests) {
-            (Last::Abandoned, _) | (Last::Report | Last::Own, None) => {}
-            // A slow reader keeps nobody who wants to go.
-            (last, Some(mut requests)) => tokio::select! {
-                () = self.conclude(last, &mut reports) => {}
-                request = another(&mut requests, asked) => self.ending = Ending::Abandoned(request),
-            },
-        }
-        self.leave_rest().await;
-        let remarks = self.wished_hosts.last_remarks().await;
-        remarks.iter().for_each(|remark| self.progress.remark(remark));
-        self.progress.finish();
-        (self.ending, self.tally.close(self.started.elapsed()))
-    }
-
-    async fn work(&mut self, reports: &mut mpsc::UnboundedReceiver<Report>) -> Last {
+    ///
+    /// # Panics
+    /// In debug builds, when an invariant of the machine does not hold.
+    pub async fn finish(mut self) -> (Ending, Summary) {
         let mut tick = interval(TICK);
         tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            if self.is_over() {
-                return Last::Report;
-            }
-            let wants_item = self.wants_item();
-            let window = Arc::clone(&self.window);
-            let input = &mut self.input;
-            let item = async {
-                let place = window.acquire_owned().await.expect("it is never closed");
-                (place, input.next().await)
-            };
-            tokio::select! {
-                report = reports.recv() => match report {
-                    Some(report) => {
-                        if matches!(report, Report::AskedToEnd(_)) {
-                            self.cancel_tasks().await;
-                        }
-                        if let Some(last) = self.on_report(report) {
-                            return last;
-                        }
-                    }
-                    // The driver is gone without a last word: it has panicked, and has said so.
-                    None => {
-                        self.lose_output("the driver ended unexpectedly");
-                        return Last::Report;
-                    }
+            let event = match self.raised.pop_front() {
+                Some(event) => event,
+                None => match self.next(&mut tick).await {
+                    Some(event) => event,
+                    None => continue,
                 },
-                (place, item) = item, if wants_item => self.on_item(place, item).await,
-                error = self.outlet.broken() => {
-                    self.on_broken(&error);
-                    return Last::Own;
-                }
-                _ = tick.tick() => {
-                    self.wished_hosts.remarks().iter().for_each(|remark| self.progress.remark(remark));
-                    self.progress.update(&self.standing());
-                    if stdout_is_closed() {
-                        self.end_with(Ending::ReaderGone);
-                        return Last::Own;
-                    }
-                }
+            };
+            let effects = self.machine.apply(self.clock.now(), event);
+            if cfg!(debug_assertions)
+                && let Err(violation) = self.machine.check()
+            {
+                panic!("{violation}");
             }
+            for effect in effects {
+                if effect == Effect::Finish {
+                    return self.conclude().await;
+                }
+                self.perform(effect).await;
+            }
+            self.flush_record();
         }
     }
 
-    /// Prints what there is to print, or ends the application for which nobody prints any more.
-    async fn conclude(&mut self, last: Last, reports: &mut mpsc::UnboundedReceiver<Report>) {
-        match last {
-            Last::Abandoned => {}
-            Last::Report => {
+    /// Waits for what happens next. `None`: nothing that the machine needs to know.
+    async fn next(&mut self, tick: &mut tokio::time::Interval) -> Option<Event> {
+        let deadline = self.machine.next_deadline().map(|(time, _)| self.clock.instant(time));
+        let until_deadline = async {
+            match deadline {
+                Some(instant) => sleep_until(instant).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            report = self.reports.reports.recv(), if self.reports.is_open => self.on_report(report),
+            item = self.input.input.next(), if self.input.wants => {
+                self.input.wants = false;
+                Some(self.on_item(item))
+            }
+            request = self.requests.next() => Some(Event::EndRequested(request)),
+            news = self.outlet.outlet.next(), if self.outlet.is_open => Some(match news {
+                News::Printed(tasks) => Event::Printed { tasks },
+                News::Ended(ended) => self.on_outlet_ended(ended),
+            }),
+            () = until_deadline => Some(Event::Deadline),
+            _ = tick.tick() => self.on_tick(),
+        }
+    }
+
+    fn on_report(&mut self, report: Option<Report>) -> Option<Event> {
+        Some(match report {
+            Some(Report::Output { attempt, stream, bytes }) => {
+                Event::OutputReceived { attempt, stream, bytes }
+            }
+            Some(Report::DiscardOutput { attempt }) => Event::OutputDiscarded { attempt },
+            Some(Report::TaskEnded { task, outcome }) => Event::TaskEnded { task, outcome },
+            Some(Report::Note(note)) => Event::NoteReceived(note),
+            Some(Report::Done(outcome)) => Event::ApplicationEnded(outcome),
+            Some(Report::Exited) | None => {
+                self.reports.is_open = false;
+                Event::DriverEnded
+            }
+        })
+    }
+
+    fn on_item(&mut self, item: Option<Result<items::Item, InputError>>) -> Event {
+        let item = match item {
+            None => return Event::InputEnded,
+            Some(Err(error)) => {
+                return Event::InputFailed { error: error.to_string(), item: Unusable::None };
+            }
+            Some(Ok(item)) => item,
+        };
+        if let Some(record) = &mut self.record {
+            record.take(&item);
+        }
+        let items::Item { number, content, hosts } = item;
+        self.wished_hosts.add(number, &hosts);
+        let bytes = match &content {
+            Content::Argument(_) => 0,
+            Content::Block { bytes, .. } => bytes.len(),
+        };
+        let words = shown(&content);
+        match self.template.task(content) {
+            Ok(task) => {
+                let request = TaskRequest { preferred_hosts: hosts, ..task };
+                Event::InputItem(Item { number, words, bytes, request })
+            }
+            Err(error) => Event::InputFailed {
+                error: format!("item {number} ({words}): {error}"),
+                item: Unusable::Taken,
+            },
+        }
+    }
+
+    fn on_outlet_ended(&mut self, ended: Result<(), OutletError>) -> Event {
+        self.outlet.is_open = false;
+        match ended {
+            Ok(()) => Event::OutputClosed,
+            Err(OutletError::Print(PrintError::Closed(_))) => Event::ReaderClosed,
+            Err(error) => Event::OutputLost { error: error.to_string() },
+        }
+    }
+
+    fn on_tick(&mut self) -> Option<Event> {
+        self.wished_hosts.remarks().iter().for_each(|remark| self.progress.remark(remark));
+        self.progress.update(&self.standing());
+        stdout_is_closed().then_some(Event::ReaderClosed)
+    }
+
+    /// Does what the machine wants done. The application may be over by now: then the driver refuses, and that it is
+    /// over is on its way.
+    async fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::ReadItem => self.input.wants = true,
+            Effect::Submit { task, request } => drop(self.driver.submit(task, request).await),
+            Effect::EndInput => drop(self.driver.end_input().await),
+            Effect::CancelApplication { unread: _, until } => drop(self.driver.cancel(until).await),
+            Effect::CancelTasks { tasks } => {
+                for task in tasks {
+                    let _ = self.driver.cancel_task(task).await;
+                }
+            }
+            Effect::Output { attempt, stream, bytes } => {
+                self.outlet.outlet.put(Piece::Output { attempt, stream, bytes });
+            }
+            Effect::DiscardOutput { attempt } => self.outlet.outlet.put(Piece::Discarded { attempt }),
+            Effect::Print { task, attempt } => {
+                self.outlet.outlet.put(Piece::Ended { task, last: attempt });
+            }
+            Effect::CloseOutput => {
                 self.progress.update(&self.standing());
-                if let Err(error) = self.outlet.close().await {
-                    self.on_broken(&error);
-                }
-                if let (Stake::Application, Ending::Asked(_)) = (&self.stake, &self.ending) {
-                    self.see_off(reports).await;
-                }
+                self.outlet.outlet.close();
             }
-            Last::Own => {
-                self.more = More::No;
-                match self.stake {
-                    // Refused if it is over already.
-                    Stake::Application => drop(self.driver.cancel().await),
-                    Stake::Tasks { .. } => self.cancel_tasks().await,
-                }
-                while !self.is_over()
-                    && let Some(report) = reports.recv().await
-                {
-                    if self.on_report(report).is_some() {
-                        break;
-                    }
+            Effect::MarkDone { number } => {
+                if let Some(record) = &mut self.record {
+                    record.mark(number);
                 }
             }
-        }
-    }
-
-    /// Stays until the executors have ended, for which their Workers give them some time.
-    async fn see_off(&mut self, reports: &mut mpsc::UnboundedReceiver<Report>) {
-        let last = async {
-            // The driver may be gone at once: then there is nobody to wait for.
-            while let Some(report) = reports.recv().await {
-                match report {
-                    Report::NothingLeft => break,
-                    Report::Abandoned(request) => return Some(request),
-                    Report::Output { .. }
-                    | Report::DiscardOutput { .. }
-                    | Report::TaskEnded { .. }
-                    | Report::Note(_)
-                    | Report::AskedToEnd(_)
-                    | Report::Done(_) => {}
-                }
+            Effect::LeaveRest => {
+                let rest = self.leave_rest().await;
+                self.raised.push_back(rest);
             }
-            None
-        };
-        match timeout(PATIENCE, last).await {
-            Ok(None) => {}
-            Ok(Some(request)) => self.ending = Ending::Abandoned(request),
-            Err(_) => self.progress.remark(
-                "no Master confirmed the end of all executors; their Workers end them when they reach a Master again",
-            ),
+            Effect::Remark(remark) => self.remark(&remark),
+            // `finish` has seen to it.
+            Effect::Finish => {}
         }
     }
 
-    /// Writes an item that is left.
-    fn leave(&mut self, record: Option<Bytes>) {
-        let (Some(leftovers), Some(record)) = (&mut self.leftovers, record) else { return };
-        if let Err(error) = leftovers.leave(&record) {
-            self.leftovers = None;
-            self.lose_output(&error.to_string());
+    async fn leave_rest(&mut self) -> Event {
+        self.input.wants = false;
+        let Some(record) = self.record.take() else { return Event::RestLeft { items: None } };
+        let closed = spawn_blocking(move || record.close());
+        match closed.await.expect("writing what is left does not panic") {
+            Ok(items) => Event::RestLeft { items: Some(items) },
+            Err(error) => Event::RecordLost { error: error.to_string() },
         }
     }
 
-    /// Writes the items that did not come to their end.
-    async fn leave_rest(&mut self) {
-        for pending in std::mem::take(&mut self.pending).into_values() {
-            self.leave(pending.record);
-        }
-        let Some(mut leftovers) = self.leftovers.take() else { return };
-        match leftovers.close(&mut self.input).await {
-            Err(error) => self.lose_output(&error.to_string()),
-            Ok(()) if leftovers.count() > 0 => {
-                let (items, path) = (counted(leftovers.count(), "item"), leftovers.path().display());
-                self.progress.remark(format_args!("{items} not done: {path} lists them for another run"));
-            }
-            Ok(()) => {}
+    /// Writes what was marked. Without a record the run goes on.
+    fn flush_record(&mut self) {
+        if let Some(Err(error)) = self.record.as_mut().map(Record::flush) {
+            self.record = None;
+            self.raised.push_back(Event::RecordLost { error: error.to_string() });
         }
     }
 
-    /// Whether all of its tasks are over, where the application goes on.
-    fn is_over(&self) -> bool {
-        match self.stake {
-            Stake::Application => false,
-            Stake::Tasks { .. } => self.more == More::No && self.pending.is_empty(),
+    fn remark(&self, remark: &Remark) {
+        let words = remarks::words(remark, &self.left);
+        match remark.level() {
+            NoteLevel::Info => self.progress.remark(words),
+            NoteLevel::Warn => self.progress.error(words),
         }
     }
 
-    /// Ends its tasks where they are not all of the application, which ends them itself.
-    async fn cancel_tasks(&mut self) {
-        match self.stake {
-            Stake::Application => {}
-            Stake::Tasks { .. } => {
-                for task in self.pending.keys() {
-                    // Refused only when the application is over, and then its end is on the way.
-                    let _ = self.driver.cancel_task(*task).await;
-                }
-            }
-        }
-    }
-
-    /// No more tasks come.
-    async fn end_tasks(&mut self) {
-        self.more = More::No;
-        match self.stake {
-            Stake::Application => drop(self.driver.end_input().await),
-            Stake::Tasks { .. } => {}
-        }
-    }
-
-    fn first(&self) -> u64 {
-        match &self.stake {
-            Stake::Application => TaskId::FIRST.0,
-            Stake::Tasks { first, .. } => first.0,
-        }
-    }
-
-    /// Whether one more item fits at the driver: enough wait that no core does.
-    fn wants_item(&self) -> bool {
-        let (_, cores) = self.tally.ready();
-        let (each, least, most) = WAITING;
-        let room = cores.0.saturating_mul(each).clamp(least, most).saturating_add(cores.0);
-        let fits = i64::try_from(self.pending.len()).unwrap_or(i64::MAX) < room;
-        let running = usize::try_from(cores.0).unwrap_or(0);
-        let average = self.pending_bytes / self.pending.len().max(1);
-        self.more == More::Yes && fits && self.pending_bytes < WAITING_BYTES + running * average
-    }
-
-    async fn on_item(&mut self, place: Place, item: Option<Result<Item, InputError>>) {
-        match item {
-            Some(Ok(item)) => {
-                let record = self.leftovers.as_ref().map(|leftovers| leftovers.record(&item));
-                let Item { number, content, hosts } = item;
-                self.wished_hosts.add(number, &hosts);
-                let bytes = match &content {
-                    Content::Argument(_) => 0,
-                    Content::Block { bytes, .. } => bytes.len(),
-                };
-                let item = shown(&content);
-                match self.template.task(content) {
-                    Ok(task) => {
-                        let id = TaskId(self.first() + self.tally.summary.items);
-                        self.tally.summary.items += 1;
-                        self.pending_bytes += bytes;
-                        self.pending.insert(id, Pending { number, item, bytes, place, record });
-                        // Refused only when the application is over, and then its end is on the way.
-                        let request = TaskRequest { preferred_hosts: hosts, ..task };
-                        let _ = self.driver.submit(id, request).await;
-                    }
-                    Err(error) => {
-                        self.leave(record);
-                        self.end_input(format!("item {number} ({item}): {error}")).await;
-                    }
-                }
-            }
-            Some(Err(error)) => self.end_input(error.to_string()).await,
-            None => self.end_tasks().await,
-        }
-    }
-
-    /// The items end early; those before are still done.
-    async fn end_input(&mut self, error: String) {
-        self.progress.error(&error);
-        self.tally.summary.error = Some(error);
-        self.end_with(Ending::BadInput);
-        self.end_tasks().await;
-    }
-
-    /// The end of it, if that was the last one.
-    fn on_report(&mut self, report: Report) -> Option<Last> {
-        match report {
-            Report::Output { attempt, stream, bytes } => {
-                self.outlet.put(Piece::Output { attempt, stream, bytes });
-            }
-            Report::DiscardOutput { attempt } => {
-                self.tally.summary.repeated_attempts += 1;
-                self.outlet.put(Piece::Discarded { attempt });
-            }
-            Report::TaskEnded { task, outcome } => self.on_task_ended(task, &outcome),
-            Report::Note(note) => self.on_note(note),
-            Report::AskedToEnd(request) => {
-                self.asked.get_or_insert((request, Instant::now()));
-                if self.stake == Stake::Application && !self.pending.is_empty() {
-                    let items = counted(self.pending.len() as u64, "item");
-                    self.progress.remark(format_args!("cancelling {items}; ctrl-c again leaves at once"));
-                }
-                self.more = More::No;
-                self.end_with(Ending::Asked(request));
-            }
-            Report::Done(outcome) => {
-                self.on_done(outcome);
-                return Some(Last::Report);
-            }
-            Report::NothingLeft => {}
-            Report::Abandoned(request) => {
-                self.ending = Ending::Abandoned(request);
-                return Some(Last::Abandoned);
-            }
-        }
-        None
-    }
-
-    fn on_task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
-        let Some(Pending { number, item, bytes, place, record }) = self.pending.remove(&task) else { return };
-        self.pending_bytes -= bytes;
-        self.tally.add_outcome(number, &item, outcome);
-        let last = match outcome {
-            TaskOutcome::Succeeded { attempt, .. } | TaskOutcome::Failed { attempt, .. } => Some(*attempt),
-            TaskOutcome::Cancelled | TaskOutcome::Unfit(_) => None,
-        };
-        self.outlet.put(Piece::Ended { task, last, place });
-        match outcome {
-            TaskOutcome::Succeeded { .. } => {}
-            TaskOutcome::Failed { .. } | TaskOutcome::Cancelled | TaskOutcome::Unfit(_) => {
-                self.leave(record);
-            }
-        }
-    }
-
-    fn on_note(&mut self, note: Note) {
-        match &note {
-            Note::Registered { app, .. } => self.tally.summary.app = Some(app.clone()),
-            // Executors of other profiles take none of these items.
-            Note::ExecutorRegistered { profile, .. } if *profile != self.template.profile() => {}
-            Note::ExecutorRegistered { executor, host, cores, .. } => {
-                self.first_executor.get_or_insert_with(Instant::now);
-                self.tally.add_executor(*executor, host.clone(), *cores);
-            }
-            Note::ExecutorLost { executor, loss, .. } => self.tally.lose_executor(*executor, loss),
-            Note::Excluded { cause, .. } => self.tally.exclude(cause),
-            // Once for each Master and error is enough.
-            Note::MasterUnreachable { .. } if !self.unreachable.insert(note.to_string()) => return,
-            // Repeated attempts are counted; what failed for good is in the summary.
-            Note::TaskFailed { attempt, host, .. } => {
-                if let Some(pending) = self.pending.get(&attempt.task) {
-                    self.tally.fail_on(pending.number, host);
-                }
-                return;
-            }
-            Note::MasterUnreachable { .. }
-            | Note::MasterLost { .. }
-            | Note::ExecutorAdded { .. }
-            | Note::ExecutorRefused { .. }
-            | Note::ExecutorAbsent { .. }
-            | Note::TargetSet { .. }
-            | Note::TargetIsDynamic { .. }
-            | Note::IdleExecutorsKilled { .. }
-            | Note::ExecutorsKilled { .. }
-            | Note::KillUnknown { .. }
-            | Note::ProfileUnknown { .. }
-            | Note::ProfileRefused { .. }
-            | Note::RequestRefused { .. }
-            | Note::WorkerRemoved { .. }
-            | Note::TaskTooLarge { .. }
-            | Note::Readmitted { .. }
-            | Note::HostsReadmitted { .. }
-            | Note::NeverFits { .. }
-            | Note::NoExecutor { .. }
-            | Note::CreditExceeded { .. }
-            | Note::UnexpectedMessage { .. }
-            | Note::UnexpectedTask { .. } => {}
-        }
-        match (note.level(), &self.ending) {
-            (NoteLevel::Warn, Ending::Completed) => self.progress.remark(Remark(&note)),
-            (NoteLevel::Info | NoteLevel::Warn, _) => {}
-        }
-    }
-
-    fn on_done(&mut self, outcome: Outcome) {
-        // A user who gave up was heard before.
-        if let Some(over) = Over::of_driver(outcome) {
-            self.progress.error(&over);
-            self.tally.summary.error = Some(over.to_string());
-            self.end_with(Ending::Over(over));
-        }
-    }
-
-    fn on_broken(&mut self, error: &OutletError) {
-        match error {
-            OutletError::Print(PrintError::Closed(_)) => self.end_with(Ending::ReaderGone),
-            OutletError::Print(_) | OutletError::Spool(_) | OutletError::Thread(_) | OutletError::Gone => {
-                self.lose_output(&error.to_string());
-            }
-        }
-    }
-
-    fn lose_output(&mut self, error: &str) {
-        self.progress.error(error);
-        self.tally.summary.error = Some(error.to_owned());
-        self.end_with(Ending::OutputLost);
-    }
-
-    /// The first reason counts.
-    fn end_with(&mut self, ending: Ending) {
-        if matches!(self.ending, Ending::Completed) {
-            self.ending = ending;
-        }
+    async fn conclude(mut self) -> (Ending, Summary) {
+        let remarks = self.wished_hosts.last_remarks().await;
+        remarks.iter().for_each(|remark| self.progress.remark(remark));
+        self.progress.finish();
+        let ending = self.machine.ending().clone();
+        let summary = Summary::of(self.machine.tally(), &ending, self.started.elapsed());
+        (ending, summary)
     }
 
     fn standing(&self) -> Standing {
-        let (executors, cores) = self.tally.ready();
-        let summary = &self.tally.summary;
-        let total = match self.more {
-            More::No if matches!(self.ending, Ending::Completed) => Some(summary.items),
-            More::Yes | More::No => self.input.count(),
-        };
-        let elapsed = self.first_executor.map(|first| first.elapsed()).unwrap_or_default();
+        let tally = self.machine.tally();
+        let (executors, cores) = tally.ready();
+        let first = self.machine.first_executor();
         Standing {
-            done: summary.succeeded + summary.failed,
-            failed: summary.failed,
-            total,
+            done: tally.totals.succeeded + tally.totals.failed,
+            failed: tally.totals.failed,
+            total: self.machine.items(),
             executors,
             cores: cores.0,
-            elapsed,
-        }
-    }
-}
-
-/// The next request that is not the one of before, heard again.
-async fn another(requests: &mut EndRequests, before: Option<(EndRequest, Instant)>) -> EndRequest {
-    loop {
-        let request = requests.next().await;
-        if !before.is_some_and(|(first, since)| first.is_echoed_by(request, since.elapsed())) {
-            return request;
+            elapsed: first.map(|first| self.clock.now().since(first)).unwrap_or_default(),
         }
     }
 }

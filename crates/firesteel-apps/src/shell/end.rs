@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use firesteel_core::driver::Until;
 use firesteel_placement::words::counted;
 use tokio::time::{Instant, sleep_until};
 
@@ -77,17 +78,19 @@ impl Session {
             End::Left(_) | End::Abandoned(_) | End::ReaderGone => {}
         }
         // Refused if it is over already.
-        let _ = self.driver.cancel().await;
+        let _ = self.driver.cancel(Until::Told).await;
         let until = Instant::now() + GOODBYE;
+        let mut last = None;
         let outcome = loop {
             tokio::select! {
                 report = self.reports.recv() => match report {
-                    None => break None,
-                    Some(Report::Done(outcome)) => break Some(outcome),
+                    None => break last,
+                    Some(Report::Done(outcome)) => last = Some(outcome),
+                    Some(Report::Exited) => break last,
                     Some(_) => {}
                 },
                 request = self.requests.next() => return End::Abandoned(request),
-                () = sleep_until(until) => break None,
+                () = sleep_until(until) => break last,
             }
         };
         let end = match (end, outcome.and_then(Over::of_driver)) {

@@ -238,7 +238,7 @@ impl Session {
         let _ = self.driver.add_profile(profile, needs.clone(), total).await;
         let answer = self.ask_master().await?;
         // It comes before the answer.
-        self.hear()?;
+        self.hear().await?;
         if let Refusal::Came(words) = std::mem::take(&mut self.refusal) {
             return self.complain(1, words);
         }

@@ -2,6 +2,7 @@
 
 use firesteel_core::driver::{ExecutorView, ExecutorViewState};
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_core::map::Scope;
 use firesteel_placement::Cores;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
@@ -14,11 +15,14 @@ use crate::map::input::{Input, Source};
 use crate::map::items::{Cut, Separator, Unit};
 use crate::map::outlet::Outlet;
 use crate::map::preference::Preference;
-use crate::map::run::{Ending, Run as MapRun, Stake};
+use crate::map::run::Run;
 use crate::map::spool::Limits;
 use crate::map::template::Template;
-use firesteel_daemons::driver_daemon::Report;
-use firesteel_host::signals::EndRequest;
+use crate::map::{Ending, exit_code};
+use firesteel_host::signals::{EndRequest, EndRequests};
+
+/// Reports that the session may have passed on, and the map has not taken.
+const REPORTS: usize = 1024;
 
 impl Session {
     pub(super) async fn run_map(&mut self, map: Map) -> Served {
@@ -30,7 +34,7 @@ impl Session {
         };
         let cut = Cut { separator, unit: Unit::Record };
         // A named pipe is open only when somebody writes to it.
-        let mut opening = spawn_blocking(move || Input::open(source, cut, Preference::None));
+        let mut opening = spawn_blocking(move || Input::open(source, cut, Preference::None, None));
         let input = loop {
             tokio::select! {
                 input = &mut opening => break input.expect("opening an input does not panic"),
@@ -46,11 +50,11 @@ impl Session {
         let first = self.next;
         // The run hears of executors from here on, so that none is missed between the driver's tables and its reports.
         // It counts an executor once, however often it hears of it.
-        let (sender, reports) = mpsc::unbounded_channel();
+        let (sender, reports) = mpsc::channel(REPORTS);
         self.map = Some((first, sender));
         let view = self.view().await?;
         let executors = view.executors.iter().filter_map(|executor| here(executor, profile)).collect();
-        let stake = Stake::Tasks { first, executors };
+        let scope = Scope::Tasks { first, executors };
         let (command, directory) = (self.command(command), self.defaults.directory.clone());
         let template = Template::new(command, directory, needs);
         let progress = self.progress.again();
@@ -64,8 +68,11 @@ impl Session {
                 return self.complain(1, error);
             }
         };
-        let run = MapRun::new(input, template, self.driver.clone(), outlet, progress.clone(), stake);
-        let mut work = tokio::spawn(run.finish(reports));
+        let (end, requests) = mpsc::channel(1);
+        let driver = (self.driver.clone(), reports);
+        let requests = EndRequests::passed_on(requests);
+        let run = Run::new((input, template), driver, outlet, progress.clone(), scope, requests);
+        let mut work = tokio::spawn(run.finish());
         let mut interrupts = 0;
         let done = loop {
             let ended = tokio::select! {
@@ -74,9 +81,7 @@ impl Session {
                     if step? == Step::Interrupted {
                         interrupts += 1;
                         match (interrupts, &self.map) {
-                            (1, Some((_, map))) => {
-                                let _ = map.send(Report::AskedToEnd(EndRequest::Interrupt));
-                            }
+                            (1, Some(_)) => drop(end.send(EndRequest::Interrupt).await),
                             // What has ended is not printed any more.
                             _ if self.is_interactive => self.console.mute(),
                             _ => return Err(End::Asked(EndRequest::Interrupt)),
@@ -96,7 +101,7 @@ impl Session {
         }
         let (ending, summary) = done.expect("a map does not panic");
         self.next = TaskId(first.0 + summary.items);
-        let code = ending.exit_code(&summary);
+        let code = exit_code(&ending, &summary);
         self.console.end_line();
         if !self.progress.is_quiet() || summary.failed > 0 {
             self.console.say(format_args!("firesteel: {summary}"));

@@ -46,7 +46,6 @@ use end::End;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::net::route::facing;
 use firesteel_host::progress::Progress;
-use firesteel_host::signals::EndRequests;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
 use firesteel_settings::listen::Listen;
@@ -140,7 +139,7 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let settings = cluster.racked(settings);
     let listen = Listen::of(&job.properties, || facing(&masters)).map_err(beginning::StartError::from)?;
     let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
-    let started = driver_daemon::start(application, listen, EndRequests::nobody()).await;
+    let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(beginning::StartError::from)?;
     driver.follow(cluster.news());
     let session = Session::new(&job, &settings, driver, reports, requests, progress.clone());

@@ -57,7 +57,7 @@ impl Session {
             return Err(End::ReaderGone);
         }
         tokio::select! {
-            report = self.reports.recv() => self.on_report(report).map(|()| Step::Report),
+            report = self.reports.recv() => self.on_report(report).await.map(|()| Step::Report),
             request = self.requests.next() => match request {
                 EndRequest::Interrupt if self.app.is_some() => {
                     self.was_interrupted = true;
@@ -97,14 +97,14 @@ impl Session {
     }
 
     /// Hears what the driver has said until now.
-    pub(super) fn hear(&mut self) -> Result<(), End> {
+    pub(super) async fn hear(&mut self) -> Result<(), End> {
         while let Ok(report) = self.reports.try_recv() {
-            self.on_report(Some(report))?;
+            self.on_report(Some(report)).await?;
         }
         Ok(())
     }
 
-    pub(super) fn on_report(&mut self, report: Option<Report>) -> Result<(), End> {
+    pub(super) async fn on_report(&mut self, report: Option<Report>) -> Result<(), End> {
         // The driver is gone without a last word: it has panicked, and has said so.
         let Some(report) = report else { return Err(End::Left(1)) };
         if let Some((first, map)) = &self.map {
@@ -112,7 +112,7 @@ impl Session {
                 Report::Output { attempt, .. } | Report::DiscardOutput { attempt } => attempt.task >= *first,
                 Report::TaskEnded { task, .. } => task >= first,
                 Report::Note(note) => {
-                    let _ = map.send(report.clone());
+                    let _ = map.send(report.clone()).await;
                     return match note {
                         Note::Registered { app, .. } => {
                             self.app = Some(app.clone());
@@ -122,11 +122,11 @@ impl Session {
                     };
                 }
                 // It ends with the session.
-                Report::Done(_) | Report::NothingLeft | Report::AskedToEnd(_) | Report::Abandoned(_) => false,
+                Report::Done(_) | Report::Exited => false,
             };
             if is_maps {
                 // It has ended only when none of its tasks is left.
-                let _ = map.send(report);
+                let _ = map.send(report).await;
                 return Ok(());
             }
         }
@@ -151,7 +151,7 @@ impl Session {
                 // The session ends it only when it hears no more.
                 return Err(Over::of_driver(outcome).map_or(End::Left(exit_code::FAILURE), End::Over));
             }
-            Report::NothingLeft | Report::AskedToEnd(_) | Report::Abandoned(_) => {}
+            Report::Exited => {}
         }
         Ok(())
     }

@@ -87,7 +87,7 @@ impl Session {
             tokio::select! {
                 answer = &mut asking, if !is_gone => match answer {
                     Ok(view) => {
-                        self.hear()?;
+                        self.hear().await?;
                         return Ok(view);
                     }
                     Err(_) => is_gone = true,

@@ -43,7 +43,7 @@ pub(super) type Served = Result<u8, End>;
 /// A session.
 pub struct Session {
     pub(super) driver: Handle,
-    pub(super) reports: mpsc::UnboundedReceiver<Report>,
+    pub(super) reports: mpsc::Receiver<Report>,
     pub(super) requests: EndRequests,
     pub(super) reader: Reader,
     pub(super) console: Console,
@@ -54,7 +54,7 @@ pub struct Session {
     /// The task whose output is printed as it comes.
     pub(super) in_hand: Option<TaskId>,
     /// The map that goes on: it is told of its tasks, from that one on.
-    pub(super) map: Option<(TaskId, mpsc::UnboundedSender<Report>)>,
+    pub(super) map: Option<(TaskId, mpsc::Sender<Report>)>,
     pub(super) defaults: Defaults,
     pub(super) properties: Properties,
     pub(super) allocation: Allocation,
@@ -93,7 +93,7 @@ impl Session {
         job: &Job,
         settings: &ApplicationSettings,
         driver: Handle,
-        reports: mpsc::UnboundedReceiver<Report>,
+        reports: mpsc::Receiver<Report>,
         requests: EndRequests,
         progress: Progress,
     ) -> io::Result<Self> {
@@ -220,7 +220,7 @@ impl Session {
                         line => return Ok(line),
                     }
                 }
-                report = self.reports.recv() => self.on_report(report)?,
+                report = self.reports.recv() => self.on_report(report).await?,
                 request = self.requests.next() => return Err(End::Asked(request)),
                 answer = &mut asking, if self.missing_at.is_some() => {
                     self.missing_at = None;

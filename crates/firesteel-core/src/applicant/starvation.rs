@@ -10,6 +10,8 @@ use crate::time::Timestamp;
 /// Firesteel asks the Master for the reason.
 #[derive(Clone, Debug)]
 pub(crate) struct Starvation {
+    /// How long the first time is.
+    first: Duration,
     timeout: Duration,
     hunger: Option<Hunger>,
     asked: Asked,
@@ -35,7 +37,12 @@ pub(crate) enum Asked {
 
 impl Starvation {
     pub(crate) fn new(timeout: Duration) -> Self {
-        Self { timeout, hunger: None, asked: Asked::Nothing }
+        Self { first: timeout, timeout, hunger: None, asked: Asked::Nothing }
+    }
+
+    /// The same, where the reason is asked for early once, so that nobody sits before a silent terminal.
+    pub(crate) fn early(first: Duration, timeout: Duration) -> Self {
+        Self { first: first.min(timeout), ..Self::new(timeout) }
     }
 
     /// An executor takes tasks.
@@ -45,7 +52,7 @@ impl Starvation {
 
     /// No executor takes tasks.
     pub(crate) fn hungry(&mut self, now: Timestamp) {
-        self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.timeout });
+        self.hunger.get_or_insert(Hunger { since: now, ask_at: now + self.first });
     }
 
     pub(crate) fn deadline(&self) -> Option<Timestamp> {
@@ -55,7 +62,11 @@ impl Starvation {
     /// How long there has been no executor, if a note about it is due.
     pub(crate) fn due(&mut self, now: Timestamp) -> Option<Duration> {
         let hunger = self.hunger.as_mut().filter(|hunger| hunger.ask_at <= now)?;
-        hunger.ask_at = now + self.timeout;
+        // What was early does not make the next one so.
+        let first = hunger.since + self.timeout;
+        hunger.ask_at = if first > now { first } else { now + self.timeout };
+        // Only an application that has just begun is silent.
+        self.first = self.timeout;
         Some(now.since(hunger.since))
     }
 

@@ -35,7 +35,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         tally.succeeded + tally.failed + tally.cancelled + tally.waiting as u64 + tally.running as u64;
     ensure!(
         "driver",
-        counted == tally.submitted || driver.phase == Phase::Done,
+        counted == tally.submitted || driver.is_done(),
         "{} tasks were submitted, and {counted} can be accounted for",
         tally.submitted
     );
@@ -66,7 +66,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
     );
     match driver.config.allocation {
         Allocation::Fixed => {}
-        Allocation::Dynamic(bounds) if driver.phase != Phase::Done => {
+        Allocation::Dynamic(bounds) if !driver.is_done() => {
             for (id, target) in driver.targets.iter() {
                 let within = matches!(target, ExecutorLimit::AtMost(total) if bounds.clamp(total) == total);
                 ensure!("driver", within, "the target of profile {id} is {target:?}, out of {bounds:?}");

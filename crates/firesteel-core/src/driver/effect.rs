@@ -59,11 +59,11 @@ pub enum Effect {
         /// The answer to the question.
         answer: Answer,
     },
-    /// The application has ended. Comes once, and only `NothingLeft` comes after it.
+    /// The application has ended. Comes once, and only `Exit` comes after it.
     Done(Outcome),
-    /// All executors of the application have ended, or nothing can tell any more. Comes if the connection to
-    /// the Master is kept after `Done`.
-    NothingLeft,
+    /// The driver ends once everything is sent. Comes once, last: right after `Done`, or, if the driver was told to stay,
+    /// when the executors have ended or no Master can tell any more.
+    Exit,
     /// Write a line to the log.
     Note(Note),
 }
@@ -165,6 +165,6 @@ pub enum Outcome {
 }
 
 crate::kinds!("driver effect", Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done
-    NothingLeft Note);
+    Exit Note);
 crate::kinds!("task outcome", TaskOutcome: Succeeded Failed Cancelled Unfit);
 crate::kinds!("application outcome", Outcome: Completed Cancelled Removed NoMaster);

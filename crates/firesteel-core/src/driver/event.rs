@@ -101,7 +101,10 @@ pub enum Event {
         end: ApplicationEnd,
     },
     /// The user cancels all tasks and the application.
-    Cancel,
+    Cancel {
+        /// How long the driver stays after that.
+        until: Until,
+    },
     /// The next deadline has passed.
     Deadline,
 }
@@ -113,6 +116,15 @@ pub enum Replacement {
     Wanted,
     /// They are not replaced: the target falls by their number. Spark's `killExecutors`.
     Unwanted,
+}
+
+/// How long a driver stays that ends its application.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Until the Master is told.
+    Told,
+    /// Until the executors have ended, or no Master can tell any more.
+    NothingLeft,
 }
 
 /// A message to the driver. The roles in the hello decide which kind a connection may send.

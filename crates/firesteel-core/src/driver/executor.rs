@@ -28,6 +28,8 @@ pub(super) struct Executor {
     pub(super) spare: Spare,
     addresses: AddressPool,
     running: BTreeMap<TaskId, Load>,
+    /// Tasks that it ended unasked, because it ends itself: they run again.
+    pub(super) interrupted: usize,
 }
 
 /// What a task uses of its executor.
@@ -95,7 +97,21 @@ impl Executor {
         let (sites, addresses) = (topology.sites([host.as_str()]), AddressPool::of(&resources));
         let (trust, running) = (Trust::Trusted, BTreeMap::new());
         let spare = Spare { cores, room: addresses.free() };
-        Self { profile, worker, host, sites, cores, resources, state, fate, trust, spare, addresses, running }
+        Self {
+            profile,
+            worker,
+            host,
+            sites,
+            cores,
+            resources,
+            state,
+            fate,
+            trust,
+            spare,
+            addresses,
+            running,
+            interrupted: 0,
+        }
     }
 
     pub(super) fn peer(&self) -> Option<PeerId> {

@@ -75,12 +75,6 @@ impl Executors {
         self.profiles.values().any(|profile| !profile.openings.is_empty())
     }
 
-    /// The number of cores of all executors that take tasks.
-    pub(super) fn cores(&self) -> Cores {
-        let cores = |profile: &Profile| profile.openings.cores().0;
-        Cores(self.profiles.values().map(cores).fold(0, i64::saturating_add))
-    }
-
     /// The next time at which waiting for an executor is over, and its number.
     pub(super) fn next_due(&self) -> Option<(Timestamp, ExecutorId)> {
         self.awaited.first().copied()
@@ -189,8 +183,11 @@ impl Executors {
         self.iter().filter(|(_, row)| row.fate == Fate::Killed).map(|(id, _)| id).collect()
     }
 
-    /// An executor is ending by itself and takes no more tasks.
+    /// An executor ended a task unasked: it is ending by itself and takes no more tasks.
     pub(super) fn leave(&mut self, id: ExecutorId) {
+        if let Some(row) = self.rows.get_mut(&id) {
+            row.interrupted += 1;
+        }
         if let State::Offering(peer) = self.live(id).state {
             self.set_state(id, State::Leaving(peer));
         }

@@ -77,7 +77,7 @@ impl Driver {
     pub(super) fn lose_executor(&mut self, id: ExecutorId, loss: ExecutorLoss) {
         // The end of an executor may be told twice: by the Master and by its connection.
         let Some(executor) = self.executors.remove(id) else { return };
-        let (host, tasks) = (executor.host.clone(), executor.running().len());
+        let (host, tasks) = (executor.host.clone(), executor.running().len() + executor.interrupted);
         if executor.is_to_come() && ended_by_itself(&loss) {
             self.health.start_failed(&host);
         }
@@ -132,12 +132,25 @@ impl Driver {
                 if let (Some(waited), Some((_, master))) =
                     (self.starvation.waited(now), self.registration.master())
                 {
+                    if waited < self.config.starvation_timeout {
+                        self.say_why_none_came(shortfalls);
+                        return;
+                    }
                     let waiting = self.tasks.waiting().profiles();
                     let unwanted = waiting.filter(|profile| self.targets.wants_none(*profile)).collect();
                     let master = MasterStanding::Registered { master: master.clone(), shortfalls, unwanted };
                     self.effects.note(Note::NoExecutor { waited, master });
                 }
             }
+        }
+    }
+
+    /// Notes early why there is no executor, unless some are assigned, which take a moment to start. A reason that lasts
+    /// was noted before.
+    fn say_why_none_came(&mut self, mut shortfalls: Vec<(ProfileId, Shortfall)>) {
+        shortfalls.retain(|(_, shortfall)| !shortfall.reason.lasts());
+        if self.executors.iter().next().is_none() && !shortfalls.is_empty() {
+            self.effects.note(Note::StillWaiting { shortfalls });
         }
     }
 
@@ -150,7 +163,7 @@ impl Driver {
         }
         if self.registration.master().is_some() {
             self.request_shortfall(Asked::Starving);
-        } else {
+        } else if waited >= self.config.starvation_timeout {
             self.effects.note(Note::NoExecutor { waited, master: MasterStanding::Lost });
         }
     }

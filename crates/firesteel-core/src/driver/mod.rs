@@ -2,7 +2,7 @@
 //!
 //! It registers the application with a Master, accepts the executors that register with it, and runs each
 //! submitted task on one of them. A failed task is retried until it has ended for good. The shell submits
-//! tasks while there is [`room`](Driver::room), writes their output and reports that.
+//! tasks, writes their output and reports that. How many tasks wait is for the application's owner to decide.
 //!
 //! Each concern has its file: messages to and from peers (`peers`); the table of executors and how they come
 //! and go (`executors`, `membership`), which have room for tasks (`openings`) and where they are (`reach`);
@@ -47,6 +47,7 @@ mod waiting;
 mod wording;
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
 
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -70,7 +71,7 @@ use crate::time::Timestamp;
 pub use crate::applicant::Patience;
 pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
 pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
-pub use event::{Event, Inbound, Replacement};
+pub use event::{Event, Inbound, Replacement, Until};
 pub use exit_codes::{BadExitCodes, ExitCodes};
 pub use health_tracker::ExclusionCause;
 pub use note::{ExecutorLoss, MasterStanding, Note, Readmission, RefusedProfile, Request};
@@ -79,12 +80,8 @@ pub use request::TaskRequest;
 pub use unfit::Unfit;
 pub use view::{ExecutorView, ExecutorViewState, View};
 
-/// The maximum number of waiting tasks, however many cores there are.
-const MOST_WAITING: usize = 65_536;
-/// The number of tasks that may always wait, however few cores there are.
-const FEWEST_WAITING: usize = 64;
-/// The number of tasks that may wait for each core, so that no core waits for the shell.
-const WAITING_PER_CORE: i64 = 4;
+/// An application without executors is told why that soon.
+const FIRST_WORD: Duration = Duration::from_millis(1500);
 
 /// The driver of an application.
 #[derive(Clone, Debug)]
@@ -114,13 +111,19 @@ pub struct Driver {
 ///
 /// ```text
 ///  OPEN --InputEnded--> DRAINING --last task ended--> DONE
-///    |                     |                           ^
-///    `---------------------`- cancelled, removed, ... -'
+///    |                     |                           ^ ^
+///    |---------------------`------ removed, ... -------' |
+///    `--cancelled--> LEAVING --executors gone, --------- '
+///                              Master lost
 /// ```
+///
+/// The application is over in LEAVING and in DONE; a driver that nobody has stay is DONE at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
     Draining,
+    /// The application is over, and its owner wants to know when its executors have ended.
+    Leaving,
     Done,
 }
 
@@ -172,25 +175,13 @@ impl Driver {
             scaling: Scaling::new(),
             health: HealthTracker::new(config.exclusion),
             hints: Hints::default(),
-            starvation: Starvation::new(config.starvation_timeout),
+            starvation: Starvation::early(FIRST_WORD, config.starvation_timeout),
             questions: Questions::default(),
             said_too_large: BTreeSet::new(),
             phase: Phase::Open,
             effects: Effects::default(),
             config,
         }
-    }
-
-    /// The number of tasks that may be submitted now. It bounds the number of waiting tasks, however long the
-    /// input is.
-    #[must_use]
-    pub fn room(&self) -> usize {
-        if self.phase != Phase::Open {
-            return 0;
-        }
-        let by_cores =
-            usize::try_from(self.executors.cores().0.saturating_mul(WAITING_PER_CORE)).unwrap_or(0);
-        by_cores.clamp(FEWEST_WAITING, MOST_WAITING).saturating_sub(self.tasks.tally().waiting)
     }
 
     /// The application's id, once a Master has given one.
@@ -202,7 +193,10 @@ impl Driver {
     /// Whether the application has ended: [`Effect::Done`] was returned.
     #[must_use]
     pub fn is_done(&self) -> bool {
-        self.phase == Phase::Done
+        match self.phase {
+            Phase::Open | Phase::Draining => false,
+            Phase::Leaving | Phase::Done => true,
+        }
     }
 }
 
@@ -212,8 +206,10 @@ impl Machine for Driver {
     type Reason = Reason;
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
-        if self.phase == Phase::Done {
-            return self.hear_of_the_end(&event);
+        match self.phase {
+            Phase::Open | Phase::Draining => {}
+            Phase::Leaving => return self.hear_of_the_end(&event),
+            Phase::Done => return Vec::new(),
         }
         match event {
             Event::Start => {
@@ -251,8 +247,8 @@ impl Machine for Driver {
                 let orders = self.registration.move_to(now, masters);
                 self.follow(orders);
             }
-            Event::Removed { end } => self.finish(Outcome::Removed(end)),
-            Event::Cancel => self.finish(Outcome::Cancelled),
+            Event::Removed { end } => self.finish(Outcome::Removed(end), Until::Told),
+            Event::Cancel { until } => self.finish(Outcome::Cancelled, until),
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
@@ -260,7 +256,7 @@ impl Machine for Driver {
     }
 
     fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
-        if self.phase == Phase::Done {
+        if self.is_done() {
             return None;
         }
         let deadlines = [
@@ -297,7 +293,7 @@ impl Driver {
 
     fn on_deadline(&mut self, now: Timestamp) {
         if self.registration.give_up().is_some_and(|at| at <= now) {
-            self.finish(Outcome::NoMaster { errors: self.registration.errors() });
+            self.finish(Outcome::NoMaster { errors: self.registration.errors() }, Until::Told);
             return;
         }
         let orders = self.registration.run_rounds(now);
@@ -316,9 +312,9 @@ impl Driver {
     /// Brings everything up to date at the end of each event.
     fn settle(&mut self, now: Timestamp) {
         match self.phase {
-            Phase::Done => return,
+            Phase::Leaving | Phase::Done => return,
             Phase::Draining if self.tasks.is_empty() => {
-                self.finish(Outcome::Completed);
+                self.finish(Outcome::Completed, Until::Told);
                 return;
             }
             Phase::Open | Phase::Draining => {}
@@ -351,8 +347,9 @@ impl Driver {
             && waiting.profiles().all(|profile| !self.executors.openings(profile).is_empty())
     }
 
-    /// The application has ended.
-    fn finish(&mut self, outcome: Outcome) {
+    /// The application has ended. The driver stays until its executors have ended only if that is wanted, and if a
+    /// Master was told, which will say so.
+    fn finish(&mut self, outcome: Outcome, until: Until) {
         for task in self.tasks.clear() {
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
         }
@@ -363,15 +360,27 @@ impl Driver {
         for peer in std::mem::take(&mut self.early).into_keys() {
             self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping));
         }
-        match outcome {
-            Outcome::Completed | Outcome::Cancelled => {
-                if let Some(app) = self.registration.app().cloned() {
-                    self.send_master(DriverToMaster::UnregisterApplication { app });
-                }
-            }
-            Outcome::Removed(_) | Outcome::NoMaster { .. } => {}
-        }
+        let is_master_told = match outcome {
+            Outcome::Completed | Outcome::Cancelled => self.unregister(),
+            Outcome::Removed(_) | Outcome::NoMaster { .. } => false,
+        };
         self.effects.push(Effect::Done(outcome));
-        self.phase = Phase::Done;
+        self.phase = match (until, is_master_told) {
+            (Until::NothingLeft, true) => Phase::Leaving,
+            (Until::NothingLeft, false) | (Until::Told, _) => {
+                self.effects.push(Effect::Exit);
+                Phase::Done
+            }
+        };
+    }
+
+    /// Tells the Master that the application is over. Whether there is one.
+    fn unregister(&mut self) -> bool {
+        let (Some(app), true) = (self.registration.app().cloned(), self.registration.master().is_some())
+        else {
+            return false;
+        };
+        self.send_master(DriverToMaster::UnregisterApplication { app });
+        true
     }
 }

@@ -84,7 +84,7 @@ pub enum Note {
         host: String,
         /// Why the executor is lost.
         loss: ExecutorLoss,
-        /// The number of tasks that ran on it.
+        /// The number of tasks that ran on it until then, with those that it ended because it was ending itself.
         tasks: usize,
     },
     /// The number of executors wanted of a profile has changed.
@@ -196,6 +196,11 @@ pub enum Note {
         profile: ProfileId,
         /// What is missing, in the Master's numbers.
         shortfall: Shortfall,
+    },
+    /// Tasks wait, and the Master has assigned no executor yet. Noted once, soon after the start.
+    StillWaiting {
+        /// What is missing, and why.
+        shortfalls: Vec<(ProfileId, Shortfall)>,
     },
     /// Tasks wait, and no executor has come for a while.
     NoExecutor {
@@ -348,6 +353,7 @@ impl Note {
             | Self::HostsReadmitted { .. }
             | Self::TaskTooLarge { .. }
             | Self::NeverFits { .. }
+            | Self::StillWaiting { .. }
             | Self::NoExecutor { .. }
             | Self::CreditExceeded { .. }
             | Self::UnexpectedMessage { .. }
@@ -359,4 +365,4 @@ impl Note {
 crate::kinds!("driver note", Note: MasterUnreachable Registered MasterLost ExecutorAdded ExecutorRegistered
     ExecutorRefused ExecutorAbsent ExecutorLost TargetSet TargetIsDynamic IdleExecutorsKilled ExecutorsKilled
     KillUnknown ProfileUnknown ProfileRefused RequestRefused WorkerRemoved TaskFailed Excluded Readmitted
-    HostsReadmitted TaskTooLarge NeverFits NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);
+    HostsReadmitted TaskTooLarge NeverFits StillWaiting NoExecutor CreditExceeded UnexpectedMessage UnexpectedTask);

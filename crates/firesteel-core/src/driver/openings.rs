@@ -71,14 +71,6 @@ impl Openings {
         self.sizes.keys().next_back().map(|size| size.cores)
     }
 
-    /// The cores of all executors that take tasks.
-    pub(super) fn cores(&self) -> Cores {
-        let of_size = |(size, &count): (&Size, &usize)| {
-            Cores(size.cores.0.saturating_mul(i64::try_from(count).unwrap_or(i64::MAX)))
-        };
-        self.sizes.iter().map(of_size).sum()
-    }
-
     /// The number of executors that could run the task if they were idle.
     pub(super) fn as_large(&self, needs: &Needs) -> usize {
         self.sizes.iter().filter(|(size, _)| size.holds(needs)).map(|(_, count)| count).sum()

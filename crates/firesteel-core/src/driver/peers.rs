@@ -4,7 +4,7 @@ use firesteel_placement::Resources;
 
 use super::executor::Assigned;
 use super::membership::Newcomer;
-use super::{Driver, Effect, Event, ExecutorLoss, Inbound, Note, Outbound, Outcome, Request};
+use super::{Driver, Effect, Event, ExecutorLoss, Inbound, Note, Outbound, Outcome, Phase, Request, Until};
 use crate::applicant::registration::{Order, Registered, Remark};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
@@ -21,7 +21,7 @@ impl Driver {
             MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
                 self.on_registered(now, peer, app, first_executor);
             }
-            MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end)),
+            MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end), Until::Told),
             // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
@@ -50,7 +50,8 @@ impl Driver {
         }
     }
 
-    /// After the end of the application, only the news that all its executors are gone matters.
+    /// After the end of the application, only the news that all its executors are gone matters, or that no Master can
+    /// tell any more.
     pub(super) fn hear_of_the_end(&mut self, event: &Event) -> Vec<Effect> {
         let (Some((master, _)), Some(app)) = (self.registration.master(), self.registration.app()) else {
             return Vec::new();
@@ -75,10 +76,14 @@ impl Driver {
             | Event::Ask { .. }
             | Event::MastersMoved { .. }
             | Event::Removed { .. }
-            | Event::Cancel
+            | Event::Cancel { .. }
             | Event::Deadline => false,
         };
-        if is_said { vec![Effect::NothingLeft] } else { Vec::new() }
+        if !is_said {
+            return Vec::new();
+        }
+        self.phase = Phase::Done;
+        vec![Effect::Exit]
     }
 
     pub(super) fn on_registered(

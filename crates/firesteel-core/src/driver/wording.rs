@@ -101,6 +101,11 @@ impl fmt::Display for Note {
                 };
                 write!(f, "{shortfall}; the application waits for {wanted}")
             }
+            Self::StillWaiting { shortfalls } => {
+                let reasons: Vec<String> =
+                    shortfalls.iter().map(|(_, shortfall)| shortfall.to_string()).collect();
+                write!(f, "{}; waiting", reasons.join("; "))
+            }
             Self::NoExecutor { waited, master: MasterStanding::Registered { shortfalls, unwanted, .. } } => {
                 write!(f, "no executor has registered for {} s: ", waited.as_secs())?;
                 let mut reasons: Vec<String> = Vec::new();

@@ -278,7 +278,9 @@ impl World {
         self.fault(fault);
         let event = match self.node(node).body {
             Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::End),
-            _ => NodeEvent::Driver(firesteel_core::driver::Event::Cancel),
+            _ => NodeEvent::Driver(firesteel_core::driver::Event::Cancel {
+                until: firesteel_core::driver::Until::Told,
+            }),
         };
         self.tell(node, event);
     }

@@ -30,6 +30,9 @@ const KILL_GRACE: Duration = Duration::from_secs(10);
 /// period, and then the Worker's reaper kills it.
 const ORPHAN_LIMIT: u64 = 15_000;
 
+/// Tasks that a shell hands over before some have ended: more than all cores of a small cluster.
+const MOST_OPEN: u64 = 200;
+
 impl World {
     pub(crate) fn start_master(&mut self) {
         if self.master.is_some() {
@@ -178,16 +181,16 @@ impl World {
         self.at(self.now, Happening::Submit { node, task: 0 });
     }
 
-    /// The shell submits tasks while there is room.
+    /// The shell hands over tasks while few of them are open.
     pub(crate) fn submit(&mut self, node: NodeIndex, task: usize) {
         let Some(body) = self.driver_mut(node) else { return };
-        let (app, room) = (body.app, body.machine.room());
+        let (app, open) = (body.app, body.tasks.open());
         let plan = &self.scenario.apps[app];
         if task >= plan.tasks.len() {
             return self.tell(node, NodeEvent::Driver(driver::Event::InputEnded));
         }
         let pause = if self.dice.one_in(20) { self.dice.between(1, 5_000) } else { self.dice.below(3) };
-        if room == 0 {
+        if open >= MOST_OPEN {
             return self.after(pause + 50, Happening::Submit { node, task });
         }
         let request = self.scenario.apps[app].tasks[task].request(app, task);

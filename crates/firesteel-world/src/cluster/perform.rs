@@ -188,7 +188,7 @@ impl World {
                 self.hold(result.unwrap_or(Ok(())));
                 self.end_driver(node, Goes::Orderly);
             }
-            driver::Effect::NothingLeft => {}
+            driver::Effect::Exit => {}
             driver::Effect::Note(note) => self.coverage.driver_note.count(&note),
         }
     }

@@ -100,6 +100,11 @@ impl Tasks {
         (0..self.submitted).filter(|task| !self.ended.contains(task))
     }
 
+    /// How many of them there are.
+    pub(crate) fn open(&self) -> u64 {
+        self.submitted - self.ended.len() as u64
+    }
+
     pub(crate) fn submitted(&self) -> u64 {
         self.submitted
     }

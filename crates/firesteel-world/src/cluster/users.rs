@@ -31,7 +31,7 @@ impl DriverBody {
             | driver::Event::KillExecutors { .. }
             | driver::Event::MastersMoved { .. }
             | driver::Event::Removed { .. }
-            | driver::Event::Cancel
+            | driver::Event::Cancel { .. }
             | driver::Event::Deadline => {}
         }
     }

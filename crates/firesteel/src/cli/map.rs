@@ -1,6 +1,6 @@
 //! `firesteel map`: its options.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -8,14 +8,13 @@ use clap::{Args as ClapArgs, ValueEnum};
 use firesteel_apps::cluster::Cluster;
 use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Cut, Separator, Unit};
-use firesteel_apps::map::leftovers::LeftoversError;
 use firesteel_apps::map::preference::Preference;
 use firesteel_apps::map::preference::wished;
 use firesteel_apps::map::printer::Sinks;
-use firesteel_apps::map::run::Ending;
+use firesteel_apps::map::record::RecordError;
 use firesteel_apps::map::spool::{Limits, Order};
 use firesteel_apps::map::summary::{self, Summary};
-use firesteel_apps::map::{self, Job, StartError};
+use firesteel_apps::map::{self, Ending, Job, StartError};
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -87,7 +86,7 @@ pub(super) struct Args {
     /// Print outputs as items finish, instead of in input order
     #[arg(long, help_heading = "Output")]
     unordered: bool,
-    /// Write outputs to FILE instead of standard output
+    /// Write outputs to FILE, new or empty, instead of standard output
     ///
     /// In cluster mode on YARN, FILE is on the machine of the driver's container.
     #[arg(short, long, value_name = "FILE", help_heading = "Output")]
@@ -162,6 +161,10 @@ reported at once. To run again what did not succeed:
   firesteel map -i urls --failed left -- curl -sO
   firesteel map -i left --failed left.2 -- curl -sO
 
+While a run with --failed left goes on, left.unfinished records what is done (with a copy of what came from a pipe), and \
+left does not exist. If the run is killed, --input left reads the items that were not done from left.unfinished. An empty \
+left means that every item is done.
+
 Without --master, a local cluster that fits this machine is started for the run. An item that fails is retried on \
 another executor if possible, until it has failed spark.task.maxFailures times; only the output of its last attempt is \
 printed. Some exit codes are not retried (--fatal-exit-codes): 124, by which timeout says that the time is over. Codes \
@@ -230,11 +233,18 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
         Form::Json => progress.say(summary.to_json()),
         Form::Text | Form::None => {}
     }
-    Ok(ending.exit_code(&summary))
+    Ok(map::exit_code(&ending, &summary))
 }
 
 /// What cannot be written is to be known before hours of work.
 fn sinks(path: &Path) -> Result<Sinks, Failure> {
+    if fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0) {
+        return Err(usage(format!(
+            "{path} has outputs already, which --output does not overwrite: remove {path}, or add to it with >> {path} \
+             in the place of --output",
+            path = path.display()
+        )));
+    }
     Sinks::into_file(path)
         .map_err(|error| usage(format!("cannot write outputs to {}: {error}", path.display())))
 }
@@ -283,9 +293,10 @@ fn failure(error: &StartError) -> Failure {
     let exit = match error {
         StartError::Begin(error) => return Failure::start(error),
         StartError::Input(_)
-        | StartError::Leftovers(LeftoversError::Open { .. } | LeftoversError::IsInput { .. }) => Exit::Usage,
-        StartError::Outlet(_)
-        | StartError::Leftovers(LeftoversError::Write { .. } | LeftoversError::Rest { .. }) => Exit::Failure,
+        | StartError::Record(
+            RecordError::Open { .. } | RecordError::IsInput { .. } | RecordError::Unfinished { .. },
+        ) => Exit::Usage,
+        StartError::Outlet(_) | StartError::Record(RecordError::Write { .. }) => Exit::Failure,
     };
     Failure::with(exit, error)
 }

@@ -100,7 +100,7 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
     };
     assert_eq!(bench.now.since(last_round), SECOND, "one more at the end");
     let errors = vec![(master("m1"), "refused".to_owned())];
-    assert_eq!(outcome, [Effect::Done(Outcome::NoMaster { errors })]);
+    assert_eq!(outcome, [Effect::Done(Outcome::NoMaster { errors }), Effect::Exit]);
     assert!((12..30).contains(&rounds), "{rounds} rounds");
     assert!(longest > 4 * SECOND && longest < 8 * SECOND, "{longest:?}");
 }
@@ -131,7 +131,8 @@ fn tasks_go_on_while_the_master_is_lost_and_end_the_application_without_it() {
         [
             succeeded(attempt(0, 0), 0),
             to_executor(0, DriverToExecutor::StopExecutor),
-            Effect::Done(Outcome::Completed)
+            Effect::Done(Outcome::Completed),
+            Effect::Exit,
         ]
     );
 }
@@ -241,7 +242,12 @@ fn a_removed_application_is_over() {
     let end = ApplicationEnd::Refused { reason: "no".to_owned() };
     assert_eq!(
         bench.master(MasterToDriver::ApplicationRemoved(end.clone())),
-        [cancelled(0), to_executor(0, DriverToExecutor::StopExecutor), Effect::Done(Outcome::Removed(end))]
+        [
+            cancelled(0),
+            to_executor(0, DriverToExecutor::StopExecutor),
+            Effect::Done(Outcome::Removed(end)),
+            Effect::Exit,
+        ]
     );
 }
 
@@ -296,6 +302,26 @@ fn tasks_without_executors_are_explained_again_and_again() {
     }
     bench.executor(0, register(0, 1));
     assert_eq!(bench.driver.next_deadline(), None);
+}
+
+#[test]
+fn tasks_without_executors_are_explained_soon_and_once_unless_some_are_assigned() {
+    let busy = || Shortfall { reason: shortfall::Reason::NoWorkers, ..too_small() };
+    for (assigned, said) in [(false, true), (true, false)] {
+        let mut bench = Bench::registered();
+        bench.master(MasterToDriver::Shortfalls(Vec::new()));
+        bench.submit(0, 1);
+        if assigned {
+            bench.added(0, 1);
+        }
+        let soon = Duration::from_millis(1500);
+        assert_eq!(bench.pass(soon), [request_shortfall(MASTER, "app-1")]);
+        let answer = bench.master(MasterToDriver::Shortfalls(vec![(ProfileId::DEFAULT, busy())]));
+        let note = Note::StillWaiting { shortfalls: vec![(ProfileId::DEFAULT, busy())] };
+        assert_eq!(answer, if said { vec![Effect::Note(note)] } else { Vec::new() });
+        let later = bench.now + (15 * SECOND - soon);
+        assert_eq!(bench.driver.next_deadline(), Some((later, Reason::Starvation)));
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::bench::*;
-use crate::driver::{Effect, Event, ExecutorLoss, Inbound, Note, Outcome};
+use crate::driver::{Effect, Event, ExecutorLoss, Inbound, Note, Outcome, Until};
 use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
 use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, ExecutorState, ExecutorToDriver, MasterToDriver, Stream, TaskEnd};
@@ -112,7 +112,7 @@ fn the_application_ends_with_the_last_task_that_was_given_up() {
     cancel(&mut bench, 0);
     let last = bench.end(0, attempt(0, 0), TaskEnd::Killed);
     assert_eq!(last.first(), Some(&cancelled(0)));
-    assert_eq!(last.last(), Some(&Effect::Done(Outcome::Completed)));
+    assert_eq!(last[last.len() - 2..], [Effect::Done(Outcome::Completed), Effect::Exit]);
     assert_eq!(bench.driver.next_deadline(), None);
 }
 
@@ -131,12 +131,24 @@ fn whoever_stays_after_the_end_hears_when_nothing_is_left_or_nobody_can_say_so()
     let said = |peer, app| Event::Received { peer, message: Inbound::Master(gone(app)) };
     let mut bench = Bench::with_executors(&[1]);
     assert_eq!(bench.apply(said(MASTER, "app-1")), [], "nobody asked for the end");
-    bench.apply(Event::Cancel);
+    bench.apply(Event::Cancel { until: Until::NothingLeft });
     assert_eq!(bench.apply(said(MASTER, "app-2")), [], "it is about another one");
     assert_eq!(bench.apply(said(PeerId(77), "app-1")), [], "a stranger says it");
-    assert_eq!(bench.apply(said(MASTER, "app-1")), [Effect::NothingLeft]);
+    assert_eq!(bench.apply(said(MASTER, "app-1")), [Effect::Exit]);
     let mut bench = Bench::with_executors(&[1]);
-    bench.apply(Event::Cancel);
+    bench.apply(Event::Cancel { until: Until::NothingLeft });
     assert_eq!(bench.apply(Event::Disconnected { peer: PeerId(77) }), []);
-    assert_eq!(bench.apply(Event::Disconnected { peer: MASTER }), [Effect::NothingLeft]);
+    assert_eq!(bench.apply(Event::Disconnected { peer: MASTER }), [Effect::Exit]);
+    assert_eq!(bench.apply(said(MASTER, "app-1")), [], "it has ended");
+}
+
+#[test]
+fn whoever_does_not_stay_ends_once_the_master_is_told() {
+    let mut bench = Bench::with_executors(&[1]);
+    let told = bench.apply(Event::Cancel { until: Until::Told });
+    assert_eq!(told[told.len() - 2..], [Effect::Done(Outcome::Cancelled), Effect::Exit]);
+    let mut bench = Bench::with_executors(&[1]);
+    bench.apply(Event::Disconnected { peer: MASTER });
+    let alone = bench.apply(Event::Cancel { until: Until::NothingLeft });
+    assert_eq!(alone[alone.len() - 2..], [Effect::Done(Outcome::Cancelled), Effect::Exit]);
 }

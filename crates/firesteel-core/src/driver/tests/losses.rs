@@ -146,6 +146,17 @@ fn an_executor_that_kills_a_task_unasked_is_ending_and_gets_no_more() {
 }
 
 #[test]
+fn tasks_that_an_executor_interrupts_before_it_ends_are_said_to_have_run_there() {
+    let mut bench = Bench::with_executors(&[2]);
+    bench.submit(0, 1);
+    bench.submit(1, 1);
+    bench.end(0, attempt(0, 0), TaskEnd::Killed);
+    let killed = ExecutorState::Killed(Some(ExitStatus::Signal(15)));
+    let effects = bench.updated(0, killed.clone());
+    assert_eq!(effects.first(), Some(&lost_as(0, &killed, 2)));
+}
+
+#[test]
 fn an_ended_number_is_never_taken_again() {
     let mut bench = Bench::registered();
     assert_eq!(bench.added(0, 1).len(), 1);

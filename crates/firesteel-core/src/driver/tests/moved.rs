@@ -50,5 +50,5 @@ fn an_application_that_was_ended_without_a_master_is_over() {
     let end = ApplicationEnd::Killed { by: "ann".to_owned() };
     let effects = bench.apply(Event::Removed { end: end.clone() });
     let stop = to_executor(0, DriverToExecutor::StopExecutor);
-    assert_eq!(effects, [stop, Effect::Done(Outcome::Removed(end))]);
+    assert_eq!(effects, [stop, Effect::Done(Outcome::Removed(end)), Effect::Exit]);
 }

@@ -75,7 +75,9 @@ fn waiting_tasks_bring_one_two_four_executors_and_no_more_than_they_keep_busy() 
         assert_eq!(asked(&bench.submit(task, 1)), []);
     }
     assert_eq!(sleep(&mut bench), (1, Reason::InitialTarget, vec![Total(1)]));
-    assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(3)]));
+    // Half a second later the Master is asked why there is none.
+    assert_eq!(sleep(&mut bench), (0, Reason::Starvation, vec![]));
+    assert_eq!(sleep(&mut bench), (0, BACKLOG, vec![Total(3)]));
     assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(7)]));
     assert_eq!(sleep(&mut bench), (1, BACKLOG, vec![Total(10)]));
     assert_eq!(bench.driver.next_deadline().map(|(_, reason)| reason), Some(Reason::Starvation));

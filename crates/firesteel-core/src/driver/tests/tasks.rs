@@ -1,7 +1,7 @@
 //! Who runs what, and what becomes of it.
 
 use super::bench::*;
-use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, TaskRequest, Unfit};
+use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, TaskRequest, Unfit, Until};
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, TaskEnd};
@@ -25,6 +25,7 @@ fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
             to_executor(0, DriverToExecutor::StopExecutor),
             to_master(unregister),
             Effect::Done(Outcome::Completed),
+            Effect::Exit,
         ]
     );
     assert_eq!(bench.updated(0, ExecutorState::Killed(None)), []);
@@ -223,20 +224,6 @@ fn a_task_larger_than_every_executor_is_said_once_and_waits() {
 }
 
 #[test]
-fn the_room_is_bounded_by_the_cores_and_not_by_the_input() {
-    let mut bench = Bench::registered();
-    assert_eq!(bench.driver.room(), 64);
-    for task in 0..64 {
-        bench.submit(task, 1);
-    }
-    assert_eq!(bench.driver.room(), 0);
-    bench.executor(0, register(0, 100));
-    assert_eq!(bench.driver.room(), 400);
-    bench.apply(Event::InputEnded);
-    assert_eq!(bench.driver.room(), 0);
-}
-
-#[test]
 fn cancelling_ends_every_task_once_and_stops_the_executors() {
     let mut bench = Bench::with_executors(&[1, 1]);
     for task in 0..3 {
@@ -244,7 +231,7 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
     }
     let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
     assert_eq!(
-        bench.apply(Event::Cancel),
+        bench.apply(Event::Cancel { until: Until::NothingLeft }),
         [
             cancelled(0),
             cancelled(1),
@@ -256,7 +243,7 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
         ]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), []);
-    assert_eq!(bench.apply(Event::Cancel), []);
+    assert_eq!(bench.apply(Event::Cancel { until: Until::NothingLeft }), []);
 }
 
 #[test]

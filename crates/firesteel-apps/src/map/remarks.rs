@@ -1,0 +1,54 @@
+//! What a run tells the user, in words.
+
+use std::path::Path;
+
+use firesteel_core::driver::Outcome;
+use firesteel_core::map::{Ending, Remark};
+use firesteel_host::progress::counted;
+
+use crate::over::Over;
+
+/// A remark in words. Items are left in the file `left`.
+pub(super) fn words(remark: &Remark, left: &Path) -> String {
+    match remark {
+        Remark::Driver(note) => firesteel_daemons::remark::Remark(note).to_string(),
+        Remark::Cancelling { items, unread } => {
+            let unread = unread.filter(|unread| *unread > 0);
+            let more = unread.map(|unread| format!(" ({} are not begun)", counted(unread, "item")));
+            let more = more.unwrap_or_default();
+            format!("cancelling {}{more}; ctrl-c again leaves at once", counted(*items, "item"))
+        }
+        Remark::ExecutorsUnknown => {
+            "no Master confirmed the end of all executors; their Workers end them when they reach a Master again"
+                .to_owned()
+        }
+        Remark::Left { items } => {
+            format!("{} not done: {} lists them for another run", counted(*items, "item"), left.display())
+        }
+        Remark::InputFailed { error } | Remark::OutputLost { error } | Remark::RecordLost { error } => {
+            error.clone()
+        }
+        Remark::DriverLost => driver_lost(),
+        Remark::ApplicationOver(outcome) => over(outcome),
+    }
+}
+
+/// Why a run ended early, if something was wrong.
+pub(super) fn error(ending: &Ending) -> Option<String> {
+    match ending {
+        Ending::Completed | Ending::ReaderGone | Ending::Asked(_) | Ending::Abandoned(_) => None,
+        Ending::BadInput { error } | Ending::OutputLost { error } | Ending::RecordLost { error } => {
+            Some(error.clone())
+        }
+        Ending::DriverLost => Some(driver_lost()),
+        Ending::Over(outcome) => Some(over(outcome)),
+    }
+}
+
+fn driver_lost() -> String {
+    "the driver ended unexpectedly".to_owned()
+}
+
+fn over(outcome: &Outcome) -> String {
+    Over::of_driver(outcome.clone()).map(|over| over.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,332 @@
+//! The file in which a run keeps account of what is done, as another run reads it: the records that are not done.
+//!
+//! ```text
+//! {"firesteel_map_record":1,"separator":10,"source":{"path":"/data/urls","bytes":5120,"modified":1767225600000}}
+//! > 12            bytes of the input follow, where it is no file that can be read again
+//! a.txt b.txt
+//! - 1 1           records 1 to 1 are done
+//! $               the input has no more bytes
+//! ```
+//!
+//! The file is written as things happen, so that it has everything when the run is killed. It is only ever appended to:
+//! an entry that is cut off at the end is no entry.
+
+use std::fs::{self, File};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::UNIX_EPOCH;
+
+use serde::{Deserialize, Serialize};
+
+/// How such a file begins.
+const MAGIC: &[u8] = b"{\"firesteel_map_record\":1,";
+
+/// What is added to the name of the file that gets the items that are left, until the run has ended.
+const UNFINISHED: &str = ".unfinished";
+
+/// The first line.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Header {
+    firesteel_map_record: u32,
+    pub(super) separator: u8,
+    /// The input, if it is a file that can be read again. Otherwise its bytes are in this file.
+    pub(super) source: Option<SourceFile>,
+}
+
+/// A file as it was when a run began to read it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct SourceFile {
+    path: PathBuf,
+    bytes: u64,
+    /// Milliseconds since 1970.
+    modified: u128,
+}
+
+impl Header {
+    pub(super) fn new(separator: u8, source: Option<SourceFile>) -> Self {
+        Self { firesteel_map_record: 1, separator, source }
+    }
+}
+
+impl SourceFile {
+    pub(super) fn of(path: &Path) -> io::Result<Self> {
+        let path = path.canonicalize()?;
+        let data = fs::metadata(&path)?;
+        let modified = data.modified()?.duration_since(UNIX_EPOCH).unwrap_or_default().as_millis();
+        Ok(Self { path, bytes: data.len(), modified })
+    }
+
+    fn open(&self) -> io::Result<File> {
+        let is_same = Self::of(&self.path)? == *self;
+        match is_same {
+            true => File::open(&self.path),
+            false => {
+                let words = format!("{} has changed since its items were begun", self.path.display());
+                Err(io::Error::other(words))
+            }
+        }
+    }
+}
+
+/// Where a run that writes to `target` in the end keeps account until then.
+pub(super) fn unfinished(target: &Path) -> PathBuf {
+    let mut name = target.as_os_str().to_owned();
+    name.push(UNFINISHED);
+    name.into()
+}
+
+/// The file to read for that path: the account of a run that did not end, if the run's own result is not there.
+pub(super) fn resolve(path: &Path) -> PathBuf {
+    let account = unfinished(path);
+    match !path.exists() && account.exists() {
+        true => account,
+        false => path.to_owned(),
+    }
+}
+
+/// What such a file says.
+#[derive(Clone, Debug)]
+pub(super) struct Account {
+    header: Header,
+    /// Where bytes of the input are in this file, and how many.
+    pieces: Vec<(u64, u64)>,
+    done: Done,
+    /// Whether the last byte of the input is there.
+    is_whole: bool,
+}
+
+/// Records that are done, by number.
+#[derive(Clone, Debug, Default)]
+struct Done(Vec<u64>);
+
+impl Done {
+    fn insert(&mut self, record: u64) {
+        let (word, bit) = (usize::try_from(record / 64).unwrap_or(usize::MAX), record % 64);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
+    }
+
+    fn has(&self, record: u64) -> bool {
+        let word = usize::try_from(record / 64).unwrap_or(usize::MAX);
+        self.0.get(word).is_some_and(|word| word >> (record % 64) & 1 == 1)
+    }
+}
+
+impl Account {
+    /// Reads such a file; `None` if it is another one.
+    pub(super) fn read(file: &File) -> io::Result<Option<Self>> {
+        let mut reader = BufReader::new(file);
+        reader.seek(SeekFrom::Start(0))?;
+        let mut line = Vec::new();
+        reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut line)?;
+        if line != MAGIC {
+            return Ok(None);
+        }
+        reader.read_until(b'\n', &mut line)?;
+        let header: Header = serde_json::from_slice(&line).map_err(io::Error::other)?;
+        let is_whole = header.source.is_some();
+        let mut account = Self { header, pieces: Vec::new(), done: Done::default(), is_whole };
+        let size = file.metadata()?.len();
+        loop {
+            line.clear();
+            reader.read_until(b'\n', &mut line)?;
+            if line.pop() != Some(b'\n') || !account.take(&line, &mut reader, size)? {
+                return Ok(Some(account));
+            }
+        }
+    }
+
+    /// Takes one entry. Whether it was whole.
+    fn take(&mut self, line: &[u8], reader: &mut BufReader<&File>, size: u64) -> io::Result<bool> {
+        let text = String::from_utf8_lossy(line);
+        let mut words = text.split(' ');
+        let kind = words.next().unwrap_or_default();
+        let numbers: Vec<u64> = words.filter_map(|word| word.parse().ok()).collect();
+        match (kind, numbers.as_slice()) {
+            (">", [length]) => {
+                let start = reader.stream_position()?;
+                if start + length > size {
+                    return Ok(false);
+                }
+                self.pieces.push((start, *length));
+                reader.seek(SeekFrom::Start(start + length))?;
+            }
+            ("-", [first, last]) => (*first..=*last).for_each(|record| self.done.insert(record)),
+            ("$", []) => self.is_whole = true,
+            _ => return Err(io::Error::other(format!("{text:?} is no entry of an unfinished run"))),
+        }
+        Ok(true)
+    }
+
+    /// How many bytes there are to read at most.
+    pub(super) fn length(&self) -> u64 {
+        match &self.header.source {
+            Some(source) => source.bytes,
+            None => self.pieces.iter().map(|(_, length)| length).sum(),
+        }
+    }
+
+    /// The records that are not done, each with its separator.
+    pub(super) fn undone(self, file: File) -> io::Result<Undone> {
+        let bytes: Box<dyn Read + Send> = match &self.header.source {
+            Some(source) => Box::new(source.open()?),
+            None => Box::new(Pieces { file: Arc::new(file), pieces: self.pieces.clone(), at: 0 }),
+        };
+        let input = BufReader::with_capacity(128 << 10, bytes);
+        Ok(Undone { input, account: self, number: 0, records: 0, record: Vec::new(), read: 0 })
+    }
+}
+
+/// Bytes of the input that are in the account itself.
+struct Pieces {
+    file: Arc<File>,
+    pieces: Vec<(u64, u64)>,
+    at: usize,
+}
+
+impl Read for Pieces {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        use std::os::unix::fs::FileExt;
+        while let Some((start, length)) = self.pieces.get_mut(self.at) {
+            if *length == 0 {
+                self.at += 1;
+                continue;
+            }
+            let most = usize::try_from(*length).unwrap_or(usize::MAX).min(buffer.len());
+            let read = self.file.read_at(&mut buffer[..most], *start)?;
+            (*start, *length) = (*start + read as u64, *length - read as u64);
+            return Ok(read);
+        }
+        Ok(0)
+    }
+}
+
+/// The records that are not done, as bytes.
+pub(super) struct Undone {
+    input: BufReader<Box<dyn Read + Send>>,
+    account: Account,
+    /// Records of the input that were looked at.
+    number: u64,
+    /// Those that are not done.
+    records: u64,
+    record: Vec<u8>,
+    /// Bytes of the record that were read.
+    read: usize,
+}
+
+impl Undone {
+    /// How many records were not done, of those that were read.
+    pub(super) fn records(&self) -> u64 {
+        self.records
+    }
+
+    /// Goes to the next record that is not done. Whether there is one.
+    fn advance(&mut self) -> io::Result<bool> {
+        let separator = self.account.header.separator;
+        loop {
+            (self.read, self.number) = (0, self.number + 1);
+            self.record.clear();
+            self.input.read_until(separator, &mut self.record)?;
+            let is_cut = self.record.last() != Some(&separator);
+            if self.record.is_empty() || is_cut && !self.account.is_whole {
+                self.record.clear();
+                return Ok(false);
+            }
+            if is_cut {
+                self.record.push(separator);
+            }
+            if !self.account.done.has(self.number) {
+                self.records += 1;
+                return Ok(true);
+            }
+        }
+    }
+}
+
+impl Read for Undone {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.record.len() && !self.advance()? {
+            return Ok(0);
+        }
+        let read = (&self.record[self.read..]).read(buffer)?;
+        self.read += read;
+        Ok(read)
+    }
+}
+
+/// The records that are not done, if the file is an account of a run that did not end. One that is still written is
+/// refused.
+pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let Some(account) = Account::read(file)? else { return Ok(None) };
+    if file.try_lock_shared().is_err() {
+        return Err(io::Error::other("the run that writes it has not ended"));
+    }
+    let length = account.length();
+    account.undone(file.try_clone()?).map(|undone| Some((undone, length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    fn account(entries: &str, source: Option<SourceFile>) -> File {
+        let mut file = tempfile::tempfile().expect("a file");
+        let header = serde_json::to_string(&Header::new(b'\n', source)).expect("JSON");
+        file.write_all(format!("{header}\n{entries}").as_bytes()).expect("written");
+        file
+    }
+
+    fn undone(file: &File) -> String {
+        let (mut undone, _) = open(file).expect("it can be read").expect("it is an account");
+        let mut text = String::new();
+        undone.read_to_string(&mut text).expect("it can be read");
+        text
+    }
+
+    #[test]
+    fn what_is_not_done_is_read_from_pieces_whatever_the_order_of_entries() {
+        for (entries, expected) in [
+            ("", ""),
+            ("> 6\na\nb\nc\n", "a\nb\nc\n"),
+            ("> 6\na\nb\nc\n- 2 2\n", "a\nc\n"),
+            ("> 3\na\nb- 1 1\n> 3\n\nc\n- 3 3\n", "b\n"),
+            ("> 6\na\nb\nc\n- 1 3\n", ""),
+            // The last record has no end: it is one only if the input had no more.
+            ("> 3\na\nb", "a\n"),
+            ("> 3\na\nb$\n", "a\nb\n"),
+            // Entries that were cut off are none.
+            ("> 4\na\nb\n- 1", "a\nb\n"),
+            ("> 4\na\nb\n> 10\nc", "a\nb\n"),
+        ] {
+            assert_eq!(undone(&account(entries, None)), expected, "{entries:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_done_is_read_from_the_input_if_that_is_as_it_was() {
+        let mut input = tempfile::NamedTempFile::new().expect("a file");
+        input.write_all(b"a\nb\nc").expect("written");
+        let source = SourceFile::of(input.path()).expect("it is there");
+        let file = account("- 1 1\n", Some(source));
+        assert_eq!(undone(&file), "b\nc\n");
+        input.write_all(b"\nd\n").expect("written");
+        let error = open(&file).err().expect("it has changed").to_string();
+        assert!(error.ends_with("has changed since its items were begun"), "{error}");
+    }
+
+    #[test]
+    fn another_file_is_no_account() {
+        let mut file = tempfile::tempfile().expect("a file");
+        assert!(open(&file).expect("it can be read").is_none());
+        file.write_all(b"{\"a\":1}\n").expect("written");
+        assert!(open(&file).expect("it can be read").is_none());
+    }
+}

@@ -1,0 +1,65 @@
+//! How far ahead of the executors items are read: the one policy of that.
+//!
+//! Enough tasks wait at the driver that no core waits for an item, and no more, however long the input is. Blocks of
+//! input are bounded by their bytes, too. And so that a slow first item, or a slow reader, does not let outputs pile up
+//! without end, only so many items are begun and not printed.
+
+use firesteel_placement::Cores;
+
+/// Tasks that wait for each core.
+const PER_CORE: i64 = 4;
+/// Tasks that wait however few cores there are.
+const FEWEST: i64 = 64;
+/// Tasks that wait however many cores there are.
+const MOST: i64 = 65_536;
+/// Bytes of input that may wait, beyond those of the tasks that run.
+const BYTES: usize = 64 << 20;
+/// Items that may be begun and not printed.
+const UNPRINTED: usize = 100_000;
+
+/// Items that were begun.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Begun {
+    /// Items whose tasks run or wait.
+    pub(super) open: usize,
+    /// Bytes of input that these hold.
+    pub(super) bytes: usize,
+    /// Items that are not printed, those that are open among them.
+    pub(super) unprinted: usize,
+}
+
+/// Whether one more item is to be read, for executors that have so many cores together.
+pub(super) fn wants_more(begun: Begun, cores: Cores) -> bool {
+    let waiting = cores.0.saturating_mul(PER_CORE).clamp(FEWEST, MOST);
+    let most = usize::try_from(waiting.saturating_add(cores.0)).unwrap_or(usize::MAX);
+    let running = usize::try_from(cores.0).unwrap_or(0);
+    let average = begun.bytes / begun.open.max(1);
+    let bytes = BYTES.saturating_add(running.saturating_mul(average));
+    begun.open < most && begun.bytes < bytes && begun.unprinted < UNPRINTED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_read_ahead_by_cores_by_bytes_and_by_what_is_printed() {
+        let begun = |open, bytes, unprinted| Begun { open, bytes, unprinted };
+        for (cores, begun, expected) in [
+            (0, begun(63, 0, 63), true),
+            (0, begun(64, 0, 64), false),
+            (2, begun(65, 0, 65), true),
+            (2, begun(66, 0, 66), false),
+            (100, begun(499, 0, 499), true),
+            (100, begun(500, 0, 500), false),
+            (1_000_000, begun(99_999, 0, 99_999), true),
+            (1_000_000, begun(1, 0, 100_000), false),
+            // Blocks of 8 MiB: eight wait, and one runs on each core.
+            (0, begun(8, 64 << 20, 8), false),
+            (2, begun(9, 72 << 20, 9), true),
+            (2, begun(10, 80 << 20, 10), false),
+        ] {
+            assert_eq!(wants_more(begun, Cores(cores)), expected, "{cores} cores, {begun:?}");
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! A map run: items are read, become tasks of an application, and their outputs are printed.
+//!
+//! The run decides how far ahead items are read (`ahead`), keeps account of every item (`items`, `tally`), and decides
+//! when and how all of it ends. It stands above the driver, as an ApplicationMaster stands above its allocator: it is
+//! told what the driver does, and its effects are events of the driver. Its shell reads, submits, prints and words
+//! what is remarked.
+//!
+//! An item is *done* when it succeeded and its output was printed. Every other item is left for another run, if a
+//! record is kept: the shell writes each item that it reads into the record, and marks what is done.
+
+mod ahead;
+mod check;
+mod config;
+mod effect;
+mod ending;
+mod ends;
+mod event;
+mod items;
+mod remark;
+mod reports;
+mod tally;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use self::items::{ItemResult, Items, OpenItem};
+use crate::end_request::EndRequest;
+use crate::ids::TaskId;
+use crate::machine::{Effects, Machine, Violation};
+use crate::time::Timestamp;
+
+pub use config::{Config, Scope};
+pub use effect::Effect;
+pub use ending::Ending;
+pub use event::{Event, Item, Unusable};
+pub use remark::Remark;
+pub use tally::{Cause, ExecutorUse, Failure, LocalityUse, Tally, Totals};
+
+/// How long the end of the driver is waited for once the application is over: Workers give executors some time.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A map run.
+#[derive(Clone, Debug)]
+pub struct MapRun {
+    config: Config,
+    phase: Phase,
+    ending: Ending,
+    /// The first who asked for the end, and when.
+    asked: Option<(EndRequest, Timestamp)>,
+    items: Items,
+    tally: Tally,
+    /// When the first executor was ready.
+    first_executor: Option<Timestamp>,
+    /// What was said of Masters that are not reached: once for each Master and error is enough.
+    unreachable: BTreeSet<String>,
+    effects: Effects<Effect>,
+}
+
+/// ```text
+///  READING --input ends--> DRAINING ---tasks over---> CLOSING --printed, driver gone--> SAVING --rest is left--> ENDED
+///     |                       |                          ^  |                              ^
+///     |                       |                          |  `---------asked again----------|
+///     `--asked to end, -------`-----> ENDING --tasks over'                                 |
+///        output lost                    `---------------------asked again------------------'
+/// ```
+///
+/// "Tasks over" is the end of the application, if that is the run's, and otherwise of its last task.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Phase {
+    /// Items are taken from the input.
+    Reading(Reading),
+    /// No more items are taken; tasks go on.
+    Draining,
+    /// Tasks are being cancelled.
+    Ending(Output),
+    /// No task is left: outputs are printed, and the driver takes its leave.
+    Closing { output: Output, driver: Leave },
+    /// Items that are not done are written down.
+    Saving,
+    /// `Finish` was given.
+    Ended,
+}
+
+/// Whether an item has been asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reading {
+    Idle,
+    Asked,
+}
+
+/// What is to become of outputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Output {
+    /// Outputs are printed.
+    Wanted,
+    /// All are printed, or nobody prints them any more.
+    Over,
+}
+
+/// A driver whose application is over.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Leave {
+    /// It is waited for until then.
+    Until(Timestamp),
+    /// It has ended, or is not waited for.
+    Taken,
+}
+
+/// Why a map run wants to be woken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Reason {
+    /// The driver has not ended in time.
+    DriverPatience,
+}
+
+impl MapRun {
+    /// A run that has not started.
+    #[must_use]
+    pub fn new(config: Config) -> Self {
+        Self {
+            config,
+            phase: Phase::Reading(Reading::Idle),
+            ending: Ending::Completed,
+            asked: None,
+            items: Items::default(),
+            tally: Tally::default(),
+            first_executor: None,
+            unreachable: BTreeSet::new(),
+            effects: Effects::default(),
+        }
+    }
+
+    /// What the run amounts to so far.
+    #[must_use]
+    pub fn tally(&self) -> &Tally {
+        &self.tally
+    }
+
+    /// How the run ends: `Completed` until there is a reason to end otherwise.
+    #[must_use]
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// When the first executor was ready.
+    #[must_use]
+    pub fn first_executor(&self) -> Option<Timestamp> {
+        self.first_executor
+    }
+
+    /// How many items there are in all, once that is known.
+    #[must_use]
+    pub fn items(&self) -> Option<u64> {
+        match (self.phase, &self.ending) {
+            (Phase::Reading(_), _) => self.config.items,
+            (_, Ending::Completed) => Some(self.tally.totals.taken),
+            (_, _) => self.config.items,
+        }
+    }
+}
+
+impl Machine for MapRun {
+    type Event = Event;
+    type Effect = Effect;
+    type Reason = Reason;
+
+    fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
+        match event {
+            Event::Start => self.start(now),
+            Event::InputItem(item) => self.on_item(item),
+            Event::InputEnded => self.end_input(),
+            Event::InputFailed { error, item } => self.on_input_failed(error, item),
+            Event::OutputReceived { attempt, stream, bytes } => {
+                self.effects.push(Effect::Output { attempt, stream, bytes });
+            }
+            Event::OutputDiscarded { attempt } => {
+                self.tally.repeated_attempts += 1;
+                self.effects.push(Effect::DiscardOutput { attempt });
+            }
+            Event::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
+            Event::NoteReceived(note) => self.on_note(now, note),
+            Event::ApplicationEnded(outcome) => self.on_application_ended(now, outcome),
+            Event::DriverEnded => self.on_driver_ended(),
+            Event::EndRequested(request) => self.on_end_requested(now, request),
+            Event::ReaderClosed => self.lose_output(Ending::ReaderGone, None),
+            Event::OutputLost { error } => {
+                let remark = Remark::OutputLost { error: error.clone() };
+                self.lose_output(Ending::OutputLost { error }, Some(remark));
+            }
+            Event::Printed { tasks } => self.on_printed(tasks),
+            Event::OutputClosed => self.on_output_over(),
+            Event::RecordLost { error } => self.on_record_lost(error),
+            Event::RestLeft { items } => self.on_rest_left(items),
+            Event::Deadline => self.on_deadline(now),
+        }
+        self.settle(now);
+        self.effects.take()
+    }
+
+    fn next_deadline(&self) -> Option<(Timestamp, Reason)> {
+        match self.phase {
+            Phase::Closing { driver: Leave::Until(at), .. } => Some((at, Reason::DriverPatience)),
+            Phase::Reading(_)
+            | Phase::Draining
+            | Phase::Ending(_)
+            | Phase::Closing { driver: Leave::Taken, .. }
+            | Phase::Saving
+            | Phase::Ended => None,
+        }
+    }
+
+    fn check(&self) -> Result<(), Violation> {
+        check::check(self)
+    }
+}
+
+impl MapRun {
+    fn start(&mut self, now: Timestamp) {
+        self.tally.totals.unread = self.config.items;
+        if let Scope::Tasks { executors, .. } = &self.config.scope {
+            for (executor, host, cores) in executors.clone() {
+                self.add_executor(now, executor, host, cores);
+            }
+        }
+    }
+
+    /// An item that comes when no more are wanted is left as it is: it was taken from the input.
+    fn on_item(&mut self, item: Item) {
+        self.take_from_input();
+        match self.phase {
+            Phase::Reading(_) => {
+                let task = TaskId(self.config.scope.first().0 + self.tally.totals.taken);
+                let Item { number, words, bytes, request } = item;
+                self.tally.open();
+                self.items.insert(task, OpenItem { number, words, bytes });
+                self.effects.push(Effect::Submit { task, request });
+                self.phase = Phase::Reading(Reading::Idle);
+            }
+            Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {
+                self.tally.totals.taken += 1;
+                self.tally.totals.cancelled += 1;
+            }
+        }
+    }
+
+    fn on_input_failed(&mut self, error: String, item: Unusable) {
+        match item {
+            Unusable::None => {}
+            Unusable::Taken => {
+                self.take_from_input();
+                self.tally.totals.taken += 1;
+                self.tally.totals.unusable += 1;
+            }
+        }
+        match self.phase {
+            Phase::Reading(_) => {
+                self.remark(Remark::InputFailed { error: error.clone() });
+                self.end_with(Ending::BadInput { error });
+                self.end_input();
+            }
+            Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {}
+        }
+    }
+
+    fn take_from_input(&mut self) {
+        if let Some(unread) = &mut self.tally.totals.unread {
+            *unread = unread.saturating_sub(1);
+        }
+    }
+
+    /// No more items come; those that were submitted are still run.
+    fn end_input(&mut self) {
+        match self.phase {
+            Phase::Reading(_) => {
+                self.phase = Phase::Draining;
+                match self.config.scope {
+                    Scope::Application => self.effects.push(Effect::EndInput),
+                    Scope::Tasks { .. } => {}
+                }
+            }
+            Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {}
+        }
+    }
+
+    /// What is printed after the rest was left is left, too.
+    fn on_printed(&mut self, tasks: Vec<TaskId>) {
+        match self.phase {
+            Phase::Reading(_) | Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } => {}
+            Phase::Saving | Phase::Ended => return,
+        }
+        for (number, result) in tasks.into_iter().filter_map(|task| self.items.print(task)) {
+            match result {
+                ItemResult::Succeeded => self.effects.push(Effect::MarkDone { number }),
+                ItemResult::NotDone => {}
+            }
+        }
+    }
+
+    /// What follows from the tables, once, at the end of every event.
+    fn settle(&mut self, now: Timestamp) {
+        match (self.phase, &self.config.scope) {
+            (Phase::Reading(Reading::Idle), _) => {
+                let (_, cores) = self.tally.ready();
+                if ahead::wants_more(self.items.begun(), cores) {
+                    self.phase = Phase::Reading(Reading::Asked);
+                    self.effects.push(Effect::ReadItem);
+                }
+            }
+            (Phase::Draining | Phase::Ending(_), Scope::Tasks { .. }) if self.tally.totals.open == 0 => {
+                self.close(Leave::Taken);
+                self.settle(now);
+            }
+            (Phase::Closing { output: Output::Over, driver: Leave::Taken }, _) => self.save(),
+            (
+                Phase::Reading(Reading::Asked)
+                | Phase::Draining
+                | Phase::Ending(_)
+                | Phase::Closing { .. }
+                | Phase::Saving
+                | Phase::Ended,
+                _,
+            ) => {}
+        }
+    }
+
+    /// The first reason counts.
+    fn end_with(&mut self, ending: Ending) {
+        if self.ending == Ending::Completed {
+            self.ending = ending;
+        }
+    }
+
+    fn remark(&mut self, remark: Remark) {
+        self.effects.push(Effect::Remark(remark));
+    }
+}

@@ -1,0 +1,436 @@
+//! One run: from the first item to the end.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use bytes::Bytes;
+use firesteel_core::driver::{self, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Until};
+use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
+use firesteel_core::map::{Effect, Event, Item, MapRun, Scope, Unusable};
+use firesteel_core::messages::{ApplicationEnd, Stream, TaskDirectory, TaskEnd, TaskSpec};
+use firesteel_core::process::{Command, ExitStatus};
+use firesteel_core::{EndRequest, Machine, Timestamp};
+use firesteel_placement::Cores;
+
+use super::Seen;
+use super::sabotage::MapSabotage;
+use super::scenario::{Fault, Scenario};
+use super::truth::Truth;
+use firesteel_sim::dice::Dice;
+
+/// The run must be over by then, in virtual milliseconds.
+const OVER_BY: u64 = 1_000_000;
+
+/// What came of a run.
+#[derive(Debug, Default)]
+pub struct Outcome {
+    /// What happened.
+    pub seen: Seen,
+    /// Events that the run was told.
+    pub events: u64,
+    /// What should hold, and what was found.
+    pub violation: Option<String>,
+    /// A line for each event and effect.
+    pub trace: Vec<String>,
+}
+
+/// Runs a world.
+#[must_use]
+pub fn run(scenario: Scenario) -> Outcome {
+    World::new(scenario, None).run()
+}
+
+/// Runs a world with a map run that errs.
+#[must_use]
+pub fn run_sabotaged(scenario: Scenario, sabotage: MapSabotage) -> Outcome {
+    World::new(scenario, Some(sabotage)).run()
+}
+
+/// What will happen.
+#[derive(Clone, Debug)]
+enum Happening {
+    /// The input answers.
+    Input,
+    /// A task ends by itself.
+    TaskEnds(TaskId),
+    /// The run is told something.
+    Tell(Event),
+    /// A task's output is printed.
+    Printed(TaskId),
+    /// Something goes wrong.
+    Fault(Fault),
+}
+
+/// Whether the next item can be used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Input {
+    Sound,
+    Unusable,
+    Unreadable,
+}
+
+/// Whether the driver lives.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Driver {
+    Open,
+    Draining,
+    Over,
+}
+
+/// Where the printer stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Printer {
+    Open,
+    Closing,
+    Broken,
+}
+
+struct World {
+    scenario: Scenario,
+    dice: Dice,
+    now: u64,
+    queue: BTreeMap<(u64, u64), Happening>,
+    sequence: u64,
+    run: MapRun,
+    truth: Truth,
+    sabotage: Option<MapSabotage>,
+    input: Input,
+    driver: Driver,
+    /// Tasks of the driver that have not ended.
+    tasks: BTreeSet<TaskId>,
+    /// When the last report of the driver arrives: they keep their order.
+    reported: u64,
+    printer: Printer,
+    unprinted: BTreeSet<TaskId>,
+    printed_at: u64,
+    record_is_lost: bool,
+    outcome: Outcome,
+}
+
+impl World {
+    fn new(scenario: Scenario, sabotage: Option<MapSabotage>) -> Self {
+        Self {
+            dice: Dice::new(scenario.seed ^ 0x00C0_FFEE),
+            now: 0,
+            queue: BTreeMap::new(),
+            sequence: 0,
+            run: MapRun::new(scenario.config.clone()),
+            truth: Truth::default(),
+            sabotage,
+            input: Input::Sound,
+            driver: Driver::Open,
+            tasks: BTreeSet::new(),
+            reported: 0,
+            printer: Printer::Open,
+            unprinted: BTreeSet::new(),
+            printed_at: 0,
+            record_is_lost: false,
+            outcome: Outcome::default(),
+            scenario,
+        }
+    }
+
+    fn run(mut self) -> Outcome {
+        for (at, fault) in self.scenario.faults.clone() {
+            self.at(at, Happening::Fault(fault));
+        }
+        if self.scenario.config.scope == Scope::Application {
+            for (number, cores) in (0..).zip(self.scenario.executors.clone()) {
+                let (executor, host) = (ExecutorId(number), "h".to_owned());
+                let note = Note::ExecutorRegistered { executor, profile: ProfileId::DEFAULT, host, cores };
+                let after = self.dice.below(200);
+                self.at(after, Happening::Tell(Event::NoteReceived(note)));
+            }
+        }
+        self.tell(Event::Start);
+        while self.outcome.violation.is_none() && !self.truth.is_finished() {
+            if self.now > OVER_BY {
+                self.outcome.violation = Some(format!("the run does not end: {:?}", self.run.tally().totals));
+            } else {
+                self.step();
+            }
+        }
+        if self.outcome.violation.is_none() {
+            self.outcome.seen.count(self.run.ending());
+            self.outcome.violation = self.truth.judge_end(&self.run, &self.scenario).err();
+        }
+        self.outcome
+    }
+
+    fn at(&mut self, at: u64, happening: Happening) {
+        self.sequence += 1;
+        self.queue.insert((at.max(self.now), self.sequence), happening);
+    }
+
+    fn later(&mut self, most: u64, happening: Happening) {
+        let after = self.dice.below(most + 1);
+        self.at(self.now + after, happening);
+    }
+
+    /// The driver says something, after everything that it said before.
+    fn report(&mut self, event: Event) {
+        self.reported = self.reported.max(self.now + self.dice.below(5));
+        self.at(self.reported, Happening::Tell(event));
+    }
+
+    /// The next thing happens: what is due in the world, or the run's own deadline, which may come late.
+    fn step(&mut self) {
+        let deadline = self.run.next_deadline().map(|(at, _)| at.millis());
+        let head = self.queue.keys().next().copied();
+        match (deadline, head) {
+            (Some(at), head) if head.is_none_or(|(first, _)| at <= first) => {
+                self.now = self.now.max(at);
+                self.tell(Event::Deadline);
+            }
+            (_, Some(head)) => {
+                self.now = self.now.max(head.0);
+                let happening = self.queue.remove(&head).expect("it is the first");
+                self.happen(happening);
+            }
+            (_, None) => {
+                self.outcome.violation = Some(format!(
+                    "nothing will ever happen again, and the run is not over: {:?}",
+                    self.run.tally().totals
+                ));
+            }
+        }
+    }
+
+    fn happen(&mut self, happening: Happening) {
+        match happening {
+            // Nobody reads any more once the rest is left.
+            Happening::Input if self.truth.left().is_some() => {}
+            Happening::Input => self.answer_input(),
+            Happening::TaskEnds(task) => {
+                if self.tasks.remove(&task) {
+                    self.end_task(task);
+                }
+            }
+            Happening::Tell(event) => self.tell(event),
+            Happening::Printed(task) => {
+                if self.printer != Printer::Broken && self.unprinted.remove(&task) {
+                    self.tell(Event::Printed { tasks: vec![task] });
+                    self.close_printer();
+                }
+            }
+            Happening::Fault(fault) => self.strike(fault),
+        }
+    }
+
+    fn answer_input(&mut self) {
+        self.truth.answered();
+        let number = self.truth.taken.len() as u64 + 1;
+        let error = || "it is no text".to_owned();
+        let event = match self.input {
+            Input::Unreadable => Event::InputFailed { error: error(), item: Unusable::None },
+            _ if number > self.scenario.items => Event::InputEnded,
+            Input::Unusable => {
+                self.truth.taken.insert(number);
+                self.truth.unusable += 1;
+                Event::InputFailed { error: error(), item: Unusable::Taken }
+            }
+            Input::Sound => {
+                self.truth.taken.insert(number);
+                let bytes = usize::try_from(self.dice.below(1000)).expect("it is small");
+                Event::InputItem(Item { number, words: number.to_string(), bytes, request: request() })
+            }
+        };
+        self.tell(event);
+    }
+
+    /// A task ends by itself, after an attempt or two.
+    fn end_task(&mut self, task: TaskId) {
+        let executor = ExecutorId(0);
+        let fails = self.dice.one_in(self.scenario.failing);
+        let last = if fails || self.dice.one_in(5) { 1 } else { 0 };
+        for attempt in 0..=last {
+            let attempt = AttemptId { task, attempt };
+            let bytes = Bytes::from_static(b"out");
+            self.report(Event::OutputReceived { attempt, stream: Stream::Stdout, bytes });
+            if attempt.attempt < last {
+                self.report(Event::OutputDiscarded { attempt });
+            }
+        }
+        let attempt = AttemptId { task, attempt: last };
+        let outcome = match fails {
+            true => {
+                let cause = FailureCause::Ended(TaskEnd::Exited(ExitStatus::Code(1)));
+                TaskOutcome::Failed { attempt, executor, locality: None, failures: 2, cause }
+            }
+            false => TaskOutcome::Succeeded { attempt, executor, locality: None },
+        };
+        self.report(Event::TaskEnded { task, outcome });
+        self.drain();
+    }
+
+    /// The application is over once all tasks are, if no more come.
+    fn drain(&mut self) {
+        if self.driver == Driver::Draining && self.tasks.is_empty() {
+            self.end_application(driver::Outcome::Completed, 0);
+        }
+    }
+
+    fn end_application(&mut self, outcome: driver::Outcome, leave: u64) {
+        for task in std::mem::take(&mut self.tasks) {
+            self.report(Event::TaskEnded { task, outcome: TaskOutcome::Cancelled });
+        }
+        self.driver = Driver::Over;
+        self.report(Event::ApplicationEnded(outcome));
+        self.reported += leave;
+        self.report(Event::DriverEnded);
+    }
+
+    fn strike(&mut self, fault: Fault) {
+        let is_own = self.scenario.config.scope == Scope::Application;
+        match fault {
+            Fault::InputUnreadable => self.input = Input::Unreadable,
+            Fault::ItemUnusable => self.input = Input::Unusable,
+            Fault::Interrupt => self.interrupt(),
+            Fault::InterruptTwice => {
+                self.interrupt();
+                self.now += 50;
+                self.interrupt();
+            }
+            Fault::ReaderLeaves => self.break_printer(Event::ReaderClosed),
+            Fault::OutputLost => self.break_printer(Event::OutputLost { error: "full".to_owned() }),
+            Fault::RecordLost if !self.record_is_lost => {
+                self.record_is_lost = true;
+                self.tell(Event::RecordLost { error: "full".to_owned() });
+            }
+            Fault::Killed if is_own && self.driver != Driver::Over => {
+                let end = ApplicationEnd::Killed { by: "ann@host".to_owned() };
+                self.end_application(driver::Outcome::Removed(end), 0);
+            }
+            Fault::DriverPanics if self.driver != Driver::Over => {
+                self.tasks.clear();
+                self.driver = Driver::Over;
+                self.report(Event::DriverEnded);
+            }
+            Fault::ExecutorLost => {
+                let (executor, host) = (ExecutorId(0), "h".to_owned());
+                let loss = ExecutorLoss::Disconnected;
+                self.report(Event::NoteReceived(Note::ExecutorLost { executor, host, loss, tasks: 0 }));
+            }
+            Fault::RecordLost | Fault::Killed | Fault::DriverPanics => {}
+        }
+    }
+
+    fn interrupt(&mut self) {
+        let request = EndRequest::Interrupt;
+        let echo = self.truth.requests.first().is_some_and(|(first, at)| {
+            let after = Timestamp::from_millis(self.now).since(Timestamp::from_millis(*at));
+            first.is_echoed_by(request, after)
+        });
+        if !echo {
+            self.truth.requests.push((request, self.now));
+        }
+        self.tell(Event::EndRequested(request));
+    }
+
+    fn break_printer(&mut self, event: Event) {
+        if self.printer != Printer::Broken {
+            self.printer = Printer::Broken;
+            self.tell(event);
+        }
+    }
+
+    fn close_printer(&mut self) {
+        if self.printer == Printer::Closing && self.unprinted.is_empty() {
+            self.at(self.now, Happening::Tell(Event::OutputClosed));
+        }
+    }
+
+    /// Tells the run something, and does what it wants done.
+    fn tell(&mut self, event: Event) {
+        if self.outcome.violation.is_some() || self.truth.is_finished() {
+            return;
+        }
+        self.outcome.events += 1;
+        self.outcome.seen.count(&event);
+        self.outcome.trace.push(format!("{:>7} {event:?}", self.now));
+        match &event {
+            Event::TaskEnded { task, outcome } => self.truth.task_ended(*task, outcome),
+            Event::Printed { tasks } => self.truth.printed(tasks),
+            _ => {}
+        }
+        if self.sabotage.is_some_and(|sabotage| sabotage.misses(&event)) {
+            return;
+        }
+        let mut effects = self.run.apply(Timestamp::from_millis(self.now), event);
+        if let Err(violation) = self.run.check() {
+            self.outcome.violation = Some(violation.to_string());
+            return;
+        }
+        if let Some(sabotage) = self.sabotage {
+            sabotage.effects(&mut effects);
+        }
+        for effect in effects {
+            self.outcome.trace.push(format!("        -> {effect:?}"));
+            self.outcome.seen.effect(&effect);
+            if let Err(sentence) = self.truth.judge(&effect, &self.scenario) {
+                self.outcome.violation.get_or_insert(sentence);
+                return;
+            }
+            self.perform(effect);
+        }
+    }
+
+    fn perform(&mut self, effect: Effect) {
+        match effect {
+            Effect::ReadItem => self.later(10, Happening::Input),
+            Effect::Submit { task, .. } => {
+                if self.driver == Driver::Open {
+                    self.tasks.insert(task);
+                    self.later(200, Happening::TaskEnds(task));
+                }
+            }
+            Effect::EndInput => {
+                if self.driver == Driver::Open {
+                    self.driver = Driver::Draining;
+                    self.drain();
+                }
+            }
+            Effect::CancelApplication { until, .. } => {
+                if self.driver != Driver::Over {
+                    let leave = match until {
+                        Until::NothingLeft if self.dice.one_in(3) => 40_000,
+                        Until::NothingLeft | Until::Told => 0,
+                    };
+                    self.end_application(driver::Outcome::Cancelled, leave);
+                }
+            }
+            Effect::CancelTasks { tasks } => {
+                for task in tasks.into_iter().filter(|task| self.tasks.remove(task)).collect::<Vec<_>>() {
+                    self.report(Event::TaskEnded { task, outcome: TaskOutcome::Cancelled });
+                }
+            }
+            Effect::Print { task, .. } => {
+                self.unprinted.insert(task);
+                self.printed_at = self.printed_at.max(self.now) + self.dice.below(self.scenario.slowness);
+                self.at(self.printed_at, Happening::Printed(task));
+            }
+            Effect::CloseOutput => {
+                if self.printer == Printer::Open {
+                    self.printer = Printer::Closing;
+                    self.close_printer();
+                } else {
+                    self.at(self.now, Happening::Tell(Event::OutputLost { error: "full".to_owned() }));
+                }
+            }
+            Effect::LeaveRest => {
+                let items = self.truth.left().filter(|_| !self.record_is_lost);
+                self.later(10, Happening::Tell(Event::RestLeft { items }));
+            }
+            Effect::Output { .. }
+            | Effect::DiscardOutput { .. }
+            | Effect::MarkDone { .. }
+            | Effect::Remark(_)
+            | Effect::Finish => {}
+        }
+    }
+}
+
+fn request() -> TaskRequest {
+    let command = Command { program: "true".to_owned(), arguments: Vec::new(), environment: BTreeMap::new() };
+    let directory = TaskDirectory::Executor;
+    TaskSpec { command, directory, stdin: Bytes::new(), cores: Cores(1) }.into()
+}

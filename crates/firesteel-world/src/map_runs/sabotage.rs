@@ -1,0 +1,92 @@
+//! Deliberate bugs: what a map run is told or does is tampered with, as if it had erred.
+
+use firesteel_core::map::{Effect, Event};
+
+/// A way in which a map run can be made to err.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MapSabotage {
+    /// It reads an item while it waits for one.
+    ReadTwice,
+    /// It reads no more after a while.
+    DropRead,
+    /// It submits an item twice.
+    SubmitTwice,
+    /// It does not submit an item.
+    DropSubmit,
+    /// It does not say that no more tasks come.
+    DropEndInput,
+    /// It does not end the application, or its tasks.
+    DropCancel,
+    /// It does not print an item.
+    DropPrint,
+    /// It prints an item twice.
+    PrintTwice,
+    /// It does not mark what is done.
+    DropMark,
+    /// It marks items as done that are not printed yet.
+    MarkUnprinted,
+    /// It does not hear of a task's end.
+    MissTaskEnd,
+    /// It does not leave the rest.
+    DropRest,
+    /// It finishes without leaving the rest.
+    FinishEarly,
+    /// It finishes twice.
+    FinishTwice,
+}
+
+impl MapSabotage {
+    /// All of them.
+    pub const ALL: [Self; 14] = [
+        Self::ReadTwice,
+        Self::DropRead,
+        Self::SubmitTwice,
+        Self::DropSubmit,
+        Self::DropEndInput,
+        Self::DropCancel,
+        Self::DropPrint,
+        Self::PrintTwice,
+        Self::DropMark,
+        Self::MarkUnprinted,
+        Self::MissTaskEnd,
+        Self::DropRest,
+        Self::FinishEarly,
+        Self::FinishTwice,
+    ];
+
+    /// Whether the run does not hear of that event.
+    pub(super) fn misses(self, event: &Event) -> bool {
+        self == Self::MissTaskEnd && matches!(event, Event::TaskEnded { .. })
+    }
+
+    /// What it does instead.
+    pub(super) fn effects(self, effects: &mut Vec<Effect>) {
+        let mut tampered = Vec::new();
+        for effect in effects.drain(..) {
+            let is_it = match (self, &effect) {
+                (Self::ReadTwice | Self::DropRead, Effect::ReadItem)
+                | (Self::SubmitTwice | Self::DropSubmit, Effect::Submit { .. })
+                | (Self::DropEndInput, Effect::EndInput)
+                | (Self::DropCancel, Effect::CancelApplication { .. } | Effect::CancelTasks { .. })
+                | (Self::DropPrint | Self::PrintTwice | Self::MarkUnprinted, Effect::Print { .. })
+                | (Self::DropMark, Effect::MarkDone { .. })
+                | (Self::DropRest | Self::FinishEarly, Effect::LeaveRest)
+                | (Self::FinishTwice, Effect::Finish) => true,
+                (_, _) => false,
+            };
+            match (self, is_it) {
+                (_, false) => tampered.push(effect),
+                (Self::ReadTwice | Self::SubmitTwice | Self::PrintTwice | Self::FinishTwice, true) => {
+                    tampered.extend([effect.clone(), effect]);
+                }
+                (Self::MarkUnprinted, true) => {
+                    let Effect::Print { task, .. } = &effect else { unreachable!("it is one") };
+                    tampered.extend([Effect::MarkDone { number: task.0 }, effect]);
+                }
+                (Self::FinishEarly, true) => tampered.push(Effect::Finish),
+                (_, true) => {}
+            }
+        }
+        *effects = tampered;
+    }
+}

@@ -1,0 +1,105 @@
+//! What a world of one map run is made of.
+
+use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
+use firesteel_core::map::{Config, Scope};
+use firesteel_placement::Cores;
+
+use firesteel_sim::dice::Dice;
+
+/// An input, a driver, a reader of outputs, and how badly they behave.
+#[derive(Clone, Debug)]
+pub struct Scenario {
+    /// The seed that it was rolled with, and that the run goes on with.
+    pub seed: u64,
+    /// Items of the input.
+    pub items: u64,
+    /// What the run is told at its start.
+    pub config: Config,
+    /// Cores of each executor that comes.
+    pub executors: Vec<Cores>,
+    /// One in this many tasks fails for good; 0: none.
+    pub failing: u64,
+    /// Milliseconds that an item takes to be printed, at most.
+    pub slowness: u64,
+    /// What goes wrong, and when, in milliseconds from the start.
+    pub faults: Vec<(u64, Fault)>,
+}
+
+/// Something that goes wrong, or that a person wants.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fault {
+    /// The input cannot be read any further.
+    InputUnreadable,
+    /// The next item cannot be made into a task.
+    ItemUnusable,
+    /// Somebody presses ctrl-c.
+    Interrupt,
+    /// The same signal is heard twice at once.
+    InterruptTwice,
+    /// Nobody reads the output any more.
+    ReaderLeaves,
+    /// The disk that keeps outputs is full.
+    OutputLost,
+    /// The disk that has the record is full.
+    RecordLost,
+    /// Somebody kills the application.
+    Killed,
+    /// The driver's task panics.
+    DriverPanics,
+    /// An executor is lost.
+    ExecutorLost,
+}
+
+impl Fault {
+    const ALL: [Self; 10] = [
+        Self::InputUnreadable,
+        Self::ItemUnusable,
+        Self::Interrupt,
+        Self::InterruptTwice,
+        Self::ReaderLeaves,
+        Self::OutputLost,
+        Self::RecordLost,
+        Self::Killed,
+        Self::DriverPanics,
+        Self::ExecutorLost,
+    ];
+}
+
+impl Scenario {
+    /// A run of up to 300 items, mostly of few.
+    #[must_use]
+    pub fn rolled(seed: u64) -> Self {
+        let mut dice = Dice::new(seed);
+        let most = *dice.pick(&[0, 3, 20, 20, 300]);
+        let items = dice.between(0, most);
+        let executors: Vec<Cores> = (0..dice.between(1, 3)).map(|_| Cores(*dice.pick(&[1, 2, 8]))).collect();
+        let scope = match dice.one_in(4) {
+            true => Scope::Tasks {
+                first: TaskId(dice.between(1, 50)),
+                executors: (0..)
+                    .map(ExecutorId)
+                    .zip(&executors)
+                    .map(|(id, cores)| (id, "h".into(), *cores))
+                    .collect(),
+            },
+            false => Scope::Application,
+        };
+        let known = dice.one_in(2).then_some(items);
+        let faults = match dice.one_in(3) {
+            true => Vec::new(),
+            false => {
+                let until = 50 + 20 * items;
+                (0..dice.between(1, 3)).map(|_| (dice.below(until), *dice.pick(&Fault::ALL))).collect()
+            }
+        };
+        Self {
+            seed,
+            items,
+            config: Config { scope, profile: ProfileId::DEFAULT, items: known },
+            executors,
+            failing: *dice.pick(&[0, 3, 10]),
+            slowness: *dice.pick(&[1, 50, 1000]),
+            faults,
+        }
+    }
+}

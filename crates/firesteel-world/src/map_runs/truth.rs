@@ -1,0 +1,213 @@
+//! What is really so in a world of one map run, and what the run's acts are held against.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::EndRequest;
+use firesteel_core::driver::{TaskOutcome, Until};
+use firesteel_core::ids::TaskId;
+use firesteel_core::map::{Effect, Ending, MapRun};
+
+use super::scenario::Scenario;
+
+/// What should hold, and what was found.
+pub(super) type Verdict = Result<(), String>;
+
+/// More items than this never run or wait at once, for 24 cores at most.
+const MOST_OPEN: usize = 24 * 5 + 64;
+
+/// What is really so.
+#[derive(Debug, Default)]
+pub(super) struct Truth {
+    /// Whether the run waits for an item.
+    reads: bool,
+    /// Items that were taken from the input.
+    pub(super) taken: BTreeSet<u64>,
+    /// Items that could not be made into a task.
+    pub(super) unusable: u64,
+    /// Every task that was submitted, with its item.
+    submitted: BTreeMap<TaskId, u64>,
+    input_ended: bool,
+    pub(super) cancelled: Option<Until>,
+    /// How tasks ended, as far as the run was told in time.
+    ended: BTreeMap<TaskId, Ended>,
+    /// Tasks whose output is to be printed.
+    to_print: BTreeSet<TaskId>,
+    /// Tasks whose output was printed, as far as the run was told in time.
+    printed: BTreeSet<TaskId>,
+    output_closed: bool,
+    /// Items that are marked as done in the record.
+    pub(super) marked: BTreeSet<u64>,
+    /// Requests to end that were no echoes.
+    pub(super) requests: Vec<(EndRequest, u64)>,
+    /// The items that were left, once they were.
+    left: Option<u64>,
+    finished: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Ended {
+    Succeeded,
+    Failed,
+    Cancelled,
+}
+
+impl Truth {
+    /// Whether `Finish` was given.
+    pub(super) fn is_finished(&self) -> bool {
+        self.finished
+    }
+
+    /// The run has what it asked for: an item, or the end of the input.
+    pub(super) fn answered(&mut self) {
+        self.reads = false;
+    }
+
+    /// The run is told of a task's end. What comes after the rest was left comes too late.
+    pub(super) fn task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
+        if self.left.is_none() {
+            self.ended.insert(
+                task,
+                match outcome {
+                    TaskOutcome::Succeeded { .. } => Ended::Succeeded,
+                    TaskOutcome::Failed { .. } | TaskOutcome::Unfit(_) => Ended::Failed,
+                    TaskOutcome::Cancelled => Ended::Cancelled,
+                },
+            );
+        }
+    }
+
+    /// The run is told what was printed.
+    pub(super) fn printed(&mut self, tasks: &[TaskId]) {
+        if self.left.is_none() {
+            self.printed.extend(tasks);
+        }
+    }
+
+    /// Holds an effect against what is so.
+    pub(super) fn judge(&mut self, effect: &Effect, scenario: &Scenario) -> Verdict {
+        if self.finished {
+            return Err(format!("{effect:?} comes after the end of the run"));
+        }
+        let held = |holds: bool, sentence: &str| if holds { Ok(()) } else { Err(sentence.to_owned()) };
+        match effect {
+            Effect::ReadItem => {
+                held(!self.reads, "an item is read while one is awaited")?;
+                self.reads = true;
+                let open = self.submitted.len() - self.ended.len();
+                held(open < MOST_OPEN, "items are read ahead without end")
+            }
+            Effect::Submit { task, .. } => self.judge_submission(*task),
+            Effect::EndInput => {
+                held(!self.input_ended, "the input is ended twice")?;
+                self.input_ended = true;
+                Ok(())
+            }
+            Effect::CancelApplication { unread, until } => {
+                let known = scenario.config.items.map_or(0, |items| items - self.taken.len() as u64);
+                held(*unread == known, "the driver is told of other unread items than there are")?;
+                held(self.cancelled.is_none(), "the application is ended twice")?;
+                self.cancelled = Some(*until);
+                Ok(())
+            }
+            Effect::CancelTasks { tasks } => {
+                let open = self.submitted.keys().filter(|task| !self.ended.contains_key(task));
+                held(open.eq(tasks), "other tasks are ended than those that are open")
+            }
+            Effect::Output { .. } | Effect::DiscardOutput { .. } | Effect::Remark(_) => Ok(()),
+            Effect::Print { task, .. } => {
+                held(self.submitted.contains_key(task), "a task is printed that never was")?;
+                held(!self.output_closed, "a task is printed after the output was closed")?;
+                held(self.to_print.insert(*task), "a task is printed twice")
+            }
+            Effect::CloseOutput => {
+                self.output_closed = true;
+                let all = self.to_print.len() == self.submitted.len();
+                held(all, "the output is closed, and not every task is printed")
+            }
+            Effect::MarkDone { number } => self.judge_mark(*number),
+            Effect::LeaveRest => {
+                let unread = scenario.config.items.map_or(0, |items| items - self.taken.len() as u64);
+                self.left = Some((self.taken.len() - self.marked.len()) as u64 + unread);
+                Ok(())
+            }
+            Effect::Finish => {
+                self.finished = true;
+                Ok(())
+            }
+        }
+    }
+
+    fn judge_submission(&mut self, task: TaskId) -> Verdict {
+        let number = *self.taken.last().expect("an item was taken");
+        let expected = self.submitted.keys().next_back().map(|last| TaskId(last.0 + 1));
+        if expected.is_some_and(|expected| task != expected) {
+            return Err(format!("task {task} is submitted, and {expected:?} is next"));
+        }
+        if self.input_ended || self.cancelled.is_some() {
+            return Err(format!("task {task} is submitted after the last one"));
+        }
+        self.submitted.insert(task, number);
+        Ok(())
+    }
+
+    fn judge_mark(&mut self, number: u64) -> Verdict {
+        let done =
+            |task: &TaskId| self.ended.get(task) == Some(&Ended::Succeeded) && self.printed.contains(task);
+        let task = self.submitted.iter().find(|(_, item)| **item == number).map(|(task, _)| task);
+        if !task.is_some_and(done) {
+            return Err(format!("item {number} is marked as done, and it is not"));
+        }
+        match self.marked.insert(number) {
+            true => Ok(()),
+            false => Err(format!("item {number} is marked as done twice")),
+        }
+    }
+
+    /// The items that are left, once they are.
+    pub(super) fn left(&self) -> Option<u64> {
+        self.left
+    }
+
+    /// The run is over: every item is accounted for exactly once, and it ended for a reason.
+    pub(super) fn judge_end(&self, run: &MapRun, scenario: &Scenario) -> Verdict {
+        let Some(left) = self.left else { return Err("the rest was not left".to_owned()) };
+        let totals = run.tally().totals;
+        let counted = |ended| self.ended.values().filter(|other| **other == ended).count() as u64;
+        let (succeeded, failed) = (counted(Ended::Succeeded), counted(Ended::Failed));
+        let unread = scenario.items - self.taken.len() as u64;
+        let equal = |what: &str, told: u64, found: u64| match told == found {
+            true => Ok(()),
+            false => Err(format!("{told} items are said to be {what}, and {found} are")),
+        };
+        equal("taken", totals.taken, self.taken.len() as u64)?;
+        equal("succeeded", totals.succeeded, succeeded)?;
+        equal("failed", totals.failed, failed)?;
+        equal("unusable", totals.unusable, self.unusable)?;
+        equal("cancelled", totals.cancelled, self.taken.len() as u64 - succeeded - failed - self.unusable)?;
+        equal("left", totals.left(), left)?;
+        equal("done", totals.succeeded - totals.unprinted, self.marked.len() as u64)?;
+        match scenario.config.items {
+            Some(items) => equal("left or done", left + self.marked.len() as u64, items)?,
+            None => equal("left or done", left + self.marked.len() as u64, self.taken.len() as u64)?,
+        }
+        match run.ending() {
+            Ending::Completed => {
+                equal("unread", 0, unread)?;
+                equal("left by a complete run", left, failed)
+            }
+            Ending::Asked(_) if self.requests.is_empty() => Err("nobody asked for the end".to_owned()),
+            Ending::Abandoned(_) if self.requests.is_empty() => Err("nobody asked for the end".to_owned()),
+            Ending::Asked(_)
+            | Ending::Abandoned(_)
+            | Ending::BadInput { .. }
+            | Ending::ReaderGone
+            | Ending::OutputLost { .. }
+            | Ending::RecordLost { .. }
+            | Ending::DriverLost
+            | Ending::Over(_) => match scenario.faults.is_empty() {
+                true => Err(format!("{:?} without a fault", run.ending())),
+                false => Ok(()),
+            },
+        }
+    }
+}
