@@ -1,7 +1,7 @@
 //! Clusters on paper: what is read, what is refused in which words, and that a real Master decides.
 
 use firesteel_core::master::Config;
-use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_placement::{Cores, MiB};
 use firesteel_sim::draft::{Draft, Metrics, Since};
 use firesteel_sim::setup::Setup;
 
@@ -100,7 +100,7 @@ fn a_real_master_decides_over_a_draft_and_leaves_what_runs_where_it_is() {
     let draft = example();
     for setup in Setup::ALL {
         let outcome = draft.decide(setup.config(Config::default())).expect("the draft is sound");
-        let metrics = Metrics::of(&draft, &outcome);
+        let metrics = Metrics::of(&outcome);
         let mut used = Cores::ZERO;
         for worker in &outcome.workers {
             let mut free = (worker.cores, worker.memory, worker.resources.clone());
@@ -153,18 +153,79 @@ fn queues_priorities_and_gangs_are_decided_as_a_master_decides_them() {
     assert_eq!(given(text), [0, 1, 3], "the gang is too large, and the last one comes first");
 }
 
+/// An application waits if it has less than its own bounds allow; free capacity is stranded if waiting applications ask
+/// for it and have no room for an executor where it is.
 #[test]
-fn free_cores_are_stranded_where_something_else_is_used_up() {
-    let text = "[[workers]]\nname = \"full\"\ncores = 8\nmemory = \"4g\"\nresources = { gpu = 1 }\n\
-                [[workers]]\nname = \"open\"\ncores = 8\nmemory = \"16g\"\n\
-                [[applications]]\nexecutor-cores = 2\nexecutor-memory = \"4g\"\nnum-executors = 2\n";
-    let draft = Draft::from_toml(text).expect("it is sound");
-    let outcome = draft.decide(Config::default()).expect("the draft is sound");
-    let metrics = Metrics::of(&draft, &outcome);
-    assert_eq!((metrics.given, metrics.workers_used, metrics.most_on_one_host), (2, 2, 1));
-    assert_eq!(metrics.cores_stranded, Cores(6), "the memory of one Worker is used up");
-    // Nobody asks for gpus, so none is out of reach.
-    assert_eq!(metrics.resources_stranded, ResourceAmounts::from([("gpu".to_owned(), 0)]));
+fn capacity_is_stranded_only_if_a_waiting_application_asks_for_it_and_cannot_use_it() {
+    const SMALL: &str = "[[workers]]\ncores = 8\nmemory = \"4g\"\nresources = { gpu = 1 }\n";
+    const LARGE: &str = "[[workers]]\ncores = 8\nmemory = \"16g\"\n";
+    let app =
+        |more: &str| format!("[[applications]]\nexecutor-cores = 2\nexecutor-memory = \"4g\"\n{more}\n");
+    let gpu = "resources = { gpu = 1 }\nnum-executors = 2";
+    for (what, text, short, waiting, cores, gpus) in [
+        ("all have what they ask for", [SMALL, LARGE, &app("num-executors = 2")].concat(), 0, 0, 0, 0),
+        (
+            "memory is used up, and nobody asks for gpus",
+            [SMALL, &app("num-executors = 2")].concat(),
+            1,
+            0,
+            6,
+            0,
+        ),
+        (
+            "two cores are too few for it",
+            [LARGE, &app("num-executors = 4").replace("= 2", "= 3")].concat(),
+            1,
+            0,
+            2,
+            0,
+        ),
+        ("no Worker has a free gpu", [SMALL, LARGE, &app(gpu)].concat(), 1, 0, 14, 0),
+        (
+            "another has the memory beside the gpu",
+            [SMALL, &app("num-executors = 1"), &app(gpu)].concat(),
+            1,
+            1,
+            6,
+            1,
+        ),
+        ("nobody asks", [SMALL, LARGE].concat(), 0, 0, 0, 0),
+        ("it asks for none", [SMALL, LARGE, &app("num-executors = 0")].concat(), 0, 0, 0, 0),
+        (
+            "a gang that waits has room for one of it",
+            [LARGE, &app("gang = 5\nnum-executors = 5")].concat(),
+            1,
+            1,
+            0,
+            0,
+        ),
+    ] {
+        let outcome = Draft::from_toml(&text).expect(what).decide(Config::default()).expect(what);
+        let metrics = Metrics::of(&outcome);
+        let gpu = metrics.resources_stranded.get("gpu").copied().unwrap_or(0);
+        assert_eq!((metrics.short, metrics.waiting), (short, waiting), "{what}");
+        assert_eq!((metrics.cores_stranded, gpu), (Cores(cores), gpus), "{what}");
+    }
+}
+
+/// What an application's own bounds leave over is not asked for.
+#[test]
+fn an_application_that_has_all_that_its_own_bounds_allow_is_not_short() {
+    const WORKERS: &str = "[[workers]]\ncount = 5\ncores = 64\nmemory = \"256g\"\n[[applications]]\n";
+    for (bounds, executors, is_short) in [
+        ("max-cores = 200\nexecutor-cores = 7", 28, false),
+        ("max-cores = 24\nexecutor-cores = 6\nnum-executors = 3", 3, false),
+        ("max-cores = 16\nexecutor-cores = 4\nnum-executors = 5", 4, false),
+        ("max-cores = 4\nexecutor-cores = 8", 0, true),
+        ("max-cores = 400\nexecutor-cores = 8", 40, true),
+        ("max-cores = 200\nnum-executors = 2", 2, true),
+        ("max-cores = 100\nnum-executors = 2", 2, false),
+    ] {
+        let draft = Draft::from_toml(&format!("{WORKERS}{bounds}\n")).expect(bounds);
+        let outcome = draft.decide(Config::default()).expect(bounds);
+        let app = &outcome.applications[0];
+        assert_eq!((app.executors(), app.is_short()), (executors, is_short), "{bounds}");
+    }
 }
 
 #[test]

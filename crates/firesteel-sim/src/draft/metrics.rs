@@ -1,62 +1,65 @@
-//! An outcome in a few numbers, by which set-ups of a Master can be held against each other.
+//! An outcome in a few numbers, to compare set-ups of a Master.
 
 use std::collections::BTreeMap;
 
-use firesteel_placement::{Cores, MiB, ResourceAmounts};
+use firesteel_core::messages::ProfileView;
+use firesteel_placement::{Cores, ExecutorSize, MiB, ResourceAmounts};
 
-use super::{Draft, DraftApplication, Outcome, WorkerOutcome};
+use super::{ApplicationOutcome, Outcome, WorkerOutcome};
 
-/// An outcome in numbers.
+/// The numbers of one outcome.
+///
+/// An application *waits* if it has less than it asks for ([`ApplicationOutcome::is_short`]). Capacity is *stranded* if
+/// it is free, a waiting application asks for it, and its Worker has no room for an executor of any such application.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Metrics {
-    /// Executors that were given.
+    /// Number of new executors.
     pub given: u64,
-    /// Executors that were taken away to make room.
+    /// Number of executors that were taken away to make room.
     pub taken: u64,
-    /// Applications that ask and have no executor.
+    /// Number of applications that wait and have no executor.
     pub waiting: u64,
-    /// Applications that ask and have fewer executors than they asked for.
+    /// Number of applications that wait, with or without executors.
     pub short: u64,
-    /// Workers with an executor at least.
+    /// Number of Workers with at least one executor.
     pub workers_used: u64,
-    /// Workers in all.
+    /// Number of Workers.
     pub workers: u64,
-    /// Cores that executors have.
+    /// Cores of all executors.
     pub cores_used: Cores,
-    /// Cores in all.
+    /// Cores of all Workers.
     pub cores: Cores,
-    /// Free cores that nobody can use: on Workers that have too little memory, or too few addresses, for an executor
-    /// of any application that asks.
+    /// Free cores that are stranded.
     pub cores_stranded: Cores,
-    /// Memory that executors have.
+    /// Memory of all executors.
     pub memory_used: MiB,
-    /// Memory in all.
+    /// Memory of all Workers.
     pub memory: MiB,
-    /// By resource: addresses that executors have.
+    /// Addresses of all executors, by resource.
     pub resources_used: ResourceAmounts,
-    /// By resource: addresses in all.
+    /// Addresses of all Workers, by resource.
     pub resources: ResourceAmounts,
-    /// By resource: free addresses that nobody can use, on Workers without the cores or the memory for an executor of
-    /// any application that asks for the resource.
+    /// Free addresses that are stranded, by resource.
     pub resources_stranded: ResourceAmounts,
     /// The greatest number of executors that one application has on one host: what it loses with that host.
     pub most_on_one_host: u64,
 }
 
 impl Metrics {
-    /// The numbers of an outcome of that draft.
+    /// The numbers of an outcome.
     #[must_use]
-    pub fn of(draft: &Draft, outcome: &Outcome) -> Self {
+    pub fn of(outcome: &Outcome) -> Self {
         let mut all = Self::default();
         for now in &outcome.applications {
             all.given += now.given;
             all.taken += now.taken;
-            all.waiting += u64::from(now.kept + now.given == 0);
+            all.waiting += u64::from(now.is_short() && now.executors() == 0);
             all.short += u64::from(now.is_short());
         }
+        let demands = outcome.waiting();
         let mut on_hosts: BTreeMap<(&str, usize), u64> = BTreeMap::new();
         for worker in &outcome.workers {
-            all.count(worker, &draft.applications);
+            all.count(worker, &demands);
             for executor in &worker.executors {
                 *on_hosts.entry((&worker.host, executor.app)).or_default() += 1;
             }
@@ -65,50 +68,62 @@ impl Metrics {
         all
     }
 
-    fn count(&mut self, worker: &WorkerOutcome, asking: &[DraftApplication]) {
+    /// Adds one Worker.
+    fn count(&mut self, worker: &WorkerOutcome, demands: &[&ProfileView]) {
         self.workers += 1;
         self.workers_used += u64::from(!worker.executors.is_empty());
         self.cores += worker.cores;
         self.cores_used += worker.cores - worker.cores_free;
         self.memory += worker.memory;
         self.memory_used += worker.memory - worker.memory_free;
-        self.cores_stranded += worker.cores_stranded(asking);
+        self.cores_stranded += worker.cores_stranded(demands);
         for (name, &amount) in &worker.resources {
             let free = worker.resources_free.get(name).copied().unwrap_or(0);
             *self.resources.entry(name.clone()).or_default() += amount;
             *self.resources_used.entry(name.clone()).or_default() += amount - free;
             let stranded = self.resources_stranded.entry(name.clone()).or_default();
-            let asks = |app: &&DraftApplication| asked(app, name) > 0;
-            let mut of_it = asking.iter().filter(asks).peekable();
-            if of_it.peek().is_some() && !of_it.any(|app| worker.has_memory(app) && worker.has_cores(app)) {
+            let of_it = demands.iter().filter(|demand| demand.resources.get(name).is_some_and(|&n| n > 0));
+            if worker.has_no_room_for(of_it.copied()) {
                 *stranded += free;
             }
         }
     }
 }
 
-impl WorkerOutcome {
-    /// Its free cores, if it has too little of something else for an executor of any of these applications.
+impl Outcome {
+    /// What waiting applications ask for: their profiles that may have more executors.
     #[must_use]
-    pub fn cores_stranded(&self, asking: &[DraftApplication]) -> Cores {
-        let usable = asking.iter().any(|app| self.has_memory(app) && self.has_resources(app));
-        if usable || asking.is_empty() { Cores::ZERO } else { self.cores_free.max(Cores::ZERO) }
-    }
-
-    fn has_cores(&self, app: &DraftApplication) -> bool {
-        self.cores_free >= app.description.profile.cores.unwrap_or(Cores(1))
-    }
-
-    fn has_memory(&self, app: &DraftApplication) -> bool {
-        self.memory_free >= app.description.profile.memory.unwrap_or(MiB::ZERO)
-    }
-
-    fn has_resources(&self, app: &DraftApplication) -> bool {
-        let free = |name: &String| self.resources_free.get(name).copied().unwrap_or(0);
-        app.description.profile.resources.iter().all(|(name, &amount)| free(name) >= amount)
+    pub fn waiting(&self) -> Vec<&ProfileView> {
+        let waiting = self.applications.iter().filter(|app| app.is_short());
+        let profiles = waiting.flat_map(ApplicationOutcome::profiles);
+        profiles.filter(|profile| profile.may_have_more).collect()
     }
 }
 
-fn asked(app: &DraftApplication, name: &str) -> u64 {
-    app.description.profile.resources.get(name).copied().unwrap_or(0)
+impl WorkerOutcome {
+    /// Its free cores if they are stranded, else none. `demands` is [`Outcome::waiting`].
+    #[must_use]
+    pub fn cores_stranded(&self, demands: &[&ProfileView]) -> Cores {
+        match self.has_no_room_for(demands.iter().copied()) {
+            true => self.cores_free.max(Cores::ZERO),
+            false => Cores::ZERO,
+        }
+    }
+
+    /// Whether there are demands, and the Worker has no room for an executor of any of them.
+    fn has_no_room_for<'a>(&self, demands: impl Iterator<Item = &'a ProfileView>) -> bool {
+        let mut demands = demands.peekable();
+        demands.peek().is_some() && !demands.any(|demand| self.has_room_for(demand))
+    }
+
+    fn has_room_for(&self, demand: &ProfileView) -> bool {
+        let cores = match demand.size {
+            ExecutorSize::Fixed(cores) => cores,
+            ExecutorSize::OnePerWorker => Cores(1),
+        };
+        let free = |name: &String| self.resources_free.get(name).copied().unwrap_or(0);
+        self.cores_free >= cores
+            && self.memory_free >= demand.memory
+            && demand.resources.iter().all(|(name, &amount)| free(name) >= amount)
+    }
 }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use firesteel_core::ids::{ExecutorId, WorkerId};
-use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView};
+use firesteel_core::messages::{ApplicationDetail, ExecutorView, MasterView, ProfileView};
+use firesteel_placement::shortfall::{Missing, Reason};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
 use super::Draft;
@@ -166,14 +167,44 @@ impl WorkerOutcome {
 }
 
 impl ApplicationOutcome {
-    /// Whether it has less than it asked for, or waits for more than room.
+    /// Number of executors that it has now.
+    #[must_use]
+    pub fn executors(&self) -> u64 {
+        self.kept + self.given
+    }
+
+    /// Whether it has less than it asks for, or waits for its turn.
+    ///
+    /// An application asks for no more than its own maximum of cores and its limit of executors allow: one with at most
+    /// 200 cores in executors of 7 asks for 28 executors, which have 196 cores.
     #[must_use]
     pub fn is_short(&self) -> bool {
         let standing = self.detail.as_ref().and_then(|detail| detail.standing.as_ref());
-        standing.is_some_and(|standing| {
-            standing.hindrance.is_some()
-                || standing.profiles.iter().any(|profile| profile.shortfall.is_some())
-        })
+        standing.is_some_and(|standing| standing.hindrance.is_some())
+            || self.profiles().any(|profile| self.lacks(profile))
+    }
+
+    /// How its profiles stand; empty if the application is over.
+    pub(super) fn profiles(&self) -> impl Iterator<Item = &ProfileView> {
+        let standing = self.detail.as_ref().and_then(|detail| detail.standing.as_ref());
+        standing.into_iter().flat_map(|standing| &standing.profiles)
+    }
+
+    fn lacks(&self, profile: &ProfileView) -> bool {
+        let Some(shortfall) = &profile.shortfall else { return false };
+        match shortfall.reason {
+            // Too small a rest of its own maximum is no lack, unless the maximum is too small for even one executor.
+            Reason::TooFewCoresLeft { .. } => self.executors() == 0,
+            // The limit is reached. Executors of no fixed size are smaller than asked if cores are missing still.
+            Reason::LimitReached { .. } => matches!(shortfall.missing, Missing::Cores(_)),
+            Reason::NoWorkers
+            | Reason::NotGranted { .. }
+            | Reason::TooSmall { .. }
+            | Reason::Busy { .. }
+            | Reason::GangTooLarge { .. }
+            | Reason::GangWaits { .. }
+            | Reason::KeptForAnother => true,
+        }
     }
 }
 

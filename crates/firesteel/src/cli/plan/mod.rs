@@ -156,7 +156,7 @@ fn print(args: &Args, source: &source::Source, decided: &[Decided]) -> io::Resul
 
 fn decide(draft: &Draft, setup: Setup) -> Result<Decided, Failure> {
     let outcome = outcome(draft, setup.config(Config::default()))?;
-    let metrics = Metrics::of(draft, &outcome);
+    let metrics = Metrics::of(&outcome);
     Ok(Decided { name: setup.name().to_owned(), meaning: setup.meaning().to_owned(), outcome, metrics })
 }
 
@@ -170,7 +170,7 @@ fn as_the_master(source: &source::Source, deciding: &Deciding) -> Result<Decided
         None => format!("{policy}, {strategy:?}, {worker_order}"),
     };
     let outcome = outcome(&source.draft, config)?;
-    let metrics = Metrics::of(&source.draft, &outcome);
+    let metrics = Metrics::of(&outcome);
     Ok(Decided { name: "the Master's own".to_owned(), meaning, outcome, metrics })
 }
 

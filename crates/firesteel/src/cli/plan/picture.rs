@@ -190,7 +190,7 @@ impl<'a> Drawing<'a> {
             let at = Point { x: self.x(index), y: self.y };
             let words = self.told(index, worker);
             let stranded = match self.columns[index].decided {
-                Some(_) => worker.cores_stranded(&self.source.draft.applications),
+                Some(decided) => worker.cores_stranded(&decided.outcome.waiting()),
                 None => Cores::ZERO,
             };
             let scale = self.column / self.widest;
