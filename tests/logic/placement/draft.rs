@@ -18,7 +18,7 @@ const WORKER: &str = "[[workers]]\nname = \"w\"\ncores = 8\nmemory = \"16g\"\n";
 #[test]
 fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
     for (text, expected) in [
-        ("", "line 1: workers: there is no Worker: write [[workers]] with cores and memory"),
+        ("", "line 1: workers: the file has no Workers: add [[workers]] with cores and memory"),
         ("[[workers]]\ncores = 8\n", "line 1: workers[0]: missing field `memory`"),
         (
             "[[workers]]\ncores = 8\nmemory = \"64q\"\n",
@@ -40,35 +40,35 @@ fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
         ),
         (
             &format!("{WORKER}{WORKER}"),
-            "line 5: workers[1].name: \"w\" is the name of another one: give each a name of its own, or one entry a count",
+            "line 5: workers[1].name: duplicate name \"w\": give each entry its own name, or one entry a count",
         ),
         (
             "[[workers]]\nname = \"\"\ncores = 8\nmemory = 64\n",
-            "line 1: workers[0].name: a name has 1 to 200 letters, this one 0",
+            "line 1: workers[0].name: a name must have 1 to 200 bytes, but this one has 0",
         ),
         (
             &format!("{WORKER}count = 10000\nresources = {{ gpu = 1000 }}\n"),
-            "line 1: workers[0].resources: the addresses of Workers are 10000000 in all: at most 2000000 can be planned",
+            "line 1: workers[0].resources: too many addresses of Workers: 10000000, but at most 2000000 can be planned",
         ),
         (
             &format!("{WORKER}count = 100001\n"),
-            "line 1: workers[0].count: Workers are 100001 in all: at most 100000 can be planned",
+            "line 1: workers[0].count: too many Workers: 100001, but at most 100000 can be planned",
         ),
         (
             &format!("{WORKER}[[applications]]\nexecutor-cores = 2\nrunning = [{{ worker = \"v\" }}]\n"),
-            "line 7: applications[0].running[0].worker: no Worker is called \"v\": the first is called \"w\"",
+            "line 7: applications[0].running[0].worker: unknown Worker \"v\": the first Worker is \"w\"",
         ),
         (
             &format!(
                 "{WORKER}[[applications]]\nexecutor-cores = 3\nrunning = [{{ worker = \"w\", executors = 3 }}]\n"
             ),
-            "line 7: applications[0].running[0]: w has no room for them: lower executors, or give the Worker more cores, \
-             memory or resources",
+            "line 7: applications[0].running[0]: w has no room for these executors: lower executors, or give the Worker \
+             more cores, memory or resources",
         ),
         (
             &format!("{WORKER}[[applications]]\nrunning = [{{ worker = \"w\" }}]\n"),
-            "line 6: applications[0].running[0]: the application has no executor-cores: write how many cores each has, \
-             cores = 4",
+            "line 6: applications[0].running[0]: the number of cores of these executors is unknown: add cores = 4, \
+             or executor-cores to the application",
         ),
         (
             &format!("queues = \"prod=0\"\n{WORKER}"),
@@ -80,11 +80,11 @@ fn what_is_wrong_with_a_file_is_one_line_with_line_and_field() {
         ),
         (
             &format!("{WORKER}[[applications]]\ngang = 3\n"),
-            "line 5: applications[0].gang: executors that begin at once have a number of cores each: write executor-cores",
+            "line 5: applications[0].gang: a gang needs executors of a fixed size: add executor-cores",
         ),
         (
             &format!("{WORKER}[[applications]]\ngang = 3\nexecutor-cores = 2\nmax-cores = 5\n"),
-            "line 5: applications[0].gang: 3 executors are to begin at once, and the application asks for 2: lower gang",
+            "line 5: applications[0].gang: the gang has 3 executors, but the application asks for 2: lower gang",
         ),
     ] {
         let error = Draft::from_toml(text).expect_err(text).to_string();

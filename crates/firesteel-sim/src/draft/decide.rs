@@ -1,4 +1,4 @@
-//! A Master is given the draft, and decides.
+//! Gives the draft to a real Master and collects what it decides.
 
 use firesteel_core::ids::{AppId, ExecutorId, PeerId};
 use firesteel_core::master::{
@@ -13,12 +13,12 @@ use firesteel_core::{Machine, Timestamp};
 
 use super::{Draft, DraftApplication, DraftExecutor, Outcome};
 
-/// Who asks the Master what became of the applications.
+/// The connection of the client that asks the Master about the applications.
 const CLIENT: PeerId = PeerId(u64::MAX);
 
 impl Draft {
-    /// What a Master with these settings decides: all applications are there at once, and those that ask are served
-    /// as it serves them. Where it ends executors to make room, they end at once.
+    /// Decides as a Master with these settings does. All applications are registered from the beginning. Executors that
+    /// the Master ends to make room end at once.
     ///
     /// # Errors
     /// The draft contradicts itself.
@@ -44,8 +44,8 @@ impl Draft {
         Ok(Outcome::of(self, &master.view(), details))
     }
 
-    /// The Master's tables. A Worker's connection has its index as number, an application's the next ones; an
-    /// application's id is its index.
+    /// The Master's tables. Connections are numbered: first those of Workers, then those of applications. The id of an
+    /// application is its index.
     fn snapshot(&self) -> Snapshot {
         let worker = |(description, peer): (&_, u64)| WorkerSnapshot {
             description: Clone::clone(description),
@@ -86,7 +86,7 @@ impl DraftExecutor {
     }
 }
 
-/// What a Worker on paper answers: an executor that is to end has ended.
+/// The answer of a Worker on paper: an executor that the Master kills ends at once.
 fn ended_at_once(effect: Effect) -> Option<Event> {
     let Effect::Send { peer, message: Outbound::Worker(MasterToWorker::KillExecutor { executor }) } = effect
     else {
@@ -97,7 +97,7 @@ fn ended_at_once(effect: Effect) -> Option<Event> {
     Some(Event::Received { peer, message })
 }
 
-/// How the application of that index stands, in the Master's own words. `None` if it is over.
+/// The Master's answer about the application of that index. `None` if the application is over.
 fn detail(master: &mut Master, now: Timestamp, index: usize) -> Option<ApplicationDetail> {
     let question =
         ClientToMaster::RequestApplication { app: index.to_string(), executors_from: ExecutorId(0) };

@@ -1,7 +1,7 @@
-//! A cluster on paper, as a file describes it or as a Master has it, and what a Master would decide over it.
+//! A cluster on paper, read from a file or from a Master, and what a Master would decide for it.
 //!
-//! A [`Draft`] has Workers and applications; [`Draft::decide`] gives it to a real Master, whose one scheduling pass
-//! makes the [`Outcome`]; [`Metrics`] sum it up, so that set-ups of a Master can be held against each other.
+//! A [`Draft`] has Workers and applications. [`Draft::decide`] gives it to a real Master; one scheduling pass makes the
+//! [`Outcome`]. [`Metrics`] are its figures, by which set-ups of a Master can be compared.
 
 mod decide;
 mod file;
@@ -22,48 +22,48 @@ pub use outcome::{ApplicationOutcome, Likeness, Outcome, Since, WorkerExecutor, 
 /// A cluster on paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Draft {
-    /// Most cores of applications that set no maximum (`spark.deploy.defaultCores`).
+    /// Maximum number of cores of applications that set none (`spark.deploy.defaultCores`).
     pub default_cores: Cores,
     /// The Master's queues (`firesteel.master.queues`).
     pub queues: Queues,
-    /// Who is served behind a gang that waits (`firesteel.master.backfill`).
+    /// Whether applications behind a waiting gang are served (`firesteel.master.backfill`).
     pub backfill: Backfill,
-    /// Whether executors end for others (`firesteel.master.preemption`).
+    /// Whether executors are ended to make room for other applications (`firesteel.master.preemption`).
     pub preemption: Preemption,
-    /// The Workers, each with an id and an address of its own, in any order.
+    /// The Workers in any order, each with its own id and address.
     pub workers: Vec<WorkerDescription>,
-    /// The applications in the order in which they came.
+    /// The applications in order of submission.
     pub applications: Vec<DraftApplication>,
 }
 
 /// An application on paper.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftApplication {
-    /// What it asks for.
+    /// What the application asks for.
     pub description: ApplicationDescription,
-    /// Its profiles beside the default one, which the description has.
+    /// Its resource profiles, except the default one, which is part of the description.
     pub profiles: Vec<ProfileSnapshot>,
-    /// What it holds already.
+    /// Executors that it holds already.
     pub running: Vec<DraftExecutor>,
 }
 
 /// An executor that runs already.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DraftExecutor {
-    /// Of which profile.
+    /// Its resource profile.
     pub profile: ProfileId,
-    /// Where.
+    /// The Worker that runs it.
     pub worker: WorkerId,
-    /// Its cores.
+    /// Cores of the executor.
     pub cores: Cores,
-    /// Its memory.
+    /// Memory of the executor.
     pub memory: MiB,
-    /// How many addresses it has of each resource.
+    /// Number of addresses of each resource.
     pub resources: ResourceAmounts,
 }
 
 impl DraftApplication {
-    /// What it is called.
+    /// Name of the application.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.description.name

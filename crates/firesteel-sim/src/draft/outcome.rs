@@ -1,4 +1,4 @@
-//! Who has what where, after a Master has decided over a draft.
+//! The cluster after a Master has decided over a draft.
 
 use std::collections::BTreeMap;
 
@@ -9,35 +9,35 @@ use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
 use super::Draft;
 
-/// Who has what where.
+/// The cluster and its applications after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Outcome {
-    /// The Workers by id.
+    /// The Workers, in the order of their ids.
     pub workers: Vec<WorkerOutcome>,
-    /// The applications, as the draft has them.
+    /// The applications, in the order of the draft.
     pub applications: Vec<ApplicationOutcome>,
 }
 
-/// A Worker and what runs there.
+/// A Worker and its executors.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerOutcome {
-    /// Its id.
+    /// Id of the Worker.
     pub id: WorkerId,
-    /// Its host.
+    /// Host of the Worker.
     pub host: String,
-    /// Cores in all.
+    /// Cores of the Worker.
     pub cores: Cores,
-    /// Cores that no executor has.
+    /// Free cores.
     pub cores_free: Cores,
-    /// Memory in all.
+    /// Memory of the Worker.
     pub memory: MiB,
-    /// Memory that no executor has.
+    /// Free memory.
     pub memory_free: MiB,
-    /// Addresses in all, by resource.
+    /// Number of addresses, by resource.
     pub resources: ResourceAmounts,
-    /// Addresses that no executor has.
+    /// Number of free addresses, by resource.
     pub resources_free: ResourceAmounts,
-    /// Its executors, by application and number.
+    /// Its executors, sorted by application and number.
     pub executors: Vec<WorkerExecutor>,
 }
 
@@ -46,42 +46,42 @@ pub struct WorkerOutcome {
 pub struct WorkerExecutor {
     /// Index of its application.
     pub app: usize,
-    /// Whether it was there before.
+    /// Whether it ran before the decision.
     pub since: Since,
-    /// Its cores.
+    /// Cores of the executor.
     pub cores: Cores,
-    /// Its memory.
+    /// Memory of the executor.
     pub memory: MiB,
-    /// How many addresses it has of each resource.
+    /// Number of its addresses, by resource.
     pub resources: ResourceAmounts,
 }
 
-/// Since when an executor is there.
+/// Whether an executor ran before the decision.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Since {
-    /// It ran already.
+    /// The executor ran already.
     Before,
-    /// The Master has just decided it.
+    /// The Master launched the executor just now.
     Now,
 }
 
-/// What an application has.
+/// What an application has after the decision.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ApplicationOutcome {
-    /// Executors that ran already and still do.
+    /// Number of executors that ran already and were kept.
     pub kept: u64,
-    /// Executors that it was given.
+    /// Number of new executors.
     pub given: u64,
-    /// Executors that were taken from it.
+    /// Number of executors that were taken away.
     pub taken: u64,
-    /// Cores of those that it has now.
+    /// Cores of all its executors.
     pub cores: Cores,
-    /// How it stands, and why it has no more. `None` if it is over.
+    /// The Master's answer about it, with the reasons why it does not have more. `None` if it is over.
     pub detail: Option<ApplicationDetail>,
 }
 
 impl Outcome {
-    /// What the draft has become, by the Master's tables and its answers about each application.
+    /// The outcome, from the Master's tables and its answers about each application.
     pub(super) fn of(draft: &Draft, view: &MasterView, details: Vec<Option<ApplicationDetail>>) -> Self {
         let mut on: BTreeMap<WorkerId, Vec<WorkerExecutor>> = BTreeMap::new();
         let mut applications = Vec::new();
@@ -117,7 +117,7 @@ impl Outcome {
         Self { workers: workers.collect(), applications }
     }
 
-    /// What was there before: the executors that ran already, those that were taken away too.
+    /// The Workers before the decision, with all executors that ran already, even those that were taken away.
     #[must_use]
     pub fn before(&self, draft: &Draft) -> Vec<WorkerOutcome> {
         let mut workers: BTreeMap<WorkerId, WorkerOutcome> = BTreeMap::new();
@@ -155,11 +155,11 @@ impl Outcome {
     }
 }
 
-/// What makes Workers alike: all but their names.
+/// What equal Workers have in common: everything but their names.
 pub type Likeness<'a> = (Cores, MiB, &'a ResourceAmounts, &'a [WorkerExecutor]);
 
 impl WorkerOutcome {
-    /// What it has in all, and what runs there. Workers with equal ones are alike.
+    /// What the Worker has, and its executors. Workers with equal ones share a row in tables and pictures.
     #[must_use]
     pub fn likeness(&self) -> Likeness<'_> {
         (self.cores, self.memory, &self.resources, &self.executors)
@@ -209,7 +209,7 @@ impl ApplicationOutcome {
 }
 
 impl WorkerExecutor {
-    /// Executors are numbered on from those that ran already.
+    /// An executor from the Master's view. New ones have numbers from `had`, the number of executors that ran already.
     fn of(app: usize, had: u64, view: &ExecutorView) -> Self {
         let ExecutorId(number) = view.id;
         Self {
@@ -222,7 +222,7 @@ impl WorkerExecutor {
     }
 }
 
-/// The amounts less those.
+/// The amounts minus others.
 fn without(mut amounts: ResourceAmounts, less: &ResourceAmounts) -> ResourceAmounts {
     for (name, amount) in &mut amounts {
         *amount = amount.saturating_sub(less.get(name).copied().unwrap_or(0));

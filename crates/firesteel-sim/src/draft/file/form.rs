@@ -1,4 +1,4 @@
-//! The fields as they are written.
+//! The fields of a file.
 
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub(super) struct Form {
     pub(super) applications: Vec<At<ApplicationForm>>,
 }
 
-/// Workers that are alike.
+/// An entry of equal Workers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct WorkerForm {
@@ -34,7 +34,7 @@ pub(super) struct WorkerForm {
     pub(super) resources: BTreeMap<String, Addresses>,
 }
 
-/// Applications that are alike.
+/// An entry of equal applications.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct ApplicationForm {

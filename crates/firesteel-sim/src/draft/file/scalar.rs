@@ -1,4 +1,4 @@
-//! Numbers and amounts of memory, each with words for what it cannot be.
+//! Numbers and amounts of memory, with error messages that say what is expected.
 
 use std::fmt::{self, Formatter};
 
@@ -17,12 +17,13 @@ pub(super) struct Addresses(pub(super) i64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Memory(pub(super) MiB);
 
-/// A number in a range, for the visitor.
+/// The range of a number.
 struct Range {
     least: i64,
     most: i64,
 }
 
+/// An amount of memory.
 struct Amount;
 
 impl<'de> Deserialize<'de> for Positive {
@@ -77,8 +78,8 @@ impl Visitor<'_> for Amount {
     }
 }
 
-/// Spark's notation: a whole number and `k`, `m`, `g`, `t` or `p` with or without a `b` behind it, in any case; a bare
-/// number counts MiB. `None` for anything else, and for less than 1 MiB.
+/// Reads Spark's notation: a whole number with `k`, `m`, `g`, `t` or `p`, in any case, and an optional `b`. A number alone
+/// is in MiB. `None` for anything else, and for less than 1 MiB.
 fn mebibytes(text: &str) -> Option<MiB> {
     let text = text.trim().to_ascii_lowercase();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

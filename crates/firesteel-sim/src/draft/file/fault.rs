@@ -1,0 +1,93 @@
+//! What is wrong with a file.
+
+use firesteel_core::queues::QueueError;
+
+use super::LONGEST_NAME;
+
+/// A mistake in a file: `line 7: workers[0].memory: invalid value: string "64q", expected ..`.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("line {line}: {}{fault}", at(field))]
+pub struct FileError {
+    /// Number of the line, from 1.
+    pub line: u64,
+    /// Path of the field, as in `workers[0].memory`; empty if the mistake is in no field.
+    pub field: String,
+    /// What is wrong with the field.
+    pub fault: Fault,
+}
+
+/// What is wrong with a field.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    /// The text is not TOML, or has unknown or missing fields.
+    #[error("{0}")]
+    Form(String),
+    /// The file has no Workers.
+    #[error("the file has no Workers: add [[workers]] with cores and memory")]
+    NoWorkers,
+    /// A name is empty or too long.
+    #[error("a name must have 1 to {LONGEST_NAME} bytes, but this one has {length}")]
+    Name {
+        /// Its length in bytes.
+        length: usize,
+    },
+    /// Two entries have the same name.
+    #[error("duplicate name {name:?}: give each entry its own name, or one entry a count")]
+    NameTwice {
+        /// The name.
+        name: String,
+    },
+    /// The file has more than can be planned.
+    #[error("too many {what}: {found}, but at most {most} can be planned")]
+    TooMany {
+        /// What there is too much of.
+        what: &'static str,
+        /// The number in the file.
+        found: u64,
+        /// The maximum.
+        most: u64,
+    },
+    /// An executor runs on an unknown Worker.
+    #[error("unknown Worker {worker:?}{}", called(like.as_deref()))]
+    NoSuchWorker {
+        /// The unknown name.
+        worker: String,
+        /// The name of a Worker of the file.
+        like: Option<String>,
+    },
+    /// Executors run on a Worker without room for them.
+    #[error(
+        "{worker} has no room for these executors: lower executors, or give the Worker more cores, memory or resources"
+    )]
+    NoRoom {
+        /// Name of the Worker.
+        worker: String,
+    },
+    /// The queues are invalid, or do not include the application's queue.
+    #[error("{0}")]
+    Queue(QueueError),
+    /// The executors of a gang have no fixed size.
+    #[error("a gang needs executors of a fixed size: add executor-cores")]
+    GangWithoutCores,
+    /// The gang is larger than the application.
+    #[error("the gang has {gang} executors, but the application asks for {most}: lower gang")]
+    GangTooLarge {
+        /// Number of executors of the gang.
+        gang: u64,
+        /// Number of executors that the application asks for.
+        most: u64,
+    },
+    /// Executors without a fixed size run, and their number of cores is not given.
+    #[error(
+        "the number of cores of these executors is unknown: add cores = 4, or executor-cores to the application"
+    )]
+    NoCores,
+}
+
+fn at(field: &str) -> String {
+    if field.is_empty() { String::new() } else { format!("{field}: ") }
+}
+
+fn called(like: Option<&str>) -> String {
+    like.map_or_else(String::new, |like| format!(": the first Worker is {like:?}"))
+}

@@ -1,0 +1,151 @@
+//! Makes a draft of the form of a file, entry by entry.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
+
+use firesteel_core::address::Address;
+use firesteel_core::ids::WorkerId;
+use firesteel_core::messages::{Offered, WorkerDescription};
+use firesteel_placement::{Cores, MiB, ResourceAmounts};
+
+use super::fault::{Fault, FileError};
+use super::form::{Form, WorkerForm};
+use super::names::expanded;
+use super::{LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
+use crate::draft::Draft;
+
+/// A draft in the making.
+pub(super) struct Reader<'a> {
+    text: &'a str,
+    /// What each Worker has free for executors that run already.
+    pub(super) free: BTreeMap<WorkerId, (Cores, MiB, ResourceAmounts)>,
+    /// Number of digits in the names of Workers without a name.
+    digits: usize,
+    /// Number of Workers without a name so far.
+    nameless: u64,
+    pub(super) draft: Draft,
+}
+
+impl<'a> Reader<'a> {
+    /// Begins with an empty draft. `text` is the file, `digits` the length of numbers in names that are made up.
+    pub(super) fn new(text: &'a str, digits: usize, draft: Draft) -> Self {
+        Self { text, free: BTreeMap::new(), digits, nameless: 0, draft }
+    }
+
+    /// Adds all entries of the form.
+    pub(super) fn read(mut self, form: Form) -> Result<Draft, FileError> {
+        if form.workers.is_empty() {
+            return Err(FileError { line: 1, field: "workers".to_owned(), fault: Fault::NoWorkers });
+        }
+        let (mut workers, mut cores, mut addresses) = (0_u64, 0_u64, 0_u64);
+        for (index, worker) in form.workers.into_iter().enumerate() {
+            let (at, field) = (worker.span(), format!("workers[{index}]"));
+            let worker = worker.into_inner();
+            let count = worker.count.map_or(1, |count| count.0) as u64;
+            workers += count;
+            cores = cores.saturating_add(count.saturating_mul(worker.cores.0 as u64));
+            self.bound(&at, &format!("{field}.count"), "Workers", workers, MOST_WORKERS)?;
+            self.bound(&at, &format!("{field}.cores"), "cores of Workers", cores, MOST_EXECUTORS)?;
+            let each: u64 = worker.resources.values().map(|amount| amount.0 as u64).sum();
+            addresses = addresses.saturating_add(count.saturating_mul(each));
+            let what = "addresses of Workers";
+            self.bound(&at, &format!("{field}.resources"), what, addresses, MOST_EXECUTORS)?;
+            self.named(&at, &format!("{field}.name"), worker.name.as_deref())?;
+            self.named(&at, &format!("{field}.host"), worker.host.as_deref())?;
+            self.workers(&worker, count, &at, &field)?;
+        }
+        let mut names = BTreeSet::new();
+        let mut applications = 0;
+        for (index, application) in form.applications.into_iter().enumerate() {
+            let (at, field) = (application.span(), format!("applications[{index}]"));
+            let application = application.into_inner();
+            let count = application.count.map_or(1, |count| count.0) as u64;
+            applications += count;
+            self.bound(&at, &format!("{field}.count"), "applications", applications, MOST_APPLICATIONS)?;
+            self.named(&at, &format!("{field}.name"), application.name.as_deref())?;
+            let pattern =
+                application.name.as_deref().map_or_else(|| format!("app-{}", index + 1), str::to_owned);
+            for name in expanded(&pattern, count) {
+                if !names.insert(name.clone()) {
+                    return Err(self.error(&at, &format!("{field}.name"), Fault::NameTwice { name }));
+                }
+                let application = self.application(name, &application, &at, &field)?;
+                self.draft.applications.push(application);
+            }
+        }
+        Ok(self.draft)
+    }
+
+    fn workers(
+        &mut self,
+        form: &WorkerForm,
+        count: u64,
+        at: &Range<usize>,
+        field: &str,
+    ) -> Result<(), FileError> {
+        let ids: Vec<String> = match &form.name {
+            Some(pattern) => expanded(pattern, count),
+            None => {
+                let (first, digits) = (self.nameless + 1, self.digits);
+                self.nameless += count;
+                (first..first + count).map(|number| format!("worker-{number:0digits$}")).collect()
+            }
+        };
+        let hosts = form.host.as_deref().map_or_else(|| ids.clone(), |host| expanded(host, count));
+        let (cores, memory) = (Cores(form.cores.0), form.memory.0);
+        let resources: ResourceAmounts =
+            form.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64)).collect();
+        for (name, host) in ids.into_iter().zip(hosts) {
+            let id = WorkerId::new(name.as_str());
+            if self.free.insert(id.clone(), (cores, memory, resources.clone())).is_some() {
+                return Err(self.error(at, &format!("{field}.name"), Fault::NameTwice { name }));
+            }
+            let addresses = |(name, &amount): (&String, &u64)| (name.clone(), addresses(amount));
+            // Each Worker on a host has its own port, as far as there are ports.
+            let port = (self.draft.workers.len() % usize::from(u16::MAX)) as u16;
+            self.draft.workers.push(WorkerDescription::new(
+                id,
+                Address::new(host, port),
+                Offered { cores, memory, resources: resources.iter().map(addresses).collect() },
+                "",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Refuses a name that is empty or too long.
+    fn named(&self, at: &Range<usize>, field: &str, name: Option<&str>) -> Result<(), FileError> {
+        match name.map(str::len) {
+            None | Some(1..=LONGEST_NAME) => Ok(()),
+            Some(length) => Err(self.error(at, field, Fault::Name { length })),
+        }
+    }
+
+    fn bound(
+        &self,
+        at: &Range<usize>,
+        field: &str,
+        what: &'static str,
+        found: u64,
+        most: u64,
+    ) -> Result<(), FileError> {
+        match found > most {
+            true => Err(self.error(at, field, Fault::TooMany { what, found, most })),
+            false => Ok(()),
+        }
+    }
+
+    pub(super) fn error(&self, at: &Range<usize>, field: &str, fault: Fault) -> FileError {
+        FileError { line: line_of(self.text, at.start), field: field.to_owned(), fault }
+    }
+}
+
+/// Addresses, numbered from 0.
+fn addresses(amount: u64) -> BTreeSet<String> {
+    (0..amount).map(|address| address.to_string()).collect()
+}
+
+/// The number of the line at that offset, from 1.
+pub(super) fn line_of(text: &str, at: usize) -> u64 {
+    text.as_bytes().iter().take(at).filter(|byte| **byte == b'\n').count() as u64 + 1
+}
