@@ -93,7 +93,7 @@ fn what_cannot_be_used_is_named_with_its_table_and_line() {
         )
     };
     for (said, wanted) in [
-        (read("", APPLICATIONS), "workers.csv: line 1: there is nothing"),
+        (read("", APPLICATIONS), "workers.csv: line 1: the table has no rows below its header"),
         (read("count,cores\n1,2\n", APPLICATIONS), "workers.csv: line 2: there is no column memory_mib"),
         (
             read(&WORKERS.replace("96", "many"), APPLICATIONS),
@@ -113,7 +113,7 @@ fn what_cannot_be_used_is_named_with_its_table_and_line() {
             application("0,2,-1,1,0,1,2"),
             "applications.csv: line 3: cores: \"-1\" is not a number of cores, more than 0 and 65536 at most",
         ),
-        (application("0,2,1"), "applications.csv: line 3: it has 3 fields, and the header 7"),
+        (application("0,2,1"), "applications.csv: line 3: the line has 3 fields, but the header has 7"),
         (
             application("-5,2,1,1,0,1,"),
             "applications.csv: line 3: arrival_s: \"-5\" is not a whole number from 0",
@@ -122,7 +122,7 @@ fn what_cannot_be_used_is_named_with_its_table_and_line() {
         assert_eq!(said, wanted);
     }
     let no_text = Trace::read(&b"count,cores,memory_mib,gpus\n1,\xff,1,1\n"[..], APPLICATIONS.as_bytes());
-    assert_eq!(self::said(no_text), "workers.csv: line 2: it is no text in UTF-8");
+    assert_eq!(self::said(no_text), "workers.csv: line 2: not UTF-8 text");
 }
 
 const NODES: &str =

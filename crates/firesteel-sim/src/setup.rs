@@ -1,4 +1,4 @@
-//! Named set-ups of a Master: what `plan` and `simulate` hold against each other.
+//! Named set-ups of a Master, which `plan` and `simulate` compare.
 
 use std::fmt::{self, Display, Formatter};
 use std::str::FromStr;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 use firesteel_core::master::Config;
 use firesteel_placement::{Policy, Strategy, WorkerOrder};
 
-/// How a Master decides, as a whole, under one name.
+/// A policy, a strategy and an order of Workers under one name.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Setup {
     /// Spark's default: spread out, Workers with most free cores first.
@@ -14,18 +14,18 @@ pub enum Setup {
     Spark,
     /// Spark's consolidation (`spark.deploy.spreadOutApps=false`): one Worker is filled before the next.
     SparkConsolidate,
-    /// Consolidation in the order of fewest free cores, so that what is begun is filled up first.
+    /// Consolidation, Workers with fewest free cores first, so that partly used Workers are filled up.
     CoresAscending,
-    /// Where the least is left over ([`Policy::BestFit`]).
+    /// Each executor where the least capacity is left over ([`Policy::BestFit`]).
     BestFit,
-    /// Where what is left over is of the most use to others ([`Policy::LeastFragmentation`]).
+    /// Each executor where the rest is of most use to other requests ([`Policy::LeastFragmentation`]).
     LeastFragmentation,
-    /// Where the application runs the fewest executors already ([`Policy::SpreadHeld`]).
+    /// Each executor where its application has the fewest executors ([`Policy::SpreadHeld`]).
     SpreadHeld,
 }
 
 impl Setup {
-    /// All of them, in the order in which they are told.
+    /// All set-ups, in the order in which they are listed.
     pub const ALL: [Self; 6] = [
         Self::Spark,
         Self::SparkConsolidate,
@@ -35,7 +35,7 @@ impl Setup {
         Self::SpreadHeld,
     ];
 
-    /// Its name, in kebab case: `spark-consolidate`.
+    /// Name of the set-up in kebab case: `spark-consolidate`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -48,7 +48,7 @@ impl Setup {
         }
     }
 
-    /// What it does, in half a sentence for people.
+    /// What the set-up does, in half a sentence.
     #[must_use]
     pub fn meaning(self) -> &'static str {
         match self {
@@ -63,7 +63,7 @@ impl Setup {
         }
     }
 
-    /// The settings of a Master that decides so; what is not about deciding stays as it is in `base`.
+    /// The settings of a Master with this set-up. Settings that do not concern placement are those of `base`.
     #[must_use]
     pub fn config(self, base: Config) -> Config {
         let (policy, strategy, worker_order) = match self {
@@ -80,14 +80,14 @@ impl Setup {
     }
 }
 
-/// Its name.
+/// Writes the name of the set-up.
 impl Display for Setup {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
 }
 
-/// By its name.
+/// Finds the set-up of that name.
 impl FromStr for Setup {
     type Err = UnknownSetup;
 
@@ -97,9 +97,9 @@ impl FromStr for Setup {
     }
 }
 
-/// A name that no set-up has.
+/// The error for a name that no set-up has.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("no policy is called {name:?}: use {}", names())]
+#[error("unknown policy {name:?}: use one of {}", names())]
 pub struct UnknownSetup {
     /// The name as given.
     pub name: String,
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(Setup::default().config(Config::default()), Config::default(), "the default is Spark's");
         let unknown = "sparks".parse::<Setup>().expect_err("no such set-up").to_string();
         assert!(
-            unknown.starts_with("no policy is called \"sparks\": use spark, spark-consolidate, "),
+            unknown.starts_with("unknown policy \"sparks\": use one of spark, spark-consolidate, "),
             "{unknown}"
         );
     }

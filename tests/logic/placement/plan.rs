@@ -85,9 +85,12 @@ fn a_pass_that_says_what_cannot_be_is_refused() {
     for (line, expected) in [
         (
             pass(&two, 2, worker),
-            "pass 9: apps[0].profiles: the first is profile 0, and each other has a number of its own",
+            "pass 9: apps[0].profiles: the first profile must be number 0, and all numbers must differ",
         ),
-        (pass(&one, 1, worker), "pass 9: apps[0].next_executor_id: 1, but it holds 2 executors"),
+        (
+            pass(&one, 1, worker),
+            "pass 9: apps[0].next_executor_id: 1 is too low, since the application holds 2 executors",
+        ),
         (
             pass(&one, 2, &format!("{worker},{worker}")),
             "pass 9: worker w1 has the id, address or connection of another one",

@@ -1,5 +1,4 @@
-//! A pass is answered by a Master: its tables are made from the line, and its first scheduling pass is the
-//! answer.
+//! Answers a scheduling pass: builds a Master's tables from the line and runs its first scheduling pass.
 
 use std::collections::BTreeSet;
 
@@ -22,15 +21,15 @@ use super::{
     WorkerStanding,
 };
 
-/// A Worker that is on no line. It runs what the applications hold, and has nothing free.
+/// A Worker that is not in the line. It runs the executors that applications hold, and has nothing free.
 const ELSEWHERE: &str = "(elsewhere)";
 
 /// Why a pass cannot be answered.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum PassError {
-    /// The first profile of an application is not the default one, or two have the same number.
+    /// The first profile of an application is not the default profile, or two profiles have the same number.
     #[error(
-        "pass {pass}: apps[{app}].profiles: the first is profile 0, and each other has a number of its own"
+        "pass {pass}: apps[{app}].profiles: the first profile must be number 0, and all numbers must differ"
     )]
     Profiles {
         /// Number of the pass.
@@ -38,24 +37,26 @@ pub enum PassError {
         /// Index of the application.
         app: usize,
     },
-    /// An application holds more executors than it has had.
-    #[error("pass {pass}: apps[{app}].next_executor_id: {next}, but it holds {held} executors")]
+    /// An application holds more executors than have been numbered.
+    #[error(
+        "pass {pass}: apps[{app}].next_executor_id: {next} is too low, since the application holds {held} executors"
+    )]
     NextExecutor {
         /// Number of the pass.
         pass: u64,
         /// Index of the application.
         app: usize,
-        /// The id that its next executor is to get.
+        /// Id of its next executor.
         next: u32,
-        /// How many executors it holds.
+        /// Number of executors that it holds.
         held: usize,
     },
-    /// The line contradicts itself otherwise.
+    /// The fields contradict each other in another way.
     #[error("pass {pass}: {reason}")]
     Contradiction {
         /// Number of the pass.
         pass: u64,
-        /// In what.
+        /// The contradiction.
         reason: SnapshotError,
     },
 }
@@ -64,7 +65,7 @@ impl SchedulePass {
     /// Runs the pass.
     ///
     /// # Errors
-    /// The line says what cannot be.
+    /// The fields contradict each other.
     pub fn answer(&self) -> Result<PassAnswer, PassError> {
         let now = Timestamp::default();
         let config = Config {
@@ -105,7 +106,7 @@ impl SchedulePass {
         }
     }
 
-    /// An application's id is its index.
+    /// The Master's table row of an application, whose id is its index.
     fn application(&self, index: usize, app: &PassApp) -> Result<ApplicationSnapshot, PassError> {
         let (pass, next) = (self.i, app.next_executor_id);
         let numbers: BTreeSet<_> = app.profiles.iter().map(|profile| profile.rp_id).collect();
@@ -159,7 +160,7 @@ impl SchedulePass {
 }
 
 impl PassWorker {
-    /// A Worker that has in all what this one has free.
+    /// A Worker whose whole capacity is what this Worker has free.
     fn snapshot(&self, peer: PeerId) -> WorkerSnapshot {
         let free = self.resources.iter().map(|(name, addresses)| (name, &addresses.free));
         WorkerSnapshot {
@@ -170,7 +171,7 @@ impl PassWorker {
 }
 
 impl PassApp {
-    /// What the application holds, numbered from 0.
+    /// The executors that the application holds, numbered from 0.
     fn executors(&self) -> Vec<ExecutorSnapshot> {
         let each = |held: &HeldExecutors| std::iter::repeat_n(*held, held.count.into());
         let executor = |(held, id): (HeldExecutors, u32)| ExecutorSnapshot {

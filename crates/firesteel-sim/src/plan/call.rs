@@ -1,4 +1,4 @@
-//! One call of the placement rule: one application, workers in a given order.
+//! A placement call: one application, Workers in a given order.
 
 use std::collections::BTreeMap;
 
@@ -9,25 +9,25 @@ use serde::{Deserialize, Serialize};
 
 use super::pass::{HeldExecutors, cores_left};
 
-/// One application over workers in a given order: which cores does each give?
+/// One application over Workers in a given order: how many cores does each give?
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "CallLine")]
 pub struct PlacementCall {
     /// Number of the case, repeated in the answer.
     pub i: u64,
-    /// Name of what the case was made to try.
+    /// What the case tests.
     pub kind: Option<String>,
-    /// How executors are given out.
+    /// How executors are spread over Workers.
     pub strategy: Strategy,
     /// What the application asks for.
     pub demand: Demand,
-    /// The workers, in the order in which they are taken.
+    /// The Workers, in the order in which they are considered.
     pub workers: Vec<CallWorker>,
-    /// The cores from each worker that were recorded with the case.
+    /// The recorded answer: cores of each Worker.
     pub recorded: Option<Vec<Cores>>,
 }
 
-/// A worker without a name.
+/// A Worker without a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CallWorker {
     /// Free cores.
@@ -43,12 +43,12 @@ pub struct CallWorker {
 pub struct CallAnswer {
     /// Number of the case.
     pub i: u64,
-    /// Cores from each worker, in the same order.
+    /// Cores that each Worker gives, in the order of the Workers.
     pub assigned_cores: Vec<Cores>,
 }
 
 impl PlacementCall {
-    /// The workers as offers, in their order.
+    /// The Workers as offers, in their order.
     pub fn offers(&self) -> Vec<Offer<'_>> {
         self.workers.iter().map(CallWorker::offer).collect()
     }
@@ -71,7 +71,7 @@ impl CallWorker {
     }
 }
 
-/// The line as it is written.
+/// The call in its JSON form.
 #[derive(Deserialize)]
 struct CallLine {
     i: u64,

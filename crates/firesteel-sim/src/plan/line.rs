@@ -1,4 +1,4 @@
-//! Lines in, lines out.
+//! Reads questions from lines and writes answers as lines.
 
 use std::io::{self, BufRead, Write};
 
@@ -7,45 +7,45 @@ use serde::{Deserialize, Serialize};
 
 use super::{Answer, PassError, PlacementCall, Question, SchedulePass};
 
-/// Why a line of a plan cannot be used. Lines count from 1.
+/// Why a line cannot be used. The first line is line 1.
 #[derive(Debug, thiserror::Error)]
 pub enum LineError {
-    /// The input ended with an error.
+    /// Reading the input failed.
     #[error("line {line} cannot be read: {source}")]
     Read {
-        /// The line that was to be read.
+        /// Number of the line that could not be read.
         line: u64,
-        /// What happened.
+        /// The error of the input.
         source: io::Error,
     },
-    /// The line is not what it should be.
+    /// A field is missing or has a wrong value.
     #[error("line {line}: {}{}", at(field), said(reason))]
     Field {
-        /// The line.
+        /// Number of the line.
         line: u64,
-        /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of what should
-        /// have it. Empty for the whole line.
+        /// Path of the field, as in `apps[2].profiles[0].cores`; for a missing field, the path of the object without
+        /// it. Empty for the whole line.
         field: String,
-        /// What is wrong with it.
+        /// What is wrong with the field.
         reason: serde_json::Error,
     },
-    /// Each field is what it should be, but together they cannot be.
+    /// The fields are valid, but contradict each other.
     #[error("line {line}: {reason}")]
     Pass {
-        /// The line.
+        /// Number of the line.
         line: u64,
-        /// Why not.
+        /// The contradiction.
         reason: PassError,
     },
 }
 
-/// Reads the lines of a plan, of one kind or of both. A line with `apps` is a pass, any other a call. Empty
-/// lines are passed over; after an error of the input itself nothing more comes.
+/// Reads questions of both kinds, one per line. A line with `apps` is a pass, any other line a call. Empty lines are
+/// ignored. Reading stops when the input fails.
 pub fn questions(input: impl BufRead) -> impl Iterator<Item = Result<Question, LineError>> {
     lines(input, question)
 }
 
-/// Reads the lines of a plan, as [`questions`] does, and answers each.
+/// Reads questions as [`questions`] does, and answers them.
 pub fn answers(input: impl BufRead) -> impl Iterator<Item = Result<Answer, LineError>> {
     lines(input, |line, text| {
         question(line, text)?.answer().map_err(|reason| LineError::Pass { line, reason })
@@ -121,7 +121,7 @@ fn parse<T: DeserializeOwned>(line: u64, text: &[u8]) -> Result<T, LineError> {
     Ok(parsed)
 }
 
-/// The path as far as it is known: a line that breaks off has none where it does.
+/// The path without its unknown end, which it has if the line breaks off.
 fn path(path: &serde_path_to_error::Path) -> String {
     path.to_string().trim_end_matches('?').trim_end_matches('.').to_owned()
 }
@@ -130,7 +130,7 @@ fn at(field: &str) -> String {
     if field.is_empty() { String::new() } else { format!("{field}: ") }
 }
 
-/// The reason without its own line number, which always is 1.
+/// The reason without the parser's own line number, which is always 1.
 fn said(reason: &serde_json::Error) -> String {
     let said = reason.to_string();
     let place = format!(" at line {} column {}", reason.line(), reason.column());

@@ -1,13 +1,11 @@
-//! Placement from a file: each line is a question, each answer a line.
+//! Placement questions from a file, one per line, and their answers.
 //!
-//! Two kinds of line are read, both one JSON object: a [`PlacementCall`] (one application over workers in a
-//! given order: which cores does each give?) and a [`SchedulePass`] (all applications over all workers: what is
-//! launched where?); a [`Question`] is either. `fixtures/placement/README.md` describes both. Fields that are not
-//! of the format are ignored. Of the format, what was recorded with a case may be missing, and what an
-//! application or worker has none of (resources, executors held).
+//! A line is a JSON object of one of two kinds: a [`PlacementCall`] (one application, Workers in a given order: how many
+//! cores does each give?) or a [`SchedulePass`] (all applications, all Workers: what is launched where?). A [`Question`]
+//! is either. `fixtures/placement/README.md` describes both. Unknown fields are ignored. The recorded answer is optional,
+//! and so are resources and executors.
 //!
-//! Nothing in here opens a file: input is any [`BufRead`](std::io::BufRead), output any
-//! [`Write`](std::io::Write).
+//! This module opens no files: it reads any [`BufRead`](std::io::BufRead) and writes to any [`Write`](std::io::Write).
 
 mod answer;
 mod call;

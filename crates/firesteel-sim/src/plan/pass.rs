@@ -1,50 +1,50 @@
-//! One scheduling pass: all applications over all workers.
+//! A scheduling pass: all applications over all Workers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Deserializer, Serialize};
 
-/// All applications over all workers: what is launched where?
+/// All applications over all Workers: what is launched where?
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(from = "PassLine")]
 pub struct SchedulePass {
     /// Number of the case, repeated in the answer.
     pub i: u64,
-    /// Name of what the case was made to try.
+    /// What the case tests.
     pub group: Option<String>,
-    /// How executors are given out.
+    /// How executors are spread over Workers.
     pub strategy: Strategy,
-    /// In which order workers are taken.
+    /// The order in which Workers are considered.
     pub order: WorkerOrder,
-    /// Most cores of applications that set no maximum.
+    /// Maximum number of cores of applications that set none.
     pub default_cores: Cores,
-    /// The workers, in any order.
+    /// The Workers, in any order.
     pub workers: Vec<PassWorker>,
-    /// The applications in the order in which they came.
+    /// The applications in order of submission.
     pub apps: Vec<PassApp>,
-    /// The answer that was recorded with the case.
+    /// The recorded answer.
     pub recorded: Option<PassAnswer>,
 }
 
-/// A worker.
+/// A Worker of the pass.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassWorker {
-    /// Its id.
+    /// Id of the Worker.
     pub id: String,
-    /// Where it stands. Only living workers are given executors.
+    /// State of the Worker. Only Workers that are alive get executors.
     pub state: WorkerStanding,
-    /// Cores in all.
+    /// Cores of the Worker.
     pub cores: Cores,
     /// Free cores.
     pub cores_free: Cores,
-    /// Memory in all.
+    /// Memory of the Worker.
     #[serde(rename = "memory_mb")]
     pub memory: MiB,
     /// Free memory.
     #[serde(rename = "memory_free_mb")]
     pub memory_free: MiB,
-    /// Addresses of its resources by name; none if left out.
+    /// Addresses of its resources by name. Default: none.
     #[serde(default)]
     pub resources: BTreeMap<String, PassAddresses>,
 }
@@ -52,46 +52,46 @@ pub struct PassWorker {
 /// The addresses of one resource.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassAddresses {
-    /// All of them, in any order.
+    /// All addresses, in any order.
     pub addresses: BTreeSet<String>,
-    /// The free ones, in any order.
+    /// The free addresses, in any order.
     pub free: BTreeSet<String>,
 }
 
-/// Where a worker stands.
+/// The state of a Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum WorkerStanding {
-    /// It takes executors.
+    /// The Worker takes executors.
     Alive,
-    /// It is gone.
+    /// The Worker is lost.
     Dead,
-    /// It is leaving, and takes no more.
+    /// The Worker is being decommissioned and takes no new executors.
     Decommissioned,
-    /// It has not been heard from since its Master started.
+    /// The Worker has not reported since the Master started.
     Unknown,
 }
 
-/// An application.
+/// An application of the pass.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassApp {
-    /// Most cores that it may hold; null: the pass's default.
+    /// Maximum number of cores; null: the default of the pass.
     #[serde(deserialize_with = "Option::deserialize")]
     pub cores_max: Option<Cores>,
-    /// Its resource profiles: first the default one, then others by any number.
+    /// Its resource profiles: first the default profile, then any others.
     #[serde(deserialize_with = "at_least_one")]
     pub profiles: Vec<PassProfile>,
-    /// What it holds; nothing if left out.
+    /// Executors that it holds. Default: none.
     #[serde(default)]
     pub existing_executors: Vec<HeldExecutors>,
-    /// The id that its next executor gets.
+    /// Id of its next executor.
     pub next_executor_id: u32,
 }
 
-/// A resource profile, as the application sent it: what it leaves open is filled in from the default profile.
+/// A resource profile as the application sent it. Fields that are null are taken from the default profile.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct PassProfile {
-    /// Its number; 0 is the default profile.
+    /// Number of the profile; 0 is the default profile.
     pub rp_id: u32,
     /// Cores of an executor; null: those of the default profile, or no fixed number.
     #[serde(deserialize_with = "Option::deserialize")]
@@ -99,60 +99,60 @@ pub struct PassProfile {
     /// Memory of an executor; null: that of the default profile, or 1 GiB.
     #[serde(rename = "memory_mb", deserialize_with = "Option::deserialize")]
     pub memory: Option<MiB>,
-    /// Addresses for each executor; none if left out, whatever the default profile has.
+    /// Addresses of an executor. Default: none, even if the default profile has some.
     #[serde(default)]
     pub resources: ResourceAmounts,
-    /// Most executors of this profile; null: no limit.
+    /// Maximum number of executors of this profile; null: no limit.
     #[serde(rename = "executor_limit", deserialize_with = "limit")]
     pub limit: ExecutorLimit,
 }
 
-/// Executors that an application holds. They are on no worker that is listed: free amounts are net of them.
+/// Executors that an application holds. They run on none of the listed Workers, whose free amounts already exclude them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 pub struct HeldExecutors {
-    /// Their profile.
+    /// Profile of the executors.
     pub rp_id: u32,
-    /// Cores of each.
+    /// Cores of each executor.
     pub cores: Cores,
-    /// How many.
+    /// Number of executors.
     pub count: u16,
 }
 
 impl HeldExecutors {
-    /// The cores of all of them.
+    /// Cores of all these executors.
     pub(super) fn all_cores(&self) -> Cores {
         Cores(self.cores.0.saturating_mul(self.count.into()))
     }
 }
 
-/// The answer to a pass.
+/// The answer to a scheduling pass.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PassAnswer {
     /// Number of the case.
     pub i: u64,
-    /// The executors in the order in which they are launched.
+    /// The executors, in order of launch.
     pub launches: Vec<Launch>,
-    /// Each application after the pass.
+    /// The applications after the pass.
     pub apps_after: Vec<AppAfter>,
 }
 
-/// An executor to launch.
+/// An executor that is launched.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Launch {
     /// Index of its application in the pass.
     pub app: usize,
-    /// Id of its worker.
+    /// Id of its Worker.
     pub worker: String,
-    /// Its number within the application.
+    /// Number of the executor within the application.
     pub exec_id: u32,
-    /// Its cores.
+    /// Cores of the executor.
     pub cores: Cores,
-    /// Its memory.
+    /// Memory of the executor.
     #[serde(rename = "memory_mb")]
     pub memory: MiB,
-    /// Its profile.
+    /// Profile of the executor.
     pub rp_id: u32,
-    /// Its addresses.
+    /// Addresses of the executor.
     #[serde(default, skip_serializing_if = "Resources::is_empty")]
     pub resources: Resources,
 }
@@ -160,28 +160,28 @@ pub struct Launch {
 /// An application after a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppAfter {
-    /// Cores that it may still get.
+    /// Cores that the application may still get.
     pub cores_left: Cores,
-    /// Whether it was given something.
+    /// Whether it got executors in this pass.
     pub state: AppStanding,
 }
 
-/// Whether an application was given something.
+/// Whether an application got executors in this pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
 pub enum AppStanding {
-    /// Not in this pass.
+    /// The application got no executor.
     Waiting,
-    /// An executor at least.
+    /// The application got at least one executor.
     Running,
 }
 
-/// The cores that an application may still get: its maximum, or the default one, less what it holds.
+/// The cores that an application may still get: its maximum or the default maximum, minus the cores that it holds.
 pub(super) fn cores_left(own: Option<Cores>, default: Option<Cores>, held: &[HeldExecutors]) -> Cores {
     own.or(default).unwrap_or(Cores::UNLIMITED) - held.iter().map(HeldExecutors::all_cores).sum()
 }
 
-/// The line as it is written.
+/// The pass in its JSON form.
 #[derive(Deserialize)]
 struct PassLine {
     i: u64,

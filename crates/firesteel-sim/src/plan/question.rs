@@ -1,33 +1,33 @@
-//! A line of either kind, and its answer.
+//! A question of either kind, and its answer.
 
 use serde::Serialize;
 
 use super::{CallAnswer, PassAnswer, PassError, PlacementCall, SchedulePass};
 
-/// A line of a plan, of either kind.
+/// A question of either kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Question {
-    /// One application over workers in a given order.
+    /// A placement call: one application, Workers in a given order.
     Call(PlacementCall),
-    /// All applications over all workers.
+    /// A scheduling pass: all applications, all Workers.
     Pass(SchedulePass),
 }
 
-/// The answer to a line of a plan: written as the answer to its kind.
+/// The answer to a question. It is written without the name of its kind.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(untagged)]
 pub enum Answer {
-    /// To a call.
+    /// The answer to a placement call.
     Call(CallAnswer),
-    /// To a pass.
+    /// The answer to a scheduling pass.
     Pass(PassAnswer),
 }
 
 impl Question {
-    /// Decides.
+    /// Decides the question.
     ///
     /// # Errors
-    /// A pass may say what cannot be.
+    /// The fields of a pass contradict each other.
     pub fn answer(&self) -> Result<Answer, PassError> {
         match self {
             Self::Call(call) => Ok(Answer::Call(call.answer())),

@@ -1,4 +1,4 @@
-//! What is free where, as Workers know it.
+//! What is free on each Worker, and what each executor holds.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use firesteel_core::ids::ExecutorKey;
 
 use super::workload::Size;
 
-/// Who holds what.
+/// Free capacity by Worker, and held capacity by executor.
 #[derive(Debug)]
 pub(super) struct Books {
     free: Vec<Size>,
@@ -37,18 +37,18 @@ impl Books {
         self.used.iter_mut().zip(size.amounts()).for_each(|(used, amount)| *used -= amount);
     }
 
-    /// Cores, MiB and GPUs that executors hold.
+    /// Cores, MiB and GPUs that all executors hold.
     pub(super) fn used(&self) -> [f64; 3] {
         self.used
     }
 
-    /// How many executors there are.
+    /// Number of executors.
     pub(super) fn executors(&self) -> usize {
         self.held.len()
     }
 
-    /// Cores, MiB and GPUs that are free and that the next executor cannot use, on average over the requests, each of
-    /// which is so much of all.
+    /// Free cores, MiB and GPUs on Workers without room for the next executor. Each request counts with its share of all
+    /// requests.
     pub(super) fn stranded(&self, requests: &[(Size, f64)]) -> [f64; 3] {
         let mut stranded = [0.0; 3];
         for free in &self.free {

@@ -1,4 +1,4 @@
-//! How few Workers hold the same load.
+//! Finds the fewest Workers that hold the same load.
 
 use firesteel_core::master::Config;
 use firesteel_core::messages::Placing;
@@ -7,28 +7,28 @@ use super::run::describe;
 use super::stage::{Apply, Stage};
 use super::workload::Workload;
 
-/// The search ends at so many times the Workers that there are.
+/// The search ends at this multiple of the workload's Workers.
 const MOST_TIMES: usize = 4;
-/// So many of a thousand executors may be without a place: a few fit hardly anywhere.
+/// Number of executors in a thousand that may be left without a Worker, since a few fit hardly anywhere.
 ///
 /// Source: A. Verma et al.: Large-scale cluster management at Google with Borg, 2015 (0.2 % of the tasks).
 const PICKY: u64 = 2;
 
-/// How few Workers are enough.
+/// The fewest Workers that are enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Compaction {
-    /// The first so many of the workload's hold its executors at once; if that is more than there are, they come
-    /// again and again. `None`: four times as many do not.
+    /// Number of Workers that hold all executors at once: the first of the workload, repeated if there are too few.
+    /// `None`: even four times as many are too few.
     pub workers: Option<u64>,
-    /// How many there are.
+    /// Number of Workers of the workload.
     pub of: u64,
 }
 
-/// Finds the fewest Workers that hold the executors of the workload's applications at once when they come one after the
-/// other and none goes; two of a thousand may be left over.
+/// Finds the fewest Workers that hold the executors of all applications of the workload at once. Applications arrive one
+/// after the other and none ends. Two executors in a thousand may be left without a Worker.
 ///
 /// Source: A. Verma, M. Korupolu, J. Wilkes: Evaluating job packing in warehouse-scale computing, 2014 (cluster
-/// compaction: Workers are taken away, in an order drawn by lot, until the load no longer fits).
+/// compaction: Workers are removed in random order until the load no longer fits).
 pub fn compact(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Compaction {
     let all: u64 = workload.applications.iter().map(|application| application.executors).sum();
     let mut holds = |workers: usize| {

@@ -1,4 +1,4 @@
-//! Applications come and none goes.
+//! Fills a cluster: applications arrive and none ends.
 
 use firesteel_core::master::Config;
 use firesteel_core::messages::Placing;
@@ -8,36 +8,36 @@ use super::run::describe;
 use super::stage::{Apply, Stage};
 use super::workload::{Size, Workload};
 
-/// A cluster that is filled.
+/// The outcome of filling a cluster.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fill {
-    /// Whenever another hundredth was asked for.
+    /// How much was allocated, each time that another hundredth of the cluster was requested.
     pub steps: Vec<Filled>,
-    /// How much was free and of no use to the next executor, in the end.
+    /// What is free in the end on Workers without room for the next executor.
     pub stranded: Shares,
-    /// How many executors run.
+    /// Number of executors.
     pub executors: u64,
 }
 
-/// How far it is filled.
+/// How much is requested and allocated at one time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Filled {
-    /// What was asked for (see [`Workload::asked`]).
+    /// Share of the cluster that is requested (see [`Workload::asked`]).
     pub asked: f64,
-    /// What of that is given out.
+    /// Share of the cluster that is allocated.
     pub given: f64,
 }
 
 impl Fill {
-    /// What of the cluster is not given out in the end, although it was asked for.
+    /// The share of the cluster that is requested but not allocated in the end.
     #[must_use]
     pub fn unallocated(&self) -> f64 {
         self.steps.last().map_or(0.0, |last| last.asked - last.given)
     }
 }
 
-/// Has the workload's applications come one after the other, executor by executor as there is room; none goes.
-/// [`Workload::asking_for`] makes it as large as the cluster.
+/// Lets the workload's applications arrive one after the other; none ends. Each gets executors as far as there is room.
+/// [`Workload::asking_for`] makes a workload as large as the cluster.
 pub fn fill(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Fill {
     let mut stage = Stage::new(config.clone(), &workload.workers, apply);
     let (mut asked, mut steps) = ([0.0; 3], Vec::new());

@@ -1,14 +1,14 @@
-//! Traces are replayed through a Master in virtual time.
+//! Replays traces through a Master in virtual time.
 //!
-//! The Master is the real one; what is made up around it is little: Workers that answer at once, executors that run for
-//! as long as their application does, and drivers that register, wait and unregister ([`stage`](self)). So
-//! every policy that a Master has can be held against every other one, on the same applications:
+//! The Master is the real one. Around it are simple stand-ins: Workers that answer at once, executors that run as long as
+//! their application does, and drivers that register, wait and unregister. So all policies of a Master can be compared on
+//! the same applications:
 //!
-//! - [`replay()`] lets applications come and go: how long do they wait, how much of the cluster is used?
-//! - [`fill()`] lets them only come: how much cannot be given out when as much is asked for as there is?
-//! - [`compact()`] takes Workers away: with how few does the same load still fit?
+//! - [`replay()`] lets applications arrive and end: how long do they wait, and how much of the cluster is in use?
+//! - [`fill()`] lets applications only arrive: how much cannot be allocated when the whole cluster is requested?
+//! - [`compact()`] removes Workers: how few still hold the same load?
 //!
-//! Nothing here reads a clock: whoever wants to know how long the Master takes passes a closure that applies its events.
+//! This module reads no clock. To measure the Master's time, pass a closure that applies its events ([`Apply`]).
 
 mod books;
 mod compact;

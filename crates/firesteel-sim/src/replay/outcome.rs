@@ -1,4 +1,4 @@
-//! What came of a replay.
+//! The outcome of a replay.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,76 +8,75 @@ use super::waits::{SizeClass, Waits};
 use super::workload::{Size, Workload};
 use crate::trace::TraceApplication;
 
-/// Over so many spans of equal length is told how the cluster was used, until the last application came.
+/// Number of equal spans of time, until the last application arrives, over which the use of the cluster is averaged.
 const SPANS: u32 = 100;
 
-/// What became of an application; times count from the beginning of the replay.
+/// What happened to an application. Times are since the beginning of the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Life {
-    /// How many executors it holds.
+    /// Number of executors that it holds.
     pub held: u64,
     /// When it got its first executor.
     pub first: Option<Duration>,
-    /// When it could run: with its gang.
+    /// When it could run, with its whole gang.
     pub began: Option<Duration>,
     /// When it had all its executors.
     pub all: Option<Duration>,
-    /// When it was over.
+    /// When it ended.
     pub ended: Option<Duration>,
 }
 
-/// Parts of the cluster: 1 is all of it.
+/// Shares of the cluster, where 1 is all of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Shares {
-    /// Of the cores.
+    /// Share of the cores.
     pub cores: f64,
-    /// Of the memory.
+    /// Share of the memory.
     pub memory: f64,
-    /// Of the GPUs; 0 where there are none.
+    /// Share of the GPUs; 0 if there are none.
     pub gpus: f64,
 }
 
-/// What came of a replay.
+/// The outcome of a replay.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// From arrival to the first executor.
+    /// Time from arrival to the first executor.
     pub first: Waits,
-    /// From arrival until it could run, of all applications.
+    /// Time from arrival until an application could run.
     pub began: Waits,
-    /// The same of those that need several executors at once.
+    /// The same for applications that need several executors at once.
     pub gangs: Waits,
-    /// The same by the cores that applications want in all.
+    /// The same, by the cores that applications ask for.
     pub by_size: Vec<(SizeClass, Waits)>,
-    /// From arrival until it had all executors. Those that ended before are not counted.
+    /// Time from arrival to the last executor. Applications that ended with fewer are not counted.
     pub all: Waits,
-    /// Applications that could not run when nothing happened any more.
+    /// Number of applications that never could run.
     pub stuck: u64,
-    /// Executors that were launched and kept.
+    /// Number of executors that were launched and kept.
     pub executors: u64,
-    /// How much was used while applications came, over time: one for each span.
+    /// What was in use while applications arrived: the mean of each span of time.
     pub used: Vec<Shares>,
-    /// How much was free and of no use to the next executor, at the end of each span.
+    /// What was free on Workers without room for the next executor, at the end of each span.
     pub stranded: Vec<Shares>,
-    /// How many applications waited, over time.
+    /// Number of applications that waited: the mean of each span.
     pub waiting: Vec<f64>,
-    /// How long each span is.
+    /// Length of a span.
     pub span: Duration,
-    /// How even it was: Jain's index of the parts of their time that applications ran rather than waited; 1: all the
-    /// same.
+    /// Jain's fairness index of the share of their time that applications ran instead of waiting; 1: equal for all.
     pub fairness: f64,
-    /// When the last application had ended.
+    /// When the last application ended.
     pub end: Duration,
 }
 
 impl Shares {
-    /// Parts of that capacity.
+    /// Amounts as shares of a capacity.
     pub(super) fn of(amounts: [f64; 3], capacity: [f64; 3]) -> Self {
         let [cores, memory, gpus] =
             std::array::from_fn(|n| if capacity[n] > 0.0 { amounts[n] / capacity[n] } else { 0.0 });
         Self { cores, memory, gpus }
     }
 
-    /// The mean.
+    /// The mean of shares.
     #[must_use]
     pub fn mean(all: &[Self]) -> Self {
         let count = all.len().max(1) as f64;
@@ -90,7 +89,7 @@ impl Outcome {
     pub(super) fn new(applications: &[TraceApplication], lives: Vec<Life>, meter: Meter) -> Self {
         let each = || applications.iter().zip(&lives);
         let end = meter.now;
-        // Who never began waits to this day.
+        // An application that never began waits until the end.
         let wait = |application: &TraceApplication, life: &Life| {
             life.began.unwrap_or(end).saturating_sub(application.arrival)
         };
@@ -126,14 +125,14 @@ impl Outcome {
     }
 }
 
-/// 1 if all are equal; 1/n if one of n has everything.
+/// Jain's fairness index: 1 if all are equal, 1/n if one of n has everything.
 fn jain(all: impl Iterator<Item = f64>) -> f64 {
     let (count, sum, squares) =
         all.fold((0.0, 0.0, 0.0), |(count, sum, squares), x| (count + 1.0, sum + x, squares + x * x));
     if squares == 0.0 { 1.0 } else { sum * sum / (count * squares) }
 }
 
-/// Looks at the cluster as time goes by.
+/// Measures the use of the cluster over time.
 #[derive(Debug)]
 pub(super) struct Meter {
     pub(super) now: Duration,
@@ -142,7 +141,7 @@ pub(super) struct Meter {
     capacity: [f64; 3],
     requests: Vec<(Size, f64)>,
     span: Duration,
-    /// Amount-seconds in the span at hand.
+    /// Amounts times seconds in the present span.
     sum: [f64; 4],
     used: Vec<Shares>,
     stranded: Vec<Shares>,
@@ -166,7 +165,7 @@ impl Meter {
         }
     }
 
-    /// Time passes, and nothing changes until then.
+    /// Lets time pass in which nothing changes.
     pub(super) fn advance(&mut self, to: Duration, books: &Books, waiting: u64) {
         while self.now < to {
             let end = self.span * (self.used.len() as u32 + 1);
@@ -189,7 +188,7 @@ impl Meter {
     }
 }
 
-/// What executors are like, each size with its part of all applications.
+/// The sizes of executors, each with its share of all applications.
 pub(super) fn requests(workload: &Workload) -> Vec<(Size, f64)> {
     let mut counts: BTreeMap<_, f64> = BTreeMap::new();
     for application in &workload.applications {

@@ -1,4 +1,4 @@
-//! Applications come and go.
+//! Replays a workload: applications arrive, run and end.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -16,30 +16,29 @@ use super::stage::{Apply, GPU, News, Stage};
 use super::workload::Workload;
 use crate::trace::TraceApplication;
 
-/// How applications that need several executors at once come by them.
+/// How applications that need several executors at once get them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Gangs {
-    /// They keep what they get and wait for the rest, which is all that Spark's Master can do for them. Two that wait
-    /// for each other wait for ever.
+    /// They keep what they get and wait for the rest, as in Spark. Two of them can wait for each other for ever.
     Keep,
-    /// One that does not get all at once gives back what it got, and tries again whenever an application has ended, in
-    /// the order in which they came; others may overtake it.
+    /// One that does not get all at once gives back what it got, and retries each time an application ends, in order of
+    /// arrival. Others may overtake it.
     #[default]
     Retry,
-    /// They ask the Master for all at once, which keeps room for the first one that waits (`firesteel.app.gang`).
+    /// They ask the Master for all at once. The Master reserves room for the first one that waits (`firesteel.app.gang`).
     Reserve,
 }
 
-/// How to replay.
+/// The settings of a replay.
 #[derive(Clone, Debug)]
 pub struct Replay {
     /// The Master's settings.
     pub config: Config,
-    /// How gangs come by their executors.
+    /// How gangs get their executors.
     pub gangs: Gangs,
 }
 
-/// Replays the workload, from its first application to the end of its last.
+/// Replays the workload until its last application ends.
 pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outcome {
     let stage = Stage::new(how.config.clone(), &workload.workers, apply);
     let mut run = Run {
@@ -64,7 +63,7 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
     run.finish()
 }
 
-/// What will happen to an application. Ends come before arrivals of the same moment.
+/// An event of an application. Ends come before arrivals at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Happening {
     End,
@@ -77,7 +76,7 @@ struct Run<'a, A> {
     applications: &'a [TraceApplication],
     lives: Vec<Life>,
     calendar: BTreeMap<(Duration, Happening, usize), Happening>,
-    /// Who tries again, in the order in which they came.
+    /// Applications that retry, in order of arrival.
     waiting: Vec<usize>,
     meter: Meter,
 }
@@ -108,7 +107,7 @@ impl<A: Apply> Run<'_, A> {
         self.try_again();
     }
 
-    /// Those that wait try again. One that needs no less than another one that has just failed need not.
+    /// Lets waiting applications retry. One that needs as much as another one that has just failed does not retry.
     fn try_again(&mut self) {
         let mut failed: BTreeMap<_, u64> = BTreeMap::new();
         for driver in std::mem::take(&mut self.waiting) {
@@ -122,7 +121,7 @@ impl<A: Apply> Run<'_, A> {
         }
     }
 
-    /// Registers an application, and takes it back if it cannot begin and does not want to wait with less.
+    /// Registers an application, and unregisters it if it cannot begin and gives back incomplete gangs.
     fn attempt(&mut self, driver: usize) -> Attempt {
         let application = self.applications[driver];
         let gang = match self.gangs {
@@ -145,7 +144,7 @@ impl<A: Apply> Run<'_, A> {
         Attempt::InVain
     }
 
-    /// Drivers learn of their executors.
+    /// Tells drivers of their executors.
     fn learn(&mut self) {
         while let Some(news) = self.stage.news() {
             match news {
@@ -176,12 +175,12 @@ impl<A: Apply> Run<'_, A> {
     }
 }
 
-/// What came of an attempt to begin.
+/// The result of an attempt to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Attempt {
-    /// It is with the Master.
+    /// The application stays registered.
     Registered,
-    /// It has gone away again.
+    /// The application was unregistered.
     InVain,
 }
 

@@ -1,4 +1,4 @@
-//! The Master and the little that is made up around it.
+//! The Master, with simple Workers and drivers around it.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -16,23 +16,23 @@ use firesteel_placement::Resources;
 use super::books::Books;
 use super::workload::Size;
 
-/// What Firesteel and Spark call GPUs.
+/// Name of the resource that stands for GPUs.
 pub(super) const GPU: &str = "gpu";
-/// Drivers' connections are numbered from here on.
+/// Number of the first driver's connection.
 const DRIVERS: u64 = 1 << 40;
-/// Nobody sends heartbeats here, and nobody is missed.
+/// A timeout that never passes: nothing here sends heartbeats.
 const FOR_EVER: Duration = Duration::from_secs(1 << 40);
 
-/// How events come to the Master: a closure of the shell may look at a clock before and after.
+/// Applies an event to the Master. A closure of the caller may measure the time that it takes.
 pub trait Apply: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect> {}
 impl<F: FnMut(&mut Master, Timestamp, Event) -> Vec<Effect>> Apply for F {}
 
-/// Events come to the Master, and nobody looks at a clock.
+/// Applies an event to the Master without measuring time.
 pub fn directly(master: &mut Master, now: Timestamp, event: Event) -> Vec<Effect> {
     master.apply(now, event)
 }
 
-/// A Master with Workers that answer at once.
+/// A Master, Workers that answer at once, and drivers.
 pub(super) struct Stage<'a, A> {
     master: Master,
     apply: &'a mut A,
@@ -41,21 +41,21 @@ pub(super) struct Stage<'a, A> {
     /// The driver of each live application.
     drivers: BTreeMap<AppId, u64>,
     applications: BTreeMap<u64, AppId>,
-    /// What the Master decided that has not been told yet, in order.
+    /// News for drivers, in order.
     news: VecDeque<News>,
 }
 
-/// Something that a driver learns.
+/// News for a driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum News {
-    /// It has one executor more.
+    /// The driver has one more executor.
     Launched { driver: u64 },
-    /// It has one less.
+    /// The driver has one executor less.
     Lost { driver: u64 },
 }
 
 impl<'a, A: Apply> Stage<'a, A> {
-    /// A Master of that configuration with these Workers.
+    /// A Master with this configuration and these Workers.
     pub(super) fn new(config: Config, workers: &[Size], apply: &'a mut A) -> Self {
         let config = Config {
             worker_timeout: FOR_EVER,
@@ -80,7 +80,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         stage
     }
 
-    /// Lets the time pass, and wakes the Master whenever it wants to be.
+    /// Lets time pass, and wakes the Master at its deadlines.
     pub(super) fn advance(&mut self, to: Timestamp) {
         while let Some((time, _)) = self.master.next_deadline().filter(|(time, _)| *time <= to) {
             let before = self.now;
@@ -93,12 +93,12 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.now = self.now.max(to);
     }
 
-    /// The application of that driver registers.
+    /// Registers the application of that driver.
     pub(super) fn register(&mut self, driver: u64, description: ApplicationDescription) {
         self.say(driver, DriverToMaster::RegisterApplication(description));
     }
 
-    /// It is over: its executors end.
+    /// Unregisters the application of that driver; its executors end.
     pub(super) fn unregister(&mut self, driver: u64) {
         if let Some(app) = self.applications.remove(&driver) {
             self.drivers.remove(&app);
@@ -107,7 +107,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.tell(Event::Disconnected { peer: PeerId(DRIVERS + driver) });
     }
 
-    /// What drivers have learned since they were asked last.
+    /// The next news for a driver.
     pub(super) fn news(&mut self) -> Option<News> {
         self.news.pop_front()
     }
@@ -116,7 +116,7 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.tell(Event::Received { peer: PeerId(DRIVERS + driver), message: Inbound::Driver(message) });
     }
 
-    /// Tells the Master, does what it wants, and tells it of that, until there is nothing more to do.
+    /// Gives the Master an event, performs its effects, and gives it the events that follow, until there are no more.
     fn tell(&mut self, event: Event) {
         let mut events = VecDeque::from([event]);
         while let Some(event) = events.pop_front() {

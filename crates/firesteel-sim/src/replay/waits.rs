@@ -1,63 +1,63 @@
-//! How long applications wait.
+//! Waiting times of applications.
 
 use std::time::Duration;
 
 use crate::trace::TraceApplication;
 
-/// Waits, shortest first.
+/// Waiting times, shortest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Waits(Vec<Duration>);
 
 impl Waits {
-    /// These waits.
+    /// Sorts waiting times.
     pub(super) fn of(waits: impl Iterator<Item = Duration>) -> Self {
         let mut waits: Vec<_> = waits.collect();
         waits.sort_unstable();
         Self(waits)
     }
 
-    /// All of them, shortest first.
+    /// All waiting times, shortest first.
     #[must_use]
     pub fn all(&self) -> &[Duration] {
         &self.0
     }
 
-    /// Seconds on average; 0 if there are none.
+    /// The mean in seconds; 0 if there are none.
     #[must_use]
     pub fn mean(&self) -> f64 {
         self.0.iter().map(Duration::as_secs_f64).sum::<f64>() / self.0.len().max(1) as f64
     }
 
-    /// The shortest that is no shorter than that part of all, in seconds; 0 if there are none.
+    /// The quantile in seconds, by nearest rank: 0.5 is the median, 1.0 the longest. 0 if there are none.
     #[must_use]
     pub fn quantile(&self, part: f64) -> f64 {
         let rank = (self.0.len() as f64 * part).ceil() as usize;
         self.0.get(rank.max(1) - 1).map_or(0.0, Duration::as_secs_f64)
     }
 
-    /// These and those of other replays.
+    /// The waiting times of several replays together.
     #[must_use]
     pub fn together(all: &[&Self]) -> Self {
         Self::of(all.iter().flat_map(|waits| waits.0.iter().copied()))
     }
 }
 
-/// Applications by the cores that they want in all.
+/// Classes of applications by the cores that they ask for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum SizeClass {
-    /// Less than 16 cores.
+    /// Under 16 cores.
     Small,
-    /// 16 to 127.
+    /// 16 to 127 cores.
     Medium,
-    /// 128 and more.
+    /// 128 cores and more.
     Large,
 }
 
 impl SizeClass {
-    /// All of them, the smallest first.
+    /// All classes, the smallest first.
     pub const ALL: [Self; 3] = [Self::Small, Self::Medium, Self::Large];
 
-    /// That of an application.
+    /// The class of an application.
     #[must_use]
     pub fn of(application: &TraceApplication) -> Self {
         let cores = u64::try_from(application.request.cores().0).unwrap_or(0);
@@ -68,7 +68,7 @@ impl SizeClass {
         }
     }
 
-    /// What it is, in words.
+    /// The class in words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {

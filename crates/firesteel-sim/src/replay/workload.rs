@@ -1,4 +1,4 @@
-//! What is replayed: a trace as it is, or drawn anew from a seed, for another cluster or another load.
+//! The workload of a replay: a trace as it is, or a sample of it for another cluster or another load.
 
 use std::time::Duration;
 
@@ -7,7 +7,7 @@ use firesteel_placement::{Cores, MiB};
 use crate::dice::Dice;
 use crate::trace::{Request, Trace, TraceApplication, WorkerKind};
 
-/// Workers one by one, and applications in the order in which they come.
+/// Workers, and applications in order of arrival.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Workload {
     /// The Workers.
@@ -16,7 +16,7 @@ pub struct Workload {
     pub applications: Vec<TraceApplication>,
 }
 
-/// What a Worker has, or what an executor holds of it.
+/// The capacity of a Worker, or what an executor holds of it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Size {
     /// Cores.
@@ -27,24 +27,24 @@ pub struct Size {
     pub gpus: u64,
 }
 
-/// Applications that cannot ever have all their executors on these Workers, and are left out.
+/// Number of applications that are left out, since these Workers can never hold all their executors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LeftOut(pub u64);
 
 impl Size {
-    /// What each executor of such a request holds.
+    /// What an executor of that request holds.
     #[must_use]
     pub fn of(request: &Request) -> Self {
         Self { cores: request.cores(), memory: request.memory, gpus: request.gpus }
     }
 
-    /// The three amounts as numbers, in the order in which they are told: cores, MiB, GPUs.
+    /// The amounts as numbers: cores, MiB, GPUs.
     #[must_use]
     pub fn amounts(self) -> [f64; 3] {
         [self.cores.0 as f64, self.memory.0 as f64, self.gpus as f64]
     }
 
-    /// How many of these fit into that.
+    /// How many of this size fit into `whole`.
     #[must_use]
     pub fn fits(self, whole: Self) -> u64 {
         let times = |whole: u64, part: u64| whole.checked_div(part).unwrap_or(u64::MAX);
@@ -56,7 +56,7 @@ impl Size {
 }
 
 impl Workload {
-    /// The trace as it is. The seed says in which order the Workers have their names, since ties go by name.
+    /// The trace as it is. The seed determines the order of Workers, which decides ties.
     #[must_use]
     pub fn new(trace: &Trace, seed: u64) -> Self {
         let each = |kind: &WorkerKind| {
@@ -68,8 +68,8 @@ impl Workload {
         Self { workers, applications: trace.applications.clone() }
     }
 
-    /// So many of its applications, drawn by lot: each once before any of them comes again. When they come is drawn
-    /// by [`at_load`](Self::at_load).
+    /// A random sample of `count` applications. None is repeated before all were taken.
+    /// [`at_load`](Self::at_load) gives them new times of arrival.
     #[must_use]
     pub fn drawn(mut self, seed: u64, count: usize) -> Self {
         let mut dice = Dice::new(seed ^ 0xD4A3);
@@ -83,7 +83,7 @@ impl Workload {
         self
     }
 
-    /// The same with every application that runs for longer than that running for so long.
+    /// The same workload, with run times cut to at most `longest`.
     #[must_use]
     pub fn no_longer_than(mut self, longest: Duration) -> Self {
         for application in &mut self.applications {
@@ -92,8 +92,8 @@ impl Workload {
         self
     }
 
-    /// The same without applications that could not have all their executors if nobody else were there. Where no
-    /// Worker has a GPU, nobody asks for one.
+    /// The same workload without applications whose executors do not all fit on the empty cluster. If no Worker has a
+    /// GPU, requests for GPUs are dropped.
     #[must_use]
     pub fn that_fit(mut self) -> (Self, LeftOut) {
         if self.workers.iter().all(|size| size.gpus == 0) {
@@ -115,7 +115,7 @@ impl Workload {
         (self, left_out)
     }
 
-    /// The same with arrivals by chance, so close to each other that the load is this (see [`load`](Self::load)).
+    /// The same workload with random times of arrival, so that it has this load (see [`load`](Self::load)).
     #[must_use]
     pub fn at_load(mut self, seed: u64, load: f64) -> Self {
         let span = self.busy() / load;
@@ -128,16 +128,16 @@ impl Workload {
         self
     }
 
-    /// The load until the last application comes: how much of the cluster applications would hold on average if none
-    /// ever waited, each counted by its dominant share, which is that of the resource of which it takes the
-    /// greatest part.
+    /// The load until the last application arrives: the mean share of the cluster that applications would hold if none
+    /// ever waited. An application counts with its dominant share: that of the resource of which it needs the greatest
+    /// part. 0 if all arrive at once.
     #[must_use]
     pub fn load(&self) -> f64 {
         let span = self.applications.last().map_or(0.0, |last| last.arrival.as_secs_f64());
         if span == 0.0 { 0.0 } else { self.busy() / span }
     }
 
-    /// For how many seconds the whole cluster would be busy.
+    /// Number of seconds for which the applications would keep the whole cluster busy.
     fn busy(&self) -> f64 {
         let capacity = self.capacity();
         let work = |application: &TraceApplication| {
@@ -149,8 +149,8 @@ impl Workload {
         self.applications.iter().map(work).sum()
     }
 
-    /// The first of its applications, and the first of them again if there are too few, until they ask for that part of
-    /// the cluster all together (see [`asked`](Self::asked)). The last ones ask for as many executors as are missing.
+    /// The first applications, repeated if there are too few, that together request that share of the cluster (see
+    /// [`asked`](Self::asked)). The last ones get fewer executors, to meet the share.
     #[must_use]
     pub fn asking_for(mut self, part: f64) -> Self {
         const ROUNDING: f64 = 1e-9;
@@ -180,8 +180,8 @@ impl Workload {
         self
     }
 
-    /// What part of the cluster so many cores, MiB and GPUs are: of the GPUs, where there are any, or else of what is
-    /// scarcer.
+    /// The share of the cluster that these cores, MiB and GPUs are: the share of its GPUs if it has any, else the greater
+    /// one of cores and memory.
     #[must_use]
     pub fn asked(&self, amounts: [f64; 3]) -> f64 {
         let capacity = self.capacity();

@@ -39,7 +39,7 @@ impl Row {
     }
 }
 
-/// A thousandth at least, and no more than a Worker can have.
+/// Cores in thousandths: at least one, and at most what a Worker can have.
 fn thousandths(cores: f64) -> Result<u64, Wrong> {
     let most = most::CORES as f64;
     if cores > 0.0 && cores <= most {

@@ -1,11 +1,11 @@
-//! Traces: which Workers a cluster has, and which applications come to it, when, how large and for how long.
+//! Traces: the Workers of a cluster, and the applications that arrive there.
 //!
-//! Our own form is two tables of comma-separated values, `workers.csv` and `applications.csv`
+//! Firesteel's own form is two tables of comma-separated values, `workers.csv` and `applications.csv`
 //! (`fixtures/traces/README.md` describes them; [`Trace::read`], [`Trace::write_workers`],
 //! [`Trace::write_applications`]). [`openb`] reads the GPU trace that Alibaba published in 2023.
-//! [`synthetic`] makes one from a seed whose [`quantiles`] are those of that trace.
+//! [`synthetic`] makes a trace from a seed, with the [`quantiles`] of that trace.
 //!
-//! Nothing in here opens a file: input is any [`std::io::Read`], output any [`std::io::Write`].
+//! This module opens no files: it reads any [`std::io::Read`] and writes to any [`std::io::Write`].
 
 mod applications;
 pub mod openb;
@@ -21,42 +21,42 @@ use firesteel_placement::{Cores, MiB};
 
 pub use table::{Table, TraceError, Wrong};
 
-/// A cluster and what comes to it.
+/// A cluster and the applications that arrive there.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Trace {
-    /// The Workers, kind by kind.
+    /// The Workers, by kind.
     pub workers: Vec<WorkerKind>,
-    /// The applications in the order in which they come.
+    /// The applications, in order of arrival.
     pub applications: Vec<TraceApplication>,
 }
 
-/// Workers that are alike.
+/// A kind of equal Workers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WorkerKind {
-    /// How many.
+    /// Number of Workers.
     pub count: u64,
-    /// Cores of each.
+    /// Cores of each Worker.
     pub cores: Cores,
-    /// Memory of each.
+    /// Memory of each Worker.
     pub memory: MiB,
-    /// GPUs of each.
+    /// GPUs of each Worker.
     pub gpus: u64,
-    /// What people call the kind; may be empty.
+    /// Name of the kind for people; may be empty.
     pub model: String,
 }
 
-/// An application: executors that are alike.
+/// An application with a number of equal executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TraceApplication {
-    /// When it comes, counted from the beginning of the trace.
+    /// Time of arrival, since the beginning of the trace.
     pub arrival: Duration,
-    /// How many executors it wants.
+    /// Number of executors that it asks for.
     pub executors: u64,
-    /// What each of them needs.
+    /// What each executor needs.
     pub request: Request,
-    /// How long it runs once it can.
+    /// How long it runs after it has begun.
     pub lifetime: Duration,
-    /// How many executors it needs before it can run: 1 for one that begins with any.
+    /// Number of executors that it needs to begin.
     pub gang: u64,
 }
 
@@ -65,14 +65,14 @@ pub struct TraceApplication {
 pub struct Request {
     /// Thousandths of cores, at least 1.
     pub milli_cores: u64,
-    /// Memory.
+    /// Memory of the executor.
     pub memory: MiB,
-    /// Whole GPUs.
+    /// Number of GPUs.
     pub gpus: u64,
 }
 
 impl Request {
-    /// Whole cores: a Worker gives no less.
+    /// Whole cores, rounded up as Workers do.
     #[must_use]
     pub fn cores(&self) -> Cores {
         Cores(i64::try_from(self.milli_cores.div_ceil(1000)).expect("a thousandth of any number fits"))
@@ -80,7 +80,7 @@ impl Request {
 }
 
 impl Trace {
-    /// Reads a trace in our own form.
+    /// Reads a trace in Firesteel's own form.
     ///
     /// # Errors
     /// The first line that cannot be used, with its table.
@@ -91,25 +91,25 @@ impl Trace {
         Ok(Self { workers, applications })
     }
 
-    /// How many Workers there are.
+    /// Number of Workers of all kinds.
     #[must_use]
     pub fn workers_in_all(&self) -> u64 {
         self.workers.iter().map(|kind| kind.count).sum()
     }
 }
 
-/// What a trace may have at most, so that no sum over it can wrap and no typing error takes all memory.
+/// Limits of a trace, so that no sum overflows and no typing error uses up all memory.
 pub mod most {
-    /// Workers in all.
+    /// Maximum number of Workers.
     pub const WORKERS: u64 = 1_000_000;
-    /// GPUs of a Worker.
+    /// Maximum number of GPUs of a Worker.
     pub const GPUS: u64 = 1_024;
-    /// Cores of a Worker, and of an executor.
+    /// Maximum number of cores of a Worker or an executor.
     pub const CORES: u64 = 65_536;
-    /// MiB of a Worker, and of an executor.
+    /// Maximum memory of a Worker or an executor, in MiB.
     pub const MIB: u64 = i32::MAX as u64;
-    /// Executors of an application.
+    /// Maximum number of executors of an application.
     pub const EXECUTORS: u64 = 100_000;
-    /// Seconds until an application comes, and for which it runs: a hundred years.
+    /// Maximum time of arrival and run time in seconds: a hundred years.
     pub const SECONDS: u64 = 100 * 365 * 24 * 3600;
 }

@@ -1,8 +1,7 @@
 //! The GPU trace that Alibaba published in 2023 (`openb`): `nodes.csv` and `pods.csv`.
 //!
-//! Each pod becomes an application of one executor, each node a Worker. A share of one GPU becomes a whole GPU, since a
-//! Worker gives out whole ones. A pod that was never scheduled says nothing of how long it would have run, and is
-//! left out.
+//! Each node becomes a Worker, each pod an application with one executor. A share of a GPU becomes a whole GPU, since a
+//! Worker can only allocate whole ones. Pods that were never scheduled are left out, since their run time is unknown.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -43,7 +42,7 @@ pub fn read(nodes: impl Read, pods: impl Read) -> Result<Trace, TraceError> {
     Ok(Trace { workers, applications })
 }
 
-/// Nodes that are alike are one kind.
+/// Reads the Workers. Equal nodes become one kind.
 fn workers(input: impl Read) -> Result<Vec<WorkerKind>, TraceError> {
     let table = Table::Nodes;
     let mut kinds: BTreeMap<(u64, u64, u64, String), u64> = BTreeMap::new();
@@ -85,7 +84,7 @@ fn applications(input: impl Read) -> Result<Vec<TraceApplication>, TraceError> {
 }
 
 impl Pod {
-    /// What it asked for, if it ever ran.
+    /// The application of the pod. `None` if it was never scheduled.
     fn application(&self) -> Result<Option<TraceApplication>, Wrong> {
         let request = Request {
             milli_cores: within("cpu_milli", self.cpu_milli, 0, most::CORES * 1000)?.max(1),

@@ -1,10 +1,10 @@
-//! What the applications of a real cluster are like, and how near a trace comes to it.
+//! The applications of a real cluster in figures, and how close a trace is to them.
 //!
 //! The numbers were computed from the GPU trace that Alibaba published in 2023 (1,523 nodes, 8,152 pods).
 
 use super::{Trace, TraceApplication};
 
-/// Values with the part of all that is no greater, both ascending.
+/// Pairs of a share and the value that this share of all values does not exceed; both ascend.
 pub type Quantiles = &'static [(f64, f64)];
 
 /// Cores of a request.
@@ -13,28 +13,28 @@ pub const CORES: Quantiles =
 /// GiB of a request.
 pub const GIB: Quantiles =
     &[(0.05, 5.5), (0.25, 14.9), (0.50, 40.6), (0.75, 48.0), (0.90, 57.0), (0.99, 123.0), (1.0, 720.0)];
-/// GiB for each core of a request.
+/// GiB per core of a request.
 pub const GIB_PER_CORE: Quantiles = &[(0.05, 1.5), (0.25, 1.7), (0.50, 3.7), (0.75, 4.1), (0.95, 6.0)];
-/// Seconds for which applications run.
+/// Run time of applications, in seconds.
 pub const LIFETIME: Quantiles =
     &[(0.05, 50.0), (0.25, 175.0), (0.50, 616.0), (0.75, 2_236.0), (0.90, 7_763.0), (0.99, 114_035.0)];
-/// The mean of those seconds: nearly all of it is the last hundredth.
+/// Mean run time in seconds. The longest hundredth of applications makes up nearly all of it.
 pub const MEAN_LIFETIME: f64 = 28_949.0;
-/// Parts of the requests that ask for no GPU, for one, and for 2 to 8.
+/// Shares of the requests for no GPU, for one GPU, and for 2 to 8.
 pub const GPUS: [f64; 3] = [0.13, 0.86, 0.009];
 
-/// One number of an application, and how it is spread in the real cluster.
+/// One figure of applications, and its distribution in the real cluster.
 #[derive(Clone, Copy, Debug)]
 pub struct Look {
-    /// What it is.
+    /// Name of the figure.
     pub name: &'static str,
-    /// How it is spread.
+    /// Its distribution in the real cluster.
     pub table: Quantiles,
-    /// The number.
+    /// The figure of an application.
     pub of: fn(&TraceApplication) -> f64,
 }
 
-/// What is looked at: the requests first, then how long applications run.
+/// The figures that are compared: those of requests first, then the run time.
 pub const LOOKS: [Look; 4] = [
     Look { name: "cores", table: CORES, of: cores },
     Look { name: "GiB", table: GIB, of: gib },
@@ -54,9 +54,9 @@ fn gib(application: &TraceApplication) -> f64 {
     application.request.memory.0 as f64 / 1024.0
 }
 
-/// Kolmogorov's distance between the values and the table, as far as the table goes: by how much the part of the
-/// values that are no greater differs from the one that the table has, at most. Where many values are equal, that part
-/// leaps, and any share within the leap is right.
+/// Kolmogorov's distance between values and a table: the greatest difference between the share of values up to a row of
+/// the table and the share in that row. Each value has a weight. If many values are equal, the share jumps, and any share
+/// within the jump is right.
 #[must_use]
 pub fn distance(values: impl Iterator<Item = (f64, f64)>, table: Quantiles) -> f64 {
     let values: Vec<_> = values.collect();
@@ -71,7 +71,7 @@ pub fn distance(values: impl Iterator<Item = (f64, f64)>, table: Quantiles) -> f
     table.iter().map(off).fold(0.0, f64::max)
 }
 
-/// Each look at the trace's applications with its distance from the table.
+/// The distance of a trace's applications from the real cluster, by figure.
 #[must_use]
 pub fn distances(trace: &Trace) -> [(&'static str, f64); 4] {
     LOOKS.map(|Look { name, table, of }| {
@@ -79,8 +79,8 @@ pub fn distances(trace: &Trace) -> [(&'static str, f64); 4] {
     })
 }
 
-/// The value below which that part of all lies, between two rows of the table as if logarithms were even; below the
-/// first row as between the first two, and never more than `most`.
+/// The value that this share of all values does not exceed. Between two rows of the table its logarithm is interpolated.
+/// It is at most `most`.
 #[must_use]
 pub fn value(table: Quantiles, part: f64, most: f64) -> f64 {
     let above = table.iter().position(|(wanted, _)| *wanted > part);

@@ -1,13 +1,13 @@
-//! A trace from a seed whose requests and lifetimes are spread as those of a real cluster are.
+//! Makes a trace from a seed. Its requests and run times are distributed like those of a real cluster.
 //!
-//! Requests come in [`SHAPES`] shapes, of which one is a fifth of all, as there. Each shape has a place on the scale
-//! of cores and one on the scale of memory for each core, and the second ones change hands until cores, memory and
-//! both together lie as the [`quantiles`] say. Lifetimes are drawn evenly over the whole scale, the last
-//! hundredth of it included, which is nearly all of their mean. That trace has one executor to an application; here
-//! applications have 1 to [`MOST_EXECUTORS`] of them, few of many (Pareto's law), and three of four of those with
-//! several are gangs. They come over a week, more by day than by night.
+//! Requests have [`SHAPES`] shapes; one shape is a fifth of all requests. Each shape has a number of cores and an amount of
+//! memory per core. Shapes swap the latter until cores, memory and memory per core match the [`quantiles`]. Run times are
+//! spread evenly over all quantiles, including the last hundredth, which makes up nearly all of the mean.
 //!
-//! The Workers are a cluster of that trace's size and make: 27 kinds, of which two are 61 in a hundred.
+//! In the real trace each application has one executor. Here applications have 1 to [`MOST_EXECUTORS`] (Pareto's law);
+//! three of four with several executors are gangs. They arrive over a week, more by day than by night.
+//!
+//! The Workers are those of the real cluster in number and size: 27 kinds, of which two make up 61 %.
 
 use std::f64::consts::TAU;
 use std::time::Duration;
@@ -20,21 +20,21 @@ use crate::dice::Dice;
 
 /// The seed of the committed trace.
 pub const SEED: u64 = 20_261_121;
-/// Applications of the committed trace.
+/// Number of applications of the committed trace.
 pub const APPLICATIONS: u64 = 4_000;
-/// Different requests.
+/// Number of different requests.
 pub const SHAPES: usize = 112;
-/// Most executors of an application.
+/// Maximum number of executors of an application.
 pub const MOST_EXECUTORS: u64 = 64;
 
-/// Most cores of an application: some tenth of a cluster of 200 Workers.
+/// Maximum number of cores of an application: about a tenth of a cluster of 200 Workers.
 const MOST_CORES: u64 = 1_024;
-/// Pareto's exponent of the number of executors: the smaller, the more large ones.
+/// Pareto's exponent of the number of executors: a smaller exponent makes more large applications.
 const SKEW: f64 = 1.1;
 const WEEK: f64 = 7.0 * 86_400.0;
-/// The longest lifetime: some five months.
+/// The longest run time in seconds: about five months.
 const LONGEST: f64 = 12_500_000.0;
-/// The distance from each table at which shapes are good.
+/// Shapes are good enough at this distance from each table.
 const NEAR: f64 = 0.02;
 
 /// Count, cores, GiB and GPUs of the kinds of Workers.
@@ -68,7 +68,7 @@ const KINDS: [(u64, i64, i64, u64); 27] = [
     (1, 96, 768, 0),
 ];
 
-/// The trace of that seed, with so many applications.
+/// The trace of a seed, with that number of applications.
 #[must_use]
 pub fn trace(seed: u64, applications: u64) -> Trace {
     let mut dice = Dice::new(seed);
@@ -102,7 +102,7 @@ fn kind((count, cores, gib, gpus): (u64, i64, i64, u64)) -> WorkerKind {
     WorkerKind { count, cores: Cores(cores), memory: MiB(gib * 1024), gpus, model }
 }
 
-/// More by day than by night: four times as many at noon as at midnight.
+/// A time of arrival: four times as many applications arrive at noon as at midnight.
 fn arrival(dice: &mut Dice) -> f64 {
     loop {
         let time = dice.part() * WEEK;
@@ -112,14 +112,14 @@ fn arrival(dice: &mut Dice) -> f64 {
     }
 }
 
-/// By Pareto's law, and no more than there should be of such large ones.
+/// The number of executors by Pareto's law, limited for large requests.
 fn executors(dice: &mut Dice, request: &Request) -> u64 {
     let most =
         (MOST_CORES * 1000 / request.milli_cores).clamp(1, if request.gpus > 1 { 4 } else { MOST_EXECUTORS });
     ((1.0 - dice.part()).powf(-1.0 / SKEW) as u64).min(most)
 }
 
-/// Each shape as often as its weight says, `all` in all.
+/// `all` requests, each shape as often as its weight says.
 fn spread(shapes: &[(Request, f64)], all: u64) -> impl Iterator<Item = Request> {
     let (mut shape, mut upto) = (0, shapes[0].1);
     (0..all).map(move |n| {
@@ -131,7 +131,7 @@ fn spread(shapes: &[(Request, f64)], all: u64) -> impl Iterator<Item = Request> 
     })
 }
 
-/// The shapes with their weights, which are 1 together.
+/// The shapes with their weights, which add up to 1.
 fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
     let weights = weights();
     let mut cores: Vec<usize> = (1..SHAPES).collect();
@@ -166,15 +166,15 @@ fn shapes(dice: &mut Dice) -> Vec<(Request, f64)> {
     found
 }
 
-/// The first shape is a fifth of all; of the others each is less than the one before it.
+/// The weights: the first is a fifth; of the others, each is smaller than the one before it.
 fn weights() -> Vec<f64> {
     let others: Vec<f64> = (1..SHAPES).map(|shape| 1.0 / (shape as f64 + 8.0)).collect();
     let all: f64 = others.iter().sum();
     std::iter::once(0.2).chain(others.into_iter().map(|weight| 0.8 * weight / all)).collect()
 }
 
-/// The shapes' values when they stand side by side in that order, as wide as their weights, on the table's scale. The
-/// first shape stands where the table has many that are nearly equal: from a twentieth to a quarter of all.
+/// The values of the shapes: in that order, each shape covers a range of the table's shares as wide as its weight. The
+/// first shape covers the range from 5 % to 25 %, where the table has many nearly equal values.
 fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f64> {
     let mut values = vec![0.0; SHAPES];
     values[0] = value(table, 0.15, most);
@@ -189,7 +189,7 @@ fn scale(order: &[usize], weights: &[f64], table: Quantiles, most: f64) -> Vec<f
     values
 }
 
-/// The greatest distance of the shapes from the tables.
+/// The greatest distance of the shapes from any table.
 fn farthest(shapes: &[(Request, f64)]) -> f64 {
     let application = |request| TraceApplication {
         arrival: Duration::ZERO,
@@ -202,12 +202,12 @@ fn farthest(shapes: &[(Request, f64)]) -> f64 {
         let of = |&(request, weight): &(Request, f64)| ((look.of)(&application(request)), weight);
         distance(shapes.iter().map(of), look.table)
     };
-    // The last look is at lifetimes.
+    // The last figure is the run time.
     quantiles::LOOKS[..3].iter().map(off).fold(0.0, f64::max)
 }
 
-/// The shapes with most cores get several GPUs, others by lot none, until the parts are right; the rest has one. In the
-/// real cluster four of five requests without a GPU want more than twelve cores; here all do.
+/// Gives several GPUs to the shapes with most cores, none to some others at random, until the shares match, and one to
+/// the rest. In the real cluster four of five requests without a GPU ask for more than twelve cores; here all do.
 fn give_gpus(shapes: &mut [(Request, f64)], dice: &mut Dice) {
     let [none, _, several] = quantiles::GPUS;
     let mut order: Vec<usize> = (1..shapes.len()).collect();

@@ -1,4 +1,4 @@
-//! Tables of comma-separated values, with errors that name the line.
+//! Reads tables of comma-separated values, with errors that name the line.
 
 use std::fmt;
 use std::io::Read;
@@ -9,18 +9,18 @@ use serde::de::DeserializeOwned;
 /// A table of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Table {
-    /// Of our own form: the cluster.
+    /// The Workers, in Firesteel's own form.
     Workers,
-    /// Of our own form: what comes to it.
+    /// The applications, in Firesteel's own form.
     Applications,
-    /// Of Alibaba's form: the cluster.
+    /// The nodes, in Alibaba's form.
     Nodes,
-    /// Of Alibaba's form: what comes to it.
+    /// The pods, in Alibaba's form.
     Pods,
 }
 
 impl Table {
-    /// The name of its file.
+    /// Name of the table's file.
     #[must_use]
     pub fn file(self) -> &'static str {
         match self {
@@ -32,7 +32,7 @@ impl Table {
     }
 }
 
-/// Its file.
+/// Writes the name of the table's file.
 impl fmt::Display for Table {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.file())
@@ -43,62 +43,62 @@ impl fmt::Display for Table {
 #[derive(Debug, thiserror::Error)]
 #[error("{table}: line {line}: {wrong}")]
 pub struct TraceError {
-    /// In which table.
+    /// The table with the mistake.
     pub table: Table,
-    /// In which line, counted from 1, which is the header.
+    /// Number of the line; the header is line 1.
     pub line: u64,
-    /// What is wrong there.
+    /// What is wrong with the line.
     pub wrong: Wrong,
 }
 
 /// What is wrong with a line.
 #[derive(Debug, thiserror::Error)]
 pub enum Wrong {
-    /// The table has no such column, or the line no such field.
+    /// A column or a field is missing.
     #[error("there is no {0}")]
     Missing(String),
-    /// A field is not of its column's kind.
+    /// A field has a wrong form.
     #[error("{column}: {found:?} is not {wanted}")]
     Field {
-        /// Its column.
+        /// Name of the column.
         column: String,
-        /// What stands there.
+        /// The text of the field.
         found: String,
-        /// What should.
+        /// What is expected.
         wanted: &'static str,
     },
-    /// A number is out of its range.
+    /// A number is out of range.
     #[error("{column}: {found} is not from {least} to {most}")]
     Range {
-        /// Its column.
+        /// Name of the column.
         column: &'static str,
-        /// The number.
+        /// The number in the field.
         found: u64,
-        /// The least that can be used.
+        /// The smallest number that is allowed.
         least: u64,
-        /// The most.
+        /// The greatest number that is allowed.
         most: u64,
     },
-    /// There are more fields or fewer than columns.
-    #[error("it has {found} fields, and the header {wanted}")]
+    /// The line has more or fewer fields than the header.
+    #[error("the line has {found} fields, but the header has {wanted}")]
     Fields {
-        /// Of the line.
+        /// Number of fields of the line.
         found: u64,
-        /// Of the header.
+        /// Number of fields of the header.
         wanted: u64,
     },
-    /// It is no text in UTF-8.
-    #[error("it is no text in UTF-8")]
+    /// The line is not UTF-8 text.
+    #[error("not UTF-8 text")]
     Text,
-    /// There is nothing below the header.
-    #[error("there is nothing")]
+    /// The table has no rows.
+    #[error("the table has no rows below its header")]
     Empty,
-    /// The input broke off.
+    /// Reading the input failed.
     #[error("cannot be read: {0}")]
     Read(std::io::Error),
 }
 
-/// Reads the rows of a table by the names of its columns; columns that are not asked for are passed over.
+/// Reads the rows of a table by the names of its columns. Unknown columns are ignored.
 pub(super) fn rows<Row: DeserializeOwned>(
     table: Table,
     input: impl Read,
@@ -133,7 +133,7 @@ pub(super) fn rows<Row: DeserializeOwned>(
     })
 }
 
-/// A line that is none.
+/// The error of a line that cannot be read.
 fn unread(error: csv::Error) -> Wrong {
     match error.into_kind() {
         ErrorKind::Io(error) => Wrong::Read(error),
@@ -145,7 +145,7 @@ fn unread(error: csv::Error) -> Wrong {
     }
 }
 
-/// A line that is one, with a field that is not of its column's kind.
+/// The error of a line with a missing field or one of a wrong form.
 fn misfit(error: &csv::Error, header: &StringRecord, record: &StringRecord) -> Wrong {
     let ErrorKind::Deserialize { err, .. } = error.kind() else { return Wrong::Text };
     let at = err.field().and_then(|field| usize::try_from(field).ok());
@@ -170,11 +170,11 @@ fn kind(error: &csv::DeserializeError) -> &'static str {
     match error.kind() {
         csv::DeserializeErrorKind::ParseInt(_) => "a whole number from 0",
         csv::DeserializeErrorKind::ParseFloat(_) => "a number",
-        _ => "what belongs there",
+        _ => "a valid value",
     }
 }
 
-/// The number, if it is in its range.
+/// Returns the number if it is in its range.
 pub(super) fn within(column: &'static str, found: u64, least: u64, most: u64) -> Result<u64, Wrong> {
     if (least..=most).contains(&found) { Ok(found) } else { Err(Wrong::Range { column, found, least, most }) }
 }
