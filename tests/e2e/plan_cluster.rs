@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cluster::{Daemon, firesteel, run, run_with_input, wait_for};
+use crate::pictures;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -26,6 +27,7 @@ fn the_committed_picture_is_the_one_that_is_drawn() {
     let policies = "spark,spark-consolidate,best-fit";
     planned(&["--compare", policies, "--svg", drawn.to_str().expect("it is text")]);
     let drawn = std::fs::read_to_string(drawn).expect("it was written");
+    pictures::check(&drawn);
     let committed = root().join("docs/pictures/plan.svg");
     if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
         std::fs::write(&committed, &drawn).expect("the picture can be written");
@@ -41,7 +43,7 @@ fn the_committed_picture_is_the_one_that_is_drawn() {
 #[test]
 fn json_has_what_the_tables_have() {
     let value: Value = serde_json::from_str(&planned(&["--json"])).expect("it is JSON");
-    assert_eq!(value["schema"], 1);
+    assert_eq!(value["schema"], 2);
     let [plan] = &value["plans"].as_array().expect("a list")[..] else { panic!("{value}") };
     assert_eq!(plan["policy"], "spark");
     assert_eq!(plan["applications"][3]["name"], "training");

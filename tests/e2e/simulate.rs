@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use crate::cluster::{firesteel, run};
+use crate::pictures;
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
@@ -56,6 +57,7 @@ fn the_committed_pictures_are_what_these_commands_draw() {
         let words = format!("{words} --svg {}", drawn.display());
         simulate(&words);
         let found = std::fs::read_to_string(&drawn).expect("it was drawn");
+        pictures::check(&found);
         if std::env::var("UPDATE_GOLDEN").is_ok_and(|value| value == "1") {
             std::fs::create_dir_all(committed.parent().expect("it is in a directory"))
                 .expect("it can be made");

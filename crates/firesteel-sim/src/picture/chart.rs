@@ -1,122 +1,89 @@
-//! Charts: axes, a grid, and a line for each series.
+//! Charts: two axes with a grid, and a step curve for each series.
 
-use super::words::width;
+use super::axis::Axis;
+use super::curve::{Look, corners};
 use super::{Anchor, Area, Paint, Point, SMALL, Svg, TEXT, Weight};
 
-/// One of the two axes.
+/// Space that a chart needs below its area, for ticks and the title of the axis, in pixels.
+pub const BELOW: f64 = 40.0;
+/// Space that a chart needs left of its area, for the names of ticks, in pixels.
+pub const LEFT: f64 = 52.0;
+/// Space that a chart needs right of its area, for half of the last tick's name, in pixels.
+pub const RIGHT: f64 = 20.0;
+/// Space that a chart needs above its area, for its title and that of the vertical axis, in pixels.
+pub const ABOVE: f64 = 44.0;
+
+/// A chart.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Axis {
-    /// What is measured, with its unit.
+pub struct Chart {
+    /// What it shows.
     pub title: String,
-    /// How values are laid out.
-    pub scale: Scale,
-    /// The value at its beginning.
-    pub from: f64,
-    /// The value at its end, greater than that at its beginning.
-    pub to: f64,
-    /// Values that are named, each with its name.
-    pub ticks: Vec<(f64, String)>,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The curves, the first one lowest.
+    pub series: Vec<Series>,
 }
 
-/// How values are laid out along an axis.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scale {
-    /// Equal differences are equally long.
-    Even,
-    /// Equal ratios are equally long. Values below the beginning stand at the beginning.
-    Log,
-}
-
-impl Axis {
-    /// From 0 to 1 along the axis; values beyond its ends stand at its ends.
-    fn part(&self, value: f64) -> f64 {
-        let part = match self.scale {
-            Scale::Even => (value - self.from) / (self.to - self.from),
-            Scale::Log => (value.max(self.from) / self.from).ln() / (self.to / self.from).ln(),
-        };
-        part.clamp(0.0, 1.0)
-    }
-}
-
-/// One line, by its points in the axes' values.
+/// One curve, by its points in the values of the axes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Series {
-    /// Its points from left to right.
+    /// Its points from left to right. Each point's value holds until the next point; the last point ends the curve.
     pub points: Vec<(f64, f64)>,
-    /// What it is drawn with.
-    pub paint: Paint,
-    /// What whoever points at it is shown.
+    /// Text that viewers show when the pointer is on the curve.
     pub words: String,
 }
 
-/// Room that ticks take below and left of the area of a chart, in pixels.
-pub const BELOW: f64 = 38.0;
-/// See [`BELOW`].
-pub const LEFT: f64 = 46.0;
-/// Room that the title takes above it.
-pub const ABOVE: f64 = 30.0;
-
-/// Draws a chart; `area` is what its lines have, without ticks and titles, which stand around it.
-pub fn draw(svg: &mut Svg, area: Area, title: &str, x: &Axis, y: &Axis, series: &[Series]) {
-    let (left, top) = (area.at.x, area.at.y);
-    let (right, bottom) = (left + area.width, top + area.height);
-    let across = |value| left + x.part(value) * area.width;
-    let upwards = |value| bottom - y.part(value) * area.height;
-    let words = |svg: &mut Svg, x, y, anchor, text: &str| {
-        svg.text(Point { x, y }, SMALL, Weight::Plain, anchor, Paint::Muted, text);
-    };
-
-    svg.text(Point { x: left, y: top - 14.0 }, TEXT, Weight::Bold, Anchor::Start, Paint::Ink, title);
-    let at = Point { x: left + width(title, TEXT) * 1.12 + 12.0, y: top - 14.0 };
-    svg.text(at, SMALL, Weight::Plain, Anchor::Start, Paint::Muted, &y.title);
-    for (value, name) in &y.ticks {
-        let at = upwards(*value);
-        svg.line(&[Point { x: left, y: at }, Point { x: right, y: at }], 1.0, Paint::Grid);
-        words(svg, left - 8.0, at + 4.0, Anchor::End, name);
+impl Chart {
+    /// Draws the chart. `area` is the space for its curves; titles and ticks are around it.
+    pub fn draw(&self, svg: &mut Svg, area: Area) {
+        title(svg, Point { x: area.at.x - LEFT, y: area.at.y - 28.0 }, &self.title);
+        self.axes(svg, area);
+        for number in 0..self.series.len() {
+            self.curve(svg, area, number);
+        }
     }
-    for (value, name) in &x.ticks {
-        let at = across(*value);
-        svg.line(&[Point { x: at, y: bottom }, Point { x: at, y: bottom + 5.0 }], 1.0, Paint::Grid);
-        words(svg, at, bottom + 18.0, Anchor::Middle, name);
+
+    fn axes(&self, svg: &mut Svg, area: Area) {
+        let (left, right) = (area.at.x, area.at.x + area.width);
+        let bottom = area.at.y + area.height;
+        let small = |svg: &mut Svg, x, y, anchor, text: &str| {
+            svg.text(Point { x, y }, SMALL, Weight::Plain, anchor, Paint::Muted, text);
+        };
+        small(svg, left - LEFT, area.at.y - 11.0, Anchor::Start, &self.y.title);
+        for (value, name) in &self.y.ticks {
+            let y = bottom - self.y.part(*value) * area.height;
+            svg.line(&[Point { x: left, y }, Point { x: right, y }], 1.0, Paint::Grid);
+            small(svg, left - 8.0, y + 4.0, Anchor::End, name);
+        }
+        for mark in self.x.marks(area.width, RIGHT) {
+            let x = left + mark.at;
+            svg.line(&[Point { x, y: bottom }, Point { x, y: bottom + 5.0 }], 1.0, Paint::Grid);
+            small(svg, left + mark.middle, bottom + 17.0, Anchor::Middle, mark.name);
+        }
+        small(svg, left + area.width / 2.0, bottom + 34.0, Anchor::Middle, &self.x.title);
     }
-    words(svg, right, bottom + 33.0, Anchor::End, &x.title);
-    for one in series {
-        let points: Vec<_> = one.points.iter().map(|&(x, y)| Point { x: across(x), y: upwards(y) }).collect();
-        svg.group(&one.words, |svg| svg.line(&points, 2.0, one.paint));
+
+    fn curve(&self, svg: &mut Svg, area: Area, number: usize) {
+        let (series, look) = (&self.series[number], Look { number, of: self.series.len() });
+        let (left, right) = (area.at.x, area.at.x + area.width);
+        let place = |&(x, y): &(f64, f64)| Point {
+            x: left + self.x.part(x) * area.width,
+            y: area.at.y + (1.0 - self.y.part(y)) * area.height,
+        };
+        let corners = corners(series.points.iter().map(place));
+        svg.group(&series.words, |svg| {
+            look.line(svg, &corners);
+            look.markers(svg, &corners, left, right);
+            if let Some(end) = corners.last().filter(|end| end.x < right - 1.0) {
+                svg.circle(*end, 3.0, Paint::Series(number));
+            }
+        });
     }
 }
 
-/// Ticks of an even axis from 0 or more to `to`, some four of them at round numbers.
-#[must_use]
-pub fn even_ticks(from: f64, to: f64, name: impl Fn(f64) -> String) -> Vec<(f64, String)> {
-    let rough = (to - from) / 4.0;
-    let magnitude = 10_f64.powf(rough.log10().floor());
-    let step = [1.0, 2.0, 2.5, 5.0, 10.0].map(|factor| factor * magnitude);
-    let step = step.into_iter().find(|step| *step >= rough).unwrap_or(rough);
-    let first = (from / step).ceil() as i64;
-    let last = (to / step + 1e-9).floor() as i64;
-    (first..=last).map(|n| n as f64 * step).map(|value| (value, name(value))).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn ticks_are_round_and_within_the_axis() {
-        let ticks = |from, to| even_ticks(from, to, |value| format!("{value}"));
-        let names =
-            |from, to| ticks(from, to).into_iter().map(|(_, name)| name).collect::<Vec<_>>().join(" ");
-        assert_eq!(names(0.0, 100.0), "0 25 50 75 100");
-        assert_eq!(names(0.0, 7.0), "0 2 4 6");
-        assert_eq!(names(80.0, 100.0), "80 85 90 95 100");
-    }
-
-    #[test]
-    fn values_beyond_an_axis_stand_at_its_end() {
-        let axis = |scale| Axis { title: String::new(), scale, from: 1.0, to: 100.0, ticks: Vec::new() };
-        assert_eq!(axis(Scale::Log).part(0.0), 0.0);
-        assert_eq!(axis(Scale::Log).part(10.0), 0.5);
-        assert_eq!(axis(Scale::Even).part(1000.0), 1.0);
-    }
+/// Writes the title of a chart, or of what is there in place of one.
+pub fn title(svg: &mut Svg, at: Point, title: &str) {
+    svg.text(at, TEXT, Weight::Bold, Anchor::Start, Paint::Ink, title);
 }

@@ -1,12 +1,15 @@
 //! Pictures as SVG: one look for all of them.
 //!
-//! [`Svg`] writes the elements and escapes what peers and files call themselves; [`Paint`] is what they are
-//! painted with, in a light and in a dark version which the viewer chooses; [`words`] knows about how wide text
-//! is. A picture has its own background, so that it can be read on any page.
+//! [`Svg`] writes the elements and escapes all text. [`Paint`] is a colour in a light and in a dark version; the viewer
+//! chooses. [`words`] estimates the width of text and makes it fit. [`chart`] draws curves over two axes. A picture has
+//! its own background, so that it can be read on any page.
 
+pub mod axis;
 pub mod chart;
+pub mod curve;
 mod palette;
 mod svg;
+pub mod ticks;
 pub mod words;
 
 pub use palette::{Paint, SERIES};
@@ -16,7 +19,7 @@ pub use svg::{Anchor, Area, Point, Svg, Weight};
 pub const MARGIN: f64 = 24.0;
 /// Size of headings, in pixels.
 pub const HEADING: f64 = 18.0;
-/// Size of text that is read, in pixels.
+/// Size of names and values, in pixels.
 pub const TEXT: f64 = 13.0;
-/// Size of marks on axes and in bars, in pixels.
+/// Size of ticks, letters in bars and notes, in pixels.
 pub const SMALL: f64 = 11.0;

@@ -1,32 +1,31 @@
-//! Colours, for light and dark pages, that colour-blind readers can tell apart.
+//! Colours for light and dark pages that colour-blind readers can tell apart.
 //!
-//! The hues of the series are Okabe and Ito's, lighter or darker where a page asks for it. The tests hold their
-//! contrast against the page and against the text on them, and their distance as people without red, green or blue
-//! cones see them.
+//! The hues of the series are those of Okabe and Ito, made lighter or darker for the page. Tests check their contrast to
+//! the page and to the text on them, and how different they look to people without red, green or blue cones.
 
 use std::fmt::Write as _;
 
-/// So many series have a colour of their own; the next ones have the same colours with stripes, then with dots.
+/// Number of series with a colour of their own. The next ones have the same colours with stripes, then with dots.
 pub const SERIES: usize = 7;
 
-/// What an element is painted with.
+/// The colour of an element, by its purpose.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Paint {
-    /// The page.
+    /// The background of the page.
     Page,
-    /// Text that is read first.
+    /// Headings, names and values.
     Ink,
-    /// Text that is read second.
+    /// Notes and ticks.
     Muted,
     /// Lines of axes and grids.
     Grid,
-    /// What could be used and is not.
+    /// Free capacity.
     Free,
-    /// The series of that number.
+    /// The series of that number, from 0.
     Series(usize),
-    /// Text upon that series.
+    /// Text on the colour of that series.
     Upon(usize),
-    /// What deserves a look: something that cannot be.
+    /// What needs attention: applications that wait, stranded capacity.
     Warning,
 }
 
@@ -54,7 +53,7 @@ const WHITE: &str = "#ffffff";
 const BLACK: &str = "#000000";
 
 impl Paint {
-    /// The class of what is filled with it.
+    /// The CSS class of elements that are filled with it.
     pub(super) fn fill(self) -> String {
         match self {
             Self::Page => "page".to_owned(),
@@ -68,12 +67,12 @@ impl Paint {
         }
     }
 
-    /// The class of what is drawn as a line with it.
+    /// The CSS class of lines that are drawn with it.
     pub(super) fn stroke(self) -> String {
         format!("l-{}", self.fill())
     }
 
-    /// Whether a pattern is laid over it.
+    /// Whether a pattern is laid over the colour.
     #[must_use]
     pub fn is_patterned(self) -> bool {
         self.pattern().is_some()
@@ -155,7 +154,9 @@ mod tests {
         (one.max(other) + 0.05) / (one.min(other) + 0.05)
     }
 
-    /// How people see who lack red, green or blue cones, by Machado, Oliveira and Fernandes (2009).
+    /// Colour vision: ordinary, then without red, green and blue cones.
+    ///
+    /// Source: Machado, Oliveira and Fernandes (2009).
     const CONES: [[[f64; 3]; 3]; 4] = [
         [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]],
         [
@@ -180,7 +181,7 @@ mod tests {
         by.map(|row| row.iter().zip(light).map(|(part, light)| part * light).sum::<f64>().clamp(0.0, 1.0))
     }
 
-    /// A distance that people see, by Ottosson's OKLab; black to white is 1.
+    /// The visible difference of two colours in Ottosson's OKLab; black to white is 1.
     fn distance(one: Light, other: Light) -> f64 {
         let lab = |[red, green, blue]: Light| {
             let long = (0.412_221 * red + 0.536_333 * green + 0.051_446 * blue).cbrt();

@@ -4,43 +4,43 @@ use std::fmt::{self, Display, Formatter, Write as _};
 
 use super::palette::{Paint, style};
 
-/// A place, in pixels from the left and from the top.
+/// A place in a picture, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Point {
-    /// From the left.
+    /// Distance from the left.
     pub x: f64,
-    /// From the top.
+    /// Distance from the top.
     pub y: f64,
 }
 
 /// A rectangle, in pixels.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Area {
-    /// Its left upper corner.
+    /// Its upper left corner.
     pub at: Point,
-    /// To the right.
+    /// Its width, to the right.
     pub width: f64,
-    /// Downwards.
+    /// Its height, downwards.
     pub height: f64,
 }
 
-/// Which part of a text stands at its point. The point is on the line on which letters stand.
+/// Which part of a text is at its point. The point lies on the baseline of the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Anchor {
-    /// Its beginning.
+    /// The beginning of the text.
     Start,
-    /// Its middle.
+    /// The middle of the text.
     Middle,
-    /// Its end.
+    /// The end of the text.
     End,
 }
 
 /// How heavy letters are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Weight {
-    /// As usual.
+    /// Ordinary weight.
     Plain,
-    /// Bold.
+    /// Bold type.
     Bold,
 }
 
@@ -53,7 +53,7 @@ pub struct Svg {
 }
 
 impl Svg {
-    /// An empty picture. Its title and description are what readers hear who see no pictures.
+    /// An empty picture. Screen readers read its title and description aloud.
     #[must_use]
     pub fn new(title: &str, description: &str) -> Self {
         let (title, description) = (title.to_owned(), description.to_owned());
@@ -84,17 +84,34 @@ impl Svg {
         }
     }
 
-    /// A line through these points, so many pixels wide; nothing for fewer than two.
+    /// A solid line through these points. `width` is in pixels. Fewer than two points draw nothing.
     pub fn line(&mut self, points: &[Point], width: f64, paint: Paint) {
+        self.dashed(points, width, paint, "");
+    }
+
+    /// A line of dashes through these points. `dashes` has lengths of dashes and gaps in pixels; empty: a solid line.
+    pub fn dashed(&mut self, points: &[Point], width: f64, paint: Paint, dashes: &str) {
         if points.len() < 2 {
             return;
         }
-        let points: Vec<_> =
-            points.iter().map(|point| format!("{},{}", Number(point.x), Number(point.y))).collect();
-        let (class, points, width) = (paint.stroke(), points.join(" "), Number(width));
+        let dashes =
+            if dashes.is_empty() { String::new() } else { format!(" stroke-dasharray=\"{dashes}\"") };
+        let (class, points, width) = (paint.stroke(), joined(points), Number(width));
         self.element(format_args!(
-            "<polyline class=\"{class}\" stroke-width=\"{width}\" stroke-linejoin=\"round\" points=\"{points}\"/>"
+            "<polyline class=\"{class}\" stroke-width=\"{width}\"{dashes} stroke-linejoin=\"round\" points=\"{points}\"/>"
         ));
+    }
+
+    /// A filled circle. `radius` is in pixels.
+    pub fn circle(&mut self, at: Point, radius: f64, paint: Paint) {
+        let (x, y, radius, class) = (Number(at.x), Number(at.y), Number(radius), paint.fill());
+        self.element(format_args!("<circle cx=\"{x}\" cy=\"{y}\" r=\"{radius}\" class=\"{class}\"/>"));
+    }
+
+    /// A filled polygon with these corners.
+    pub fn polygon(&mut self, corners: &[Point], paint: Paint) {
+        let (class, points) = (paint.fill(), joined(corners));
+        self.element(format_args!("<polygon class=\"{class}\" points=\"{points}\"/>"));
     }
 
     /// One line of text.
@@ -115,14 +132,14 @@ impl Svg {
         ));
     }
 
-    /// Elements that belong together; whoever points at one of them is shown the words.
+    /// Elements that belong together. Viewers show the words when the pointer is on one of them.
     pub fn group(&mut self, words: &str, draw: impl FnOnce(&mut Self)) {
         self.element(format_args!("<g><title>{}</title>", Escaped(words)));
         draw(self);
         self.element(format_args!("</g>"));
     }
 
-    /// The document, so many pixels large.
+    /// The document. Width and height are in pixels.
     #[must_use]
     pub fn document(self, width: f64, height: f64) -> String {
         let (width, height) = (Number(width.ceil()), Number(height.ceil()));
@@ -141,14 +158,20 @@ impl Svg {
     }
 }
 
-/// What is laid over colours that are used again.
+/// The points as an attribute has them.
+fn joined(points: &[Point]) -> String {
+    let points = points.iter().map(|point| format!("{},{}", Number(point.x), Number(point.y)));
+    points.collect::<Vec<_>>().join(" ")
+}
+
+/// Patterns that are laid over colours that are used again.
 const PATTERNS: &str = "<defs>\
 <pattern id=\"stripes\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\" patternTransform=\"rotate(45)\">\
 <path d=\"M0 3H6\" stroke-width=\"2\" class=\"over\"/></pattern>\
 <pattern id=\"dots\" width=\"6\" height=\"6\" patternUnits=\"userSpaceOnUse\">\
 <circle cx=\"3\" cy=\"3\" r=\"1.4\" class=\"over\"/></pattern></defs>";
 
-/// A number of pixels with two digits after the point at most: the same on every machine, and short.
+/// A number of pixels with at most two decimals, so that it is short and the same on every machine.
 struct Number(f64);
 
 impl Display for Number {
@@ -159,7 +182,7 @@ impl Display for Number {
     }
 }
 
-/// Text between tags: what would be markup is escaped, and what XML cannot have is replaced.
+/// Text between tags. Markup is escaped; characters that XML does not allow are replaced.
 struct Escaped<'a>(&'a str);
 
 impl Display for Escaped<'_> {

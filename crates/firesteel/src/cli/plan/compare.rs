@@ -1,4 +1,4 @@
-//! Set-ups side by side: a line for each number.
+//! Compares set-ups in a table: a line for each figure, a column for each set-up.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
@@ -8,15 +8,20 @@ use firesteel_placement::ResourceAmounts;
 use firesteel_sim::draft::Metrics;
 
 use super::source::Source;
+use super::text::{STRANDED, stranded};
 use super::{Decided, why};
 
-/// The numbers, then what each application has.
+/// The figures, then what each application has.
 pub(super) fn text(source: &Source, decided: &[Decided]) -> String {
     let mut text = format!("{}\n\n", clean(&source.name));
     let names = decided.iter().map(|one| one.name.as_str());
     let header: Vec<&str> = std::iter::once("").chain(names).collect();
     let numbers = rows(&decided.iter().map(|one| &one.metrics).collect::<Vec<_>>());
-    writeln!(text, "{}\n", table(&header, numbers)).expect("a text takes it");
+    writeln!(text, "{}", table(&header, numbers)).expect("a text takes it");
+    if decided.iter().any(|one| stranded(&one.metrics).is_some()) {
+        writeln!(text, "{STRANDED}").expect("a text takes it");
+    }
+    text.push('\n');
     let applications = source.draft.applications.iter().enumerate().map(|(index, app)| {
         let name = format!("{} {}", why::mark(index), app.name());
         let each = decided.iter().map(|one| why::has(&one.outcome.applications[index]));
@@ -26,7 +31,7 @@ pub(super) fn text(source: &Source, decided: &[Decided]) -> String {
     text
 }
 
-/// A line for each number.
+/// The lines of the table of figures.
 fn rows(all: &[&Metrics]) -> Vec<Vec<String>> {
     let row = |words: &str, of: &dyn Fn(&Metrics) -> String| {
         std::iter::once(words.to_owned()).chain(all.iter().map(|metrics| of(metrics))).collect::<Vec<_>>()

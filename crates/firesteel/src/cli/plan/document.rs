@@ -1,4 +1,4 @@
-//! Plans as one JSON value. Names end in their unit.
+//! Plans as one JSON value. Names of fields end in their unit.
 
 use firesteel_placement::ResourceAmounts;
 use firesteel_sim::draft::{ApplicationOutcome, Draft, DraftApplication, Metrics, Since, WorkerOutcome};
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{Decided, why};
 
-/// The value.
+/// The plans, one for each set-up.
 #[derive(Serialize)]
 pub(super) struct Plans<'a> {
     schema: u32,
@@ -47,7 +47,7 @@ struct Application<'a> {
     executors_given: u64,
     executors_taken: u64,
     cores: i64,
-    /// Why there is no more, a sentence each; empty if it has what it asked for.
+    /// The reasons why it does not have more, in sentences; empty if it has what it asks for.
     reasons: Vec<String>,
 }
 
@@ -66,7 +66,7 @@ struct Worker<'a> {
 
 #[derive(Serialize)]
 struct Executor<'a> {
-    /// The number of its application in `applications`, from 0.
+    /// Index of its application in `applications`.
     application: usize,
     new: bool,
     cores: i64,
@@ -75,7 +75,7 @@ struct Executor<'a> {
 }
 
 impl<'a> Plans<'a> {
-    const SCHEMA: u32 = 1;
+    const SCHEMA: u32 = 2;
 
     pub(super) fn of(draft: &'a Draft, decided: &'a [Decided]) -> Self {
         let plan = |one: &'a Decided| Plan {

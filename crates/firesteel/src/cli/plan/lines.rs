@@ -1,4 +1,4 @@
-//! `firesteel plan --jsonl`: questions as lines, answers as lines.
+//! `firesteel plan --jsonl`: answers a question per line.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
@@ -8,7 +8,7 @@ use firesteel_sim::plan::{self, LineError};
 
 use crate::cli::exit::{self, Exit, Failure};
 
-/// Answers every line.
+/// Answers every line of the file.
 pub(super) fn run(path: &Path) -> Result<Exit, Failure> {
     if path == Path::new("-") {
         return answer("standard input", io::stdin().lock());
@@ -22,7 +22,7 @@ pub(super) fn run(path: &Path) -> Result<Exit, Failure> {
 fn answer(name: &str, input: impl BufRead) -> Result<Exit, Failure> {
     let mut output = BufWriter::new(io::stdout().lock());
     let result = answer_each(input, &mut output);
-    // What was answered before an error stands.
+    // The answers before an error are printed.
     let flushed = output.flush();
     match result {
         Ok(()) => exit::written(flushed),
@@ -31,7 +31,7 @@ fn answer(name: &str, input: impl BufRead) -> Result<Exit, Failure> {
     }
 }
 
-/// Why no more is answered.
+/// Why answering stopped early.
 enum Stop {
     Line(LineError),
     Write(io::Error),

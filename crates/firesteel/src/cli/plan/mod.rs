@@ -1,4 +1,4 @@
-//! `firesteel plan`: what a Master would decide, without starting anything.
+//! `firesteel plan`: shows what a Master would decide, without starting anything.
 
 mod bars;
 mod compare;
@@ -49,8 +49,12 @@ options would get if it were submitted. local-cluster[..] is an empty cluster of
   firesteel plan --master spark://node-1:7077 --total-executor-cores 64 --executor-cores 8
   firesteel plan --master 'local-cluster[4,16,65536]' --executor-cores 6
 
-In a Worker's bar each sign is a core, or several on large Workers: the letter of the application that gets it, in \
+In a Worker's bar each character is a core, or several on large Workers: the letter of the application that gets it, in \
 lower case if it had it before, or a dot for a free core. In JSON, schema is incremented on incompatible changes.
+
+An application has less than requested if its own maximum of cores and its limit of executors allow more executors. It \
+waits for them. Stranded capacity is free, and a waiting application requests it, but its Worker has no room for an \
+executor of any such application.
 
 With --jsonl each line of FILE is a question in JSON: either one placement call (one application over Workers in a given \
 order) or one scheduling pass (applications over Workers, first in, first out). Each answer is a line: \
@@ -62,7 +66,7 @@ the formats. If a line cannot be used, the answers before it have been printed.
 Exit codes: 0 done; 1 failed; 2 wrong usage, or a file or line that cannot be used; 69 no Master could be reached; \
 78 a settings file or variable is wrong.";
 
-/// Where the questions are, and how answers are shown.
+/// What is planned, and how the plan is shown.
 #[derive(Debug, ClapArgs)]
 #[command(after_help = help::short("plan", EXAMPLES), after_long_help = HELP)]
 pub(super) struct Args {
@@ -100,24 +104,24 @@ pub(super) struct Args {
     submit: Submit,
 }
 
-/// The names of set-ups, each with its meaning.
+/// Accepts names of set-ups; help shows what each one does.
 fn setups() -> impl TypedValueParser<Value = Setup> {
     let values = Setup::ALL.map(|setup| PossibleValue::new(setup.name()).help(setup.meaning()));
     PossibleValuesParser::new(values)
-        .map(|name| name.parse().expect("the parser takes names of set-ups only"))
+        .map(|name| name.parse().expect("the parser accepts only names of set-ups"))
 }
 
-/// What one set-up of a Master makes of the draft.
+/// What a Master of one set-up decides over the draft.
 struct Decided {
-    /// Its name.
+    /// Name of the set-up.
     name: String,
-    /// What it does, in half a sentence.
+    /// What the set-up does, in half a sentence.
     meaning: String,
     outcome: Outcome,
     metrics: Metrics,
 }
 
-/// Decides and shows it.
+/// Decides, and shows the plan.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     if let Some(questions) = &args.jsonl {
         if args.submit != Submit::default() {
@@ -160,7 +164,7 @@ fn decide(draft: &Draft, setup: Setup) -> Result<Decided, Failure> {
     Ok(Decided { name: setup.name().to_owned(), meaning: setup.meaning().to_owned(), outcome, metrics })
 }
 
-/// As the Master that was asked decides.
+/// Decides with the settings of the Master that was asked.
 fn as_the_master(source: &source::Source, deciding: &Deciding) -> Result<Decided, Failure> {
     let Deciding { policy, strategy, worker_order, .. } = *deciding;
     let config = Config { policy, strategy, worker_order, ..Config::default() };

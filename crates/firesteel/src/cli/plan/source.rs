@@ -1,4 +1,4 @@
-//! Where the cluster and the applications come from: a file, a running Master, or a size.
+//! Reads the cluster and its applications from a file, from a running Master, or from a size.
 
 use std::io::Read as _;
 use std::path::Path;
@@ -25,23 +25,23 @@ use crate::cli::ask::{self, Cluster};
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::submit::{Submit, unusable};
 
-/// What is planned.
+/// The cluster and the applications that are planned.
 pub(super) struct Source {
-    /// What it is called, for people: a path, a URL, a size.
+    /// Its name for people: a path, a URL or a size.
     pub(super) name: String,
     pub(super) draft: Draft,
-    /// How the Master that was asked decides, if one was.
+    /// The settings of the Master that was asked, if one was.
     pub(super) deciding: Option<Deciding>,
 }
 
 impl Source {
-    /// The name without the folders before it.
+    /// The name without directories.
     pub(super) fn short_name(&self) -> &str {
         self.name.rsplit('/').next().unwrap_or(&self.name)
     }
 }
 
-/// A file's cluster, or else the one that the options name; the application that they describe comes last.
+/// Reads the file's cluster, or the one that the options name. The application that the options describe comes last.
 pub(super) fn read(file: Option<&Path>, submit: &Submit) -> Result<Source, Failure> {
     let properties = submit.properties()?;
     let settings = ApplicationSettings::of(&properties).map_err(|error| Failure::setting(&error))?;
@@ -143,7 +143,7 @@ fn worker(view: &WorkerView) -> WorkerDescription {
     )
 }
 
-/// An application as it stands: what it holds and what it asks for. `None`: it has ended meanwhile.
+/// An application of the running Master: what it holds and what it asks for. `None`: it has ended meanwhile.
 fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
     let ApplicationAnswer::Known(detail) = answer else { return None };
     let ApplicationDetail { application: view, standing, .. } = &**detail;
@@ -189,7 +189,7 @@ fn asking(settings: &ApplicationSettings) -> DraftApplication {
     DraftApplication { description, profiles: Vec::new(), running: Vec::new() }
 }
 
-/// Nothing is run.
+/// A command that is never run.
 fn nothing() -> Command {
     Command::of("true")
 }

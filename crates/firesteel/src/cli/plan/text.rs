@@ -1,22 +1,34 @@
-//! A plan as tables: each Worker a line with a bar, each application a line.
+//! A plan as tables: a line with a bar for each Worker, a line for each application.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use firesteel_apps::table::{clean, table};
-use firesteel_placement::words::{are, list, none_or};
-use firesteel_placement::{Cores, MiB};
+use firesteel_placement::MiB;
+use firesteel_placement::words::{list, none_or};
 use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Metrics, Outcome, Since, WorkerOutcome};
 
 use super::source::Source;
 use super::{Decided, why};
 
-/// The longest bar, in signs.
+/// Length of the longest bar, in characters.
 const BAR: i64 = 40;
-/// Of more Workers than this, those that are alike share a line.
+/// With more Workers than this, equal Workers share a line.
 const EACH: usize = 24;
 
-/// All of it.
+/// What `stranded` means, for tables and pictures.
+pub(super) const STRANDED: &str = "Stranded capacity is free, but its Worker has no room for an executor of any application that waits for it.";
+
+/// What is stranded: `76 cores and 6 gpus`. `None` if nothing is.
+pub(super) fn stranded(metrics: &Metrics) -> Option<String> {
+    let cores = std::iter::once((metrics.cores_stranded.0.unsigned_abs(), "core"));
+    let resources = metrics.resources_stranded.iter().map(|(name, count)| (*count, name.as_str()));
+    let some = cores.chain(resources).filter(|(count, _)| *count > 0);
+    let words: Vec<String> = some.map(|(count, noun)| none_or(count, noun)).collect();
+    (!words.is_empty()).then(|| list(&words))
+}
+
+/// The tables, and the reasons of applications that have less than they ask for.
 pub(super) fn text(source: &Source, decided: &Decided) -> String {
     let Decided { name, meaning, outcome, metrics } = decided;
     let mut text = format!("{}, decided as {name}: {meaning}\n", clean(&source.name));
@@ -52,7 +64,7 @@ fn workers(outcome: &Outcome) -> String {
     table(&header, rows.collect())
 }
 
-/// Workers to show a line each, with their names: of many, those that are alike together.
+/// One Worker for each line, and the name on it. Of many Workers, equal ones share a line.
 fn alike(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
     if workers.len() <= EACH {
         return workers.iter().map(|worker| (worker, worker.id.to_string())).collect();
@@ -71,7 +83,7 @@ fn alike(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
     kinds.into_iter().map(|kind| (kind[0], named(kind))).collect()
 }
 
-/// A sign for each core, or for several of large Workers.
+/// A character for each core, or for several cores of large Workers.
 fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     let cores = worker.cores.0.max(0);
     let signs = if widest <= BAR { cores } else { (cores * BAR + widest - 1) / widest };
@@ -79,7 +91,7 @@ fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     let (mut end, mut sign) = (0, '.');
     let mut bar = String::new();
     for at in 0..signs {
-        // The core in the middle of what the sign stands for.
+        // The core in the middle of those that the character stands for.
         let core = (2 * at + 1) * cores / (2 * signs);
         while core >= end {
             let Some(executor) = executors.next() else {
@@ -97,7 +109,7 @@ fn bar(worker: &WorkerOutcome, widest: i64) -> String {
     bar
 }
 
-/// `gpu 1/2`.
+/// Addresses in use and in all: `gpu 1/2`.
 fn resources(worker: &WorkerOutcome) -> String {
     let each = worker.resources.iter().map(|(name, all)| {
         format!("{name} {}/{all}", all - worker.resources_free.get(name).copied().unwrap_or(0))
@@ -133,7 +145,7 @@ fn reasons(source: &Source, outcome: &Outcome) -> String {
     text
 }
 
-/// The numbers in a sentence or two.
+/// The figures in a few sentences.
 fn summary(metrics: &Metrics) -> String {
     let Metrics { given, workers_used, workers, cores_used, cores, memory_used, memory, .. } = metrics;
     let mut parts = vec![
@@ -150,13 +162,8 @@ fn summary(metrics: &Metrics) -> String {
         parts.push(format!("{used} of {}", none_or(*all, name)));
     }
     let mut text = format!("{}.", list(&parts));
-    if metrics.cores_stranded > Cores::ZERO {
-        let (stranded, are) = (none_or(metrics.cores_stranded.0, "free core"), are(metrics.cores_stranded.0));
-        write!(
-            text,
-            " {stranded} {are} stranded: beside too little memory, or too few addresses, for any executor."
-        )
-        .expect("a text takes it");
+    if let Some(stranded) = stranded(metrics) {
+        write!(text, " Stranded: {stranded}.\n{STRANDED}").expect("a text takes it");
     }
     text
 }

@@ -1,4 +1,4 @@
-//! Applications in words: what each asks for, what it has, where, and why it has no more.
+//! Describes applications in words: what each asks for, what it has, where, and why it does not have more.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use firesteel_sim::draft::{ApplicationOutcome, DraftApplication, Outcome};
 
 use crate::cli::explain;
 
-/// The sign of an application: a letter each, as far as they go.
+/// The letter of an application; `#` for all after the 26th.
 pub(super) fn mark(app: usize) -> char {
     u8::try_from(app).ok().filter(|index| *index < 26).map_or('#', |index| char::from(b'A' + index))
 }
@@ -20,7 +20,7 @@ pub(super) fn asks(app: &DraftApplication) -> String {
     let description = &app.description;
     let profile = &description.profile;
     let all = match (description.max_cores, description.initial_limit) {
-        (Some(cores), ExecutorLimit::Unlimited) => none_or(cores.0, "core"),
+        (Some(cores), ExecutorLimit::Unlimited) => none_or(cores.0, "core") + &whole(cores, profile.cores),
         (Some(cores), ExecutorLimit::AtMost(limit)) => {
             format!("{} in at most {}", none_or(cores.0, "core"), none_or(limit, "executor"))
         }
@@ -40,6 +40,17 @@ pub(super) fn asks(app: &DraftApplication) -> String {
         (None, true) => "one executor per Worker",
     };
     format!("{all}; {kind} {}", list(&each)).trim_end().to_owned() + &begins
+}
+
+/// ` (196 in 28 executors)`, if executors cannot have all these cores. Empty if they can, or if one is too large.
+fn whole(all: Cores, each: Option<Cores>) -> String {
+    match each {
+        Some(each) if each > Cores::ZERO && all >= each && all.0 % each.0 != 0 => {
+            let count = all.0 / each.0;
+            format!(" ({} in {})", count * each.0, none_or(count, "executor"))
+        }
+        Some(_) | None => String::new(),
+    }
 }
 
 /// `1 gpu`, for each resource of which there is some.
@@ -64,7 +75,7 @@ pub(super) fn has(app: &ApplicationOutcome) -> String {
     parts.join(", ")
 }
 
-/// `cpu-1 ×2, cpu-2`: the Workers that have most of its executors, and how many others have some.
+/// `cpu-1 ×2, cpu-2`: the Workers with most of its executors, and the number of other Workers that have some.
 pub(super) fn places(outcome: &Outcome, app: usize) -> String {
     const MOST: usize = 4;
     let mut on: BTreeMap<&str, u64> = BTreeMap::new();
@@ -87,7 +98,7 @@ pub(super) fn places(outcome: &Outcome, app: usize) -> String {
     words.join(", ")
 }
 
-/// Why it has no more, a sentence each. None if it has what it asked for.
+/// The reasons why it does not have more, in sentences. Empty if it has what it asks for.
 pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
     let Some(standing) = &detail.standing else { return Vec::new() };
@@ -96,7 +107,7 @@ pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     hindrance.into_iter().chain(reasons).collect()
 }
 
-/// On paper applications are called by their signs, not by ids.
+/// Replaces an application's id by its letter: on paper, ids are only indices.
 fn signed(hindrance: Hindrance) -> Hindrance {
     match hindrance {
         Hindrance::Reserved { app, name, backfill } => {

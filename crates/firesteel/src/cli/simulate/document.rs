@@ -1,12 +1,11 @@
-//! The results of `simulate` as JSON.
+//! The outcome as JSON.
 
 use firesteel_sim::replay::{Outcome, Shares, Waits};
-use firesteel_sim::setup::Setup;
 use serde_json::{Value, json};
 
-use super::runs::{Report, Results, Run};
+use super::runs::{Report, Results, Run, Runs};
 
-/// Everything, for programs: each seed by itself.
+/// The outcome as one JSON value, with the results of each seed.
 pub(super) fn json(report: &Report) -> String {
     let (kind, policies) = match &report.results {
         Results::Replays(all) => ("replay", each(all, replay)),
@@ -33,15 +32,15 @@ pub(super) fn json(report: &Report) -> String {
     format!("{value}\n")
 }
 
-/// Each set-up with its seeds, which count from 1.
-fn each<T>(all: &[(Setup, Vec<Run<T>>)], one: impl Fn(&Run<T>) -> Value) -> Vec<Value> {
+/// Each set-up with its seeds, which are numbered from 1.
+fn each<T>(all: &[Runs<T>], one: impl Fn(&Run<T>) -> Value) -> Vec<Value> {
     let seed = |(run, seed): (&Run<T>, u64)| {
         let mut value = one(run);
         value["seed"] = json!(seed);
         value["master_s"] = json!(run.master.as_secs_f64());
         value
     };
-    let setup = |(setup, runs): &(Setup, Vec<Run<T>>)| {
+    let setup = |(setup, runs): &Runs<T>| {
         let seeds: Vec<_> = runs.iter().zip(1..).map(seed).collect();
         json!({ "policy": setup.name(), "seeds": seeds })
     };

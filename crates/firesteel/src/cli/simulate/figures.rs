@@ -1,8 +1,8 @@
-//! What is told of several seeds together.
+//! Figures over several seeds.
 
 use std::time::Duration;
 
-use firesteel_sim::replay::{Outcome, Shares, SizeClass, Waits};
+use firesteel_sim::replay::{Fill, Outcome, Shares, SizeClass, Waits};
 
 use super::runs::Run;
 
@@ -19,19 +19,25 @@ pub(super) fn of_class(runs: &[Run<Outcome>], class: SizeClass) -> Waits {
     })
 }
 
-/// What was used, or stranded, on average over time and runs.
+/// The shares in use, or stranded, averaged over time and runs.
 pub(super) fn shares(runs: &[Run<Outcome>], which: fn(&Outcome) -> &Vec<Shares>) -> Shares {
     Shares::mean(&runs.iter().map(|run| Shares::mean(which(&run.outcome))).collect::<Vec<_>>())
 }
 
-/// The mean of something.
+/// The mean of a value over the runs.
 pub(super) fn mean<T>(runs: &[Run<T>], of: impl Fn(&T) -> f64) -> f64 {
     runs.iter().map(|run| of(&run.outcome)).sum::<f64>() / runs.len().max(1) as f64
 }
 
-/// How many executors the Master placed in each second that it took.
+/// Number of executors that the Master placed per second of its own time.
 pub(super) fn rate<T>(runs: &[Run<T>], executors: impl Fn(&T) -> u64) -> f64 {
     let taken: Duration = runs.iter().map(|run| run.master).sum();
     let placed: u64 = runs.iter().map(|run| executors(&run.outcome)).sum();
     if taken.is_zero() { 0.0 } else { placed as f64 / taken.as_secs_f64() }
+}
+
+/// The share of the cluster that is not allocated when the share `asked` is requested.
+pub(super) fn missing_at(fill: &Fill, asked: f64) -> f64 {
+    let step = fill.steps.iter().rev().find(|step| step.asked <= asked + 1e-9);
+    step.map_or(0.0, |step| (step.asked - step.given).max(0.0))
 }

@@ -1,4 +1,4 @@
-//! `firesteel simulate`: a trace is replayed through Masters of several set-ups.
+//! `firesteel simulate`: replays a trace of applications through Masters of several set-ups.
 
 mod document;
 mod figures;
@@ -31,22 +31,19 @@ their application does. TRACE is a directory with workers.csv and applications.c
 Firesteel's repository), or with nodes.csv and pods.csv in the format of Alibaba's GPU trace of 2023. The same \
 arguments give the same results on every machine, except for the scheduler's timing.";
 
-const COLUMNS: &str = "\
-WAIT is the time from an application's arrival until it can run: with one executor, or with its whole gang. USED is the \
-share of the cluster that executors held while applications arrived, STRANDED the share that was free but too \
-fragmented for the next executor, FAIR Jain's fairness index of the share of its time that each application ran. \
+const DETAILS: &str = "\
 Applications that can never have all their executors are left out. Load 1 requests the whole cluster, where each \
-application counts with its dominant share. If no Worker has a GPU, requests for GPUs are dropped. In JSON, schema is \
-incremented on incompatible changes.";
+application counts with its dominant share: that of the resource of which it requests the greatest part. If no Worker has \
+a GPU, requests for GPUs are dropped. In JSON, schema is incremented on incompatible changes.";
 
 const CODES: &str =
     "Exit codes: 0 done; 1 failed; 2 wrong usage, or a line of the trace that cannot be used.";
 
-/// What is replayed, and how it is shown.
+/// What is replayed, and how the outcome is shown.
 #[derive(Debug, ClapArgs)]
 #[command(
     after_help = help::short("simulate", EXAMPLES),
-    after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{COLUMNS}\n\n{CODES}")
+    after_long_help = long_help()
 )]
 pub(super) struct Args {
     /// Directory with the trace
@@ -58,7 +55,7 @@ pub(super) struct Args {
     /// Number of runs, with the seeds 1, 2 and so on, each with another order of Workers and other samples
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1000))]
     seeds: u64,
-    /// Sample the trace to this load, such as 0.95; 1 requests the whole cluster
+    /// Sample the trace to this load, such as 0.95 or 95%; 1 requests the whole cluster
     #[arg(long, value_name = "PART", value_parser = load)]
     load: Option<f64>,
     /// Number of applications to sample [default: as many as the trace has]
@@ -87,14 +84,24 @@ pub(super) struct Args {
     svg: Option<PathBuf>,
 }
 
-/// Workers that are alike.
+/// The help below the options, with the meaning of every column.
+fn long_help() -> String {
+    let columns = [
+        format!("Columns of a replay:\n{}", text::REPLAY_COLUMNS),
+        format!("Columns with --static-fill:\n{}", text::FILL_COLUMNS),
+        format!("Columns with --fewest-workers:\n{}", text::COMPACTION_COLUMNS),
+    ];
+    format!("{NOTES}\n\n{EXAMPLES}\n\n{}\n\n{DETAILS}\n\n{CODES}", columns.join("\n\n"))
+}
+
+/// A number of equal Workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Workers {
     count: usize,
     size: Size,
 }
 
-/// See [`Gangs`].
+/// How gangs get their executors, as an option. See [`Gangs`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum GangsArg {
     /// Release a partial gang and try again when an application ends
@@ -115,16 +122,31 @@ impl GangsArg {
     }
 }
 
-/// The names of set-ups, each with its meaning.
+/// Accepts names of set-ups; help shows what each one does.
 fn setups() -> impl TypedValueParser<Value = Setup> {
     let values = Setup::ALL.map(|setup| PossibleValue::new(setup.name()).help(setup.meaning()));
     PossibleValuesParser::new(values)
-        .map(|name| name.parse().expect("the parser takes names of set-ups only"))
+        .map(|name| name.parse().expect("the parser accepts only names of set-ups"))
 }
 
+/// The highest load that is accepted, ten times the cluster.
+const MOST_LOAD: f64 = 10.0;
+
+/// A load as a factor or, with a percent sign, as a percentage.
 fn load(text: &str) -> Result<f64, String> {
-    let load = text.parse().ok().filter(|load: &f64| (0.01..=100.0).contains(load));
-    load.ok_or_else(|| "write a number from 0.01 to 100, where 1 is the whole cluster".to_owned())
+    let (number, unit) = match text.strip_suffix('%') {
+        Some(percent) => (percent.trim_end(), 100.0),
+        None => (text, 1.0),
+    };
+    let load = number.parse().map(|number: f64| number / unit);
+    match load {
+        Ok(load) if (0.01..=MOST_LOAD).contains(&load) => Ok(load),
+        Ok(load) if unit == 1.0 && load > MOST_LOAD && load <= MOST_LOAD * 100.0 => Err(format!(
+            "the load is a factor of at most {MOST_LOAD}: for {load} % write {} or {load}%",
+            load / 100.0
+        )),
+        Ok(_) | Err(_) => Err(format!("the load is a factor from 0.01 to {MOST_LOAD}: 0.95 or 95% is 95 %")),
+    }
 }
 
 fn duration(text: &str) -> Result<Duration, String> {
@@ -132,11 +154,10 @@ fn duration(text: &str) -> Result<Duration, String> {
     parse(text, Unit::Seconds).ok_or_else(|| format!("write {EXPECTED}"))
 }
 
-/// Replays the trace and shows what came of it.
+/// Replays the trace and shows the outcome.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let source = source::read(&args.trace)?;
-    let setups = if args.policy.is_empty() { Setup::ALL.to_vec() } else { args.policy.clone() };
-    let report = runs::run(args, &source, &setups)?;
+    let report = runs::run(args, &source)?;
     if let Some(path) = &args.svg {
         let unwritten =
             |error| Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()));
@@ -144,4 +165,24 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     }
     let shown = if args.json { document::json(&report) } else { text::tables(&report) };
     exit::written(io::stdout().lock().write_all(shown.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::load;
+
+    #[test]
+    fn a_load_is_a_factor_or_has_a_percent_sign() {
+        for (text, expected) in
+            [("0.95", 0.95), ("1", 1.0), ("95%", 0.95), ("95 %", 0.95), ("10", 10.0), ("250%", 2.5)]
+        {
+            assert_eq!(load(text), Ok(expected), "{text}");
+        }
+        let percent = "the load is a factor of at most 10: for 95 % write 0.95 or 95%";
+        assert_eq!(load("95"), Err(percent.to_owned()));
+        for text in ["", "%", "0", "0%", "-1", "nan", "inf", "1e9", "2000%", "half"] {
+            let error = load(text).expect_err(text);
+            assert!(error.starts_with("the load is a factor from 0.01 to 10: "), "{error}");
+        }
+    }
 }

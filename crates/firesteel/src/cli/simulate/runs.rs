@@ -1,4 +1,4 @@
-//! Every set-up from every seed, on as many threads as there are cores.
+//! Runs each set-up with each seed, on as many threads as the machine has cores.
 
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,37 +15,40 @@ use firesteel_sim::trace::Trace;
 use super::super::exit::{Exit, Failure};
 use super::Args;
 
-/// Everything that is shown.
+/// The outcome of all runs, and what was run.
 pub(super) struct Report {
-    /// What was replayed.
+    /// Name of the trace's directory.
     pub(super) name: String,
-    /// Its applications from each seed.
+    /// Number of applications with the first seed.
     pub(super) applications: usize,
-    /// Those that could never run.
+    /// Number of applications of the trace that could never run.
     pub(super) left_out: u64,
-    /// Its Workers.
+    /// Number of Workers.
     pub(super) workers: usize,
-    /// Whether any of them has a GPU.
+    /// Whether any Worker has a GPU.
     pub(super) has_gpus: bool,
-    /// Load, as far as it is known.
+    /// The load, where 1 is the whole cluster; 0 if all applications arrive at once.
     pub(super) load: f64,
-    /// How many seeds.
+    /// Number of seeds.
     pub(super) seeds: u64,
-    /// What came of it.
+    /// The outcome of each run.
     pub(super) results: Results,
 }
 
-/// For each set-up one run for each seed.
+/// The runs by set-up; all are of one kind.
 pub(super) enum Results {
     /// Applications came and went.
-    Replays(Vec<(Setup, Vec<Run<Outcome>>)>),
-    /// They only came.
-    Fills(Vec<(Setup, Vec<Run<Fill>>)>),
-    /// The fewest Workers were looked for.
-    Compactions(Vec<(Setup, Vec<Run<Compaction>>)>),
+    Replays(Vec<Runs<Outcome>>),
+    /// Applications came and stayed until the cluster was full.
+    Fills(Vec<Runs<Fill>>),
+    /// The fewest Workers that hold the load were searched for.
+    Compactions(Vec<Runs<Compaction>>),
 }
 
-/// One of them.
+/// The runs of one set-up, one for each seed.
+pub(super) type Runs<T> = (Setup, Vec<Run<T>>);
+
+/// One run: one set-up with one seed.
 pub(super) struct Run<T> {
     /// What came of it.
     pub(super) outcome: T,
@@ -53,33 +56,21 @@ pub(super) struct Run<T> {
     pub(super) master: Duration,
 }
 
-/// Runs everything.
-pub(super) fn run(args: &Args, trace: &Trace, setups: &[Setup]) -> Result<Report, Failure> {
+/// Runs each set-up with each seed.
+pub(super) fn run(args: &Args, trace: &Trace) -> Result<Report, Failure> {
+    let setups = if args.policy.is_empty() { &Setup::ALL[..] } else { &args.policy };
     let workloads: Vec<(Workload, LeftOut)> =
         (1..=args.seeds).map(|seed| workload(args, trace, seed)).collect();
     let (first, left_out) = &workloads[0];
     if first.applications.is_empty() {
-        let words = "no application of the trace can have all its executors on these Workers";
+        let words = match left_out.0 == trace.applications.len() as u64 {
+            true => {
+                "no application of the trace can have all its executors on these Workers: give larger or more --workers"
+            }
+            false => "the load is too small for a single executor: give a larger --load",
+        };
         return Err(Failure::of(Exit::Usage, words));
     }
-    let config = |setup: Setup| setup.config(Config::default());
-    let results = if args.static_fill {
-        let one =
-            |setup, work: &Workload| timed(|apply| fill(&config(setup), work, &mut |m, n, e| apply(m, n, e)));
-        Results::Fills(all(setups, &workloads, one))
-    } else if args.fewest_workers {
-        let one = |setup, work: &Workload| {
-            timed(|apply| compact(&config(setup), work, &mut |m, n, e| apply(m, n, e)))
-        };
-        Results::Compactions(all(setups, &workloads, one))
-    } else {
-        let gangs = args.gangs.gangs();
-        let one = |setup, work: &Workload| {
-            let how = Replay { config: config(setup), gangs };
-            timed(|apply| replay(&how, work, &mut |m, n, e| apply(m, n, e)))
-        };
-        Results::Replays(all(setups, &workloads, one))
-    };
     let name = args
         .trace
         .file_name()
@@ -92,11 +83,32 @@ pub(super) fn run(args: &Args, trace: &Trace, setups: &[Setup]) -> Result<Report
         has_gpus: first.capacity()[2] > 0.0,
         load: asked(args).unwrap_or_else(|| first.load()),
         seeds: args.seeds,
-        results,
+        results: results(args, setups, &workloads),
     })
 }
 
-/// The part of the cluster that is asked for, where that is a matter of words.
+fn results(args: &Args, setups: &[Setup], workloads: &[(Workload, LeftOut)]) -> Results {
+    let config = |setup: Setup| setup.config(Config::default());
+    if args.static_fill {
+        let one =
+            |setup, work: &Workload| timed(|apply| fill(&config(setup), work, &mut |m, n, e| apply(m, n, e)));
+        Results::Fills(all(setups, workloads, one))
+    } else if args.fewest_workers {
+        let one = |setup, work: &Workload| {
+            timed(|apply| compact(&config(setup), work, &mut |m, n, e| apply(m, n, e)))
+        };
+        Results::Compactions(all(setups, workloads, one))
+    } else {
+        let gangs = args.gangs.gangs();
+        let one = |setup, work: &Workload| {
+            let how = Replay { config: config(setup), gangs };
+            timed(|apply| replay(&how, work, &mut |m, n, e| apply(m, n, e)))
+        };
+        Results::Replays(all(setups, workloads, one))
+    }
+}
+
+/// The load that the options ask for. `None`: the trace's own.
 fn asked(args: &Args) -> Option<f64> {
     match (args.load, args.static_fill, args.fewest_workers) {
         (Some(load), _, _) => Some(load),
@@ -106,7 +118,7 @@ fn asked(args: &Args) -> Option<f64> {
     }
 }
 
-/// What that seed makes of the trace.
+/// The workload of one seed.
 fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     let mut work = Workload::new(trace, seed);
     if let Some(workers) = args.workers {
@@ -125,7 +137,7 @@ fn workload(args: &Args, trace: &Trace, seed: u64) -> (Workload, LeftOut) {
     (work, left_out)
 }
 
-/// Runs it with a closure that applies events and counts the time.
+/// Runs it with a closure that applies events and measures the Master's time.
 fn timed<T>(
     run: impl FnOnce(&mut dyn FnMut(&mut Master, Timestamp, Event) -> Vec<firesteel_core::master::Effect>) -> T,
 ) -> Run<T> {
@@ -139,11 +151,12 @@ fn timed<T>(
     Run { outcome, master }
 }
 
+/// Runs all cases; the result has the order of the set-ups and of the workloads.
 fn all<T: Send>(
     setups: &[Setup],
     workloads: &[(Workload, LeftOut)],
     one: impl Fn(Setup, &Workload) -> Run<T> + Sync,
-) -> Vec<(Setup, Vec<Run<T>>)> {
+) -> Vec<Runs<T>> {
     let cases: Vec<_> =
         setups.iter().flat_map(|setup| workloads.iter().map(move |(work, _)| (*setup, work))).collect();
     let next = AtomicUsize::new(0);
@@ -152,11 +165,11 @@ fn all<T: Send>(
     thread::scope(|scope| {
         for _ in 0..threads {
             scope.spawn(|| {
-                while let Some(&(setup, work)) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                loop {
+                    let at = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(&(setup, work)) = cases.get(at) else { break };
                     let run = one(setup, work);
-                    let at = cases.iter().position(|case| case.0 == setup && std::ptr::eq(case.1, work));
-                    done.lock().expect("no run panics while it holds this")[at.expect("it is one of them")] =
-                        Some(run);
+                    done.lock().expect("no run panics while it holds this")[at] = Some(run);
                 }
             });
         }

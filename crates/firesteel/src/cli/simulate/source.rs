@@ -1,4 +1,4 @@
-//! Traces from directories.
+//! Reads a trace from its directory.
 
 use std::fs::File;
 use std::io::BufReader;
@@ -12,7 +12,7 @@ use firesteel_sim::trace::{Table, Trace, TraceError, most, openb};
 use super::super::exit::{Exit, Failure};
 use super::Workers;
 
-/// Reads the trace, in whichever form it is.
+/// Reads the trace in Firesteel's form or in Alibaba's.
 pub(super) fn read(directory: &Path) -> Result<Trace, Failure> {
     let wrong = |error: TraceError| {
         let path = directory.join(error.table.file());
@@ -39,7 +39,7 @@ fn open(directory: &Path, table: Table) -> Result<BufReader<File>, Failure> {
     File::open(&path).map(BufReader::new).map_err(unopened)
 }
 
-/// `200x64x256g`, `4x96x1tx8`.
+/// Reads Workers such as `200x64x256g` or `4x96x1tx8`.
 pub(super) fn workers(text: &str) -> Result<Workers, String> {
     const EXPECTED: &str =
         "write COUNTxCORESxMEMORY or COUNTxCORESxMEMORYxGPUS, such as 200x64x256g or 4x96x1tx8";

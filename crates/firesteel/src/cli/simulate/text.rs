@@ -1,15 +1,15 @@
-//! The results of `simulate` as tables.
+//! The outcome as tables.
 
 use std::time::Duration;
 
+use firesteel_placement::words::counted;
 use firesteel_sim::replay::{Compaction, Fill, Outcome, SizeClass, Waits};
-use firesteel_sim::setup::Setup;
 
 use super::super::table::{duration, table};
-use super::figures::{mean, of_class, rate, shares, together};
-use super::runs::{Report, Results, Run};
+use super::figures::{mean, missing_at, of_class, rate, shares, together};
+use super::runs::{Report, Results, Run, Runs};
 
-/// Everything, for people.
+/// The tables, with a heading and the meaning of their columns.
 pub(super) fn tables(report: &Report) -> String {
     match &report.results {
         Results::Replays(all) => replays(report, all),
@@ -18,23 +18,44 @@ pub(super) fn tables(report: &Report) -> String {
     }
 }
 
+/// What the columns of a replay mean.
+pub(super) const REPLAY_COLUMNS: &str = "\
+WAIT: time from an application's arrival until it can run, with one executor or with its whole gang. The columns
+<16 CORES, 16-127 and 128+ are means by the cores that applications ask for. GANGS: the mean of applications that need
+several executors at once. ALL EXECUTORS: mean time until an application has all its executors.
+USED: mean share of the cluster in use while applications arrive. STRANDED: mean share that is free, but that the next
+executor could not use where it is. FAIR: Jain's fairness index of the share of their time that applications run
+(1: equal for all). STUCK: number of applications that never start. DECISIONS: executors placed per second of scheduling.";
+/// What the columns of a fill mean.
+pub(super) const FILL_COLUMNS: &str = "\
+GIVEN AT: share of the cluster that is allocated when that share is requested. UNALLOCATED: share that is requested, but
+not allocated in the end; FROM .. TO is its range over the seeds. STRANDED: share that is free in the end, but that the
+next executor could not use where it is. DECISIONS: executors placed per second of scheduling.";
+/// What the columns of a compaction mean.
+pub(super) const COMPACTION_COLUMNS: &str = "\
+WORKERS: mean number of Workers that hold the load. AGAINST: compared with the first policy.";
+
 /// What was replayed, in one line.
 pub(super) fn heading(report: &Report) -> String {
     let Report { name, applications, left_out, workers, load, seeds, .. } = report;
-    let (left_out, seeds) = (
-        if *left_out == 0 { String::new() } else { format!(" (without {left_out} that can never run)") },
-        if *seeds == 1 { String::new() } else { format!(", {seeds} seeds") },
-    );
-    let (applications, workers) = (plural(*applications, "application"), plural(*workers, "Worker"));
-    format!("{name}: {applications}{left_out} on {workers}, load {load:.2}{seeds}")
+    let left_out = match left_out {
+        0 => String::new(),
+        _ => format!(" (without {left_out} that can never run)"),
+    };
+    // Where all applications arrive at once, there is no load.
+    let load = if *load > 0.0 { format!(", load {load:.2}") } else { String::new() };
+    let seeds = if *seeds == 1 { String::new() } else { format!(", {seeds} seeds") };
+    let (applications, workers) = (counted(*applications, "application"), counted(*workers, "Worker"));
+    format!("{name}: {applications}{left_out} on {workers}{load}{seeds}")
 }
 
-fn plural(count: usize, one: &str) -> String {
-    format!("{count} {one}{}", if count == 1 { "" } else { "s" })
+fn replays(report: &Report, all: &[Runs<Outcome>]) -> String {
+    format!("{}\n\n{}\n\n{}\n\n{REPLAY_COLUMNS}\n", heading(report), waits(all), usage(report, all))
 }
 
-fn replays(report: &Report, all: &[(Setup, Vec<Run<Outcome>>)]) -> String {
-    let waits = |(setup, runs): &(Setup, Vec<Run<Outcome>>)| {
+/// How long applications wait.
+fn waits(all: &[Runs<Outcome>]) -> String {
+    let row = |(setup, runs): &Runs<Outcome>| {
         let whole = together(runs, |outcome| &outcome.began);
         let gangs = together(runs, |outcome| &outcome.gangs);
         let mut row = vec![
@@ -44,13 +65,18 @@ fn replays(report: &Report, all: &[(Setup, Vec<Run<Outcome>>)]) -> String {
             seconds(whole.quantile(0.99)),
         ];
         row.extend(SizeClass::ALL.map(|class| mean_of(&of_class(runs, class))));
-        row.extend([mean_of(&gangs), seconds(gangs.quantile(0.99))]);
+        row.extend([mean_of(&gangs), or_dash(&gangs, gangs.quantile(0.99))]);
         row.push(seconds(together(runs, |outcome| &outcome.all).mean()));
         row
     };
     let header =
         ["WAIT", "MEAN", "P50", "P99", "<16 CORES", "16-127", "128+", "GANGS", "GANGS P99", "ALL EXECUTORS"];
-    let use_of = |(setup, runs): &(Setup, Vec<Run<Outcome>>)| {
+    table(&header, all.iter().map(row).collect())
+}
+
+/// How the cluster was used.
+fn usage(report: &Report, all: &[Runs<Outcome>]) -> String {
+    let row = |(setup, runs): &Runs<Outcome>| {
         let (used, stranded) = (shares(runs, |o| &o.used), shares(runs, |o| &o.stranded));
         let amounts = |shares: firesteel_sim::replay::Shares| {
             let mut shown = vec![percent(shares.cores), percent(shares.memory)];
@@ -68,17 +94,14 @@ fn replays(report: &Report, all: &[(Setup, Vec<Run<Outcome>>)]) -> String {
     };
     let of = if report.has_gpus { "cores, memory, GPUs" } else { "cores, memory" };
     let (used, stranded) = (format!("USED ({of})"), format!("STRANDED ({of})"));
-    format!(
-        "{}\n\n{}\n\n{}\n",
-        heading(report),
-        table(&header, all.iter().map(waits).collect()),
-        table(&["CLUSTER", &used, &stranded, "FAIR", "STUCK", "DECISIONS"], all.iter().map(use_of).collect())
-    )
+    let header = ["CLUSTER", &used, &stranded, "FAIR", "STUCK", "DECISIONS"];
+    table(&header, all.iter().map(row).collect())
 }
 
-fn fills(report: &Report, all: &[(Setup, Vec<Run<Fill>>)]) -> String {
-    let row = |(setup, runs): &(Setup, Vec<Run<Fill>>)| {
-        let given = |asked: f64| mean(runs, |fill| given_at(fill, asked * report.load));
+fn fills(report: &Report, all: &[Runs<Fill>]) -> String {
+    let row = |(setup, runs): &Runs<Fill>| {
+        let given =
+            |asked: f64| asked * report.load - mean(runs, |fill| missing_at(fill, asked * report.load));
         let of_seeds = |best: fn(f64, f64) -> f64| {
             runs.iter().map(|run| run.outcome.unallocated()).reduce(best).unwrap_or(0.0)
         };
@@ -101,50 +124,56 @@ fn fills(report: &Report, all: &[(Setup, Vec<Run<Fill>>)]) -> String {
     let mut header = vec!["FILL", &early, &full, "UNALLOCATED", "FROM .. TO", "STRANDED CORES", "MEMORY"];
     header.extend(report.has_gpus.then_some("GPUS"));
     header.push("DECISIONS");
-    format!("{}\n\n{}\n", heading(report), table(&header, all.iter().map(row).collect()))
+    let rows = all.iter().map(row).collect();
+    format!("{}\n\n{}\n\n{FILL_COLUMNS}\n", heading(report), table(&header, rows))
 }
 
-/// What was given out when that much was asked for.
-pub(super) fn given_at(fill: &Fill, asked: f64) -> f64 {
-    let step = fill.steps.iter().rev().find(|step| step.asked <= asked + 1e-9);
-    asked - step.map_or(0.0, |step| step.asked - step.given)
-}
-
-fn compactions(report: &Report, all: &[(Setup, Vec<Run<Compaction>>)]) -> String {
+fn compactions(report: &Report, all: &[Runs<Compaction>]) -> String {
     let first = all.first().map(|(_, runs)| fewest(runs));
-    let row = |(setup, runs): &(Setup, Vec<Run<Compaction>>)| {
-        let workers = fewest(runs);
-        let against = match (first.flatten(), workers) {
-            (Some(first), Some(workers)) => format!("{:+.1} %", (workers / first - 1.0) * 100.0),
-            (None, _) | (_, None) => "-".to_owned(),
-        };
-        let shown = workers.map_or("more than 4 times as many".to_owned(), |workers| format!("{workers:.0}"));
+    let row = |(setup, runs): &Runs<Compaction>| {
+        let against = against(first.flatten(), fewest(runs)).unwrap_or_else(|| "-".to_owned());
         let each: Vec<_> =
             runs.iter().map(|run| run.outcome.workers.map_or("-".to_owned(), |n| n.to_string())).collect();
-        vec![setup.to_string(), shown, against, each.join(" ")]
+        vec![setup.to_string(), fewest_words(runs), against, each.join(" ")]
     };
     let against = all.first().map_or(String::new(), |(setup, _)| format!("AGAINST {setup}"));
     let header = ["FEWEST", "WORKERS", &against, "OF EACH SEED"];
-    format!("{}\n\n{}\n", heading(report), table(&header, all.iter().map(row).collect()))
+    let rows = all.iter().map(row).collect();
+    format!("{}\n\n{}\n\n{COMPACTION_COLUMNS}\n", heading(report), table(&header, rows))
 }
 
-/// The mean, if enough were found from every seed.
+/// The mean number of Workers, if enough were found for every seed.
 pub(super) fn fewest(runs: &[Run<Compaction>]) -> Option<f64> {
     let all: Option<u64> = runs.iter().map(|run| run.outcome.workers).sum();
     all.map(|all| all as f64 / runs.len() as f64)
 }
 
-/// The mean, or a dash if there are none.
-fn mean_of(waits: &Waits) -> String {
-    if waits.all().is_empty() { "-".to_owned() } else { seconds(waits.mean()) }
+/// The mean in words.
+pub(super) fn fewest_words(runs: &[Run<Compaction>]) -> String {
+    fewest(runs).map_or_else(|| "more than 4 times as many".to_owned(), |workers| format!("{workers:.0}"))
 }
 
-/// A wait in words.
+/// How many more Workers than the first set-up needs, if both numbers are known: `+2.5%`.
+pub(super) fn against(first: Option<f64>, workers: Option<f64>) -> Option<String> {
+    Some(format!("{:+.1}%", (workers? / first? - 1.0) * 100.0))
+}
+
+/// The mean, or a dash if there are no waits.
+fn mean_of(waits: &Waits) -> String {
+    or_dash(waits, waits.mean())
+}
+
+/// A figure of these waits, or a dash if there are none.
+fn or_dash(waits: &Waits, figure: f64) -> String {
+    if waits.all().is_empty() { "-".to_owned() } else { seconds(figure) }
+}
+
+/// A duration in words.
 pub(super) fn seconds(seconds: f64) -> String {
     if seconds == 0.0 { "0 s".to_owned() } else { duration(Duration::from_secs_f64(seconds)) }
 }
 
-/// `95.3%`.
+/// A share as a percentage: `95.3%`.
 pub(super) fn percent(part: f64) -> String {
     let shown = format!("{:.1}%", part * 100.0);
     if shown == "-0.0%" { "0.0%".to_owned() } else { shown }
@@ -154,7 +183,7 @@ fn thousands(rate: f64) -> String {
     format!("{:.0} k/s", rate / 1000.0)
 }
 
-/// Numbers of waits that are worth a line.
+/// The mean and the 99th percentile of waits.
 pub(super) fn line(waits: &Waits) -> String {
     format!("mean {}, p99 {}", seconds(waits.mean()), seconds(waits.quantile(0.99)))
 }

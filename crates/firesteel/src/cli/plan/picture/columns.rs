@@ -1,0 +1,73 @@
+//! Columns of a picture, and the rows of Workers that all of them share.
+
+use std::collections::BTreeMap;
+
+use firesteel_placement::Cores;
+use firesteel_placement::words::none_or;
+use firesteel_sim::draft::{Likeness, WorkerOutcome};
+
+use super::super::Decided;
+use super::super::text::stranded;
+use super::{EACH, MOST_ROWS};
+
+/// The cluster in one state.
+pub(super) struct Column<'a> {
+    pub(super) heading: &'a str,
+    /// The line below the heading.
+    pub(super) below: String,
+    /// The Workers, in the order of their ids.
+    pub(super) workers: &'a [WorkerOutcome],
+    /// The decision that led to this state; `None` for the state before.
+    pub(super) decided: Option<&'a Decided>,
+}
+
+/// Workers that are equal in all columns.
+pub(super) struct Row {
+    /// Index of the first of them.
+    pub(super) first: usize,
+    pub(super) count: usize,
+}
+
+impl<'a> Column<'a> {
+    /// The cluster before anything is decided.
+    pub(super) fn before(workers: &'a [WorkerOutcome]) -> Self {
+        let used = workers.iter().map(|worker| worker.cores - worker.cores_free).sum();
+        let all = workers.iter().map(|worker| worker.cores).sum();
+        let below = below(used, all);
+        Self { heading: "before", below, workers, decided: None }
+    }
+
+    /// The cluster after a set-up has decided.
+    pub(super) fn of(decided: &'a Decided) -> Self {
+        let metrics = &decided.metrics;
+        let mut below = below(metrics.cores_used, metrics.cores);
+        if let Some(stranded) = stranded(metrics) {
+            below += &format!("; stranded: {stranded}");
+        }
+        Self { heading: &decided.name, below, workers: &decided.outcome.workers, decided: Some(decided) }
+    }
+}
+
+/// `12 of 208 cores used`.
+fn below(used: Cores, all: Cores) -> String {
+    format!("{} of {} used", used.0, none_or(all.0, "core"))
+}
+
+/// The rows to draw, and the number of Workers that are in none of them. The rarest kinds of Workers are left out.
+pub(super) fn rows(columns: &[Column<'_>]) -> (Vec<Row>, usize) {
+    let workers = columns.first().map_or(0, |column| column.workers.len());
+    if workers <= EACH {
+        return ((0..workers).map(|first| Row { first, count: 1 }).collect(), 0);
+    }
+    let mut kinds: BTreeMap<Vec<Likeness<'_>>, Row> = BTreeMap::new();
+    for first in 0..workers {
+        let likeness = columns.iter().map(|column| column.workers[first].likeness()).collect();
+        kinds.entry(likeness).or_insert(Row { first, count: 0 }).count += 1;
+    }
+    let mut rows: Vec<Row> = kinds.into_values().collect();
+    rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first));
+    let others = rows.iter().skip(MOST_ROWS).map(|row| row.count).sum();
+    rows.truncate(MOST_ROWS);
+    rows.sort_by_key(|row| row.first);
+    (rows, others)
+}

@@ -1,0 +1,33 @@
+//! Bars: how many Workers each set-up needs for the same load.
+
+use firesteel_sim::picture::{Area, MARGIN, Paint, Point, SMALL, TEXT, Weight};
+use firesteel_sim::replay::Compaction;
+
+use super::super::runs::Runs;
+use super::super::text::{against, fewest, fewest_words};
+use super::page::{Page, ROW, WIDTH, names_width};
+
+/// Width of the column of numbers, in pixels.
+const NUMBERS: f64 = 170.0;
+
+impl Page {
+    /// A bar for each set-up; none for a set-up that needs more than was tried.
+    pub(super) fn compactions(&mut self, all: &[Runs<Compaction>]) {
+        let names = names_width(all, Weight::Plain) + 18.0;
+        let most = all.iter().filter_map(|(_, runs)| fewest(runs)).fold(1.0, f64::max);
+        let first = all.first().and_then(|(_, runs)| fewest(runs));
+        self.y += ROW;
+        for ((setup, runs), number) in all.iter().zip(0..) {
+            self.write(MARGIN, TEXT, Weight::Plain, Paint::Ink, setup.name());
+            let length = fewest(runs).unwrap_or(0.0) / most * (WIDTH - 2.0 * MARGIN - names - NUMBERS);
+            let at = Point { x: MARGIN + names, y: self.y - 15.0 };
+            self.svg.rect(Area { at, width: length, height: ROW - 2.0 }, Paint::Series(number));
+            let against = against(first, fewest(runs)).filter(|_| number > 0);
+            let words =
+                fewest_words(runs) + &against.map_or(String::new(), |against| format!(" ({against})"));
+            let after = if length > 0.0 { length + 8.0 } else { 0.0 };
+            self.write(at.x + after, SMALL + 1.0, Weight::Plain, Paint::Muted, &words);
+            self.y += ROW + 8.0;
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! A page that grows downwards: a title, a legend, and charts.
+
+use firesteel_sim::picture::chart::{self, ABOVE, BELOW, Chart, LEFT, RIGHT};
+use firesteel_sim::picture::curve::Look;
+use firesteel_sim::picture::words::{self, width};
+use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight};
+
+use super::super::runs::{Report, Results, Run, Runs};
+use super::super::text::heading;
+
+/// Width of the page, in pixels.
+pub(super) const WIDTH: f64 = 900.0;
+/// Height of the curves of a chart, in pixels.
+const CHART: f64 = 180.0;
+/// Height of a line of the legend, and of a bar, in pixels.
+pub(super) const ROW: f64 = 22.0;
+/// Width of a sample of a curve in the legend, in pixels.
+const SAMPLE: f64 = 36.0;
+
+/// The page, and where its next part begins.
+pub(super) struct Page {
+    pub(super) svg: Svg,
+    pub(super) y: f64,
+}
+
+impl Page {
+    /// A page with its title.
+    pub(super) fn new(report: &Report) -> Self {
+        let title = match &report.results {
+            Results::Replays(_) => "How long applications wait",
+            Results::Fills(_) if report.has_gpus => "GPUs that cannot be allocated",
+            Results::Fills(_) => "Capacity that cannot be allocated",
+            Results::Compactions(_) => "How few Workers hold the same load",
+        };
+        let mut page = Self { svg: Svg::new(title, &heading(report)), y: MARGIN + 14.0 };
+        page.write(MARGIN, HEADING, Weight::Bold, Paint::Ink, title);
+        page.y += 22.0;
+        for line in words::lines(&heading(report), TEXT, WIDTH - 2.0 * MARGIN) {
+            page.write(MARGIN, TEXT, Weight::Plain, Paint::Muted, &line);
+            page.y += TEXT + 4.0;
+        }
+        page
+    }
+
+    /// One line for each set-up: a sample of its curve, its name, and its result.
+    pub(super) fn legend<T>(&mut self, all: &[Runs<T>], result: impl Fn(&[Run<T>]) -> String) {
+        let names = MARGIN + SAMPLE + 12.0;
+        let results = names + names_width(all, Weight::Bold) + 18.0;
+        self.y += ROW / 2.0;
+        for ((setup, runs), number) in all.iter().zip(0..) {
+            let at = Point { x: MARGIN, y: self.y - 4.5 };
+            Look { number, of: all.len() }.sample(&mut self.svg, at, SAMPLE);
+            self.write(names, TEXT, Weight::Bold, Paint::Ink, setup.name());
+            self.write(results, TEXT, Weight::Plain, Paint::Muted, &result(runs));
+            self.y += ROW;
+        }
+        self.y += 6.0;
+    }
+
+    /// A chart over the whole width.
+    pub(super) fn chart(&mut self, chart: &Chart) {
+        let at = Point { x: MARGIN + LEFT, y: self.y + ABOVE };
+        let area = Area { at, width: WIDTH - 2.0 * MARGIN - LEFT - RIGHT, height: CHART };
+        chart.draw(&mut self.svg, area);
+        self.y += ABOVE + CHART + BELOW + 14.0;
+    }
+
+    /// Sentences in place of a chart, or of some of its curves.
+    pub(super) fn note(&mut self, title: Option<&str>, sentence: &str) {
+        if let Some(title) = title {
+            chart::title(&mut self.svg, Point { x: MARGIN, y: self.y + ABOVE - 28.0 }, title);
+            self.y += ABOVE - 8.0;
+        }
+        for line in words::lines(sentence, SMALL + 1.0, WIDTH - 2.0 * MARGIN) {
+            self.write(MARGIN, SMALL + 1.0, Weight::Plain, Paint::Muted, &line);
+            self.y += TEXT + 4.0;
+        }
+        self.y += 14.0;
+    }
+
+    /// One line of text at the page's present height.
+    pub(super) fn write(&mut self, x: f64, size: f64, weight: Weight, paint: Paint, text: &str) {
+        self.svg.text(Point { x, y: self.y }, size, weight, Anchor::Start, paint, text);
+    }
+
+    /// The page as an SVG document.
+    pub(super) fn document(self) -> String {
+        self.svg.document(WIDTH, self.y + MARGIN - 10.0)
+    }
+}
+
+/// Width of the widest name of a set-up, in pixels.
+pub(super) fn names_width<T>(all: &[Runs<T>], weight: Weight) -> f64 {
+    all.iter().map(|(setup, _)| width(setup.name(), TEXT, weight)).fold(0.0, f64::max)
+}
