@@ -132,7 +132,7 @@ fn pictures_of_short_traces_have_curves_or_a_sentence() {
     let no_time = "All applications arrive at the same time: there is no course of time to show.";
     for (applications, options, expected) in [
         ("0,2,4,1024,0,600", &[][..], &[no_wait, no_time][..]),
-        ("0,2,4,1024,0,0\n0,2,4,1024,0,0\n9,2,4,1024,0,0", &[], &[no_wait, "5 s", "0%"]),
+        ("0,2,4,1024,0,0\n0,2,4,1024,0,0\n9,2,4,1024,0,0", &[], &[no_wait, "8 s", "0%"]),
         (
             "0,2,4,1024,0,600\n0,2,4,1024,0,90000\n0,1,4,1024,0,6",
             &[],

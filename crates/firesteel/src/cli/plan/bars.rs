@@ -2,6 +2,7 @@
 
 use firesteel_placement::Cores;
 use firesteel_sim::draft::WorkerOutcome;
+use firesteel_sim::picture::words::width;
 use firesteel_sim::picture::{Anchor, Area, Paint, Point, SERIES, SMALL, Svg, Weight};
 
 use super::why;
@@ -87,14 +88,14 @@ fn squares(svg: &mut Svg, at: Point, worker: &WorkerOutcome, column: f64) {
 
 /// Draws the application's letter in the middle of the area, if there is room.
 pub(super) fn letter(svg: &mut Svg, area: Area, app: usize) {
-    if area.width >= 10.0 {
+    let text = why::mark(app).to_string();
+    if width(&text, SMALL, Weight::Bold) <= area.width {
         if Paint::Series(app).is_patterned() {
             // A letter on stripes cannot be read.
             let at = Point { x: area.at.x + area.width / 2.0 - 6.0, y: area.at.y + area.height / 2.0 - 7.0 };
             svg.rect(Area { at, width: 12.0, height: 14.0 }, Paint::Series(app % SERIES));
         }
         let at = Point { x: area.at.x + area.width / 2.0, y: area.at.y + area.height / 2.0 + 4.0 };
-        let text = why::mark(app).to_string();
         svg.text(at, SMALL, Weight::Bold, Anchor::Middle, Paint::Upon(app), &text);
     }
 }
