@@ -82,7 +82,7 @@ impl FileStore {
         self.begin(app, |_| async move { place.clear().await });
     }
 
-    /// The tasks of the store. [`finish`](Self::finish) waits for them after the store is dropped.
+    /// The tasks of the store. [`finish`] waits for them after the store is dropped.
     #[must_use]
     pub fn tasks(&self) -> TaskTracker {
         self.tasks.clone()
