@@ -5,6 +5,7 @@
 //!
 //! - [`cluster`]: a Standalone cluster of Masters, Workers, drivers, launchers and executors.
 //! - [`containers`]: a YARN allocator and a fake manager of containers.
+//! - [`map_runs`]: one run of `map`, with a fake driver, input and output.
 //! - [`attempts`]: the ApplicationMasters of a YARN application. It uses the manager of `containers`.
 
 pub mod attempts;

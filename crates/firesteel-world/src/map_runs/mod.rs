@@ -1,10 +1,14 @@
-//! A map run in a small world of its own: an input, a driver, a reader of outputs and a record of items, all made up.
+//! A simulated world of one map run: an input, a driver, a reader of outputs and a record of items, all fake.
 //!
-//! [`Scenario`] says what a world is made of, [`run`] lets it happen, with virtual time and chance from a seed: items come
-//! late, tasks fail, readers are slow and leave, disks fill up, people interrupt once, twice and in echo, the application
-//! is killed, the driver panics. After each event the run's own invariants are checked, and what it does is held against
-//! what is really so (`truth`): every item is accounted for exactly once, what is left for another run and what is done
-//! are together what was read, and the run ends.
+//! [`Scenario`] describes a world, and [`run`] simulates it, with virtual time and chance from a seed. Items come late,
+//! tasks fail, readers are slow and leave, and disks fill up. Users interrupt once, twice or with an echo. The application
+//! is killed, or the driver panics. After each event the run's own invariants are checked, and its effects are compared
+//! with the facts. Every item is accounted for exactly once. The items that are done and the items that are left
+//! are together the items that were read. The run ends.
+//!
+//! - `scenario`, `run`: the description of a world, and one run.
+//! - `truth`: the facts, and the laws.
+//! - `sabotage`: the deliberate bugs.
 
 mod run;
 mod sabotage;
@@ -38,14 +42,14 @@ impl Seen {
         }
     }
 
-    /// Adds what another run has seen.
+    /// Adds the counts of another run.
     pub fn add(&mut self, other: &Self) {
         for (key, count) in &other.counts {
             *self.counts.entry(*key).or_default() += count;
         }
     }
 
-    /// Everything that can happen, with how often it has: enum, variant, count.
+    /// All that can happen, as enum, variant and count.
     #[must_use]
     pub fn rows(&self) -> Vec<(&'static str, &'static str, u64)> {
         fn names<K: Kind>() -> impl Iterator<Item = (&'static str, &'static str)> {

@@ -17,46 +17,46 @@ use super::scenario::{Fault, Scenario};
 use super::truth::Truth;
 use firesteel_sim::dice::Dice;
 
-/// The run must be over by then, in virtual milliseconds.
+/// The time by which the run must be over, in virtual milliseconds.
 const OVER_BY: u64 = 1_000_000;
 
-/// What came of a run.
+/// The result of a run.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What happened.
+    /// The counts of what happened.
     pub seen: Seen,
-    /// Events that the run was told.
+    /// The number of events that the run was told.
     pub events: u64,
-    /// What should hold, and what was found.
+    /// The law that was broken: what should hold, and what was found.
     pub violation: Option<String>,
-    /// A line for each event and effect.
+    /// One line for each event and effect.
     pub trace: Vec<String>,
 }
 
-/// Runs a world.
+/// Runs a world with a correct map run.
 #[must_use]
 pub fn run(scenario: Scenario) -> Outcome {
     World::new(scenario, None).run()
 }
 
-/// Runs a world with a map run that errs.
+/// Runs a world whose map run has this bug.
 #[must_use]
 pub fn run_sabotaged(scenario: Scenario, sabotage: MapSabotage) -> Outcome {
     World::new(scenario, Some(sabotage)).run()
 }
 
-/// What will happen.
+/// A happening in the queue.
 #[derive(Clone, Debug)]
 enum Happening {
     /// The input answers.
     Input,
     /// A task ends by itself.
     TaskEnds(TaskId),
-    /// The run is told something.
+    /// The run gets an event.
     Tell(Event),
     /// A task's output is printed.
     Printed(TaskId),
-    /// Something goes wrong.
+    /// A fault strikes.
     Fault(Fault),
 }
 
@@ -76,7 +76,7 @@ enum Driver {
     Over,
 }
 
-/// Where the printer stands.
+/// The state of the printer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Printer {
     Open,
@@ -97,7 +97,7 @@ struct World {
     driver: Driver,
     /// Tasks of the driver that have not ended.
     tasks: BTreeSet<TaskId>,
-    /// When the last report of the driver arrives: they keep their order.
+    /// When the last report of the driver arrives. Reports keep their order.
     reported: u64,
     printer: Printer,
     unprinted: BTreeSet<TaskId>,
@@ -166,13 +166,13 @@ impl World {
         self.at(self.now + after, happening);
     }
 
-    /// The driver says something, after everything that it said before.
+    /// The driver sends a report, after all its earlier reports.
     fn report(&mut self, event: Event) {
         self.reported = self.reported.max(self.now + self.dice.below(5));
         self.at(self.reported, Happening::Tell(event));
     }
 
-    /// The next thing happens: what is due in the world, or the run's own deadline, which may come late.
+    /// Runs the next happening: one of the world's queue, or the run's own deadline, which may come late.
     fn step(&mut self) {
         let deadline = self.run.next_deadline().map(|(at, _)| at.millis());
         let head = self.queue.keys().next().copied();
@@ -197,7 +197,7 @@ impl World {
 
     fn happen(&mut self, happening: Happening) {
         match happening {
-            // Nobody reads any more once the rest is left.
+            // No outcome is needed once the rest is left.
             Happening::Input if self.truth.left().is_some() => {}
             Happening::Input => self.answer_input(),
             Happening::TaskEnds(task) => {
@@ -339,7 +339,7 @@ impl World {
         }
     }
 
-    /// Tells the run something, and does what it wants done.
+    /// Gives the run an event, and performs its effects.
     fn tell(&mut self, event: Event) {
         if self.outcome.violation.is_some() || self.truth.is_finished() {
             return;

@@ -2,12 +2,12 @@
 
 use firesteel_core::map::{Effect, Event};
 
-/// A way in which a map run can be made to err.
+/// A bug of a map run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MapSabotage {
     /// It reads an item while it waits for one.
     ReadTwice,
-    /// It reads no more after a while.
+    /// It stops reading after a while.
     DropRead,
     /// It submits an item twice.
     SubmitTwice,
@@ -25,7 +25,7 @@ pub enum MapSabotage {
     DropMark,
     /// It marks items as done that are not printed yet.
     MarkUnprinted,
-    /// It does not hear of a task's end.
+    /// It misses a task's end.
     MissTaskEnd,
     /// It does not leave the rest.
     DropRest,
@@ -36,7 +36,7 @@ pub enum MapSabotage {
 }
 
 impl MapSabotage {
-    /// All of them.
+    /// The list of all bugs.
     pub const ALL: [Self; 14] = [
         Self::ReadTwice,
         Self::DropRead,
@@ -54,12 +54,12 @@ impl MapSabotage {
         Self::FinishTwice,
     ];
 
-    /// Whether the run does not hear of that event.
+    /// Whether the run misses this event.
     pub(super) fn misses(self, event: &Event) -> bool {
         self == Self::MissTaskEnd && matches!(event, Event::TaskEnded { .. })
     }
 
-    /// What it does instead.
+    /// Changes the effects of the run.
     pub(super) fn effects(self, effects: &mut Vec<Effect>) {
         let mut tampered = Vec::new();
         for effect in effects.drain(..) {

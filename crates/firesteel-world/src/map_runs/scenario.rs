@@ -1,4 +1,4 @@
-//! What a world of one map run is made of.
+//! The description of a world with one map run.
 
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
 use firesteel_core::map::{Config, Scope};
@@ -9,40 +9,40 @@ use firesteel_sim::dice::Dice;
 /// An input, a driver, a reader of outputs, and how badly they behave.
 #[derive(Clone, Debug)]
 pub struct Scenario {
-    /// The seed that it was rolled with, and that the run goes on with.
+    /// The seed that generated this scenario and that drives the run.
     pub seed: u64,
-    /// Items of the input.
+    /// The number of items in the input.
     pub items: u64,
-    /// What the run is told at its start.
+    /// The configuration of the run.
     pub config: Config,
-    /// Cores of each executor that comes.
+    /// The cores of each executor that starts.
     pub executors: Vec<Cores>,
-    /// One in this many tasks fails for good; 0: none.
+    /// One task in this many fails for good; 0 means none.
     pub failing: u64,
-    /// Milliseconds that an item takes to be printed, at most.
+    /// The longest time that an item takes to be printed, in milliseconds.
     pub slowness: u64,
-    /// What goes wrong, and when, in milliseconds from the start.
+    /// The faults, each with its time in milliseconds from the start.
     pub faults: Vec<(u64, Fault)>,
 }
 
-/// Something that goes wrong, or that a person wants.
+/// A fault, or an action of a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The input cannot be read any further.
     InputUnreadable,
     /// The next item cannot be made into a task.
     ItemUnusable,
-    /// Somebody presses ctrl-c.
+    /// A user presses ctrl-c.
     Interrupt,
-    /// The same signal is heard twice at once.
+    /// The same signal arrives twice at once.
     InterruptTwice,
-    /// Nobody reads the output any more.
+    /// The reader of the output is gone.
     ReaderLeaves,
     /// The disk that keeps outputs is full.
     OutputLost,
     /// The disk that has the record is full.
     RecordLost,
-    /// Somebody kills the application.
+    /// A user kills the application.
     Killed,
     /// The driver's task panics.
     DriverPanics,
@@ -66,7 +66,7 @@ impl Fault {
 }
 
 impl Scenario {
-    /// A run of up to 300 items, mostly of few.
+    /// A run of up to 300 items, mostly of a few.
     #[must_use]
     pub fn rolled(seed: u64) -> Self {
         let mut dice = Dice::new(seed);

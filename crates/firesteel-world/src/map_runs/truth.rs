@@ -1,4 +1,4 @@
-//! What is really so in a world of one map run, and what the run's acts are held against.
+//! The facts of a world with one map run, with which the run's effects are compared.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,18 +9,18 @@ use firesteel_core::map::{Effect, Ending, MapRun};
 
 use super::scenario::Scenario;
 
-/// What should hold, and what was found.
+/// The law that was broken: what should hold, and what was found.
 pub(super) type Verdict = Result<(), String>;
 
 /// More items than this never run or wait at once, for 24 cores at most.
 const MOST_OPEN: usize = 24 * 5 + 64;
 
-/// What is really so.
+/// The facts of a world.
 #[derive(Debug, Default)]
 pub(super) struct Truth {
     /// Whether the run waits for an item.
     reads: bool,
-    /// Items that were taken from the input.
+    /// The items that were read from the input.
     pub(super) taken: BTreeSet<u64>,
     /// Items that could not be made into a task.
     pub(super) unusable: u64,
@@ -52,17 +52,17 @@ enum Ended {
 }
 
 impl Truth {
-    /// Whether `Finish` was given.
+    /// Whether the run has given the effect `Finish`.
     pub(super) fn is_finished(&self) -> bool {
         self.finished
     }
 
-    /// The run has what it asked for: an item, or the end of the input.
+    /// The run gets what it asked for: an item, or the end of the input.
     pub(super) fn answered(&mut self) {
         self.reads = false;
     }
 
-    /// The run is told of a task's end. What comes after the rest was left comes too late.
+    /// The run is told of a task's end. It is too late if the rest was already left.
     pub(super) fn task_ended(&mut self, task: TaskId, outcome: &TaskOutcome) {
         if self.left.is_none() {
             self.ended.insert(
@@ -83,7 +83,7 @@ impl Truth {
         }
     }
 
-    /// Holds an effect against what is so.
+    /// Compares an effect with the facts.
     pub(super) fn judge(&mut self, effect: &Effect, scenario: &Scenario) -> Verdict {
         if self.finished {
             return Err(format!("{effect:?} comes after the end of the run"));
@@ -163,12 +163,12 @@ impl Truth {
         }
     }
 
-    /// The items that are left, once they are.
+    /// Checks the items that are left.
     pub(super) fn left(&self) -> Option<u64> {
         self.left
     }
 
-    /// The run is over: every item is accounted for exactly once, and it ended for a reason.
+    /// Checks that every item is accounted for exactly once, and that the run ended for a reason.
     pub(super) fn judge_end(&self, run: &MapRun, scenario: &Scenario) -> Verdict {
         let Some(left) = self.left else { return Err("the rest was not left".to_owned()) };
         let totals = run.tally().totals;
