@@ -90,7 +90,8 @@ const SCHEME: &str = "spark://";
 /// Parses a list of Masters, `spark://host:port[,host:port...]`: at least one, in the order given. The scheme
 /// stands once. A trailing slash, as copied URLs have it, is ignored. (Spark refuses it.)
 ///
-/// # Errors The first thing that is wrong with the list.
+/// # Errors
+/// The first thing that is wrong with the list.
 pub fn parse_masters(url: &str) -> Result<Vec<Address>, AddressError> {
     let list = url.strip_prefix(SCHEME).ok_or_else(|| AddressError::Scheme { url: url.to_owned() })?;
     list.strip_suffix('/').unwrap_or(list).split(',').map(str::parse).collect()

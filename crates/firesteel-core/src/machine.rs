@@ -31,7 +31,8 @@ pub trait Machine {
     /// Checks the invariants of the tables. The simulator calls it after every event, and so do debug builds
     /// of the daemons.
     ///
-    /// # Errors The first invariant that does not hold, as a sentence with its numbers.
+    /// # Errors
+    /// The first invariant that does not hold, as a sentence with its numbers.
     fn check(&self) -> Result<(), Violation>;
 }
 

@@ -78,7 +78,8 @@ impl Queues {
     /// The number of the queue that an application asks for. Without a request it is the queue called
     /// `default`, or else the first. If there are no queues, it is 0.
     ///
-    /// # Errors No queue has that name.
+    /// # Errors
+    /// No queue has that name.
     pub fn find(&self, asked: Option<&str>) -> Result<usize, QueueError> {
         let named = |name: &str| self.0.iter().position(|queue| queue.name == name);
         let Some(name) = asked else { return Ok(named("default").unwrap_or(0)) };

@@ -89,7 +89,8 @@ pub enum PreambleError {
 
 /// Checks a peer's preamble.
 ///
-/// # Errors The preamble is that of another protocol or version.
+/// # Errors
+/// The preamble is that of another protocol or version.
 pub fn check_preamble(found: [u8; 8]) -> Result<(), PreambleError> {
     let [name @ .., theirs] = found;
     if name != PREAMBLE[..7] {
@@ -134,7 +135,8 @@ pub struct TooLong {
 
 /// Encodes a message as the body of a frame.
 ///
-/// # Errors The message is longer than `limit`.
+/// # Errors
+/// The message is longer than `limit`.
 pub fn encode<M: Serialize>(message: &M, limit: usize) -> Result<Bytes, TooLong> {
     let body = postcard::to_allocvec(message).expect("our messages have no type that postcard cannot write");
     if body.len() > limit {

@@ -14,7 +14,8 @@ use super::key::{Key, matched};
 
 macro_rules! table {
     ($($(#[doc = $meaning:expr])+ $constant:ident: $name:literal, [$($reader:ident),+], $default:expr;)+) => {
-        $($(#[doc = $meaning])+ pub const $constant: &str = $name;)+
+        $(#[allow(rustdoc::broken_intra_doc_links, reason = "help, not Markdown: brackets are no links")]
+        $(#[doc = $meaning])+ pub const $constant: &str = $name;)+
 
         /// All rows, in the order of the source.
         pub static TABLE: &[Key] = &[

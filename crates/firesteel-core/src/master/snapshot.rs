@@ -109,7 +109,8 @@ pub enum SnapshotError {
 impl Master {
     /// A Master with these tables. Its first event ends with a scheduling pass, as after a recovery.
     ///
-    /// # Errors The snapshot contradicts itself.
+    /// # Errors
+    /// The snapshot contradicts itself.
     pub fn restore(config: Config, now: Timestamp, snapshot: Snapshot) -> Result<Self, SnapshotError> {
         let mut master = Self::new(config);
         for worker in snapshot.workers {

@@ -125,8 +125,9 @@ impl ResourceProfile {
 
     /// Checks that an executor can have this profile.
     ///
-    /// # Errors It has less than one core or negative memory, or more of one than [`MOST`](Self::MOST); more
-    /// custom resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); or one whose name is longer than
+    /// # Errors
+    /// It has less than one core or negative memory, or more of one than [`MOST`](Self::MOST); more custom
+    /// resources than [`MOST_RESOURCES`](Self::MOST_RESOURCES); or one whose name is longer than
     /// [`LONGEST_NAME`](Self::LONGEST_NAME).
     pub fn check(&self) -> Result<(), UnsoundProfile> {
         if let Some(cores) = self.cores.filter(|cores| !(1..=Self::MOST).contains(&cores.0)) {

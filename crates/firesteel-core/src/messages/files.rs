@@ -111,7 +111,8 @@ pub fn is_file_name(name: &str) -> bool {
 impl ApplicationFiles {
     /// Checks the names and the number of the files.
     ///
-    /// # Errors The first thing that is wrong with the list.
+    /// # Errors
+    /// The first thing that is wrong with the list.
     pub fn check(&self) -> Result<(), UnsoundFiles> {
         if self.files.len() > MOST_FILES {
             return Err(UnsoundFiles::TooMany { found: self.files.len() });
