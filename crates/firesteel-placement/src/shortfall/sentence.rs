@@ -33,19 +33,19 @@ impl Display for Shortfall {
             }
             Reason::GangTooLarge { executors, room } => write!(
                 f,
-                "it begins with {} at once, but only {room} {} on all workers together: it can never begin on this \
+                "it needs {} at once, but only {room} {} on all workers together: it can never begin on this \
                  cluster",
                 none_or(*executors, "executor"),
                 fits(*room)
             ),
             Reason::GangWaits { executors, room } => write!(
                 f,
-                "it begins with {} at once, but only {room} {} now",
+                "it needs {} at once, but only {room} {} now",
                 none_or(*executors, "executor"),
                 fits(*room)
             ),
             Reason::KeptForAnother => f.write_str(
-                "free capacity is reserved for an application that is served first and begins with several executors at \
+                "free capacity is reserved for an application that is served first and needs several executors at \
                  once",
             ),
         }
