@@ -270,7 +270,7 @@ fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
     assert_eq!(counts, [0, 0, 0, 0]);
     let hindrance = hindrance.expect("it waits for all at once");
     assert!(
-        hindrance.starts_with("it begins with 4 executors at once, and there is room for 3"),
+        hindrance.starts_with("it needs 4 executors at once, and there is room for 3"),
         "{hindrance}"
     );
     // In another queue b takes what its share is before the gang's turn comes.
