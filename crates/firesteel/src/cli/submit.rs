@@ -77,8 +77,14 @@ pub(super) struct Submit {
     /// Start this many executors at once, or none until they all fit; needs --executor-cores [default: 1]
     #[arg(long, value_name = "COUNT", help_heading = "Scheduling", hide_short_help = true)]
     gang: Option<String>,
-    #[doc = concat!("Rule that chooses Workers: ", policy_names!(), " [default: the Master's]")]
-    #[arg(long, value_name = "NAME", help_heading = "Scheduling", hide_short_help = true)]
+    /// The rule that chooses Workers.
+    #[arg(
+        long,
+        value_name = "NAME",
+        help = concat!("Rule that chooses Workers: ", policy_names!(), " [default: the Master's]"),
+        help_heading = "Scheduling",
+        hide_short_help = true
+    )]
     placement_policy: Option<String>,
     /// Where the driver runs: client (in this process) or cluster (in a YARN container) [default: client]
     ///

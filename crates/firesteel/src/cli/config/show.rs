@@ -15,18 +15,25 @@ use super::{For, print_json, wrong};
 use crate::cli::choice;
 use crate::cli::conf::Conf;
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::help;
 use crate::cli::submit::Submit;
 use crate::cli::table::table;
 
-#[derive(Debug, ClapArgs)]
-#[command(after_help = "\
-A wrong value is shown with an error below the table: commands that read it do not start.
+const NOTES: &str =
+    "A wrong value is shown with an error below the table: commands that read it do not start.";
 
-  firesteel config show --for worker
+const EXAMPLES: &str = "  firesteel config show --for worker
   firesteel config show spark.executor.memory
-  firesteel config show --origin --conf spark.cores.max=8
+  firesteel config show --origin --conf spark.cores.max=8";
 
-Exit codes: 0 done; 2 wrong usage; 78 a value is wrong, or a settings file or variable is wrong.")]
+const CODES: &str =
+    "Exit codes: 0 done; 2 wrong usage; 78 a value is wrong, or a settings file or variable is wrong.";
+
+#[derive(Debug, ClapArgs)]
+#[command(
+    after_help = help::short("config show", EXAMPLES),
+    after_long_help = format!("{NOTES}\n\n{EXAMPLES}\n\n{CODES}")
+)]
 pub(super) struct Show {
     /// Names of the settings to show, without -- [default: all]
     #[arg(value_name = "SETTING")]
