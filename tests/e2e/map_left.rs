@@ -37,7 +37,7 @@ fn place_with_input(items: u32) -> (TempDir, String) {
 fn wait_until_some_are_done(place: &Path) {
     wait_for("three items to be done and one to begin", || {
         let account = fs::read_to_string(place.join("left.unfinished")).unwrap_or_default();
-        let done = (1..=3).all(|number| account.contains(&format!("\n- {number} {number}\n")));
+        let done = (1..=3).all(|number| account.contains(&format!("- {number} {number}\n")));
         (done && place.join("began-4").exists()).then_some(())
     });
 }

@@ -172,19 +172,20 @@ fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
 
 /// What the core is built of, from below: whoever stands in a row may use its own row's and lower rows' modules only, but
 /// that a machine knows no other machine. What is named in none of the rows is ground.
-const MACHINES: [&str; 7] =
-    ["master", "worker", "driver", "executor", "launcher", "application_master", "allocator"];
+const MACHINES: [&str; 8] =
+    ["master", "worker", "driver", "executor", "launcher", "application_master", "allocator", "map"];
 /// Parts that several machines are made of.
 const PARTS: [&str; 1] = ["applicant"];
-/// The one machine that owns another one.
-const OWNS: (&str, &str) = ("application_master", "allocator");
+/// Machines that stand above another one: an ApplicationMaster owns its allocator, and a map run has the words of its
+/// driver.
+const ABOVE: [(&str, &str); 2] = [("application_master", "allocator"), ("map", "driver")];
 
 /// Whether the module of that name in the core may use that other one.
 fn may_use(module: &str, other: &str) -> bool {
     let (is_machine, is_part) = (MACHINES.contains(&other), PARTS.contains(&other));
     match module {
         _ if module == other => true,
-        _ if MACHINES.contains(&module) => !is_machine || (module, other) == OWNS,
+        _ if MACHINES.contains(&module) => !is_machine || ABOVE.contains(&(module, other)),
         _ if PARTS.contains(&module) => !is_machine,
         "messages" => !is_machine && !is_part,
         _ => !is_machine && !is_part && other != "messages",

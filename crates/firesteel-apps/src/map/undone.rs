@@ -13,6 +13,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
@@ -20,7 +21,7 @@ use std::time::UNIX_EPOCH;
 use serde::{Deserialize, Serialize};
 
 /// How such a file begins.
-const MAGIC: &[u8] = b"{\"firesteel_map_record\":1,";
+const MAGIC: [u8; 26] = *b"{\"firesteel_map_record\":1,";
 
 /// What is added to the name of the file that gets the items that are left, until the run has ended.
 const UNFINISHED: &str = ".unfinished";
@@ -116,15 +117,17 @@ impl Done {
 }
 
 impl Account {
-    /// Reads such a file; `None` if it is another one.
+    /// Reads such a file; `None` if it is another one, which is left as it is.
     pub(super) fn read(file: &File) -> io::Result<Option<Self>> {
+        let mut magic = [0; MAGIC.len()];
+        match file.read_exact_at(&mut magic, 0) {
+            Ok(()) if magic == MAGIC => {}
+            Err(error) if error.kind() != io::ErrorKind::UnexpectedEof => return Err(error),
+            Ok(()) | Err(_) => return Ok(None),
+        }
         let mut reader = BufReader::new(file);
         reader.seek(SeekFrom::Start(0))?;
         let mut line = Vec::new();
-        reader.by_ref().take(MAGIC.len() as u64).read_to_end(&mut line)?;
-        if line != MAGIC {
-            return Ok(None);
-        }
         reader.read_until(b'\n', &mut line)?;
         let header: Header = serde_json::from_slice(&line).map_err(io::Error::other)?;
         let is_whole = header.source.is_some();
@@ -189,7 +192,6 @@ struct Pieces {
 
 impl Read for Pieces {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        use std::os::unix::fs::FileExt;
         while let Some((start, length)) = self.pieces.get_mut(self.at) {
             if *length == 0 {
                 self.at += 1;
@@ -326,7 +328,9 @@ mod tests {
     fn another_file_is_no_account() {
         let mut file = tempfile::tempfile().expect("a file");
         assert!(open(&file).expect("it can be read").is_none());
-        file.write_all(b"{\"a\":1}\n").expect("written");
+        file.write_all(b"{\"a\":1}\nand more than a word\n").expect("written");
+        file.seek(SeekFrom::Start(0)).expect("it is a file");
         assert!(open(&file).expect("it can be read").is_none());
+        assert_eq!(file.stream_position().expect("it is a file"), 0, "it is still to be read");
     }
 }
