@@ -269,10 +269,7 @@ fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
     let (counts, hindrance) = given(&file("", "max-cores = 4"));
     assert_eq!(counts, [0, 0, 0, 0]);
     let hindrance = hindrance.expect("it waits for all at once");
-    assert!(
-        hindrance.starts_with("it needs 4 executors at once, and there is room for 3"),
-        "{hindrance}"
-    );
+    assert!(hindrance.starts_with("it needs 4 executors at once, and there is room for 3"), "{hindrance}");
     // In another queue b takes what its share is before the gang's turn comes.
     let (counts, _) = given(&file("queues = \"main=1,other=1\"\n", "max-cores = 4\nqueue = \"other\""));
     assert_eq!(counts[2], 1, "{counts:?}");
