@@ -12,6 +12,11 @@ const SEEDS: &[(Seed, &str)] = &[
         Seed::Small(9890),
         "a Worker dropped an order that crossed the wish to register again: nobody gave it twice",
     ),
+    (
+        Seed::Small(4731),
+        "a task bound to an executor ended with its application's old numbers, and an executor of the new ones took \
+         the same number at once",
+    ),
     (Seed::Small(3310), "executors on a Worker that was about to end were ended for others, in vain"),
     (Seed::Small(4889), "somebody told the Master of a launch's executor, which lived, that it had failed"),
     (Seed::Small(643), "an executor was excluded while it was idle, and its idle time began anew"),

@@ -170,6 +170,7 @@ impl World {
             waiting: Default::default(),
             registration: None,
             headcount: Headcount::default(),
+            newcomers: Default::default(),
         };
         let node = self.add_node(Body::Driver(Box::new(body)));
         self.drivers[app] = DriverPhase::Lives(node);

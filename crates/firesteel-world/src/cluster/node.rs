@@ -1,10 +1,10 @@
 //! One process of a simulated cluster, with the state machine that it runs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use firesteel_core::driver::{self, Driver};
 use firesteel_core::executor::{self, Executor};
-use firesteel_core::ids::{AppId, ExecutorKey, PeerId, WorkerId};
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, WorkerId};
 use firesteel_core::launcher;
 use firesteel_core::master::{self, Master};
 use firesteel_core::worker::{self, Worker};
@@ -79,6 +79,8 @@ pub(crate) struct DriverBody {
     pub(crate) registration: Option<(AppId, PeerId)>,
     /// The requests to its Master.
     pub(crate) headcount: Headcount,
+    /// The executors that register with the effects that are still to be performed. Ended tasks do not know them.
+    pub(crate) newcomers: BTreeSet<ExecutorId>,
 }
 
 #[derive(Debug)]

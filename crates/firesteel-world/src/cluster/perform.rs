@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use firesteel_core::driver::{self, TaskOutcome, Unfit};
 use firesteel_core::executor;
-use firesteel_core::ids::{PeerId, ProfileId};
+use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::master;
 use firesteel_core::messages::{ApplicationEnd, DriverToExecutor, ExecutorToDriver, Stream, TaskState};
 use firesteel_core::process::ExitStatus;
@@ -29,6 +29,8 @@ impl World {
                 effects.into_iter().for_each(|effect| self.perform_worker(node, effect));
             }
             NodeEffects::Driver(effects) => {
+                let newcomers = effects.iter().filter_map(newcomer).collect();
+                self.driver_mut(node).map(|body| body.newcomers = newcomers);
                 effects.into_iter().for_each(|effect| self.perform_driver(node, effect));
             }
             NodeEffects::Launcher(effects) => {
@@ -140,7 +142,10 @@ impl World {
         self.trace_effect(node, &effect);
         self.coverage.driver_effect.count(&effect);
         let app = match self.driver_mut(node) {
-            Some(body) => body.app,
+            Some(body) => {
+                newcomer(&effect).map(|executor| body.newcomers.remove(&executor));
+                body.app
+            }
             None => return,
         };
         match effect {
@@ -239,9 +244,9 @@ impl World {
             TaskOutcome::Unfit(Unfit::TooFewCores { executor, .. }) => bound_to == Some(*executor),
             TaskOutcome::Unfit(Unfit::NoSuchExecutor { executor }) => {
                 let profile = plan.profile_of(task);
-                let view = self.driver_mut(node).map(|body| body.machine.view());
-                let is_there = view.is_some_and(|view| {
-                    view.executors.iter().any(|row| row.id == *executor && row.profile == profile)
+                let is_there = self.driver_mut(node).is_some_and(|body| {
+                    let is_it = |row: &driver::ExecutorView| row.id == *executor && row.profile == profile;
+                    body.machine.view().executors.iter().any(is_it) && !body.newcomers.contains(executor)
                 });
                 bound_to == Some(*executor) && !is_there
             }
@@ -331,5 +336,13 @@ impl World {
             | Body::Stranger
             | Body::Gone => None,
         }
+    }
+}
+
+/// The executor that an effect of its driver says has registered.
+fn newcomer(effect: &driver::Effect) -> Option<ExecutorId> {
+    match effect {
+        driver::Effect::Note(driver::Note::ExecutorRegistered { executor, .. }) => Some(*executor),
+        _ => None,
     }
 }
