@@ -60,7 +60,7 @@ fn a_run_that_is_killed_leaves_every_item_that_is_not_done() {
     let place = place.path();
     let mut running = Daemon::spawn(&mut map(place, &["-i", &input, "--", "sh", "-c", &script(place)]));
     wait_until_some_are_done(place);
-    let early = run(&mut map(place, &["-i", "left", "--", "echo"]).current_dir(place));
+    let early = run(map(place, &["-i", "left", "--", "echo"]).current_dir(place));
     assert_eq!(early.code(), 2, "{early}");
     assert!(early.stderr.contains("use another file for --failed"), "{early}");
     let mut reads = firesteel();

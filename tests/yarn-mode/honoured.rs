@@ -130,10 +130,10 @@ fn failures(cluster: &YarnCluster) {
     let running = Running::start(launch);
     let id = running.id.clone();
     let (code, _, log) = running.end();
-    assert!(code == 1 && log.contains("2 executors failed, which is too many"), "{code}: {log}");
+    assert!(code == 1 && log.contains("too many executors failed: 2"), "{code}: {log}");
     let status = yarn(cluster, &["status", &id]);
     assert!(status.stdout.contains("FAILED"), "{status}");
-    assert!(status.stdout.contains("2 executors failed, which is too many"), "{status}");
+    assert!(status.stdout.contains("too many executors failed: 2"), "{status}");
     // What a NodeManager saw of the ApplicationMaster.
     let master = id.replace("application", "container") + "_01_000001";
     let last_words = format!("Exit code from container {master} is : 11");

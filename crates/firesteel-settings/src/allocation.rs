@@ -151,12 +151,12 @@ mod tests {
         assert_eq!(
             said(&[min, max], ExecutorLimit::Unlimited),
             "spark.dynamicAllocation.maxExecutors is 2 and spark.dynamicAllocation.minExecutors is 3: no number of \
-             executors is both; raise the one or lower the other"
+             executors is both; raise one or lower the other"
         );
         assert_eq!(
             said(&[max], ExecutorLimit::AtMost(5)),
             "spark.dynamicAllocation.maxExecutors is 2 and spark.executor.instances is 5: the application would begin \
-             with too many executors; raise the one or lower the other"
+             with too many executors; raise one or lower the other"
         );
         for pair in [
             "spark.dynamicAllocation.maxExecutors=0",

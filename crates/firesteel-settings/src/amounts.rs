@@ -103,7 +103,7 @@ mod tests {
         assert_eq!(
             said(&["spark.task.resource.gpu.amount=2", "spark.executor.resource.gpu.amount=1"]),
             "spark.task.resource.gpu.amount is 2 and spark.executor.resource.gpu.amount is 1: no executor could run \
-             a task; raise the one or lower the other"
+             a task; raise one or lower the other"
         );
         assert_eq!(
             said(&["spark.task.resource.gpu.amount=0.6", "spark.executor.resource.gpu.amount=1"]),

@@ -296,12 +296,12 @@ mod tests {
         let said = |pairs: &[&str]| parsed(pairs).expect_err("it cannot run").to_string();
         assert_eq!(
             said(&["spark.cores.max=2", "spark.executor.cores=4"]),
-            "spark.cores.max is 2 and spark.executor.cores is 4: no executor could ever start; raise the one or lower \
+            "spark.cores.max is 2 and spark.executor.cores is 4: no executor could ever start; raise one or lower \
              the other"
         );
         assert_eq!(
             said(&["spark.executor.cores=1", "spark.task.cpus=2"]),
-            "spark.executor.cores is 1 and spark.task.cpus is 2: no executor could run a task; raise the one or lower \
+            "spark.executor.cores is 1 and spark.task.cpus is 2: no executor could run a task; raise one or lower \
              the other"
         );
         assert!(parsed(&["spark.cores.max=4", "spark.executor.cores=4", "spark.task.cpus=4"]).is_ok());

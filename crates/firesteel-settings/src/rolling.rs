@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn illegal_values_are_a_warning_and_nothing_is_rolled() {
         for (pairs, words) in [
-            (&["strategy=weekly"][..], "strategy cannot be \"weekly\": write time or size"),
+            (&["strategy=weekly"][..], "strategy cannot be \"weekly\": write time, size or nothing"),
             (&["strategy=time", "time.interval=weekly"], "time.interval cannot be \"weekly\": write daily"),
             (&["strategy=size", "maxSize=lots"], "maxSize cannot be \"lots\": write a number of bytes"),
         ] {
@@ -234,7 +234,7 @@ mod tests {
             assert_eq!(rolling, None, "{pairs:?}");
             let warning = warning.expect("there is a warning").to_string();
             assert!(
-                warning.starts_with("executors' logs are not rolled") && warning.contains(words),
+                warning.starts_with("not rolling logs of executors") && warning.contains(words),
                 "{warning}"
             );
         }

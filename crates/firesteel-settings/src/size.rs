@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(memory("2048", Unit::KiB), Ok(MiB(2)));
         assert_eq!(
             memory("10000", Unit::Bytes).expect_err("that is no MiB").to_string(),
-            "\"10000\" is less than 1 MiB: is the unit missing? Write a whole number with a unit (b, k, m, g, \
+            "\"10000\" is less than 1 MiB, perhaps without its unit: write a whole number with a unit (b, k, m, g, \
              t or p, also as kb or kib; powers of 1024), such as 512m or 2g"
         );
         assert_eq!(memory("1536k", Unit::Bytes), Ok(MiB(1)));

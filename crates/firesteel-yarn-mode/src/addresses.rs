@@ -134,14 +134,14 @@ mod tests {
         assert_eq!(found(&standbys, Desk::Clients), Ok(vec!["b:1".to_owned(), "a:8032".to_owned()]));
         assert_eq!(
             found(&standbys, Desk::Scheduler),
-            Err("yarn.resourcemanager.ha.rm-ids names \"rm2\", and neither yarn.resourcemanager.hostname.rm2 nor \
-                 yarn.resourcemanager.scheduler.address.rm2 says where that is"
+            Err("yarn.resourcemanager.ha.rm-ids has \"rm2\", but neither yarn.resourcemanager.hostname.rm2 nor \
+                 yarn.resourcemanager.scheduler.address.rm2 is set: set one of them"
                 .to_owned())
         );
         let nobody = [("yarn.resourcemanager.ha.enabled", "true")];
         assert_eq!(
             found(&nobody, Desk::Clients),
-            Err("yarn.resourcemanager.ha.enabled is true, and yarn.resourcemanager.ha.rm-ids names no ResourceManager"
+            Err("yarn.resourcemanager.ha.enabled is true, but yarn.resourcemanager.ha.rm-ids is empty: list the ResourceManagers"
                 .to_owned())
         );
     }

@@ -287,7 +287,7 @@ pub(crate) mod tests {
         let said = || Blueprint::read(&path).expect_err("it is none").to_string();
         assert!(said().ends_with("No such file or directory (os error 2)"), "{}", said());
         fs::write(&path, "{}").expect("there is room");
-        assert!(said().contains("is none: missing field `name`"), "{}", said());
+        assert!(said().contains("json: missing field `name`"), "{}", said());
         let nowhere = Blueprint { hadoop: Hadoop::default(), ..blueprint() };
         fs::write(&path, nowhere.to_json()).expect("there is room");
         assert!(said().ends_with("names no ResourceManager"), "{}", said());

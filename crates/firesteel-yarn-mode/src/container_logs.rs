@@ -222,7 +222,7 @@ mod tests {
         asked.join().expect("it does not panic");
         assert_eq!(
             error,
-            format!("container_1_0005_01_000001: the NodeManager at {pages} does not have its logs any more")
+            format!("container_1_0005_01_000001: the NodeManager at {pages} no longer has its logs")
         );
         let nobody =
             Place { container: "container_1_0005_01_000001".to_owned(), pages: "127.0.0.1:1".to_owned() };

@@ -407,11 +407,11 @@ mod tests {
         let nowhere = environment(&[("YARN_CONF_DIR", Path::new("/nowhere"))]);
         assert_eq!(
             said(&nowhere, &[]),
-            "YARN_CONF_DIR is \"/nowhere\": there is no core-site.xml and no yarn-site.xml in /nowhere"
+            "YARN_CONF_DIR is \"/nowhere\": /nowhere has neither core-site.xml nor yarn-site.xml"
         );
         let broken = directory(&[("yarn-site.xml", "<property>")]);
         let broken = said(&environment(&[("YARN_CONF_DIR", broken.path())]), &[]);
-        assert!(broken.contains("/yarn-site.xml: it is not XML: "), "{broken}");
+        assert!(broken.contains("/yarn-site.xml: not XML: "), "{broken}");
         let enough = properties(&["spark.hadoop.yarn.resourcemanager.hostname=rm"]);
         assert!(HadoopConf::load(&Environment::default(), &enough).is_ok());
     }
@@ -456,7 +456,7 @@ mod tests {
             (0..25).map(|n| (format!("v{n}"), format!("${{v{}}}", n + 1))).collect();
         let conf = HadoopConf::of(rows.iter().map(|(name, value)| (name.as_str(), value.as_str())));
         let error = conf.get("v0").expect_err("it is too deep").to_string();
-        assert_eq!(error, "v0 (spark.hadoop.v0) has more than 20 variables in its variables");
+        assert_eq!(error, "v0 (spark.hadoop.v0) nests more than 20 variables");
         assert_eq!(conf.get("v10").expect("that is not").as_deref(), Some("${v25}"));
     }
 

@@ -117,21 +117,18 @@ mod tests {
     #[test]
     fn what_is_no_file_of_hadoops_is_told() {
         let said = |text: &str| parse(text).expect_err("it is none").to_string();
-        assert!(said("yarn.resourcemanager.hostname=rm").starts_with("it is not XML: "));
-        assert!(said("<configuration><property></configuration>").starts_with("it is not XML: "));
-        assert_eq!(
-            said("<project/>"),
-            "it begins with <project>, and a file of Hadoop's with <configuration>"
-        );
+        assert!(said("yarn.resourcemanager.hostname=rm").starts_with("not XML: "));
+        assert!(said("<configuration><property></configuration>").starts_with("not XML: "));
+        assert_eq!(said("<project/>"), "it begins with <project> instead of <configuration>");
         assert_eq!(
             said(
                 "<configuration xmlns:xi=\"http://www.w3.org/2001/XInclude\">\n<xi:include href=\"a.xml\"/></configuration>"
             ),
-            "line 2 includes another file, which is not read here: write its properties in its place"
+            "line 2 includes another file, which Firesteel does not support: copy the properties into this file"
         );
         // A few bytes that would expand to gigabytes.
         let bomb =
             "<!DOCTYPE x [<!ENTITY a \"aaaa\"><!ENTITY b \"&a;&a;\">]><configuration>&b;</configuration>";
-        assert!(said(bomb).starts_with("it is not XML: "));
+        assert!(said(bomb).starts_with("not XML: "));
     }
 }

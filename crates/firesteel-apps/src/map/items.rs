@@ -247,13 +247,16 @@ mod tests {
     fn what_cannot_be_an_argument_ends_the_items_with_its_place() {
         let (good, error) = arguments(b"one\ntwo\nth\xffree\nfour\n", Separator::Newline);
         assert_eq!(good, ["one", "two"]);
-        assert_eq!(error.as_deref(), Some("in, record 3: byte 3 is not UTF-8; only --pipe takes any bytes"));
+        assert_eq!(
+            error.as_deref(),
+            Some("in, record 3: byte 3 is not UTF-8: only --pipe accepts any bytes")
+        );
 
         let (good, error) = arguments(b"one\na\0b\n", Separator::Newline);
         assert_eq!(good, ["one"]);
         assert_eq!(
             error.as_deref(),
-            Some("in, record 2: has a NUL byte; are the items separated by NUL (--null)?")
+            Some("in, record 2: has a NUL byte: if NUL bytes separate the items, add --null")
         );
     }
 
@@ -265,7 +268,7 @@ mod tests {
             let longer = format!("a\n{}{ending}", "x".repeat(MAX_ARGUMENT + 1));
             assert_eq!(
                 arguments(longer.as_bytes(), Separator::Newline).1.as_deref(),
-                Some("in, record 2: longer than the 131071 bytes that an argument may have")
+                Some("in, record 2: longer than 131071 bytes, the maximum for an argument")
             );
         }
     }
@@ -290,7 +293,7 @@ mod tests {
         bytes.push(b'x');
         assert_eq!(
             items(&bytes, cut).1.as_deref(),
-            Some("in, record 1: longer than the 8388607 bytes that a record for standard input may have")
+            Some("in, record 1: longer than 8388607 bytes, the maximum for a record for standard input")
         );
     }
 }

@@ -157,7 +157,7 @@ mod tests {
         assert_eq!(placed(&mut column(1, "\t"), 1, "h1"), both("", "h1"));
         assert_eq!(
             placed(&mut column(3, "\t"), 7, "a\tb"),
-            Err("in, record 7: has 2 columns, and the hosts are to stand in column 3; is --delimiter right?"
+            Err("in, record 7: has 2 columns, and the hosts are expected in column 3: check --delimiter"
                 .to_owned())
         );
     }
@@ -174,12 +174,12 @@ mod tests {
         assert!(placed(&mut short, 1, "x").is_ok());
         assert_eq!(
             placed(&mut short, 2, "x"),
-            Err("hosts ends after line 1, and item 2 needs one: an empty line if it does not matter where"
+            Err("hosts ends after line 1, and item 2 needs a line: write an empty one for no preference"
                 .to_owned())
         );
         let mut long = lines("h1\nh2\n");
         assert!(placed(&mut long, 1, "x").is_ok());
         let error = long.end(1).expect_err("a line is left over");
-        assert_eq!(error.to_string(), "hosts, line 2: names hosts, and there is no item 2");
+        assert_eq!(error.to_string(), "hosts, line 2: has hosts, but there is no item 2");
     }
 }

@@ -145,8 +145,7 @@ mod tests {
         add(&mut wished, 1, &["a"]);
         add(&mut wished, 2, &["b", "nodee"]);
         add(&mut wished, 3, &["nodee"]);
-        let said =
-            "no Worker has the host \"nodee\", which item 2 prefers: firesteel status --json has their hosts";
+        let said = "no Worker runs on \"nodee\", a preferred host of item 2: firesteel status --json shows the hosts";
         assert_eq!(wished.remarks(), [said]);
         add(&mut wished, 4, &["nodee"]);
         assert!(wished.remarks().is_empty());

@@ -61,8 +61,9 @@ attempts in all. The exit code is 1 if an item failed. ctrl-c ends all of its ta
         usage: "watch [TASK]",
         brief: "show the output of a background task, until it ends",
         details: "\
-Without TASK, the last one. The exit code is that of the task. ctrl-c ends the watching, not the task. Outputs are kept
-on the disk of this machine, up to firesteel.shell.keptOutput in all; those of the tasks that ended first go first.",
+Without TASK, the last one. The exit code is that of the task. ctrl-c ends the watching, not the task. Outputs are
+kept on the disk of this machine, up to firesteel.shell.keptOutput in all; those of the tasks that ended first go
+first.",
     },
     Command {
         name: "wait",
@@ -148,8 +149,8 @@ of tasks; without =VALUE it is removed.",
         usage: "source FILE",
         brief: "run the commands of a file until one fails",
         details: "\
-The exit code is that of the last command that failed; with --keep-going the others run, too. FILE is a regular file of
-at most 4 MiB on the machine of the shell.",
+The exit code is that of the last command that failed; with --keep-going the others run, too. FILE is a regular file
+of at most 4 MiB on the machine of the shell.",
     },
     Command { name: "help", usage: "help [COMMAND]", brief: "list the commands, or explain one", details: "" },
     Command {
@@ -157,8 +158,8 @@ at most 4 MiB on the machine of the shell.",
         usage: "quit [CODE]",
         brief: "leave and end the application (as ctrl-d)",
         details: "\
-The exit code is CODE, or else 0, or in a script that of the last command that failed. At the prompt, running tasks are
-reported first; a second quit cancels them.",
+The exit code is CODE, or else 0, or in a script that of the last command that failed. At the prompt, running tasks
+are reported first; a second quit cancels them.",
     },
 ];
 

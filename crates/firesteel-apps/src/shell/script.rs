@@ -65,6 +65,6 @@ mod tests {
         fs::write(&path, "#".repeat(length)).expect("a file");
         assert_eq!(read(&path).expect("it is not too long").len(), length);
         fs::write(&path, "#".repeat(length + 1)).expect("a file");
-        assert_eq!(read(&path).expect_err("it is").to_string(), "it is longer than 4 MiB");
+        assert_eq!(read(&path).expect_err("it is").to_string(), "longer than 4 MiB");
     }
 }

@@ -1,6 +1,6 @@
 //! What holds of a map run after every event.
 
-use super::{Ending, MapRun, Output, Phase};
+use super::{Ending, MapRun, Phase};
 use crate::machine::{Violation, ensure};
 
 pub(super) fn check(run: &MapRun) -> Result<(), Violation> {
@@ -26,7 +26,7 @@ pub(super) fn check(run: &MapRun) -> Result<(), Violation> {
     );
     match run.phase {
         Phase::Reading(_) | Phase::Draining => {}
-        Phase::Ending(Output::Wanted) | Phase::Ending(Output::Over) => {
+        Phase::Ending(_) => {
             ensure!("map run", run.ending != Ending::Completed, "tasks are cancelled without a reason");
         }
         Phase::Closing { .. } | Phase::Saving | Phase::Ended => {

@@ -193,7 +193,7 @@ impl Machine for MapRun {
             Event::RestLeft { items } => self.on_rest_left(items),
             Event::Deadline => self.on_deadline(now),
         }
-        self.settle(now);
+        self.settle();
         self.effects.take()
     }
 
@@ -297,7 +297,7 @@ impl MapRun {
     }
 
     /// What follows from the tables, once, at the end of every event.
-    fn settle(&mut self, now: Timestamp) {
+    fn settle(&mut self) {
         match (self.phase, &self.config.scope) {
             (Phase::Reading(Reading::Idle), _) => {
                 let (_, cores) = self.tally.ready();
@@ -308,7 +308,7 @@ impl MapRun {
             }
             (Phase::Draining | Phase::Ending(_), Scope::Tasks { .. }) if self.tally.totals.open == 0 => {
                 self.close(Leave::Taken);
-                self.settle(now);
+                self.settle();
             }
             (Phase::Closing { output: Output::Over, driver: Leave::Taken }, _) => self.save(),
             (

@@ -319,22 +319,22 @@ mod tests {
         let said = |files: &[&str], archives: &[&str]| wished(files, archives).expect_err("it cannot be");
         assert_eq!(
             said(&["a/x", "b/y", "b/x"], &[]),
-            "\"a/x\" and \"b/x\" would both be called \"x\": give one another name, as in PATH#NAME"
+            "\"a/x\" and \"b/x\" would both have the name \"x\": set another one, as in PATH#NAME"
         );
         assert_eq!(
             said(&["a.zip"], &["b.zip#a.zip"]),
-            "\"a.zip\" and \"b.zip#a.zip\" would both be called \"a.zip\": give one another name, as in PATH#NAME"
+            "\"a.zip\" and \"b.zip#a.zip\" would both have the name \"a.zip\": set another one, as in PATH#NAME"
         );
         for bad in ["a/..", "/", "a#b/c", "a#", "a#..", "stdout", "x#stderr", ""] {
             assert!(said(&[bad], &[]).contains("as in PATH#NAME"), "{bad:?}");
         }
         assert_eq!(
             said(&["hdfs://host/x"], &[]),
-            "\"hdfs://host/x\" is not a file of this machine: download it first, and give its path"
+            "\"hdfs://host/x\" is not a path on this machine: download the file and give its path"
         );
         assert_eq!(
             said(&[], &["x.rar"]),
-            "\"x.rar\" is no archive that can be unpacked: its name must end with .tar, .tar.gz, .tgz, .zip or .jar"
+            "cannot unpack \"x.rar\": the name of an archive must end with .tar, .tar.gz, .tgz, .zip or .jar"
         );
         let many: Vec<String> = (0..1001).map(|number| number.to_string()).collect();
         let many: Vec<&str> = many.iter().map(String::as_str).collect();

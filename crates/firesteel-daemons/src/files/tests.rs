@@ -120,7 +120,7 @@ async fn what_was_changed_or_is_not_brought_is_told_apart() {
     let rig = Rig::start().await;
     let other = FileDescription { sha256: Sha256([7; 32]), ..rig.file.clone() };
     let error = rig.fetch_from(&rig.address, &other).await.expect_err("nobody brings it");
-    assert_eq!(error.to_string(), "the driver there brings no such file");
+    assert_eq!(error.to_string(), "the driver has no such file");
 
     let path = rig.scratch.path().join("data");
     let mut changed = content();
@@ -128,12 +128,12 @@ async fn what_was_changed_or_is_not_brought_is_told_apart() {
     fs::write(&path, &changed).expect("it is ours");
     fs::remove_file(rig.target()).expect("the first attempt left it");
     let error = rig.fetch_from(&rig.address, &rig.file).await.expect_err("it is another file");
-    assert_eq!(error.to_string(), "it is not what was submitted: has it been changed since?");
+    assert_eq!(error.to_string(), "its content differs from what was submitted: it may have changed since");
 
     fs::write(&path, &changed[..1000]).expect("it is ours");
     fs::remove_file(rig.target()).expect("the second attempt left it");
     let error = rig.fetch_from(&rig.address, &rig.file).await.expect_err("it is shorter");
-    assert_eq!(error.to_string(), "it is shorter than when it was submitted");
+    assert_eq!(error.to_string(), "the file is shorter than when it was submitted");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -151,7 +151,7 @@ mod tests {
         let mut source = BytesMut::from(&announced.to_be_bytes()[..]);
         let mut frames = Frames::of_hello();
         let error = frames.decode(&mut source).expect_err("it is one byte too long");
-        assert_eq!(error.to_string(), "it announced a frame of 4097 bytes; 4096 are the most here");
+        assert_eq!(error.to_string(), "it announced a frame of 4097 bytes, and at most 4096 are accepted");
         frames.after_hello();
         assert!(matches!(frames.decode(&mut source), Ok(None)));
     }

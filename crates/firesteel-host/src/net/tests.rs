@@ -232,7 +232,7 @@ async fn a_dial_that_fails_says_why() {
     let worker = Running::start(Role::Worker, None, Limits::default()).await;
     let mut other = Running::start(Role::Worker, Some(worker.address.clone()), Limits::default()).await;
     let Event::ConnectFailed(error) = other.next().await else { panic!("a Worker is no Master") };
-    assert!(error.contains("is not a Master that this program can talk to: its role is Worker"), "{error}");
+    assert!(error.contains("is not a Master of this version of Firesteel: its role is Worker"), "{error}");
 
     let nobody = Address::new("127.0.0.1", 1);
     let mut alone = Running::start(Role::Worker, Some(nobody), Limits::default()).await;

@@ -82,14 +82,17 @@ fn a_named_file_that_is_not_there_or_not_regular_is_an_error() {
         (directory.path().join("none.conf"), "cannot read the properties file"),
         (directory.path().to_owned(), "is not a regular file"),
         (PathBuf::from("/dev/null"), "is not a regular file"),
-        (write(directory.path(), "bad.conf", "spark.a \\u12\n"), "bad.conf, line 1: \\u is not followed by"),
+        (write(directory.path(), "bad.conf", "spark.a \\u12\n"), "bad.conf: line 1: \\u is not followed by"),
     ] {
         let error = sources(Reader::Worker, &[], Files::Named(path), &[]).load().expect_err("it is unusable");
         assert!(error.to_string().contains(words), "{error}");
     }
     let quote = sources(Reader::Worker, &[], Files::Defaults, &[("SPARK_WORKER_OPTS", "-Da='")]);
     let error = quote.load().expect_err("the quote has no end").to_string();
-    assert_eq!(error, "$SPARK_WORKER_OPTS cannot be read: a quote or a backslash has no end");
+    assert_eq!(
+        error,
+        "cannot read $SPARK_WORKER_OPTS: a quote is not closed, or a backslash is the last character"
+    );
 }
 
 #[test]

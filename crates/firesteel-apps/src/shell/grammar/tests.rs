@@ -120,12 +120,12 @@ fn the_other_commands_are_understood() {
 #[test]
 fn what_is_wrong_is_said_with_how_it_is_written() {
     for (line, expected) in [
-        ("exectuors", "there is no command exectuors (did you mean executors?): help lists them"),
-        ("ls -l", "there is no command ls: help lists them"),
-        ("help mpa", "there is no command mpa (did you mean map?): help lists them"),
+        ("exectuors", "unknown command exectuors (did you mean executors?): help lists all"),
+        ("ls -l", "unknown command ls: help lists all"),
+        ("help mpa", "unknown command mpa (did you mean map?): help lists all"),
         (
             "run",
-            "there is no command to run: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
+            "no command given: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         ),
         (
             "run --cores x y",
@@ -137,14 +137,14 @@ fn what_is_wrong_is_said_with_how_it_is_written() {
         ),
         (
             "run --core 1 y",
-            "--core is no option of run: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
+            "run has no option --core: write run [--on EXECUTOR | --profile P] [--cores N] [--retries N] COMMAND...",
         ),
         ("executors 1", "1 has no meaning here: write executors"),
-        ("why &", "only run can be put into the background with &: write why"),
+        ("why &", "only run works in the background with &: write why"),
         ("watch x", "x is not a task's number: write watch [TASK]"),
         ("kill", "an executor's number is missing: write kill EXECUTOR... [--replace]"),
         ("request -1", "-1 is not a number of executors: write request N [--profile P] [--kill]"),
-        ("request 1 --profile", "--profile has no value: write request N [--profile P] [--kill]"),
+        ("request 1 --profile", "--profile needs a value: write request N [--profile P] [--kill]"),
         ("quit 256", "256 is not an exit code from 0 to 255: write quit [CODE]"),
         ("cancel", "a task's number is missing: write cancel TASK... | cancel --all"),
     ] {

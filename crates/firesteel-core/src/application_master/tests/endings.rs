@@ -136,7 +136,7 @@ fn too_many_failures_end_the_attempt_and_the_last_one_tells_driver_and_manager()
         }
         bench.pass(Duration::from_secs(3))
     };
-    let words = "3 executors failed, which is too many";
+    let words = "too many executors failed: 3";
     let first = fail(Bench::serving(ExecutorLimit::AtMost(1)));
     assert_eq!(first, [exit(FinalStatus::Failed, 11, words, Staging::Needed)]);
     let second = fail(Bench::with(last(Mode::Client), description(ExecutorLimit::AtMost(1))));

@@ -160,7 +160,7 @@ async fn a_refused_executor_says_why() {
     let mut rig = Rig::new().await;
     rig.say(&DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::NumberTaken));
     let error = rig.exit().await.expect_err("it was refused");
-    assert_eq!(error.to_string(), "executor app-1/3 is not taken by its driver: its number is taken");
+    assert_eq!(error.to_string(), "the driver rejected executor app-1/3: its number is taken");
 }
 
 #[tokio::test]

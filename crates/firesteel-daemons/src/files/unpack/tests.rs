@@ -101,7 +101,7 @@ fn a_tree_comes_out_as_it_was_packed_and_read_only() {
 
 #[test]
 fn what_leads_out_of_the_directory_is_refused() {
-    let leads_out = |name: &str| format!("{name:?} in it leads out of its directory");
+    let leads_out = |name: &str| format!("its entry {name:?} leads out of the directory");
     for name in ["../evil", "/evil", "a/../../evil", "a/../b", ".."] {
         assert_eq!(refused(&[file(name, 0o644, "evil")]), leads_out(name));
     }
@@ -120,9 +120,9 @@ fn links_do_not_lead_out_together_either() {
         link("p/q/r/root", "../../.."),
         link("evil", "p/q/r/root/.."),
     ];
-    assert_eq!(refused(&deep), "\"evil\" in it leads out of its directory");
+    assert_eq!(refused(&deep), "its entry \"evil\" leads out of the directory");
     let through = [link("a", "."), link("a/b", "..")];
-    assert_eq!(refused(&through), "\"a/b\" in it leads out of its directory");
+    assert_eq!(refused(&through), "its entry \"a/b\" leads out of the directory");
     // A file packed behind a link of the same name replaces the link, and is not written through it.
     let (_scratch, done) = unpacked(&tar_of(&[link("a", "b"), file("a/c", 0o644, "c")]), ArchiveFormat::Tar);
     assert!(done.expect_err("a directory is in the link's place").contains("cannot write"));
@@ -136,7 +136,7 @@ fn links_to_what_is_not_there_do_not_lead_out_either() {
         link("p/q/r/root", "../../.."),
         link("evil", "p/q/r/root/../tomorrow"),
     ];
-    assert_eq!(refused(&deep), "\"evil\" in it leads out of its directory");
+    assert_eq!(refused(&deep), "its entry \"evil\" leads out of the directory");
     let good = [link("a", "b"), link("b", "nowhere/yet"), link("round", "about"), link("about", "round")];
     let (_scratch, done) = unpacked(&tar_of(&good), ArchiveFormat::Tar);
     let out = done.expect("they lead nowhere");
@@ -166,7 +166,7 @@ fn the_last_entry_of_a_name_counts_whatever_it_is() {
     }
     assert_eq!(
         refused(&[link("a", "b/.."), link("b", "c/../.."), entry("e", EntryType::Link, "b")]),
-        "\"b\" in it leads out of its directory"
+        "its entry \"b\" leads out of the directory"
     );
 }
 
@@ -208,7 +208,7 @@ fn the_survey_of_one_huge_entry_can_be_stopped() {
 #[test]
 fn devices_and_pipes_are_refused() {
     for kind in [EntryType::Fifo, EntryType::Char, EntryType::Block] {
-        let words = "\"evil\" in it is neither a file, nor a directory, nor a link";
+        let words = "its entry \"evil\" is not a file, directory or link";
         assert_eq!(refused(&[entry("evil", kind, "")]), words);
     }
 }
@@ -222,7 +222,7 @@ fn an_absurd_header_is_refused_before_it_is_read() {
         content: vec![b'x'; 2 << 20],
         target: "",
     };
-    assert_eq!(refused(&[long, file("x", 0o644, "")]), "an entry of it has a header of 2097152 bytes");
+    assert_eq!(refused(&[long, file("x", 0o644, "")]), "the header of an entry has 2097152 bytes");
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn an_archive_that_swells_beyond_reason_is_refused() {
     let mut small = Unpacking { root, links: BTreeMap::new(), entries: 0, most: 10, left: 10, stop: &stop };
     small.make_file(Path::new("a"), 0o644, &mut &b"12345678"[..]).expect("it is short");
     let error = small.make_file(Path::new("b"), 0o644, &mut &b"123"[..]).expect_err("it is too long");
-    assert_eq!(error.to_string(), "what is in it is longer than 10 bytes, 200 times its own length");
+    assert_eq!(error.to_string(), "its content is longer than 10 bytes, 200 times the length of the archive");
     stop.cancel();
     assert!(matches!(small.admit(Path::new("c")), Err(UnpackError::Stopped)));
 }
@@ -242,7 +242,7 @@ fn an_archive_that_swells_beyond_reason_is_refused() {
 fn what_is_no_archive_is_refused() {
     for format in [ArchiveFormat::Tar, ArchiveFormat::TarGz, ArchiveFormat::Zip] {
         let (_scratch, done) = unpacked(&[b'x'; 2000], format);
-        assert!(done.expect_err("it is none").starts_with("it cannot be unpacked: "), "{format:?}");
+        assert!(done.expect_err("it is none").starts_with("cannot unpack it: "), "{format:?}");
     }
     let cut = &tar_of(&[file("x", 0o644, &"x".repeat(2000))])[..1000];
     let (_scratch, done) = unpacked(cut, ArchiveFormat::Tar);
@@ -281,5 +281,5 @@ fn zips_are_unpacked_by_the_same_rules() {
     }
     let bad = zip(&|writer| writer.add_symlink("evil", "../..", plain).expect("it is written"));
     let (_scratch, done) = unpacked(&bad, ArchiveFormat::Zip);
-    assert_eq!(done.expect_err("it leads out"), "\"evil\" in it leads out of its directory");
+    assert_eq!(done.expect_err("it leads out"), "its entry \"evil\" leads out of the directory");
 }
