@@ -1,4 +1,4 @@
-//! How an application begins: what it brings is opened, and the cluster that it runs on is there.
+//! How an application starts: its files are opened, and its cluster is started or found.
 
 use std::io;
 use std::ops::ControlFlow;
@@ -16,22 +16,22 @@ use firesteel_settings::application::ApplicationSettings;
 use firesteel_yarn_mode::cluster_mode::ClusterModeError;
 use firesteel_yarn_mode::staging::is_remote;
 
-/// Why an application did not begin.
+/// Why an application did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
     /// A setting cannot be used.
     #[error(transparent)]
     Setting(#[from] SettingError),
-    /// A file cannot be brought along.
+    /// A file of the application cannot be opened.
     #[error(transparent)]
     Files(#[from] OfferError),
-    /// There is no cluster.
+    /// No cluster is available.
     #[error(transparent)]
     Cluster(#[from] ClusterError),
-    /// There is no driver.
+    /// The driver could not be started.
     #[error(transparent)]
     Driver(#[from] DriverError),
-    /// Workers cannot fetch what it brings.
+    /// The process cannot listen for the Workers that fetch the application's files.
     #[error("cannot offer files: {0}")]
     Offer(#[from] ListenError),
     /// Signals cannot be caught.
@@ -48,30 +48,30 @@ impl From<ClusterModeError> for StartError {
     }
 }
 
-/// Catches what ends an application from now on.
+/// Catches the signals that end an application, from this call on.
 ///
 /// # Errors
-/// The system does not let signals be caught.
+/// The system does not allow signals to be caught.
 pub fn end_requests() -> Result<EndRequests, StartError> {
     EndRequests::install().map_err(StartError::Signals)
 }
 
-/// What an application stands on.
+/// The resources that an application runs with: files, cluster and Masters.
 #[derive(Debug)]
 pub struct Ground {
-    /// What its executors find in their directories.
+    /// Files that executors find in their directories.
     pub files: OfferedFiles,
-    /// Where they come from.
+    /// The cluster that provides the executors.
     pub cluster: StartedCluster,
-    /// The Masters to try.
+    /// Masters to register with.
     pub masters: Vec<Address>,
 }
 
-/// Opens what the application brings, and starts its cluster if that does not run. Breaks off when somebody asks for
-/// the end.
+/// Opens the application's files and starts its cluster if it is not running yet. Stops early on a
+/// request to end.
 ///
 /// # Errors
-/// A file cannot be brought along, or there is no cluster.
+/// A file cannot be opened, or no cluster is available.
 pub async fn begin(
     cluster: &Cluster,
     settings: &ApplicationSettings,
@@ -79,7 +79,7 @@ pub async fn begin(
     requests: &mut EndRequests,
 ) -> Result<ControlFlow<EndRequest, Ground>, StartError> {
     let cluster_is_yarn = cluster.is_yarn();
-    // On YARN what is on HDFS stays there.
+    // On YARN, files that are on HDFS are not copied.
     let opened = |words: &[String]| -> Vec<String> {
         words.iter().filter(|word| !(cluster_is_yarn && is_remote(word))).cloned().collect()
     };
@@ -92,7 +92,7 @@ pub async fn begin(
         ControlFlow::Continue(cluster) => cluster,
         ControlFlow::Break(request) => return Ok(ControlFlow::Break(request)),
     };
-    // What is staged nobody fetches from here.
+    // Nobody fetches staged files from this process.
     let files = if cluster_is_yarn { OfferedFiles::default() } else { files };
     let masters = cluster.masters().to_vec();
     Ok(ControlFlow::Continue(Ground { files, cluster, masters }))

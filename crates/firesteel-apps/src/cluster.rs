@@ -1,4 +1,4 @@
-//! Where an application's executors come from.
+//! The cluster that provides an application's executors.
 
 use std::ops::ControlFlow;
 
@@ -15,21 +15,21 @@ use firesteel_settings::yarn::Mode;
 use firesteel_yarn_mode::client::{RunningApplication, YarnError};
 use firesteel_yarn_mode::submission::Request;
 
-/// Where executors come from.
+/// The kind of cluster that provides the executors.
 #[derive(Clone, Debug)]
 pub enum Cluster {
-    /// Masters that run already.
+    /// Masters that are running already.
     Running(Vec<Address>),
-    /// A cluster that is started for this.
+    /// A local cluster, started for this application.
     Local(Options),
     /// A YARN cluster, to which the application is submitted.
     Yarn(Box<Request>),
 }
 
-/// Why there is no cluster.
+/// Why no cluster is available.
 #[derive(Debug, thiserror::Error)]
 pub enum ClusterError {
-    /// A local one could not be started.
+    /// A local cluster could not be started.
     #[error(transparent)]
     Local(#[from] LocalClusterError),
     /// The application does not run on YARN.
@@ -44,11 +44,11 @@ impl From<YarnError> for ClusterError {
 }
 
 impl Cluster {
-    /// A cluster that can be used, unless somebody asks for the end before. What the application brings is staged where
-    /// its Workers do not fetch it.
+    /// Returns a cluster that is ready for use, or stops early on a request to end. Files are
+    /// staged if the cluster's Workers do not fetch them.
     ///
     /// # Errors
-    /// A local one could not be started, or the application does not run on YARN.
+    /// A local cluster could not be started, or the application does not run on YARN.
     pub async fn start(
         &self,
         files: &OfferedFiles,
@@ -75,7 +75,8 @@ impl Cluster {
         Ok(ControlFlow::Continue(started))
     }
 
-    /// The request of an application whose driver runs in a container, too.
+    /// The YARN request of an application in cluster mode, where the driver also runs in a
+    /// container.
     #[must_use]
     pub fn in_a_container(&self) -> Option<&Request> {
         match self {
@@ -84,7 +85,7 @@ impl Cluster {
         }
     }
 
-    /// Whether it is YARN that brings files to containers, and not a Worker.
+    /// Whether YARN, not a Worker, brings the files to the containers.
     #[must_use]
     pub fn is_yarn(&self) -> bool {
         match self {
@@ -94,15 +95,15 @@ impl Cluster {
     }
 }
 
-/// A cluster that can be used. One that was started for this ends when it is dropped, or in order by
-/// [`end`](Self::end).
+/// A cluster that is ready for use. A cluster that was started for this application ends when this
+/// value is dropped. [`end`](Self::end) ends it in order.
 #[derive(Debug)]
 pub struct StartedCluster {
     masters: Vec<Address>,
     owned: Owned,
 }
 
-/// What of a cluster was started for this.
+/// The part of a cluster that was started for this application.
 #[derive(Debug)]
 enum Owned {
     Nothing,
@@ -115,13 +116,14 @@ impl StartedCluster {
         Self { masters, owned }
     }
 
-    /// Its Masters, at least one.
+    /// The cluster's Masters, at least one.
     #[must_use]
     pub fn masters(&self) -> &[Address] {
         &self.masters
     }
 
-    /// What there is to hear of it, once. `None`: its Masters say it all themselves.
+    /// The channel with news of the cluster; only the first call returns it. `None`: the Masters
+    /// report everything themselves.
     pub fn news(&mut self) -> Option<mpsc::Receiver<ClusterNews>> {
         match &mut self.owned {
             Owned::Nothing | Owned::Local(_) => None,
@@ -129,7 +131,7 @@ impl StartedCluster {
         }
     }
 
-    /// The settings with the racks that whoever manages the cluster knows, unless they name some themselves.
+    /// Adds the racks that the cluster's resource manager knows, unless the settings name racks.
     #[must_use]
     pub fn racked(&self, mut settings: ApplicationSettings) -> ApplicationSettings {
         match &self.owned {
@@ -141,7 +143,8 @@ impl StartedCluster {
         settings
     }
 
-    /// Ends in order what was started, unless somebody does not want to wait.
+    /// Ends what was started for this application, in order. A repeated request to end cuts the
+    /// wait short.
     pub async fn end(self) {
         let Ok(mut requests) = EndRequests::install() else { return };
         let ending = async {

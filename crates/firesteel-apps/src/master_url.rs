@@ -1,4 +1,4 @@
-//! What stands behind `--master`.
+//! The value of `--master`.
 
 use std::str::FromStr;
 
@@ -6,49 +6,50 @@ use firesteel_core::address::{Address, AddressError, parse_masters};
 
 use crate::local_cluster::{LocalClusterSpec, SpecError};
 
-/// A master URL: `spark://host:port[,host:port..]`, `yarn` or `local-cluster[workers,cores,memoryMiB]`.
+/// A master URL: `spark://host:port[,host:port..]`, `yarn` or
+/// `local-cluster[workers,cores,memoryMiB]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum MasterUrl {
-    /// Masters that run already; at least one, in the order given.
+    /// Masters that are running already: at least one, in the given order.
     Spark(Vec<Address>),
-    /// A cluster of processes of its own, on this machine.
+    /// A cluster of processes on this machine, started for this application.
     LocalCluster(LocalClusterSpec),
     /// The YARN cluster of Hadoop's configuration.
     Yarn,
 }
 
-/// A master URL that cannot be used.
+/// Why a master URL cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum MasterUrlError {
-    /// It is of no kind that there is.
+    /// The URL has none of the known forms.
     #[error(
         "{url:?} is not a master URL: write spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]"
     )]
     Unknown {
-        /// What was given.
+        /// The URL as given.
         url: String,
     },
-    /// Spark's master without a cluster, which Firesteel does not have.
+    /// The URL asks for Spark's local mode, which Firesteel does not have.
     #[error(
         "{url:?} is Spark without a cluster, which Firesteel does not have: leave the master out for a local cluster \
          sized to this machine, or write local-cluster[WORKERS,CORES,MEMORY-IN-MIB]"
     )]
     Local {
-        /// What was given.
+        /// The URL as given.
         url: String,
     },
-    /// Spark's old words for YARN with a deploy mode.
+    /// The URL has Spark's old form for YARN with a deploy mode.
     #[error("{url:?} is Spark's old form: write --master yarn --deploy-mode {mode}")]
     OldYarn {
-        /// What was given.
+        /// The URL as given.
         url: String,
-        /// The deploy mode in it.
+        /// The deploy mode in the URL.
         mode: String,
     },
-    /// Its list of Masters is malformed.
+    /// The list of Masters is malformed.
     #[error(transparent)]
     Spark(#[from] AddressError),
-    /// Its size of a cluster is malformed.
+    /// The size of the local cluster is malformed.
     #[error(transparent)]
     LocalCluster(#[from] SpecError),
 }

@@ -1,4 +1,5 @@
-//! An application that is over though its driver did not end it: why, and the exit code of its command.
+//! An application that ended although its driver did not end it: the reason, and the exit code of
+//! its command.
 
 use std::fmt;
 
@@ -9,17 +10,18 @@ use firesteel_core::messages::{ApplicationEnd, UnsoundGang};
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
 
-/// Why it is over.
+/// The reason why an application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Over {
-    /// The Master ended it.
+    /// The Master ended the application.
     Removed(ApplicationEnd),
-    /// No Master took it in time: the last error of each that was dialled.
+    /// No Master accepted the application in time. Holds the last error of each Master that was
+    /// tried.
     NoMaster(Vec<(Address, String)>),
 }
 
 impl Over {
-    /// Why a driver's application is over. `None`: its driver ended it.
+    /// The reason why a driver's application ended. `None`: its driver ended it.
     #[must_use]
     pub fn of_driver(outcome: driver::Outcome) -> Option<Self> {
         match outcome {
@@ -29,8 +31,8 @@ impl Over {
         }
     }
 
-    /// The exit code of the command whose application it was. One that somebody killed ends as if the command itself
-    /// had been told to.
+    /// The exit code of the application's command. If a user killed the application, the command
+    /// ends as if it had received the request itself.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -65,7 +67,7 @@ impl fmt::Display for Over {
     }
 }
 
-/// Why executors cannot begin at once, in the words of the command line.
+/// The reason why executors cannot start together, with the names of command-line options.
 struct GangInWords<'a>(&'a UnsoundGang);
 
 impl fmt::Display for GangInWords<'_> {

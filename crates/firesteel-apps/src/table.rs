@@ -1,10 +1,10 @@
-//! Tables, and times as people say them.
+//! Tables, and durations for people.
 
 use std::time::Duration;
 
 use comfy_table::{CellAlignment, Table, presets};
 
-/// Columns under a header; numbers need no box around them to be read. Without rows: `  none`.
+/// A table with a header and without borders. Without rows it is `  none`.
 #[must_use]
 pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     if rows.is_empty() {
@@ -19,13 +19,14 @@ pub fn table(header: &[&str], rows: Vec<Vec<String>>) -> String {
     table.trim_fmt()
 }
 
-/// The text without what would move a terminal's cursor or change its colours: names are whatever a peer says.
+/// Removes the characters that would move a terminal's cursor or change its colours. Names come
+/// from peers and can contain anything.
 #[must_use]
 pub fn clean(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// `35 ms`, `1.2 s`, `12 s`, `3 m 12 s`, `2 h 5 m`, `9 d 4 h`.
+/// A duration for people: `35 ms`, `1.2 s`, `12 s`, `3 m 12 s`, `2 h 5 m`, `9 d 4 h`.
 #[must_use]
 pub fn duration(duration: Duration) -> String {
     let seconds = duration.as_secs();

@@ -26,7 +26,7 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
 use firesteel_settings::listen::Listen;
 
-/// Occurrences that may wait to be printed. Past it they are lost, and the log says so.
+/// Maximum number of occurrences in the print queue. More are dropped, and the log says so.
 const MOST_WAITING: usize = 65_536;
 
 /// How the daemon ended.
@@ -34,31 +34,32 @@ const MOST_WAITING: usize = 65_536;
 pub enum Last {
     /// The application is over.
     Done {
-        /// How.
+        /// How the application ended.
         outcome: Outcome,
-        /// Who asked for it, if somebody did.
+        /// The request to end, if there was one.
         asked: Option<EndRequest>,
     },
-    /// Somebody asked a second time: everything is dropped as it stands.
+    /// The request to end was repeated: the daemon stops at once, without cleaning up.
     Abandoned(EndRequest),
 }
 
-/// The way into a launcher, and its last word.
+/// The inbox of a launcher, and its final result.
 #[derive(Debug)]
 pub struct Handle {
-    /// The way in.
+    /// The launcher's event queue.
     pub inbox: Inbox<Event>,
-    /// Comes once.
+    /// Receives the final result, once.
     pub last: oneshot::Receiver<Last>,
 }
 
 /// Asks a launcher to end.
 pub async fn end(inbox: &Inbox<Event>) {
-    // Refused if it is over already.
+    // Sending fails if the launcher has ended already.
     let _ = inbox.send(Event::End).await;
 }
 
-/// Has a launcher hear what the Masters of its cluster cannot say themselves, for as long as the application lives.
+/// Passes the cluster's news on to a launcher until the application ends. The news is what the
+/// Masters cannot report themselves.
 pub fn follow(inbox: &Inbox<Event>, news: Option<mpsc::Receiver<ClusterNews>>) {
     ClusterNews::pass_on(news, inbox, |news| match news {
         ClusterNews::Moved(masters) => Event::MastersMoved { masters },
@@ -66,11 +67,11 @@ pub fn follow(inbox: &Inbox<Event>, news: Option<mpsc::Receiver<ClusterNews>>) {
     });
 }
 
-/// Starts a launcher. It runs until its application is over, or until it was asked to end twice. Only one that brings
-/// files listens, for the Workers that fetch them.
+/// Starts a launcher. It runs until its application is over, or until a second request to end. It
+/// listens only if it has files for Workers to fetch.
 ///
 /// # Errors
-/// It cannot listen.
+/// The launcher cannot listen.
 pub async fn start(
     launch: Launch,
     masters: Vec<Address>,
@@ -93,7 +94,7 @@ pub async fn start(
     let shell = LaunchShell { occurrences: sender, asked: None };
     tokio::spawn(async move {
         let last = owner::run(launcher, shell, context, requests).await;
-        // Whoever started it may have gone.
+        // The caller may be gone.
         let _ = finished.send(last);
     });
     Ok((Handle { inbox, last }, occurrences))
@@ -112,17 +113,17 @@ fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>
     }
 }
 
-/// Performs a launcher's effects: talks to Masters, and hands on what happens.
+/// Performs a launcher's effects: talks to Masters, and passes events on.
 struct LaunchShell {
     occurrences: mpsc::Sender<Occurrence>,
-    /// The first who asked for the end, and when.
+    /// The first request to end, and its time.
     asked: Option<(EndRequest, Instant)>,
 }
 
 impl LaunchShell {
     fn tell(&self, occurrence: Occurrence) {
         match self.occurrences.try_send(occurrence) {
-            // If nobody listens any more, the process is about to end.
+            // A closed queue has no reader: the process is about to end.
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
                 tracing::warn!("dropped an event: standard output is not read fast enough");
@@ -155,7 +156,7 @@ impl Shell for LaunchShell {
             Effect::Send { peer, message } => context.peers.send(peer, &message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Note(note) => {
-                // Whoever gets the occurrences words what matters to people.
+                // The receiver of the occurrences words the important ones for people.
                 tracing::info!("{note}");
                 self.tell(Occurrence::Noted { at: context.now(), note });
             }

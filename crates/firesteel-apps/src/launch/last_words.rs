@@ -1,4 +1,4 @@
-//! What an executor that failed wrote last, so that nobody has to look for it.
+//! The last lines that a failed executor wrote, shown without a request.
 
 use std::collections::VecDeque;
 use std::io::{self, Write};
@@ -17,19 +17,19 @@ use firesteel_daemons::executor_log::ExecutorLog;
 use firesteel_host::net;
 use firesteel_yarn_mode::container_logs::{self, Place};
 
-/// How many executors' words are shown: the first that fail tell what is wrong.
+/// Number of executors whose last lines are shown. The first failures show the cause.
 const MOST: u32 = 3;
 
-/// How many lines of each.
+/// Number of lines per executor.
 const LINES: u64 = 5;
 
-/// How many characters of a line.
+/// Maximum number of characters per line.
 const LONGEST: usize = 300;
 
-/// How long the Master and the Worker may take to answer; events wait meanwhile.
+/// Timeout for the answers of the Master and the Worker. Events wait meanwhile.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// Asks for the last words of executors that fail.
+/// Fetches the last lines of failed executors.
 #[derive(Debug, Default)]
 pub(super) struct LastWords {
     application: Option<(Address, AppId)>,
@@ -37,7 +37,8 @@ pub(super) struct LastWords {
 }
 
 impl LastWords {
-    /// The lines that are to follow those about this note. None if nothing can be had, or was written.
+    /// The lines to print after those of this note. Empty if nothing was written or nothing can be
+    /// fetched.
     pub(super) async fn after(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
@@ -53,7 +54,7 @@ impl LastWords {
                     return Vec::new();
                 };
                 self.shown += 1;
-                // YARN's applications have ids of another form.
+                // Application ids of YARN have another form.
                 let logs = match app.as_str().starts_with("application_") {
                     true => format!("firesteel yarn logs {app} {executor} --stderr"),
                     false => format!("firesteel logs --master {} {app} {executor} --stderr", master.url()),
@@ -75,7 +76,7 @@ impl LastWords {
     }
 }
 
-/// The last lines of its standard error. `None`: they cannot be had.
+/// The last lines of the executor's standard error. `None`: they cannot be fetched.
 async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Option<Vec<String>> {
     let name = format!("firesteel launch {}", std::process::id());
     let question = ClientToMaster::RequestApplication { app: app.to_string(), executors_from: executor };
@@ -96,7 +97,7 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
     Some(String::from_utf8_lossy(&piece.bytes).lines().map(shown).collect())
 }
 
-/// The same of one in a container, whose NodeManager shows what it wrote from the beginning.
+/// The same for an executor in a container. Its NodeManager sends the log from the beginning.
 async fn last_lines_in_container(place: Place) -> Option<Vec<String>> {
     let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + PATIENCE };
     let reading = tokio::task::spawn_blocking(move || {
@@ -110,7 +111,7 @@ async fn last_lines_in_container(place: Place) -> Option<Vec<String>> {
     Some(lines)
 }
 
-/// The end of what is written there, until nobody waits for it any more.
+/// Keeps the end of a log while the log is read.
 struct Tail {
     bytes: VecDeque<u8>,
     until: Instant,
@@ -118,7 +119,7 @@ struct Tail {
 
 impl Write for Tail {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        /// Room for the lines that are shown.
+        /// Number of bytes to keep for the lines that are shown.
         const MOST: usize = 64 << 10;
         if Instant::now() > self.until {
             return Err(io::ErrorKind::TimedOut.into());
@@ -134,7 +135,7 @@ impl Write for Tail {
     }
 }
 
-/// A line that cannot move the cursor, and is not too long.
+/// The line, cut to the maximum length, without characters that move the cursor.
 fn shown(line: &str) -> String {
     let mut short: String = clean(line).chars().take(LONGEST).collect();
     if line.chars().nth(LONGEST).is_some() {

@@ -3,11 +3,11 @@
 //! ```text
 //!  Launcher (owner loop, daemon) --occurrences--> run --lines--> standard output
 //!       ^                                          |
-//!       `---------------- end ---------------------'  if nobody reads them
+//!       `---------------- end ---------------------'  if standard output is closed
 //! ```
 //!
-//! [`daemon`] is the shell around the machine, [`occurrence`] words what happened, for people and for programs, and
-//! `last_words` adds what an executor that failed wrote last.
+//! [`daemon`] is the shell around the state machine. [`occurrence`] words each event, for people
+//! and for programs. `last_words` adds the last lines of an executor that failed.
 
 pub mod daemon;
 mod last_words;
@@ -36,42 +36,42 @@ use firesteel_settings::application::ApplicationSettings;
 use last_words::LastWords;
 use occurrence::{Form, Lines, Occurrence};
 
-/// What is to be launched.
+/// The specification of a launch.
 #[derive(Clone, Debug)]
 pub struct Launch {
-    /// The application's name.
+    /// Name of the application.
     pub name: String,
-    /// What every executor runs.
+    /// Command that each executor runs.
     pub command: Command,
-    /// Where it runs.
+    /// Working directory of the command.
     pub directory: TaskDirectory,
-    /// When it is over.
+    /// When the application ends.
     pub until: Until,
-    /// Where the executors come from.
+    /// The cluster that provides the executors.
     pub cluster: Cluster,
-    /// What is asked for.
+    /// The application's settings.
     pub settings: ApplicationSettings,
-    /// Everything else: `spark.driver.*` are read here, for an application that brings files.
+    /// All properties. An application with files reads `spark.driver.*` here.
     pub properties: Properties,
 }
 
 /// How a launch ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The executors ended as was waited for, with this code.
+    /// The executors ended as required by `until`, with this exit code.
     Met(i32),
-    /// Somebody asked for the end.
+    /// The user or the system asked for the end.
     Asked(EndRequest),
-    /// Somebody asked again, and nothing was waited for.
+    /// The request to end was repeated, and the launch stopped without waiting.
     Abandoned(EndRequest),
-    /// Nobody reads the events any more.
+    /// Standard output is closed.
     ReaderGone,
-    /// The application is over, and nobody here ended it.
+    /// The application ended although this process did not end it.
     Over(Over),
 }
 
 impl Ending {
-    /// The exit code of a command that ended so.
+    /// The exit code of a command with this ending.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
@@ -83,10 +83,10 @@ impl Ending {
     }
 }
 
-/// Launches, and stays until it is over.
+/// Launches the application and waits until it is over.
 ///
 /// # Errors
-/// It could not begin.
+/// The application could not start.
 pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
     let mut requests = beginning::end_requests()?;
     let Ground { files, mut cluster, masters } =
@@ -97,14 +97,15 @@ pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<En
     let (handle, occurrences) = daemon::start(launch, masters, files, requests).await?;
     daemon::follow(&handle.inbox, cluster.news());
     let ending = follow(handle, occurrences, lines, progress).await;
-    // Whoever asked twice does not wait.
+    // A repeated request to end does not wait.
     if !matches!(ending, Ending::Abandoned(_)) {
         cluster.end().await;
     }
     Ok(ending)
 }
 
-/// Prints what happens until it is over. A reader that does not read keeps nobody who asks twice.
+/// Prints events until the launch is over. A blocked reader does not delay a repeated request to
+/// end.
 async fn follow(
     handle: Handle,
     occurrences: mpsc::Receiver<Occurrence>,
@@ -116,11 +117,11 @@ async fn follow(
     let mut reader = Reader::There;
     loop {
         tokio::select! {
-            // The owner loop has not panicked, or has said so.
+            // The owner loop sends its result, unless it panicked; a panic is in the log.
             end = &mut last => {
                 let ending = ending(end.unwrap_or(Last::Abandoned(EndRequest::Terminate)), reader);
                 if reader == Reader::There && !matches!(ending, Ending::Abandoned(_)) {
-                    // What happened last is printed, too.
+                    // Print the last events too.
                     let _ = printing.await;
                 }
                 return say(ending, progress);
@@ -139,7 +140,7 @@ async fn follow(
     }
 }
 
-/// Who reads standard output.
+/// The state of standard output's reader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Reader {
     There,
@@ -178,7 +179,7 @@ async fn print(
     let mut last_words = LastWords::default();
     while let Some(occurrence) = occurrences.recv().await {
         if let Occurrence::Noted { note, .. } = &occurrence {
-            // Once for each Master and error is enough.
+            // Print each pair of Master and error once.
             let repeated =
                 matches!(note, Note::MasterUnreachable { .. }) && !unreachable.insert(note.to_string());
             if note.level() == NoteLevel::Warn && !repeated {

@@ -1,4 +1,4 @@
-//! What happened, in lines: for people, or as JSON, one object a line.
+//! Events as lines: text for people, or JSON, one object per line.
 
 use firesteel_core::Timestamp;
 use firesteel_core::launcher::{ExecutorEnd, Note, Outcome};
@@ -6,61 +6,61 @@ use firesteel_core::messages::ExecutorState;
 use firesteel_yarn::messages::records::ApplicationId;
 use serde_json::{Value, json};
 
-/// The version of the JSON lines. It rises when a field goes or changes its meaning.
+/// Version of the JSON lines. It is incremented on incompatible changes.
 pub const SCHEMA: u32 = 1;
 
-/// Something that happened.
+/// An event of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Occurrence {
-    /// The launcher remarked it.
+    /// The launcher made a remark.
     Noted {
-        /// When.
+        /// Time of the remark.
         at: Timestamp,
-        /// What.
+        /// Content of the remark.
         note: Note,
     },
     /// The application is over.
     Done {
-        /// When.
+        /// Time of the end.
         at: Timestamp,
-        /// How.
+        /// How the application ended.
         outcome: Outcome,
     },
 }
 
-/// How occurrences are written.
+/// The form of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Form {
-    /// For people.
+    /// Text for people.
     Text,
-    /// For programs.
+    /// JSON for programs.
     Json,
-    /// Not at all.
+    /// No lines at all.
     Nothing,
 }
 
-/// Makes lines of occurrences.
+/// Formats occurrences as lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
     form: Form,
-    /// The Master's URL and the application's id, until the first executor was launched.
+    /// The Master's URL and the application's id, until the first executor is launched.
     logs: Option<(String, String)>,
 }
 
 impl Lines {
-    /// Lines in that form.
+    /// Creates a formatter for this form.
     #[must_use]
     pub fn new(form: Form) -> Self {
         Self { form, logs: None }
     }
 
-    /// The form that they have.
+    /// The form of the lines.
     #[must_use]
     pub fn form(&self) -> Form {
         self.form
     }
 
-    /// The lines that an occurrence is worth.
+    /// The lines for an occurrence.
     pub fn of(&mut self, occurrence: &Occurrence) -> Vec<String> {
         match self.form {
             Form::Text => self.text(occurrence),
@@ -74,7 +74,7 @@ impl Lines {
         self.text_of(note).into_iter().map(|line| format!("{at} {line}")).collect()
     }
 
-    /// The lines without their time.
+    /// The text lines, without their time.
     fn text_of(&mut self, note: &Note) -> Vec<String> {
         match note {
             Note::Registered { app, master } => {
@@ -89,7 +89,7 @@ impl Lines {
             Note::ExecutorRunning { .. } | Note::ExecutorEnded { .. } | Note::Ending { .. } => {
                 vec![note.to_string()]
             }
-            // Remarks, on standard error.
+            // These are remarks, which go to standard error.
             Note::MasterUnreachable { .. }
             | Note::MasterLost { .. }
             | Note::WorkerRemoved { .. }
@@ -172,7 +172,7 @@ fn outcome_json(outcome: &Outcome) -> Value {
     }
 }
 
-/// What shows the logs of an application: its Workers have them, or its NodeManagers.
+/// The command that shows an application's logs. Workers have the logs, or NodeManagers on YARN.
 fn logs_command(master: &str, app: &str) -> String {
     match app.parse::<ApplicationId>() {
         Ok(app) => format!("firesteel yarn logs {app}"),

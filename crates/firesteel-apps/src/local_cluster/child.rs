@@ -16,17 +16,18 @@ use tokio::time::timeout;
 use super::{LocalClusterError, environment};
 use firesteel_host::daemon::Ready;
 
-/// How long a daemon may take to end after its standard input did: a Worker waits for its executors.
+/// How long a daemon may take to end after its standard input is closed. A Worker waits for its
+/// executors.
 const END_GRACE: Duration = Duration::from_secs(15);
 
-/// How long it may take after SIGTERM.
+/// How long a daemon may take to end after SIGTERM.
 const TERM_GRACE: Duration = Duration::from_secs(5);
 
 /// A Master or a Worker.
 ///
-/// It ends when its standard input does, and this process holds the other end: when this process dies, however it
-/// dies, the system closes that end. It leads a process group of its own, so that a ctrl-c on the terminal
-/// reaches this process alone, which then ends everything in order.
+/// It ends when its standard input is closed. This process holds the other end, and the system
+/// closes that end when this process dies, for any reason. The daemon leads a process group of its
+/// own, so ctrl-c on the terminal reaches only this process, which then ends all daemons in order.
 #[derive(Debug)]
 pub(super) struct Daemon {
     name: DaemonName,
@@ -35,12 +36,12 @@ pub(super) struct Daemon {
     log: PathBuf,
 }
 
-/// Which daemon of the cluster.
+/// Name of a daemon of the cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DaemonName {
-    /// The Master.
+    /// The cluster's Master.
     Master,
-    /// A Worker, counted from 0.
+    /// A Worker, numbered from 0.
     Worker(u32),
 }
 
@@ -54,7 +55,7 @@ impl fmt::Display for DaemonName {
 }
 
 impl Daemon {
-    /// Starts it. Its log goes to the file `log`.
+    /// Starts the daemon. Its log goes to the file `log`.
     pub(super) fn start(
         name: DaemonName,
         program: &Path,
@@ -78,26 +79,26 @@ impl Daemon {
         Ok(Self { name, child, stdin, log })
     }
 
-    /// Its process.
+    /// The process id of the daemon.
     pub(super) fn pid(&self) -> Option<u32> {
         self.child.id()
     }
 
-    /// Waits until it says where it listens, or has ended.
+    /// Waits until the daemon reports its address, or has ended.
     pub(super) async fn ready(&mut self, limit: Duration) -> Result<Ready, LocalClusterError> {
         let stdout = self.child.stdout.take().expect("it is waited for once");
         match timeout(limit, first_line(stdout)).await {
             Err(_) => Err(LocalClusterError::NotReady { name: self.name, limit, tail: self.tail() }),
             Ok(Ok(Some(ready))) => Ok(ready),
             Ok(Ok(None) | Err(_)) => {
-                // It closed its standard output: its end is near.
+                // The daemon closed its standard output, so it is about to end.
                 let status = timeout(TERM_GRACE, self.child.wait()).await;
                 Err(self.ended(status.ok().and_then(Result::ok)))
             }
         }
     }
 
-    /// An error if it has ended.
+    /// Returns an error if the daemon has ended.
     pub(super) fn check(&mut self) -> Result<(), LocalClusterError> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
@@ -106,7 +107,7 @@ impl Daemon {
         }
     }
 
-    /// Ends it: its standard input first, then by signal, the last one SIGKILL.
+    /// Ends the daemon: closes its standard input, then sends SIGTERM, then SIGKILL.
     pub(super) async fn end(mut self) {
         drop(self.stdin.take());
         if timeout(END_GRACE, self.child.wait()).await.is_ok() {
@@ -115,7 +116,7 @@ impl Daemon {
         tracing::warn!("{} did not end in time: sending SIGTERM", self.name);
         let pid = self.child.id().and_then(|pid| i32::try_from(pid).ok());
         if let Some(pid) = pid {
-            // It may have ended this moment.
+            // The daemon may just have ended.
             let _ = kill(Pid::from_raw(pid), Signal::SIGTERM);
         }
         if timeout(TERM_GRACE, self.child.wait()).await.is_err() {
@@ -134,7 +135,7 @@ impl Daemon {
     }
 }
 
-/// The line that a daemon prints when it is ready; `None` if its output ends without one.
+/// The line that a daemon prints when it is ready. `None`: its output ended without that line.
 async fn first_line(stdout: ChildStdout) -> io::Result<Option<Ready>> {
     let mut line = String::new();
     BufReader::new(stdout).read_line(&mut line).await?;
@@ -145,7 +146,7 @@ async fn first_line(stdout: ChildStdout) -> io::Result<Option<Ready>> {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tail(Vec<String>);
 
-/// Lines that are shown.
+/// Number of lines that are shown.
 const LINES: usize = 5;
 
 impl Tail {
@@ -165,7 +166,7 @@ impl Tail {
     }
 }
 
-/// On one line, as all errors are.
+/// Writes the lines as one line, as in all errors.
 impl fmt::Display for Tail {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { f.write_str("nothing") } else { write!(f, "{}", self.0.join(" | ")) }

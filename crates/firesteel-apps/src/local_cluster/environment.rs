@@ -1,26 +1,26 @@
 //! The environment of a local cluster's daemons.
 //!
-//! Tasks inherit the environment of their Worker. On a real cluster nothing of the submitter's environment reaches
-//! them; a local cluster keeps to the same rule, so that a command that works on one works on the other. Its daemons
-//! get only the variables that a login or a service manager would set, too.
+//! Tasks inherit the environment of their Worker. On a real cluster they see nothing of the
+//! submitter's environment. A local cluster follows the same rule, so a command behaves the same on
+//! both. Its daemons get only the variables that a login or a service manager would also set.
 
 use std::ffi::OsString;
 
 use firesteel_daemons::executor::task_runner::{TASK_ATTEMPT, TASK_ID};
 use firesteel_daemons::worker::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
 
-/// Variables that tell a program who it runs for, where, and in which language.
+/// Variables for the user, the directories and the language of a program.
 const LOGIN: &[&str] =
     &["PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR", "XDG_RUNTIME_DIR"];
 
-/// Variables of the daemons' own log.
+/// Variables that control the daemons' log.
 const LOG: &[&str] = &["RUST_LOG", "RUST_BACKTRACE"];
 
-/// Variables by which an executor finds the processes that its tasks left behind. A local cluster may itself be
-/// started by a task.
+/// Variables by which an executor finds processes that its tasks left behind. A task may itself
+/// start a local cluster.
 const MARKER: &[&str] = &[APP_ID, EXECUTOR_ID, WORKER_ID, TASK_ID, TASK_ATTEMPT];
 
-/// The variables of this process that the daemons get.
+/// The variables of this process that are passed on to the daemons.
 pub(super) fn inherited() -> impl Iterator<Item = (OsString, OsString)> {
     std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(is_inherited))
 }

@@ -1,4 +1,9 @@
-//! A cluster for one command: a Master and Workers as child processes on loopback, gone when the command is.
+//! A cluster for one command: a Master and Workers as child processes on loopback. It ends with the
+//! command.
+//!
+//! [`LocalCluster`] starts the processes, waits until the Workers are registered, and ends them.
+//! `spec` parses the size of the cluster, `child` controls each process, and `environment` selects
+//! the variables that the processes get.
 
 mod child;
 mod environment;
@@ -20,104 +25,104 @@ pub use spec::{LocalClusterSpec, SpecError};
 use child::Daemon;
 use firesteel_host::net::{self, CallError};
 
-/// How long the whole cluster may take to be ready.
+/// Timeout for the start of the whole cluster.
 const READY: Duration = Duration::from_secs(30);
 
-/// How a local cluster is started.
+/// Options of a local cluster.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// How large it is.
+    /// Size of the cluster.
     pub spec: LocalClusterSpec,
-    /// The `firesteel` program: usually `std::env::current_exe()`.
+    /// The `firesteel` program, usually `std::env::current_exe()`.
     pub program: PathBuf,
-    /// Where logs and work directories are.
+    /// Directory for logs and work directories.
     pub directory: Directory,
     /// Properties of the Master and the Workers, each `key=value`.
     pub properties: Vec<String>,
 }
 
-/// Where a local cluster has its files: `master.log`, `worker-0.log` and the work directory `worker-0` for the
-/// first Worker, and so on.
+/// Where a local cluster keeps its files. These are `master.log`, and for the first Worker
+/// `worker-0.log` and the work directory `worker-0`, and so on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Directory {
-    /// A new one among the system's temporary files. It is removed at the end.
+    /// A new temporary directory, removed at the end.
     Temporary,
-    /// This one. It is made if need be, and stays.
+    /// This directory. It is created if it does not exist, and kept.
     Kept(PathBuf),
 }
 
-/// A running cluster. [`end`](Self::end) ends it in order; a cluster that is merely dropped ends by itself, since
-/// its processes' standard input ends.
+/// A running cluster. [`end`](Self::end) ends it in order. A cluster that is dropped also ends,
+/// because the standard input of its processes is closed.
 #[derive(Debug)]
 pub struct LocalCluster {
-    // Fields are dropped in this order: the Workers first, the files last.
+    // Fields are dropped in this order: Workers first, files last.
     workers: Vec<Daemon>,
     master: Daemon,
     address: Address,
     directory: Files,
 }
 
-/// Why there is no cluster.
+/// Why a local cluster did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum LocalClusterError {
-    /// Its directory cannot be used.
+    /// The cluster's directory cannot be used.
     #[error("cannot use the work directory {}: {error}", path.display())]
     Directory {
-        /// Which.
+        /// Path of the directory.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A log cannot be written.
+    /// A log file cannot be written.
     #[error("cannot write the log {}: {error}", path.display())]
     Log {
-        /// Which.
+        /// Path of the log file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A process could not be started.
+    /// A daemon could not be started.
     #[error("cannot start the {name} of the local cluster, {}: {error}", program.display())]
     NotStarted {
-        /// Which.
+        /// Name of the daemon.
         name: DaemonName,
-        /// The program.
+        /// Path of the program.
         program: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A process ended.
+    /// A daemon ended during the start.
     #[error("the {name} of the local cluster ended ({status}); the end of its log: {tail}")]
     Ended {
-        /// Which.
+        /// Name of the daemon.
         name: DaemonName,
-        /// How.
+        /// Exit status of the daemon.
         status: String,
-        /// The end of its log.
+        /// The last lines of its log.
         tail: Tail,
     },
-    /// A process took too long.
+    /// A daemon was not ready in time.
     #[error("the {name} of the local cluster was not ready after {limit:?}; the end of its log: {tail}")]
     NotReady {
-        /// Which.
+        /// Name of the daemon.
         name: DaemonName,
-        /// How long was waited.
+        /// The timeout that passed.
         limit: Duration,
-        /// The end of its log.
+        /// The last lines of its log.
         tail: Tail,
     },
     /// The Master's URL cannot be used.
     #[error("cannot use the URL of the Master of the local cluster: {0}")]
     Url(#[from] AddressError),
-    /// The Master cannot be asked.
+    /// The request to the Master failed.
     #[error("the Master of the local cluster does not answer: {0}")]
     Call(#[from] CallError),
-    /// The Workers took too long.
+    /// Not all Workers registered in time.
     #[error("only {alive} of {wanted} Workers of the local cluster registered within {} s", READY.as_secs())]
     Unregistered {
-        /// Workers that were there.
+        /// Number of Workers that registered.
         alive: usize,
-        /// Workers that should be.
+        /// Number of Workers that were started.
         wanted: u32,
     },
 }
@@ -129,10 +134,11 @@ enum Files {
 }
 
 impl LocalCluster {
-    /// Starts it, and waits until every Worker is registered.
+    /// Starts the cluster and waits until every Worker is registered.
     ///
     /// # Errors
-    /// Something did not start, ended, or took too long. Nothing is left over then.
+    /// A daemon did not start, ended, or was not ready in time. All started processes are ended
+    /// then.
     pub async fn start(options: Options) -> Result<Self, LocalClusterError> {
         let deadline = Instant::now() + READY;
         let directory = Files::open(options.directory.clone())?;
@@ -154,25 +160,25 @@ impl LocalCluster {
         }
     }
 
-    /// The Master.
+    /// The Master's address.
     #[must_use]
     pub fn master(&self) -> &Address {
         &self.address
     }
 
-    /// Where its logs and work directories are.
+    /// Directory of the logs and work directories.
     #[must_use]
     pub fn directory(&self) -> &Path {
         self.directory.path()
     }
 
-    /// The processes: the Master's first. Those that have ended are left out.
+    /// Process ids of the running daemons, the Master's first.
     #[must_use]
     pub fn pids(&self) -> Vec<u32> {
         std::iter::once(&self.master).chain(&self.workers).filter_map(Daemon::pid).collect()
     }
 
-    /// Ends every process, Workers with their executors first, and removes what was temporary.
+    /// Ends every process, Workers and their executors first, and removes the temporary directory.
     pub async fn end(self) {
         let Self { workers, master, directory, .. } = self;
         futures_util::future::join_all(workers.into_iter().map(Daemon::end)).await;
@@ -242,8 +248,8 @@ fn conf(properties: &[String]) -> impl Iterator<Item = String> {
 }
 
 impl Files {
-    /// Makes the directory and makes sure that it can be written: on a full disk the daemons could not even log
-    /// what is wrong.
+    /// Creates the directory and tests that it can be written. On a full disk the daemons could not
+    /// even log the error.
     fn open(directory: Directory) -> Result<Self, LocalClusterError> {
         let failed = |path: &Path, error| LocalClusterError::Directory { path: path.to_owned(), error };
         let files = match directory {

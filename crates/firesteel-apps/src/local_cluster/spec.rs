@@ -5,46 +5,46 @@ use std::str::FromStr;
 
 use firesteel_placement::{Cores, MiB};
 
-/// How large a local cluster is.
+/// The size of a local cluster.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LocalClusterSpec {
-    /// Workers, 1 to 256.
+    /// Number of Workers, 1 to 256.
     pub workers: u32,
-    /// Cores of each Worker, at least 1. They may be more than the machine has.
+    /// Cores per Worker, at least 1. This can exceed the machine's cores.
     pub cores: Cores,
-    /// Memory of each Worker, at least 1 MiB.
+    /// Memory per Worker, at least 1 MiB.
     pub memory: MiB,
 }
 
-/// Processes on one machine have an end.
+/// Maximum number of Workers, since all their processes run on one machine.
 const MOST_WORKERS: u32 = 256;
 
-/// The size of a local cluster that cannot be used.
+/// Why the size of a local cluster cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SpecError {
-    /// It does not have that form.
+    /// The text does not have the form of a local cluster.
     #[error(
         "{text:?} is not a local cluster: write local-cluster[WORKERS,CORES,MIB], such as local-cluster[2,1,1024]"
     )]
     Form {
-        /// What was given.
+        /// The text as given.
         text: String,
     },
-    /// One of its numbers is none, or out of its bounds.
+    /// A number is malformed or out of range.
     #[error("{text:?}: {what} cannot be {number:?}: write a whole number from 1 to {most}")]
     Number {
-        /// What was given.
+        /// The text as given.
         text: String,
-        /// Which number.
+        /// Name of the number.
         what: &'static str,
-        /// What stands there.
+        /// The number as given.
         number: String,
-        /// The greatest that it may be.
+        /// Maximum value of the number.
         most: i64,
     },
 }
 
-/// Blanks may stand around the numbers, as in Spark.
+/// Blanks around the numbers are allowed, as in Spark.
 impl FromStr for LocalClusterSpec {
     type Err = SpecError;
 
