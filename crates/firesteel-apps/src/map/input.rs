@@ -1,4 +1,4 @@
-//! Where the items come from: words, a file, or standard input, read by a thread of its own.
+//! The source of the items: words, a file, or standard input. A thread of its own reads it.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -20,21 +20,21 @@ use super::undone;
 /// How many arguments, and how many blocks, may be read ahead.
 const AHEAD: (usize, usize) = (256, 2);
 
-/// How many bytes are read before anything is done, to see whether all of them can be used.
+/// Maximum number of bytes that are checked before the first item runs.
 const READ_THROUGH: u64 = 64 << 20;
 
-/// Where the items come from.
+/// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
     /// The words after `:::`.
     Words(Vec<String>),
-    /// A file.
+    /// A file of items.
     File(PathBuf),
-    /// Standard input.
+    /// Standard input of this process.
     StandardInput,
 }
 
-/// `items.txt`, `standard input`, `the items after :::`.
+/// Names the source: `items.txt`, `standard input`, `the items after :::`.
 impl fmt::Display for Source {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -45,62 +45,62 @@ impl fmt::Display for Source {
     }
 }
 
-/// Why the items end early.
+/// Why reading the items stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum InputError {
     /// The file cannot be opened.
     #[error("cannot open {origin}: {error}")]
     Open {
-        /// Which.
+        /// Name of the source.
         origin: Origin,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// The source cannot be read any further.
+    /// Reading the source failed.
     #[error("cannot read {origin} after record {records}: {error}")]
     Read {
-        /// Which.
+        /// Name of the source.
         origin: Origin,
-        /// Whole records read so far.
+        /// Number of whole records read before the error.
         records: u64,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// A record is longer than a command can take.
+    /// A record is longer than the limit of a command.
     #[error("{origin}, record {record}: longer than {limit} bytes, the maximum for {place}")]
     TooLong {
-        /// In which source.
+        /// Name of the source.
         origin: Origin,
-        /// Which record, counted from 1.
+        /// Number of the record, from 1.
         record: u64,
         /// The limit in bytes.
         limit: usize,
-        /// What has the limit.
+        /// The place that has this limit.
         place: &'static str,
     },
-    /// A record is no text, so that it cannot become an argument.
+    /// A record is not text, so it cannot become an argument.
     #[error("{origin}, record {record}: byte {position} is not UTF-8: only --pipe accepts any bytes")]
     NotText {
-        /// In which source.
+        /// Name of the source.
         origin: Origin,
-        /// Which record, counted from 1.
+        /// Number of the record, from 1.
         record: u64,
-        /// The first bad byte, counted from 1.
+        /// Position of the first invalid byte, from 1.
         position: usize,
     },
-    /// A record has no column for its hosts.
+    /// A record lacks the column with its hosts.
     #[error(
         "{origin}, record {record}: has {}, and the hosts are expected in column {wanted}: check --delimiter",
         counted(*columns, "column")
     )]
     NoColumn {
-        /// In which source.
+        /// Name of the source.
         origin: Origin,
-        /// Which record, counted from 1.
+        /// Number of the record, from 1.
         record: u64,
-        /// How many columns it has.
+        /// Number of columns in the record.
         columns: usize,
-        /// Which one was to have the hosts, counted from 1.
+        /// Number of the column with the hosts, from 1.
         wanted: usize,
     },
     /// The file of hosts has fewer lines than there are items.
@@ -108,29 +108,29 @@ pub enum InputError {
         "{origin} ends after line {lines}, and item {item} needs a line: write an empty one for no preference"
     )]
     HostsMissing {
-        /// The file.
+        /// Name of the file.
         origin: Origin,
-        /// How many lines it has.
+        /// Number of lines in the file.
         lines: u64,
-        /// The first item without one.
+        /// Number of the first item without a line.
         item: u64,
     },
     /// The file of hosts has more lines than there are items.
     #[error("{origin}, line {line}: has hosts, but there is no item {line}")]
     HostsLeft {
-        /// The file.
+        /// Name of the file.
         origin: Origin,
-        /// The first line too many that names hosts.
+        /// Number of the first extra line that names hosts.
         line: u64,
-        /// How many items there are.
+        /// Number of items.
         items: u64,
     },
-    /// A record has a NUL byte in it, which no argument can have.
+    /// A record contains a NUL byte, which an argument cannot contain.
     #[error("{origin}, record {record}: has a NUL byte: if NUL bytes separate the items, add --null")]
     NulInside {
-        /// In which source.
+        /// Name of the source.
         origin: Origin,
-        /// Which record, counted from 1.
+        /// Number of the record, from 1.
         record: u64,
     },
 }
@@ -138,28 +138,28 @@ pub enum InputError {
 /// The name of a source in an error.
 pub type Origin = Box<str>;
 
-/// The items as they are read: a thread reads ahead a little, and ends when this is dropped.
+/// The items of a source. A thread reads a few items ahead, and ends when this value is dropped.
 #[derive(Debug)]
 pub struct Input {
     items: mpsc::Receiver<Result<Item, InputError>>,
     first: Option<Result<Item, InputError>>,
     count: Option<u64>,
-    /// Whether all of it can be read without waiting for anybody.
+    /// Whether the whole source can be read without waiting.
     at_hand: bool,
-    /// What the user is to know of it.
+    /// A remark on the source for the user.
     remark: Option<String>,
     _open: PipeWriter,
 }
 
 impl Input {
-    /// Opens the source and starts to read. What is at hand and short is read through before: what is wrong with it
-    /// shows before anything is done, and its items are counted.
+    /// Opens the source and starts to read. A short source that can be read without waiting is
+    /// checked first: errors show before any item runs, and the items are counted.
+    ///
+    /// The unfinished items of an earlier run are read from its run record. Bytes that cannot be
+    /// read again are copied to `copy`.
     ///
     /// # Errors
-    /// The file cannot be opened, or has something that cannot be used.
-    ///
-    /// The items that a run did not finish are read from its account. Bytes that cannot be read again are copied to
-    /// `copy`.
+    /// The file cannot be opened, or the checked part contains an unusable item.
     pub fn open(
         source: Source,
         cut: Cut,
@@ -197,16 +197,17 @@ impl Input {
         Ok(Self { items, first: None, count, at_hand, remark, _open: open })
     }
 
-    /// Waits for the first item. Whether there is one.
+    /// Waits for the first item and returns whether there is one.
     ///
     /// # Errors
-    /// The input begins with one.
+    /// The first item cannot be read.
     pub async fn begin(&mut self) -> Result<bool, InputError> {
         self.first = self.items.recv().await.transpose()?.map(Ok);
         Ok(self.first.is_some())
     }
 
-    /// The next item; `None` after the last one and after an error. May be dropped and called again.
+    /// The next item, or `None` after the last item and after an error. Dropping this future and
+    /// calling again loses nothing.
     pub async fn next(&mut self) -> Option<Result<Item, InputError>> {
         match self.first.take() {
             Some(first) => Some(first),
@@ -214,19 +215,20 @@ impl Input {
         }
     }
 
-    /// How many items there are in all, where that is known from the start.
+    /// The total number of items, if it is known from the start.
     #[must_use]
     pub fn count(&self) -> Option<u64> {
         self.count
     }
 
-    /// What the user is to know of it, if there is anything.
+    /// A remark on the source for the user, if there is one.
     #[must_use]
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
 
-    /// Whether all of it can be read without waiting for anybody, as of a file, and not of a pipe.
+    /// Whether the whole source can be read without waiting. This is true of a file and false of a
+    /// pipe.
     #[must_use]
     pub fn is_at_hand(&self) -> bool {
         self.at_hand
@@ -235,7 +237,7 @@ impl Input {
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
 
-/// How many bytes of it all there are to read, where nobody has to be waited for.
+/// The number of bytes to read, if reading does not have to wait.
 fn length(source: &Source, preference: &Preference) -> Option<u64> {
     let file = |path: &PathBuf| {
         let data = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
@@ -254,7 +256,8 @@ fn length(source: &Source, preference: &Preference) -> Option<u64> {
     Some(items?.saturating_add(hosts?))
 }
 
-/// Reads items and hosts to their end, if they are at hand and short: how many items there are.
+/// Reads items and hosts to the end if they are short and need no waiting. Returns the number of
+/// items.
 fn read_through(
     source: &Source,
     cut: Cut,
@@ -278,7 +281,7 @@ fn read_through(
     }
 }
 
-/// How many items there are, if all of them and their hosts can be used.
+/// The number of items, if all items and their hosts can be used.
 fn all_usable(
     items: impl Iterator<Item = Result<Item, InputError>>,
     mut preferences: Preferences,
@@ -320,7 +323,7 @@ fn send(
         sent += 1;
     }
     if let Err(error) = preferences.end(sent) {
-        // Whoever is gone needs no error.
+        // A receiver that is gone needs no error.
         let _ = sender.blocking_send(Err(error));
     }
 }
@@ -345,11 +348,11 @@ fn preferences(
     }
 }
 
-/// A file whose reader gives up, as at the end of the file, when the other end of a pipe is closed.
+/// A file whose reader stops, as at the end of the file, when the other end of a pipe is closed.
 struct UntilEnded {
     file: File,
     ended: PipeReader,
-    /// Gets everything that is read.
+    /// Receives a copy of all bytes that are read.
     copy: Option<Log>,
 }
 
@@ -364,7 +367,8 @@ impl UntilEnded {
 /// The bytes of a source.
 type Bytes = Box<dyn Read + Send>;
 
-/// The bytes of a file, or, if it is the account of a run that did not end, what is not done of that.
+/// The bytes of a file. If the file is the run record of an unfinished run, these are the
+/// unfinished items of that run.
 fn bytes(file: File, ended: PipeReader, copy: Option<Log>) -> io::Result<Bytes> {
     Ok(match undone::open(&file)? {
         Some((undone, _)) => Box::new(undone),
@@ -372,7 +376,7 @@ fn bytes(file: File, ended: PipeReader, copy: Option<Log>) -> io::Result<Bytes> 
     })
 }
 
-/// Where a source really is: a run that did not end has left its account in the place of its result.
+/// The actual source. An unfinished run leaves its run record in place of its result.
 fn resolve(source: Source) -> (Source, Option<String>) {
     let Source::File(path) = &source else { return (source, None) };
     let account = undone::resolve(path);
@@ -404,7 +408,7 @@ impl Read for UntilEnded {
                 return Ok(0);
             }
             match self.file.read(buffer) {
-                // Somebody who shares our standard input made it non-blocking.
+                // Another process that shares our standard input made it non-blocking.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
                 Ok(read) => {
                     self.copied(&buffer[..read])?;

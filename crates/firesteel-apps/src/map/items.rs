@@ -1,4 +1,4 @@
-//! How bytes are cut into items.
+//! Cuts bytes into items.
 
 use std::fmt;
 use std::io::{BufRead, Read};
@@ -8,7 +8,7 @@ use firesteel_core::wire::MAX_STDIN;
 
 use super::input::{InputError, Origin};
 
-/// The longest argument that Linux gives to a program (`MAX_ARG_STRLEN` without the closing NUL).
+/// The longest argument that Linux passes to a program (`MAX_ARG_STRLEN` without the closing NUL).
 pub const MAX_ARGUMENT: usize = (128 << 10) - 1;
 
 /// The longest record of a block, so that it fits with its separator.
@@ -17,13 +17,13 @@ const MAX_RECORD: usize = MAX_STDIN - 1;
 /// How the bytes of a source become items.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
-    /// What ends a record.
+    /// Separator of the records.
     pub separator: Separator,
-    /// What an item is made of.
+    /// Content of one item: a record or a block.
     pub unit: Unit,
 }
 
-/// What ends a record. The last record needs no end.
+/// The byte that ends a record. The last record does not need it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Separator {
     /// A line feed.
@@ -33,7 +33,7 @@ pub enum Separator {
 }
 
 impl Separator {
-    /// The byte.
+    /// The separator as a byte.
     #[must_use]
     pub fn byte(self) -> u8 {
         match self {
@@ -43,39 +43,40 @@ impl Separator {
     }
 }
 
-/// What an item is made of.
+/// The content of one item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// One record, without its separator. An empty line is an empty item.
     Record,
-    /// Whole records of about so many bytes together; one that is longer makes a block of its own.
+    /// Whole records with about this number of bytes in total. A longer record becomes a block of
+    /// its own.
     Block {
-        /// At most [`MAX_STDIN`].
+        /// Target size of a block, at most [`MAX_STDIN`].
         bytes: usize,
     },
 }
 
-/// One item.
+/// An item of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
-    /// Counted from 1.
+    /// Number of the item, from 1.
     pub number: u64,
-    /// What it is.
+    /// Content of the item.
     pub content: Content,
-    /// Hosts where it would like to be. None: it does not matter.
+    /// Preferred hosts of the item. Empty: no preference.
     pub hosts: Vec<String>,
 }
 
-/// What an item is.
+/// The content of an item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Content {
-    /// A word for the command line.
+    /// An argument for the command line.
     Argument(String),
     /// Bytes for standard input.
     Block {
-        /// The first of its records, counted from 1.
+        /// Number of the first record, from 1.
         first: u64,
-        /// The last one.
+        /// Number of the last record, from 1.
         last: u64,
         /// The records with their separators.
         bytes: Bytes,
@@ -96,7 +97,7 @@ pub(super) struct Items<R> {
     reader: R,
     cut: Cut,
     origin: Origin,
-    /// Records taken so far.
+    /// Number of records read before now.
     records: u64,
     items: u64,
     /// A record that was read and belongs to the next block.
@@ -149,11 +150,11 @@ impl<R: BufRead> Items<R> {
         Ok((!block.is_empty()).then(|| Content::Block { first, last, bytes: block.into() }))
     }
 
-    /// The next record with its separator; empty at the end.
+    /// The next record with its separator; empty at the end of the input.
     fn record(&mut self, limit: usize, place: &'static str) -> Result<Vec<u8>, InputError> {
         let separator = self.separator();
         let mut record = Vec::new();
-        // One byte more than may be, so that what is too long shows.
+        // Read one byte more than the limit, to detect a record that is too long.
         let most = limit + 1;
         let read = self.reader.by_ref().take(most as u64).read_until(separator, &mut record);
         let (origin, records) = (self.origin.clone(), self.records);
@@ -171,7 +172,7 @@ impl<R: BufRead> Items<R> {
     }
 }
 
-/// A record as a word for a command line.
+/// The record as an argument for a command line.
 pub(super) fn argument(record: Vec<u8>, number: u64, origin: &Origin) -> Result<String, InputError> {
     let origin = origin.clone();
     if record.len() > MAX_ARGUMENT {

@@ -1,4 +1,4 @@
-//! `firesteel map`: a command, once for each item of an input.
+//! `firesteel map`: runs a command once for each item of an input.
 //!
 //! ```text
 //!  input (thread) --items--> run (task) --tasks--> driver (owner) --> executors
@@ -7,10 +7,11 @@
 //!                              `--outputs--> spool (thread)  --ready--> printer (thread)
 //! ```
 //!
-//! [`input`] cuts a source into items ([`preference`]: where they would like to be), [`template`] makes a task of each,
-//! [`mod@run`] performs what the state machine decides (`firesteel_core::map`) and words what it remarks (`remarks`),
-//! [`record`] keeps account of what is done (`undone` reads it), [`spool`] keeps outputs until it is their turn,
-//! [`printer`] prints them, [`outlet`] is both threads together, and [`summary`] is what it amounted to.
+//! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and
+//! [`template`] makes a task of each item. [`mod@run`] performs the decisions of the state machine
+//! (`firesteel_core::map`) and words its remarks (`remarks`). [`record`] records the finished
+//! items, and `undone` reads that record. [`spool`] keeps outputs until their turn, [`printer`]
+//! prints them, and [`outlet`] joins both threads. [`summary`] counts the results.
 
 pub mod input;
 pub mod items;
@@ -63,54 +64,54 @@ use wished_hosts::WishedHosts;
 
 pub use firesteel_core::map::Ending;
 
-/// What is to be done.
+/// The specification of a map run.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Where the items come from.
+    /// Source of the items.
     pub source: Source,
-    /// How they are cut.
+    /// How the source is cut into items.
     pub cut: Cut,
-    /// Where items would like to be.
+    /// Where the preferred hosts of items are given.
     pub preference: Preference,
-    /// The command, with or without holes.
+    /// Command for each item, with or without placeholders.
     pub command: Command,
-    /// Where it runs.
+    /// Working directory of the command.
     pub directory: TaskDirectory,
-    /// In which order outputs are printed.
+    /// Order of the printed outputs.
     pub order: Order,
-    /// The file that gets the items that are left.
+    /// File that receives the items that are left.
     pub leftovers: Option<PathBuf>,
-    /// Where outputs are kept.
+    /// Limits of the kept outputs.
     pub limits: Limits,
-    /// The application's name.
+    /// Name of the application.
     pub name: String,
-    /// Where it runs.
+    /// The cluster that provides the executors.
     pub cluster: Cluster,
-    /// Everything else: `spark.driver.*` are read here.
+    /// All properties; `spark.driver.*` are read here.
     pub properties: Properties,
 }
 
-/// Why nothing was done.
+/// Why a map run did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It could not begin.
+    /// The application could not start.
     #[error(transparent)]
     Begin(#[from] beginning::StartError),
-    /// The input cannot be read, or its first item is none.
+    /// The input cannot be read, or its first item is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
-    /// There is no file for the items that are left.
+    /// The file for the items that are left cannot be used.
     #[error(transparent)]
     Record(#[from] RecordError),
-    /// Nothing can be printed.
+    /// The outputs cannot be kept or printed.
     #[error(transparent)]
     Outlet(#[from] OutletError),
 }
 
-/// Does a job. Nothing is started for an input without items.
+/// Runs a job. An input without items starts nothing.
 ///
 /// # Errors
-/// It could not begin.
+/// The job could not start.
 pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
     let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
     let mut requests = beginning::end_requests()?;
@@ -118,7 +119,7 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     let open = |path: &PathBuf| Record::open(path, &source, cut.separator);
     let mut record = job.leftovers.as_ref().map(open).transpose()?;
     let copy = record.as_ref().and_then(Record::copy);
-    // A named pipe is open only when somebody writes to it.
+    // Opening a named pipe waits for a writer.
     let opening = spawn_blocking(move || Input::open(source, cut, preference, copy));
     let mut input = tokio::select! {
         input = opening => input.expect("opening an input does not panic")?,
@@ -146,7 +147,7 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
     let application = Application { name: job.name.clone(), masters, settings, files };
     let done = drive(job, application, news, (input, record), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
-        // Whoever asked twice does not wait.
+        // A repeated request to end does not wait.
         Ok(Ending::Abandoned(_)) => {}
         _ => cluster.end().await,
     }
@@ -183,7 +184,7 @@ async fn drive(
     Ok(run.leaving(record).looking_after(wished).finish().await)
 }
 
-/// Of an input of which nothing was run, everything is left.
+/// Records all items as left, since none of them ran.
 async fn leave_all(record: Option<Record>, progress: &Progress) -> Result<(), StartError> {
     let Some(record) = record else { return Ok(()) };
     let left = record.target().to_owned();
@@ -195,13 +196,13 @@ async fn leave_all(record: Option<Record>, progress: &Progress) -> Result<(), St
     Ok(())
 }
 
-/// A run that has not begun ended so.
+/// The result of a run that ended before its first item.
 fn nothing(ending: Ending) -> (Ending, Summary) {
     let summary = Summary::of(&Tally::default(), &ending, Duration::ZERO);
     (ending, summary)
 }
 
-/// The exit code of a command whose run ended so, given what it amounted to.
+/// The exit code of the command, from the run's ending and its summary.
 #[must_use]
 pub fn exit_code(ending: &Ending, summary: &Summary) -> u8 {
     match ending {

@@ -1,4 +1,4 @@
-//! The way of outputs from the driver to the user: a thread that keeps them, and one that prints them.
+//! The way of outputs from the driver to the user: one thread keeps them, another prints them.
 
 use std::sync::mpsc;
 use std::thread;
@@ -14,74 +14,75 @@ use super::spool::{Limits, Order, Printable, Spool, SpoolError};
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_host::progress::Progress;
 
-/// What happens to outputs. The queue of these is bounded by the credit of running attempts and by the number of items
-/// that may be begun and not printed.
+/// A message about outputs. Two limits bound its queue: the credit of running attempts, and the
+/// number of items that have started and are not printed yet.
 #[derive(Debug)]
 pub enum Piece {
-    /// An attempt wrote something.
+    /// An attempt wrote output.
     Output {
-        /// Which attempt.
+        /// Id of the attempt.
         attempt: AttemptId,
-        /// Where.
+        /// The stream that was written to.
         stream: Stream,
-        /// What.
+        /// Bytes of the output.
         bytes: Bytes,
     },
-    /// An attempt's output is worth nothing.
+    /// The output of an attempt is discarded.
     Discarded {
-        /// Which attempt's.
+        /// Id of the attempt.
         attempt: AttemptId,
     },
     /// A task is over.
     Ended {
-        /// Which.
+        /// Id of the task.
         task: TaskId,
-        /// The attempt whose output counts, if one does.
+        /// The attempt whose output counts, if there is one.
         last: Option<AttemptId>,
     },
 }
 
-/// What the threads say.
+/// A message from the threads.
 #[derive(Debug)]
 pub enum News {
-    /// These tasks are printed.
+    /// The outputs of these tasks are printed.
     Printed(Vec<TaskId>),
-    /// Everything is printed, or nothing is any more. The last news.
+    /// All outputs are printed, or printing failed. This is the last message.
     Ended(Result<(), OutletError>),
 }
 
-/// Why outputs go nowhere.
+/// Why outputs are lost.
 #[derive(Debug, thiserror::Error)]
 pub enum OutletError {
-    /// They cannot be kept.
+    /// The outputs cannot be kept.
     #[error(transparent)]
     Spool(#[from] SpoolError),
-    /// They cannot be printed.
+    /// The outputs cannot be printed.
     #[error(transparent)]
     Print(#[from] PrintError),
     /// A thread cannot be started.
     #[error("cannot start a thread: {0}")]
     Thread(std::io::Error),
-    /// A thread is gone; it has panicked, and has said why.
+    /// A thread is gone: it panicked, and the panic is in the log.
     #[error("cannot print output any more")]
     Gone,
 }
 
-/// Both threads. When this is dropped they end once they are done with what they have.
+/// Both threads. When this value is dropped, they finish their queues and end.
 #[derive(Debug)]
 pub struct Outlet {
     pieces: Option<mpsc::Sender<Piece>>,
     kept: oneshot::Receiver<Result<(), SpoolError>>,
-    /// Whether everything is kept that there is.
+    /// Whether the spool has kept all outputs.
     all_kept: bool,
     printed: oneshot::Receiver<Result<(), PrintError>>,
     tasks: UnboundedReceiver<Vec<TaskId>>,
-    /// How it ended, until that is told.
+    /// The final result of the threads, until it is returned.
     ended: Option<Result<(), OutletError>>,
 }
 
 impl Outlet {
-    /// Starts both threads, for tasks from `first` on. `driver` is told what has been put away.
+    /// Starts both threads, for tasks from `first` on. `driver` is told which outputs were
+    /// consumed.
     ///
     /// # Errors
     /// A thread cannot be started.
@@ -97,33 +98,33 @@ impl Outlet {
         let (sender, printables) = mpsc::channel();
         let (done, tasks) = unbounded_channel();
         let done = move |tasks| {
-            // If the run is over without waiting, nobody asks.
+            // A run that ends without waiting has dropped the receiver.
             let _ = done.send(tasks);
         };
         let printed = printer::start(printables, sinks, progress, done).map_err(OutletError::Thread)?;
         let (ended, kept) = oneshot::channel();
         let keep = move || {
-            // If the run is over without waiting, nobody asks.
+            // A run that ends without waiting has dropped the receiver.
             let _ = ended.send(keep(&incoming, Spool::new(order, limits).from(first), &sender, &driver));
         };
         thread::Builder::new().name("spool".into()).spawn(keep).map_err(OutletError::Thread)?;
         Ok(Self { pieces: Some(pieces), kept, all_kept: false, printed, tasks, ended: None })
     }
 
-    /// Takes a piece. Nothing comes of it once there was an error, or this was closed.
+    /// Takes a piece. It is ignored after an error and after [`close`](Self::close).
     pub fn put(&self, piece: Piece) {
         if let Some(pieces) = &self.pieces {
             let _ = pieces.send(piece);
         }
     }
 
-    /// No more pieces come.
+    /// Marks the end of the pieces.
     pub fn close(&mut self) {
         self.pieces = None;
     }
 
-    /// What the threads say next. What was printed before the end is told before it. May be dropped and called again,
-    /// until the end is told.
+    /// Returns the next message from the threads. Tasks printed before the end are reported before
+    /// the end. Dropping this future and calling again loses nothing, until the end is returned.
     pub async fn next(&mut self) -> News {
         loop {
             if let Ok(tasks) = self.tasks.try_recv() {
@@ -132,8 +133,9 @@ impl Outlet {
             if let Some(ended) = self.ended.take() {
                 return News::Ended(ended);
             }
-            // Neither thread ends well by itself while this can still send pieces. When outputs cannot be kept, the
-            // printer ends too, and well: the reason is looked at first.
+            // Neither thread ends without an error while this value can still send pieces. If the
+            // spool fails, the printer also ends, without an error. So the spool's result is
+            // checked first.
             tokio::select! {
                 biased;
                 Some(tasks) = self.tasks.recv() => return News::Printed(tasks),
@@ -160,14 +162,14 @@ fn keep(
         match piece {
             Piece::Output { attempt, stream, bytes } => {
                 spool.store(attempt, stream, &bytes)?;
-                // The application may be over by now.
+                // The application may be over already.
                 let _ = driver.consumed(attempt, bytes.len() as u64);
             }
             Piece::Discarded { attempt } => spool.discard(attempt),
             Piece::Ended { task, last } => spool.finish(task, last, task),
         }
         while let Some(printable) = spool.pop_ready() {
-            // A printer that has ended has said why.
+            // A printer that ended has reported its error already.
             let _ = printer.send(printable);
         }
     }

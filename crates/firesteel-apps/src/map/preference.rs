@@ -1,4 +1,4 @@
-//! Where the preferred hosts of items come from.
+//! The preferred hosts of items, and where they are given.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::PathBuf;
@@ -9,24 +9,24 @@ use super::input::{InputError, Origin, Source};
 use super::items::{Content, Item, MAX_ARGUMENT, Separator};
 use firesteel_yarn_mode::wished::Wished;
 
-/// Where the preferred hosts of items come from.
+/// Where the preferred hosts of items are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Preference {
-    /// Items prefer no hosts.
+    /// Items have no preferred hosts.
     #[default]
     None,
-    /// A column of each item, which is taken out of it.
+    /// In a column of each item, which is removed from the item.
     Column {
-        /// Which, counted from 1.
+        /// Number of the column, from 1.
         number: usize,
-        /// What stands between columns.
+        /// Delimiter of the columns.
         delimiter: String,
     },
-    /// A file with a line for each item.
+    /// In a file with a line for each item.
     File(PathBuf),
 }
 
-/// Gives items their hosts, one after the other.
+/// Adds the hosts to the items, one item after the other.
 pub(super) enum Preferences {
     None,
     Column { number: usize, delimiter: String, origin: Origin },
@@ -34,7 +34,8 @@ pub(super) enum Preferences {
 }
 
 impl Preferences {
-    /// An item with its hosts. Hosts stand with commas between; none: it does not matter where.
+    /// Returns the item with its hosts. Commas separate the hosts; an empty list means no
+    /// preference.
     pub(super) fn place(&mut self, item: Item) -> Result<Item, InputError> {
         match self {
             Self::None => Ok(item),
@@ -58,7 +59,7 @@ impl Preferences {
         }
     }
 
-    /// There are no more items, after so many: no hosts may be left over.
+    /// Marks the end after this number of items. Returns an error if hosts are left over.
     pub(super) fn end(&mut self, items: u64) -> Result<(), InputError> {
         while let Some(line) = self.next_line()? {
             if !hosts(&line).is_empty() {
@@ -100,7 +101,7 @@ impl Preferences {
     }
 }
 
-/// Where the tasks of these items would like to run, as far as that is known when the application is submitted.
+/// The preferred hosts of the tasks, as far as they are known when the application is submitted.
 #[must_use]
 pub fn wished(preference: &Preference, source: &Source, end: Separator) -> Wished {
     match (preference, source) {

@@ -1,4 +1,5 @@
-//! Prints what the spool gives, on a thread of its own: a slow reader keeps nobody else waiting.
+//! Prints the outputs from the spool. It runs on a thread of its own, so a slow reader delays
+//! nothing else.
 
 use std::fs::File;
 use std::io::{self, IsTerminal, Write};
@@ -12,44 +13,45 @@ use tokio::sync::oneshot;
 use super::spool::{CopyError, Kept, Printable, SpoolError};
 use firesteel_host::progress::Progress;
 
-/// How long outputs are gathered while a bar is shown, which is taken away and drawn again for each batch.
+/// How long outputs are gathered while a progress bar is shown. The bar is removed and drawn again
+/// for each batch.
 const GATHER: Duration = Duration::from_millis(50);
 
-/// How many items are printed between two drawings of the bar at most.
+/// Maximum number of items that are printed before the bar is drawn again.
 const BATCH: usize = 1000;
 
-/// Why printing ended early.
+/// Why printing stopped early.
 #[derive(Debug, thiserror::Error)]
 pub enum PrintError {
-    /// Whoever read has gone: no error, but no reason to go on either.
+    /// The reader closed the stream. This is no error, but printing stops.
     #[error("the reader of {0} is gone")]
     Closed(&'static str),
-    /// It cannot be written.
+    /// The stream cannot be written.
     #[error("cannot write to {name}: {error}")]
     Write {
         /// Standard output or standard error.
         name: &'static str,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// What was put away cannot be read back.
+    /// The output cannot be read back from the spool.
     #[error(transparent)]
     Spool(SpoolError),
 }
 
-/// Where to print.
+/// The destinations of the outputs.
 pub struct Sinks {
-    /// What items write to standard output.
+    /// Destination of the items' standard output.
     pub stdout: Sink,
-    /// What items write to standard error.
+    /// Destination of the items' standard error.
     pub stderr: Sink,
 }
 
-/// One of the two ways out.
+/// One destination of outputs.
 pub struct Sink {
     name: &'static str,
     out: Box<dyn Write + Send>,
-    /// On a terminal an unfinished line would be lost when the bar is drawn again.
+    /// Whether this is a terminal, where redrawing the bar would erase an unfinished line.
     terminal: bool,
     open_line: bool,
 }
@@ -60,7 +62,7 @@ impl Sinks {
     pub fn standard() -> Self {
         let (stdout, stderr) = (io::stdout(), io::stderr());
         let (tty_out, tty_err) = (stdout.is_terminal(), stderr.is_terminal());
-        // Rust's standard output is buffered by lines, which costs a system call a line.
+        // Rust's standard output is line-buffered, which costs a system call per line.
         let stdout = io::BufWriter::with_capacity(64 << 10, stdout);
         Self {
             stdout: Sink::new("standard output", Box::new(stdout), tty_out),
@@ -70,10 +72,10 @@ impl Sinks {
 }
 
 impl Sinks {
-    /// The same with a file in the place of standard output.
+    /// The same with a file in place of standard output.
     ///
     /// # Errors
-    /// It cannot be written.
+    /// The file cannot be written.
     pub fn into_file(path: &Path) -> io::Result<Self> {
         let file = io::BufWriter::with_capacity(64 << 10, File::create(path)?);
         Ok(Self { stdout: Sink::new("the file of --output", Box::new(file), false), ..Self::standard() })
@@ -81,7 +83,7 @@ impl Sinks {
 }
 
 impl Sinks {
-    /// Ends an unfinished line on the terminal, before the bar comes back.
+    /// Ends an unfinished line on the terminal, before the bar is drawn again.
     fn end_lines(&mut self) -> Result<(), PrintError> {
         let sinks = [&mut self.stdout, &mut self.stderr];
         let open = sinks.into_iter().any(|sink| sink.terminal && std::mem::take(&mut sink.open_line));
@@ -93,7 +95,7 @@ impl Sinks {
 }
 
 impl Sink {
-    /// A way out of that name.
+    /// Creates a sink with this name.
     #[must_use]
     pub fn new(name: &'static str, out: Box<dyn Write + Send>, terminal: bool) -> Self {
         Self { name, out, terminal, open_line: false }
@@ -132,7 +134,8 @@ impl Write for Sink {
     }
 }
 
-/// Prints until the sender of items is dropped, then says how it went. `done` is given the tickets of what was printed.
+/// Prints until the sender of items is dropped, then returns the result. `done` receives the
+/// tickets of the printed items.
 pub fn start<T: Send + 'static>(
     items: mpsc::Receiver<Printable<T>>,
     sinks: Sinks,
@@ -141,7 +144,7 @@ pub fn start<T: Send + 'static>(
 ) -> io::Result<oneshot::Receiver<Result<(), PrintError>>> {
     let (sender, ended) = oneshot::channel();
     thread::Builder::new().name("printer".into()).spawn(move || {
-        // If the run is over without waiting, nobody asks.
+        // A run that ends without waiting has dropped the receiver.
         let _ = sender.send(print_all(&items, sinks, &progress, &done));
     })?;
     Ok(ended)
@@ -161,7 +164,7 @@ fn print_all<T>(
         let batch = std::iter::once(first).chain(items.try_iter()).take(BATCH);
         done(match bar {
             false => print_batch(batch, &mut sinks, Beside::Nothing)?,
-            // Only what goes to the terminal may hold up the bar.
+            // Only output to the terminal interferes with the bar.
             true if !sinks.stdout.terminal => print_batch(batch, &mut sinks, Beside::Bar(progress))?,
             true => progress.suspend(|| {
                 let printed = print_batch(batch, &mut sinks, Beside::Nothing)?;
@@ -172,14 +175,14 @@ fn print_all<T>(
     Ok(())
 }
 
-/// What is on the screen while standard error is printed.
+/// The screen's content while standard error is printed.
 #[derive(Clone, Copy)]
 enum Beside<'a> {
     Nothing,
     Bar(&'a Progress),
 }
 
-/// Prints a batch; the tickets of what was printed.
+/// Prints a batch and returns the tickets of the printed items.
 fn print_batch<T>(
     batch: impl Iterator<Item = Printable<T>>,
     sinks: &mut Sinks,
@@ -193,7 +196,7 @@ fn print_batch<T>(
         if stderr.is_empty() {
             continue;
         }
-        // On one terminal, an item's own lines stay together.
+        // If both streams go to one terminal, the lines of an item stay together.
         sinks.stdout.flush()?;
         match beside {
             Beside::Nothing => sinks.stderr.print(stderr)?,

@@ -1,4 +1,4 @@
-//! Outputs, kept until it is their turn to be printed.
+//! Keeps outputs until it is their turn to be printed.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::{self, File, OpenOptions};
@@ -11,28 +11,28 @@ use firesteel_core::ids::{AttemptId, TaskId};
 use firesteel_core::messages::Stream;
 use tempfile::TempDir;
 
-/// In which order outputs are printed.
+/// The order in which outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
-    /// The input's.
+    /// The order of the input.
     Input,
-    /// That in which the items end.
+    /// The order in which the items end.
     Completion,
 }
 
-/// How much is kept in memory, and where the rest goes.
+/// The limits of the memory for outputs, and the place for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Bytes of all outputs together.
+    /// Maximum number of bytes of all outputs together.
     pub memory: u64,
-    /// Bytes of one stream of one attempt.
+    /// Maximum number of bytes of one stream of one attempt.
     pub piece: u64,
-    /// Where a temporary directory is made for what does not fit.
+    /// Parent of the temporary directory for outputs that exceed a limit.
     pub directory: PathBuf,
 }
 
 impl Default for Limits {
-    /// 64 MiB in all, 256 KiB of one stream, the rest in `TMPDIR`.
+    /// 64 MiB in total, 256 KiB per stream, the rest in `TMPDIR`.
     fn default() -> Self {
         Self { memory: 64 << 20, piece: 256 << 10, directory: std::env::temp_dir() }
     }
@@ -42,15 +42,15 @@ impl Default for Limits {
 #[derive(Debug, thiserror::Error)]
 #[error("cannot keep output in {}: {error}", path.display())]
 pub struct SpoolError {
-    /// The file or directory.
+    /// Path of the file or directory.
     pub path: PathBuf,
-    /// Why.
+    /// Error of the operating system.
     pub error: io::Error,
 }
 
-/// Outputs by attempt, and the items that ended and wait for those before them.
+/// The outputs by attempt, and the ended items that wait for earlier items.
 ///
-/// `T` is a ticket that travels with an ended item and is dropped once it is printed.
+/// `T` is a ticket that travels with an ended item. It is dropped once the item is printed.
 #[derive(Debug)]
 pub struct Spool<T> {
     order: Order,
@@ -63,35 +63,35 @@ pub struct Spool<T> {
     next: TaskId,
 }
 
-/// What one item printed, when its turn has come.
+/// The outputs of one item that is ready to be printed.
 #[derive(Debug)]
 pub struct Printable<T> {
-    /// Both streams.
+    /// Both streams of the item.
     pub outputs: Outputs,
-    /// Dropped once this is printed.
+    /// The item's ticket, dropped after printing.
     pub ticket: T,
 }
 
-/// What an attempt wrote so far.
+/// The outputs of an attempt until now.
 #[derive(Debug, Default)]
 pub struct Outputs {
-    /// To its standard output.
+    /// Its standard output.
     pub stdout: Kept,
-    /// To its standard error.
+    /// Its standard error.
     pub stderr: Kept,
 }
 
-/// What was written to one stream.
+/// The output to one stream.
 #[derive(Debug)]
 pub enum Kept {
-    /// Little, and there was room.
+    /// A small output, in memory.
     Memory(Counted),
-    /// Much, or there was no room.
+    /// A large output, or one that found no room in memory.
     File(Spilled),
 }
 
 impl<T> Spool<T> {
-    /// An empty one. Makes no file before it must.
+    /// Creates an empty spool. It creates a file only if one is needed.
     #[must_use]
     pub fn new(order: Order, limits: Limits) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl<T> Spool<T> {
         }
     }
 
-    /// The same, where the first item's task has another number than 0.
+    /// Sets the task of the first item, which is 0 by default.
     #[must_use]
     pub fn from(self, first: TaskId) -> Self {
         Self { next: first, ..self }
@@ -115,7 +115,7 @@ impl<T> Spool<T> {
     /// Keeps a piece of an attempt's output.
     ///
     /// # Errors
-    /// It does not fit in memory, and the disk does not take it.
+    /// The piece does not fit in memory and cannot be written to disk.
     pub fn store(&mut self, attempt: AttemptId, stream: Stream, bytes: &[u8]) -> Result<(), SpoolError> {
         let outputs = self.running.entry(attempt).or_default();
         let (kept, name) = match stream {
@@ -144,12 +144,12 @@ impl<T> Spool<T> {
         }
     }
 
-    /// An attempt's output is worth nothing.
+    /// Discards the output of an attempt.
     pub fn discard(&mut self, attempt: AttemptId) {
         self.running.remove(&attempt);
     }
 
-    /// A task is over for good. The output of `last` counts, if there is any to be printed.
+    /// Marks a task as over. The output of attempt `last` counts, if there is one.
     pub fn finish(&mut self, task: TaskId, last: Option<AttemptId>, ticket: T) {
         let outputs = last.and_then(|attempt| self.running.remove(&attempt)).unwrap_or_default();
         let printable = Printable { outputs, ticket };
@@ -165,7 +165,7 @@ impl<T> Spool<T> {
         }
     }
 
-    /// What is to be printed next, if it has ended.
+    /// Returns the next item to print, if it has ended.
     pub fn pop_ready(&mut self) -> Option<Printable<T>> {
         self.ready.pop_front()
     }
@@ -180,7 +180,7 @@ fn make_directory(parent: &PathBuf) -> Result<Arc<TempDir>, SpoolError> {
 }
 
 impl Outputs {
-    /// Whether nothing was written.
+    /// Whether both outputs are empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.stdout.is_empty() && self.stderr.is_empty()
@@ -194,7 +194,7 @@ impl Default for Kept {
 }
 
 impl Kept {
-    /// Whether nothing was written.
+    /// Whether the output is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         match self {
@@ -203,10 +203,10 @@ impl Kept {
         }
     }
 
-    /// Copies it all.
+    /// Copies the whole output.
     ///
     /// # Errors
-    /// The file cannot be read, or the copy cannot be written: which one shows by the error's type.
+    /// The file cannot be read, or the copy cannot be written; the variant says which.
     pub fn copy_to(&self, out: &mut dyn Write) -> Result<(), CopyError> {
         match self {
             Self::Memory(buffer) => out.write_all(&buffer.bytes).map_err(CopyError::Write),
@@ -215,18 +215,18 @@ impl Kept {
     }
 }
 
-/// Which half of a copy failed.
+/// The half of a copy that failed.
 #[derive(Debug, thiserror::Error)]
 pub enum CopyError {
-    /// Reading.
+    /// Reading the spool failed.
     #[error(transparent)]
     Read(SpoolError),
-    /// Writing.
+    /// Writing the copy failed.
     #[error(transparent)]
     Write(io::Error),
 }
 
-/// Bytes in memory, counted in the spool's budget until they are dropped.
+/// Bytes in memory. They count towards the spool's limit until they are dropped.
 #[derive(Debug, Default)]
 pub struct Counted {
     bytes: Vec<u8>,
@@ -249,11 +249,12 @@ impl Drop for Counted {
     }
 }
 
-/// A file of the spool, open only while it is written or read, and removed when this is dropped.
+/// A file of the spool. It is open only while it is written or read, and removed when this value is
+/// dropped.
 #[derive(Debug)]
 pub struct Spilled {
     path: PathBuf,
-    /// Goes with its last file.
+    /// The temporary directory, removed with its last file.
     _directory: Arc<TempDir>,
 }
 
@@ -282,7 +283,7 @@ impl Spilled {
 
 impl Drop for Spilled {
     fn drop(&mut self) {
-        // The whole directory is removed in the end; this only frees the space early.
+        // The whole directory is removed at the end; this only frees the space earlier.
         let _ = fs::remove_file(&self.path);
     }
 }

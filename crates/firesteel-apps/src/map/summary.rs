@@ -1,4 +1,4 @@
-//! What a run amounted to.
+//! The summary of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -14,112 +14,114 @@ use super::items::Content;
 use super::remarks;
 use firesteel_host::progress::counted;
 
-/// How many failed items are named to people.
+/// Number of failed items that the text names.
 const NAMED: usize = 10;
 
-/// How many hosts on which an item failed are named to people.
+/// Number of hosts per failed item that the text names.
 const NAMED_HOSTS: usize = 4;
 
-/// How many characters of an item are shown.
+/// Number of characters of an item that are shown.
 const SHOWN: usize = 200;
 
-/// What a run amounted to. Serialises as the JSON of `--summary json`.
+/// The summary of a run. It serialises as the JSON of `--summary json`.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct Summary {
-    /// The version of this format.
+    /// Version of this format.
     pub schema: u32,
-    /// The application's last id, once a Master gave one.
+    /// Last id of the application, once a Master assigned one.
     #[serde(serialize_with = "as_text")]
     pub app: Option<AppId>,
-    /// Items that were taken from the input.
+    /// Number of items that were taken from the input.
     pub items: u64,
-    /// Of these, items that succeeded.
+    /// Number of these items that succeeded.
     pub succeeded: u64,
-    /// Items that failed as often as they may.
+    /// Number of items that failed as often as allowed.
     pub failed: u64,
-    /// Items that were not over when the run ended early.
+    /// Number of items that were not over when the run ended early.
     pub cancelled: u64,
-    /// Items that cannot be made into a command: none, or the one at which the input ended.
+    /// Number of items that cannot become a command: 0, or 1 for the item at which the input ended.
     pub unusable: u64,
-    /// Items that were never taken from the input, if their number is known.
+    /// Number of items that were never taken from the input, if it is known.
     pub unread: Option<u64>,
-    /// Of those that succeeded, items whose output was not printed.
+    /// Number of items that succeeded but whose output was not printed.
     pub unprinted: u64,
-    /// Items that another run has to do: all that were not both successful and printed. As far as they are known.
+    /// Number of items that another run has to do, as far as they are known. These are all items
+    /// that were not both successful and printed.
     pub left: u64,
-    /// Attempts that came to nothing and were made again.
+    /// Number of attempts that were lost and repeated.
     pub repeated_attempts: u64,
-    /// From the start to the end.
+    /// Duration of the run from its start to its end.
     #[serde(rename = "elapsed_ms", serialize_with = "as_millis")]
     pub elapsed: Duration,
-    /// How near to their preferred hosts items ended, those that prefer any.
+    /// How close to their preferred hosts the items ran.
     pub locality: LocalityUse,
-    /// Executors and hosts that got no more items for a while, in words, in the order in which that was decided.
+    /// Executors and hosts that got no items for a while, in words, in the order of these
+    /// decisions.
     pub excluded: Vec<String>,
     /// Why the run ended early, if it did.
     pub error: Option<String>,
-    /// The items that failed, by number: the first 1000 of them.
+    /// The first 1000 failed items, by number.
     pub failures: Vec<Failure>,
-    /// How many more failed than are there.
+    /// Number of failed items that are not in `failures`.
     pub failures_omitted: u64,
-    /// Every executor that was used, by number.
+    /// All executors that were used, by number.
     pub executors: Vec<ExecutorUse>,
-    /// The same by host.
+    /// The use of each host, by name.
     pub hosts: BTreeMap<String, HostUse>,
 }
 
 /// An item that failed for good.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Failure {
-    /// The item's number, from 1.
+    /// Number of the item, from 1.
     pub number: u64,
-    /// The item, or the beginning of it.
+    /// The item, or its beginning.
     pub item: String,
-    /// How often it failed.
+    /// Number of failed attempts.
     pub failures: u32,
-    /// What the last attempt's command returned; 128 and the signal if one ended it. Unknown if it never ran or
-    /// nobody saw it end.
+    /// Exit code of the last attempt, or 128 plus the signal that ended it. Unknown if the command
+    /// never ran or its end was not observed.
     pub exit_code: Option<i32>,
     /// How the last attempt ended, in words.
     pub cause: String,
-    /// The hosts where it failed, in the order in which it did.
+    /// The hosts of the failed attempts, in order.
     pub hosts: Vec<String>,
 }
 
 /// An executor that was ready for tasks.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct ExecutorUse {
-    /// Its number.
+    /// Number of the executor.
     pub executor: u32,
-    /// Its host.
+    /// Host of the executor.
     pub host: String,
-    /// Its cores.
+    /// Number of cores of the executor.
     pub cores: i64,
-    /// Items that ended on it, well or not.
+    /// Number of items that ended on this executor, with or without success.
     pub items: u64,
-    /// Why it was lost, if it was.
+    /// Why the executor was lost, if it was.
     pub lost: Option<String>,
 }
 
-/// What was used of a host.
+/// The use of one host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct HostUse {
-    /// Executors.
+    /// Number of executors on this host.
     pub executors: u64,
-    /// Their cores, over all of them.
+    /// Number of cores of all these executors.
     pub cores: i64,
-    /// Items that ended there.
+    /// Number of items that ended on this host.
     pub items: u64,
 }
 
-/// How many items with preferred hosts ended how near to them.
+/// Number of items by the distance to their preferred hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LocalityUse {
-    /// On one of them.
+    /// Number of items that ended on a preferred host.
     pub host: u64,
-    /// In the rack of one.
+    /// Number of items that ended in the rack of a preferred host.
     pub rack: u64,
-    /// Elsewhere.
+    /// Number of items that ended on any other host.
     pub any: u64,
 }
 
@@ -131,7 +133,7 @@ impl LocalityUse {
 }
 
 impl Summary {
-    /// Of a run that amounted to that, and ended so.
+    /// The summary of a run with this tally and this ending.
     #[must_use]
     pub fn of(tally: &Tally, ending: &Ending, elapsed: Duration) -> Self {
         let totals = tally.totals;
@@ -191,7 +193,7 @@ impl ExecutorUse {
     }
 }
 
-/// An item as it is shown: on one line, and not too long.
+/// An item as it is shown: on one line, shortened if it is long.
 #[must_use]
 pub fn shown(content: &Content) -> String {
     let text = content.to_string();
@@ -214,7 +216,7 @@ fn exit_code(cause: &FailureCause) -> Option<i32> {
     }
 }
 
-/// The lines for people: the count, the executors by host, the items that failed.
+/// The lines for people: the counts, the executors by host, the failed items.
 impl fmt::Display for Summary {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let unread = self.unread.unwrap_or(0);
@@ -251,13 +253,13 @@ impl fmt::Display for Summary {
 }
 
 impl Summary {
-    /// One line of JSON.
+    /// The summary as one line of JSON.
     #[must_use]
     pub fn to_json(&self) -> String {
         serde_json::to_string(self).expect("a summary has nothing that JSON has not")
     }
 
-    /// How many items failed that people are not told of one by one.
+    /// Number of failed items that the text does not name.
     #[must_use]
     pub fn unnamed(&self) -> u64 {
         self.failed.saturating_sub(NAMED as u64)
@@ -283,7 +285,7 @@ impl Summary {
     }
 }
 
-/// `0.42 s`, `75.0 s`, `2 h 05 min`.
+/// A duration in words: `0.42 s`, `75.0 s`, `2 h 05 min`.
 fn seconds(duration: Duration) -> String {
     let seconds = duration.as_secs();
     match seconds {
@@ -316,7 +318,7 @@ mod tests {
 
     use super::*;
 
-    /// A run that has taken so many items.
+    /// A run that has taken this number of items.
     fn run(items: u64) -> MapRun {
         let mut run = MapRun::new(Config {
             scope: Scope::Application,
@@ -361,7 +363,8 @@ mod tests {
         Summary::of(run.tally(), run.ending(), Duration::from_millis(millis))
     }
 
-    /// One item succeeded, one failed on two hosts, one was cancelled; and an executor was lost.
+    /// A run with one success, one item that failed on two hosts, one cancelled item, and a lost
+    /// executor.
     fn mixed() -> MapRun {
         let mut run = run(3);
         let (task, executor, host) = (TaskId(1), ExecutorId(2), "b".to_owned());

@@ -1,4 +1,4 @@
-//! From an item to a task.
+//! Makes a task of an item.
 
 use bytes::Bytes;
 use firesteel_core::driver::TaskRequest;
@@ -9,10 +9,10 @@ use firesteel_core::process::Command;
 use super::items::{Content, MAX_ARGUMENT};
 use firesteel_settings::task_needs::TaskNeeds;
 
-/// Stands for the item in a word of the command.
+/// The placeholder for the item in an argument of the command.
 pub const HOLE: &str = "{}";
 
-/// What is the same for the tasks of all items.
+/// The part that the tasks of all items share.
 #[derive(Clone, Debug)]
 pub struct Template {
     command: Command,
@@ -21,24 +21,24 @@ pub struct Template {
     place: Place,
 }
 
-/// Where the item goes.
+/// The place of the item in the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Holes,
     LastArgument,
 }
 
-/// A word that no program can be given.
+/// An argument that is too long for any program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an argument with the item has {length} bytes, and at most {MAX_ARGUMENT} are possible")]
 pub struct WordTooLong {
-    /// The word's length in bytes.
+    /// Length of the argument in bytes.
     pub length: usize,
 }
 
 impl Template {
-    /// Tasks that run the command there, each with so much of its executor. The item replaces every `{}` in every word, or is
-    /// added as the last argument if there is none.
+    /// Creates a template for tasks that run the command in this directory, with these needs. The
+    /// item replaces each `{}` in each argument. Without `{}` it becomes the last argument.
     #[must_use]
     pub fn new(command: Command, directory: TaskDirectory, needs: TaskNeeds) -> Self {
         let holes =
@@ -53,10 +53,10 @@ impl Template {
         self.needs.profile
     }
 
-    /// The task of one item. A block goes to standard input and leaves the words as they are.
+    /// The task of one item. A block goes to standard input and leaves the arguments unchanged.
     ///
     /// # Errors
-    /// A word becomes longer than an argument may be.
+    /// An argument becomes longer than the system allows.
     pub fn task(&self, content: Content) -> Result<TaskRequest, WordTooLong> {
         let mut command = self.command.clone();
         let stdin = match content {

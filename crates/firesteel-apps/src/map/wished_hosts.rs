@@ -1,4 +1,4 @@
-//! Hosts that items prefer and that no Worker has: whoever misspells one is told.
+//! Preferred hosts that no Worker has. A remark tells the user, who may have misspelt them.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -11,20 +11,20 @@ use tokio::time::timeout;
 
 use firesteel_host::net;
 
-/// How many hosts are told one by one.
+/// Maximum number of hosts that get a remark of their own.
 const MOST_TOLD: usize = 5;
-/// How many are remembered at all.
+/// Maximum number of hosts that are remembered.
 const MOST_REMEMBERED: usize = 10_000;
-/// How long the end of a run waits for a Master that has not said yet which hosts there are.
+/// How long the end of a run waits for a Master's answer about the hosts.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// The hosts that items prefer, beside those that Workers have.
+/// The hosts that items prefer, compared with the hosts of the Workers.
 #[derive(Debug)]
 pub struct WishedHosts {
     there: There,
     /// Each host that no Worker is known to have, with the first item that prefers it.
     wished: BTreeMap<String, u64>,
-    /// Those that were told, or are there.
+    /// Hosts that were reported, or that a Worker has.
     settled: BTreeSet<String>,
     told: usize,
 }
@@ -32,20 +32,20 @@ pub struct WishedHosts {
 /// The hosts of the Workers.
 #[derive(Debug)]
 enum There {
-    /// Nobody is asked, or nobody knows.
+    /// No Master was asked, or none answered.
     Unknown,
     Asked(oneshot::Receiver<BTreeSet<String>>),
     Known(BTreeSet<String>),
 }
 
 impl WishedHosts {
-    /// Of items that have no wishes.
+    /// The value for items without preferred hosts.
     #[must_use]
     pub fn none() -> Self {
         Self { there: There::Unknown, wished: BTreeMap::new(), settled: BTreeSet::new(), told: 0 }
     }
 
-    /// The first of the Masters that answers is asked which hosts there are.
+    /// Asks the Masters for the hosts. The first answer counts.
     #[must_use]
     pub fn ask(masters: Vec<Address>) -> Self {
         let (sender, asked) = oneshot::channel();
@@ -56,7 +56,8 @@ impl WishedHosts {
                 if let Ok(MasterToClient::MasterStateResponse(view)) =
                     net::call(&master, Role::Master, &name, &question).await
                 {
-                    // Nobody waits where the run is over. Of a cluster that is shown in part nothing is known.
+                    // The run may be over. A partial view of a cluster cannot tell which hosts are
+                    // missing.
                     let _ = (view.left_out.workers == 0).then(|| sender.send(hosts(view)));
                     return;
                 }
@@ -65,7 +66,7 @@ impl WishedHosts {
         Self { there: There::Asked(asked), ..Self::none() }
     }
 
-    /// An item prefers these.
+    /// Adds the preferred hosts of an item.
     pub fn add(&mut self, item: u64, hosts: &[String]) {
         let known = match &self.there {
             There::Unknown => return,
@@ -81,7 +82,7 @@ impl WishedHosts {
         }
     }
 
-    /// What there is to say by now.
+    /// The remarks that are known now.
     pub fn remarks(&mut self) -> Vec<String> {
         if let There::Asked(asked) = &mut self.there {
             match asked.try_recv() {
@@ -107,7 +108,7 @@ impl WishedHosts {
         remarks
     }
 
-    /// The last of it, of a run that is over.
+    /// The last remarks, after the end of the run.
     pub async fn last_remarks(&mut self) -> Vec<String> {
         if self.wished.is_empty() {
             return Vec::new();
