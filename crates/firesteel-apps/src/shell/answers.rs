@@ -1,4 +1,4 @@
-//! What was found, in words and tables.
+//! The answers to a session's questions, as text and tables.
 
 use std::fmt::Write;
 
@@ -16,13 +16,13 @@ use super::words::quote;
 use crate::table::{clean, duration, table};
 use firesteel_settings::Properties;
 
-/// Tasks that have ended and are listed without being asked for.
+/// Number of ended tasks that `tasks` lists by default.
 const RECENT: usize = 10;
 
-/// Characters of a command in a table.
+/// Maximum number of characters of a command in a table.
 const COMMAND: usize = 60;
 
-/// A command, not too long for a line.
+/// A command, shortened to fit on a line.
 pub(super) fn shortened(words: &[String]) -> String {
     let line = words.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" ");
     match line.char_indices().nth(COMMAND) {
@@ -31,7 +31,7 @@ pub(super) fn shortened(words: &[String]) -> String {
     }
 }
 
-/// What is said when a session begins.
+/// The text at the beginning of a session.
 pub(super) fn banner(view: &View) -> String {
     let app = view.app.as_ref().map_or_else(|| "not registered".to_owned(), ToString::to_string);
     let master = view.master.as_ref().map_or_else(|| "no Master".to_owned(), |master| master.url());
@@ -42,7 +42,7 @@ pub(super) fn banner(view: &View) -> String {
     )
 }
 
-/// `2 executors with 8 cores are ready, 1 is on its way`.
+/// A sentence on the executors: `2 executors with 8 cores are ready, 1 is on its way`.
 pub(super) fn here(view: &View) -> String {
     let ready = ready(view);
     let cores: Cores = ready.iter().map(|executor| executor.cores).sum();
@@ -143,7 +143,7 @@ fn row(id: TaskId, task: &Task, view: &View) -> Vec<String> {
     vec![id.to_string(), state.to_owned(), code, executor, duration(time), task.command.clone()]
 }
 
-/// Why there are fewer executors than asked.
+/// The reasons why there are fewer executors than requested.
 pub(super) fn why(shortfalls: &[(ProfileId, Shortfall)], view: &View) -> String {
     let mut text = String::new();
     for (profile, shortfall) in shortfalls {
@@ -197,7 +197,7 @@ pub(super) fn status(view: &View) -> String {
     rows.iter().map(|(name, value)| format!("{name:12} {}\n", clean(value))).collect()
 }
 
-/// What tasks run with.
+/// The defaults that tasks run with.
 pub(super) fn defaults(defaults: &Defaults) -> String {
     let directory = match &defaults.directory {
         TaskDirectory::Executor => "executor",
@@ -213,13 +213,13 @@ pub(super) fn defaults(defaults: &Defaults) -> String {
     text
 }
 
-/// What was asked for at the start.
+/// The settings that the session started with.
 pub(super) fn settings(properties: &Properties) -> String {
     let rows = properties.iter().map(|(key, value)| vec![key.to_owned(), value.to_owned()]);
     table(&["PROPERTY", "VALUE"], rows.collect()) + "\n"
 }
 
-/// The resource profiles.
+/// The answer to `profile list`: a table of the resource profiles.
 pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     let row = |(profile, limit): &(ProfileId, ExecutorLimit)| {
         let added = known.iter().find(|added| added.id == *profile);
@@ -240,7 +240,7 @@ pub(super) fn profiles(view: &View, known: &[AddedProfile]) -> String {
     table(&header, view.targets.iter().map(row).collect()) + "\n"
 }
 
-/// What a task takes of an executor.
+/// The share of an executor that a task takes.
 fn share(task: &TaskShare) -> String {
     let cores = task.cores.map(|cores| counted(cores.0, "core"));
     let resources = task.resources.iter().map(|(name, amount)| format!("{amount} {name}"));
@@ -248,7 +248,7 @@ fn share(task: &TaskShare) -> String {
     if parts.is_empty() { "cores as is set".to_owned() } else { parts.join(", ") }
 }
 
-/// What an executor of a profile has.
+/// The resources of a profile's executor.
 pub(super) fn words(needs: &ResourceProfile) -> String {
     let mut parts = Vec::new();
     if let Some(cores) = needs.cores {

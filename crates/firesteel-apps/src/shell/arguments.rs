@@ -1,4 +1,4 @@
-//! The words after a command's name, taken one after the other.
+//! The arguments of a command, taken one after the other.
 
 use firesteel_placement::Cores;
 
@@ -6,11 +6,11 @@ use super::commands::Command;
 use super::request::RequestError;
 use super::words::quote;
 
-/// The words after a command's name, the next one last.
+/// The arguments of a command; the next one is at the end of the list.
 pub(super) struct Arguments {
     pub(super) command: &'static Command,
     pub(super) words: Vec<String>,
-    /// Whether a word may still be an option: none is after `--`.
+    /// Whether an argument may still be an option, which is false after `--`.
     pub(super) options: bool,
 }
 
@@ -40,7 +40,7 @@ impl Arguments {
         Ok(all)
     }
 
-    /// Takes a flag away, wherever it stands.
+    /// Removes a flag from any position and returns whether it was there.
     pub(super) fn flag(&mut self, flag: &str) -> Result<bool, RequestError> {
         let before = self.words.len();
         self.words.retain(|word| word != flag);
@@ -51,7 +51,7 @@ impl Arguments {
         }
     }
 
-    /// Takes an option and its value away, wherever they stand.
+    /// Removes an option and its value from any position.
     pub(super) fn option(&mut self, option: &str) -> Result<Option<String>, RequestError> {
         let Some(at) = self.words.iter().rposition(|word| word == option) else { return Ok(None) };
         if at == 0 {

@@ -1,21 +1,21 @@
-//! The commands, for help, completion, and whoever mistypes one.
+//! The shell's commands, for help, completion and corrections of mistyped names.
 
 use std::fmt::Write;
 
-/// What a command does, in words.
+/// The description of a command.
 #[derive(Clone, Copy, Debug)]
 pub struct Command {
-    /// Its name.
+    /// Name of the command.
     pub name: &'static str,
-    /// How it is written.
+    /// Syntax of the command.
     pub usage: &'static str,
-    /// What it does, in a line.
+    /// Summary of the command in one line.
     pub brief: &'static str,
-    /// The rest that there is to say, with examples.
+    /// Further details, with examples.
     pub details: &'static str,
 }
 
-/// All commands, in the order in which help lists them.
+/// All commands, in the order of the help.
 pub const COMMANDS: [Command; 18] = [
     Command {
         name: "run",
@@ -163,18 +163,18 @@ are reported first; a second quit cancels them.",
     },
 ];
 
-/// Other names for commands.
+/// Aliases of commands.
 const ALIASES: [(&str, &str); 5] =
     [("exit", "quit"), ("?", "help"), ("jobs", "tasks"), ("explain", "why"), ("ps", "tasks")];
 
-/// The command of that name.
+/// The command with this name.
 #[must_use]
 pub fn find(name: &str) -> Option<&'static Command> {
     let name = ALIASES.iter().find(|(alias, _)| *alias == name).map_or(name, |(_, command)| command);
     COMMANDS.iter().find(|command| command.name == name)
 }
 
-/// All commands, a line each.
+/// A line for each command.
 #[must_use]
 pub fn overview() -> String {
     let width = COMMANDS.iter().map(|command| command.name.len()).max().unwrap_or(0);
@@ -186,7 +186,7 @@ pub fn overview() -> String {
             the background, # begins a comment. tab completes, ctrl-c ends the foreground task, ctrl-d leaves.\n"
 }
 
-/// Everything about one command.
+/// The full help of one command.
 #[must_use]
 pub fn help(command: &Command) -> String {
     let Command { usage, brief, details, .. } = command;
@@ -196,7 +196,7 @@ pub fn help(command: &Command) -> String {
     }
 }
 
-/// The name that was probably meant, if one is near.
+/// The command name that the user probably meant, if one is similar.
 #[must_use]
 pub fn nearest(name: &str) -> Option<&'static str> {
     let names = COMMANDS.iter().map(|command| command.name);
@@ -204,7 +204,8 @@ pub fn nearest(name: &str) -> Option<&'static str> {
     (near.0 <= 2 && near.0 < name.chars().count().max(2)).then_some(near.1)
 }
 
-/// How many characters must be put in, taken out, changed, or swapped with the next one.
+/// The edit distance: the number of characters to insert, remove, change, or swap with the next
+/// one.
 fn distance(a: &str, b: &str) -> usize {
     let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
     let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];

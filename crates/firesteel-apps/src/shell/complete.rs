@@ -1,4 +1,4 @@
-//! Completion: commands, what a command takes, numbers of executors and tasks, files.
+//! Completion of commands, their arguments, executor and task numbers, and files.
 
 use std::sync::{Arc, Mutex};
 
@@ -10,16 +10,16 @@ use rustyline::{Context, Helper};
 
 use super::commands::COMMANDS;
 
-/// What there is to complete that changes while the session goes on.
+/// Completions that change during the session.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Living {
-    /// Numbers of executors.
+    /// Numbers of the executors.
     pub executors: Vec<String>,
-    /// Numbers of tasks that are remembered.
+    /// Numbers of the tasks that the session remembers.
     pub tasks: Vec<String>,
 }
 
-/// What a word can be.
+/// The kind of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Words(&'static [&'static str]),
@@ -30,14 +30,14 @@ enum Kind {
     Nothing,
 }
 
-/// Completes what is typed at the prompt.
+/// Completes a line at the prompt.
 pub struct Completion {
     living: Arc<Mutex<Living>>,
     files: FilenameCompleter,
 }
 
 impl Completion {
-    /// Completes with what lives at the time.
+    /// Creates a completion with the current numbers of executors and tasks.
     #[must_use]
     pub fn new(living: Arc<Mutex<Living>>) -> Self {
         Self { living, files: FilenameCompleter::new() }
@@ -82,14 +82,14 @@ impl Completer for Completion {
     }
 }
 
-/// With a blank after a word that is complete.
+/// The candidates that begin with the word, each followed by a blank.
 fn pairs<'a>(word: &str, all: impl Iterator<Item = &'a str>) -> Vec<Pair> {
     all.filter(|name| name.starts_with(word))
         .map(|name| Pair { display: name.to_owned(), replacement: format!("{name} ") })
         .collect()
 }
 
-/// What may come after what is typed of the line.
+/// The kind of word that may follow this part of a line.
 fn kind(before: &str) -> Kind {
     let mut words = command_words(before);
     match (words.next(), words.next()) {
@@ -103,7 +103,7 @@ fn kind(before: &str) -> Kind {
     }
 }
 
-/// The options of the command that is typed.
+/// The options of the command in this part of a line.
 fn options(before: &str) -> &'static [&'static str] {
     match command_words(before).next() {
         Some("run") => &["--profile", "--cores", "--retries"],
@@ -117,7 +117,7 @@ fn options(before: &str) -> &'static [&'static str] {
     }
 }
 
-/// The words of the last command of the line.
+/// The words of the last command in this part of a line.
 fn command_words(before: &str) -> impl Iterator<Item = &str> {
     before.rsplit([';', '&']).next().unwrap_or_default().split_whitespace()
 }

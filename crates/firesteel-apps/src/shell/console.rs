@@ -1,8 +1,8 @@
-//! What the user sees: outputs of the task in hand as they come, answers, and remarks.
+//! The console: prints the output of the foreground task, answers, and remarks.
 //!
-//! Everything is written by one thread, in the order in which it came, so that a terminal that was stopped, or a
-//! reader that does not read, keeps the session from nothing: it hears signals, and its application. An output that
-//! ends without a line feed does not eat the prompt: the line is ended first.
+//! One thread writes everything, in order of arrival. A stopped terminal or a slow reader therefore
+//! does not block the session, which still handles signals and its application. If an output ends
+//! without a line feed, the console ends the line before the prompt.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -18,13 +18,14 @@ use tokio::sync::oneshot;
 use crate::map::printer::{Sink, Sinks};
 use firesteel_daemons::driver_daemon::Handle;
 
-/// Remarks that may wait for a reader. More are lost, and their number is said.
+/// Maximum number of remarks that wait to be printed. More are dropped, and their number is
+/// printed.
 const REMARKS: usize = 256;
 
-/// How to write above the line that is being typed.
+/// The printer that writes above the line that is being typed.
 pub type Above = Box<dyn ExternalPrinter + Send>;
 
-/// One of the ways out, which knows whether a line is open and can be told to print no more.
+/// An output stream that tracks an unfinished line and can be muted.
 #[derive(Clone, Debug)]
 struct Way {
     to: Stream,
@@ -32,31 +33,31 @@ struct Way {
     state: Arc<State>,
 }
 
-/// What is written there.
+/// The kind of text that is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum What {
-    /// What tasks write: nothing while the console is muted.
+    /// Output of tasks, which is dropped while the console is muted.
     Output,
-    /// What the session says.
+    /// Text of the session itself.
     Words,
 }
 
 #[derive(Debug, Default)]
 struct State {
-    /// Something without a line feed at its end is on the terminal.
+    /// Whether the terminal's last line is unfinished.
     open_line: AtomicBool,
-    /// Outputs that are under way are not wanted any more.
+    /// Whether outputs that are still queued are dropped.
     muted: AtomicBool,
-    /// Nobody reads standard output any more.
+    /// Whether standard output is closed.
     closed: AtomicBool,
-    /// Remarks that wait.
+    /// Number of remarks that wait.
     remarks: AtomicUsize,
-    /// Remarks that were lost.
+    /// Number of remarks that were dropped.
     lost: AtomicUsize,
 }
 
 impl Way {
-    /// Remembers that nobody reads any more.
+    /// Remembers whether the reader has closed the stream.
     fn see<T>(&self, to: Stream, written: io::Result<T>) -> io::Result<T> {
         if to == Stream::Stdout
             && written.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::BrokenPipe)
@@ -66,7 +67,8 @@ impl Way {
         written
     }
 
-    /// Writes it all at once. A reader that has gone is seen by the session; there is nobody to tell of another error.
+    /// Writes all bytes at once. The session detects a closed reader; other errors cannot be
+    /// reported.
     fn put(&mut self, bytes: &[u8]) {
         let _ = self.write_all(bytes).and_then(|()| self.flush());
     }
@@ -101,8 +103,9 @@ impl Write for Way {
     }
 }
 
-/// Everything that is printed goes through here. Its queue is bounded by the credit of the tasks, by the session,
-/// which waits for what it has said before it says more, and for remarks by a number.
+/// Prints everything in a session. Its queue is bounded in three ways: by the credit of tasks for
+/// outputs, by the session, which waits for one answer before the next, and by a maximum number of
+/// remarks.
 #[derive(Debug)]
 pub struct Console {
     state: Arc<State>,
@@ -120,10 +123,11 @@ enum Piece {
 }
 
 impl Console {
-    /// Starts the thread that prints. At a prompt there is a way to write above it.
+    /// Starts the thread that prints. At a prompt, `above` writes above the line that is being
+    /// typed.
     ///
     /// # Errors
-    /// There is no thread.
+    /// The thread cannot be started.
     pub fn start(above: Option<Above>) -> io::Result<Self> {
         let state = Arc::new(State::default());
         let (pieces, incoming) = mpsc::channel();
@@ -133,22 +137,22 @@ impl Console {
     }
 
     fn put(&self, piece: Piece) {
-        // The thread ends only with this.
+        // The thread lives as long as this value.
         let _ = self.pieces.send(piece);
     }
 
-    /// Prints a piece of an attempt's output. The driver is told when that is done.
+    /// Prints a piece of an attempt's output, then tells the driver.
     pub fn output(&self, driver: &Handle, attempt: AttemptId, stream: Stream, bytes: Bytes) {
         let credit = Some((driver.clone(), attempt));
         self.put(Piece::Output { credit, stream, bytes });
     }
 
-    /// Prints bytes on standard output, for nobody's credit.
+    /// Prints bytes on standard output, without any task's credit.
     pub fn replay(&self, bytes: Vec<u8>) {
         self.put(Piece::Output { credit: None, stream: Stream::Stdout, bytes: Bytes::from(bytes) });
     }
 
-    /// Waits until everything that came before is printed, without holding on to this meanwhile.
+    /// Waits until everything queued before is printed. The future does not borrow this value.
     pub fn settled(&self) -> impl Future<Output = ()> + use<> {
         let (sender, printed) = oneshot::channel();
         self.put(Piece::Mark(sender));
@@ -157,7 +161,7 @@ impl Console {
         }
     }
 
-    /// Where a map prints.
+    /// The destinations of a map's outputs.
     #[must_use]
     pub fn sinks(&self) -> Sinks {
         let way = |to| Box::new(Way { to, what: What::Output, state: self.state.clone() });
@@ -168,38 +172,39 @@ impl Console {
         }
     }
 
-    /// Outputs that are under way are not printed any more, until [`unmute`](Self::unmute).
+    /// Drops queued and new outputs until [`unmute`](Self::unmute).
     pub fn mute(&self) {
         self.state.muted.store(true, Ordering::Release);
     }
 
-    /// What comes now is printed.
+    /// Prints outputs again.
     pub fn unmute(&self) {
         self.state.muted.store(false, Ordering::Release);
     }
 
-    /// Whether nobody reads standard output any more.
+    /// Whether standard output is closed.
     #[must_use]
     pub fn is_closed(&self) -> bool {
         self.state.closed.load(Ordering::Acquire)
     }
 
-    /// Data for standard output.
+    /// Prints text on standard output.
     pub fn print(&self, text: impl Into<String>) {
         self.put(Piece::Words { to: Stream::Stdout, text: text.into() });
     }
 
-    /// A line for standard error.
+    /// Prints a line on standard error.
     pub fn say(&self, line: impl fmt::Display) {
         self.put(Piece::Words { to: Stream::Stderr, text: format!("{line}\n") });
     }
 
-    /// A line for standard error that nobody waits for: lost if too many wait already.
+    /// Prints a line on standard error without waiting. The line is dropped if too many wait
+    /// already.
     pub fn remark(&self, line: impl fmt::Display) {
         self.put_remark(|| Piece::Remark(format!("{line}\n")));
     }
 
-    /// The same above the line that is being typed.
+    /// The same as `remark`, above the line that is being typed.
     pub fn remark_above(&self, line: impl fmt::Display) {
         self.put_remark(|| Piece::RemarkAbove(format!("{line}\n")));
     }
@@ -213,12 +218,12 @@ impl Console {
         }
     }
 
-    /// The terminal has shown a ctrl-c.
+    /// Notes that the terminal has shown a ctrl-c.
     pub fn interrupted(&self) {
         self.state.open_line.store(io::stderr().is_terminal(), Ordering::Release);
     }
 
-    /// Ends a line that an output left open on the terminal.
+    /// Ends an unfinished line of output on the terminal.
     pub fn end_line(&self) {
         self.put(Piece::EndLine);
     }
@@ -237,7 +242,7 @@ impl Printer {
                 Piece::Output { credit, stream, bytes } => {
                     self.way(stream, What::Output).put(&bytes);
                     if let Some((driver, attempt)) = credit {
-                        // The application may be over by now.
+                        // The application may be over already.
                         let _ = driver.consumed(attempt, bytes.len() as u64);
                     }
                 }

@@ -1,4 +1,4 @@
-//! How a session ends.
+//! The end of a session.
 
 use std::time::Duration;
 
@@ -13,23 +13,23 @@ use firesteel_daemons::driver_daemon::Report;
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
 
-/// How long the driver may take to say good-bye.
+/// Timeout for the driver's end.
 const GOODBYE: Duration = Duration::from_secs(5);
-/// How long somebody who asked for the end waits for a reader that does not read.
+/// How long a request to end waits for a blocked reader.
 pub(super) const FAREWELL: Duration = Duration::from_secs(1);
 
 /// How a session ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The user left, or the script is at its end.
+    /// The user left, or the script ended.
     Left(u8),
-    /// Somebody asked for it.
+    /// The user or the system asked for the end.
     Asked(EndRequest),
-    /// Somebody asked again, and nothing was waited for.
+    /// The request to end was repeated, and the session stopped without waiting.
     Abandoned(EndRequest),
-    /// The application is over, and the session did not end it.
+    /// The application ended, although the session did not end it.
     Over(Over),
-    /// Nobody reads standard output any more.
+    /// Standard output is closed.
     ReaderGone,
 }
 
@@ -47,7 +47,8 @@ impl End {
 }
 
 impl Session {
-    /// The user wants to leave. Refused once if tasks run; a script waits for them.
+    /// Handles the user's wish to leave. It is refused once while tasks run; a script waits for its
+    /// tasks.
     pub(super) async fn leave(&mut self, code: Option<u8>) -> Result<(), End> {
         let open = self.tasks.open().len();
         if open > 0 && self.is_interactive && !self.was_warned {
@@ -67,7 +68,7 @@ impl Session {
         Err(End::Left(code.unwrap_or(script)))
     }
 
-    /// Ends the application in order, and says why the session ends where that is news.
+    /// Ends the application in order, and prints why the session ends if the user does not know.
     pub(super) async fn conclude(mut self, end: End) -> End {
         match &end {
             End::Over(over) => {
@@ -77,7 +78,7 @@ impl Session {
             End::Asked(_) => self.console.mute(),
             End::Left(_) | End::Abandoned(_) | End::ReaderGone => {}
         }
-        // Refused if it is over already.
+        // Sending fails if the application is over already.
         let _ = self.driver.cancel(Until::Told).await;
         let until = Instant::now() + GOODBYE;
         let mut last = None;
@@ -94,7 +95,7 @@ impl Session {
             }
         };
         let end = match (end, outcome.and_then(Over::of_driver)) {
-            // The last command had ended with the application, before the session heard of that.
+            // The application ended during the last command, before the session heard of it.
             (End::Left(_), Some(over)) => {
                 self.console.say(format_args!("firesteel: {over}"));
                 End::Over(over)
@@ -104,7 +105,8 @@ impl Session {
         self.last_words(end).await
     }
 
-    /// Waits until all is printed: for ever if somebody may still want to read it, unless somebody asks for the end.
+    /// Waits until everything is printed. If the user left or the application is over, there is no
+    /// time limit until a request to end.
     async fn last_words(mut self, end: End) -> End {
         let patience = match end {
             End::Left(_) | End::Over(_) => None,

@@ -1,4 +1,4 @@
-//! Executors, as a session asks for them, waits for them and ends them.
+//! The session's commands for executors: request them, wait for them, and end them.
 
 use std::time::Duration;
 
@@ -15,32 +15,32 @@ use super::reports::{Refusal, Step};
 use super::request::{Surplus, TaskShare};
 use super::session::{Served, Session, TICK};
 
-/// How long the Master's answer is waited for.
+/// Timeout for the Master's answer.
 const ANSWER: Duration = Duration::from_secs(10);
-/// How long executors are waited for that were asked for, or to end.
+/// How long a command waits for requested executors, or for executors to end.
 const COME: Duration = Duration::from_secs(2);
 const GO: Duration = Duration::from_secs(15);
 
-/// What came of a question to the Master.
+/// The result of a question to the Master.
 enum MastersAnswer {
-    /// What is missing, by profile.
+    /// The missing executors, by profile.
     Shortfalls(Vec<(ProfileId, Shortfall)>),
-    /// None has the application at the moment.
+    /// No Master has the application at the moment.
     NoMaster,
-    /// It did not answer in time.
+    /// The Master did not answer in time.
     Silent,
-    /// ctrl-c.
+    /// The user pressed ctrl-c.
     Interrupted,
 }
 
-/// A resource profile that was added.
+/// A resource profile that the session added.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AddedProfile {
-    /// Its number.
+    /// Number of the profile.
     pub id: ProfileId,
-    /// What its executors have.
+    /// Resources of the profile's executors.
     pub needs: ResourceProfile,
-    /// What a task takes of one.
+    /// Share of an executor that a task takes.
     pub task: TaskShare,
 }
 
@@ -79,7 +79,8 @@ impl Session {
         }
     }
 
-    /// How many executors were asked for, of all profiles, if that is a number and changes only on request.
+    /// The number of requested executors in all profiles, if it is limited and changes only on
+    /// request.
     fn wanted(&self, view: &View) -> Option<u64> {
         let totals = view.targets.iter().map(|(_, limit)| match limit {
             ExecutorLimit::AtMost(total) => Some(*total),
@@ -95,7 +96,7 @@ impl Session {
         }
         self.refusal = Refusal::Awaited;
         let _ = self.driver.request_executors(profile, total).await;
-        // The driver's own word comes before its tables; the Master refuses nothing of this.
+        // The driver's report comes before its tables. The Master refuses nothing here.
         self.view().await?;
         if let Refusal::Came(words) = std::mem::take(&mut self.refusal) {
             return self.complain(1, words);
@@ -107,10 +108,10 @@ impl Session {
         let mut here = of(&view);
         let wanted = usize::try_from(total).unwrap_or(usize::MAX);
         if here.len() > wanted && surplus == Surplus::Ends {
-            // Idle ones first, and of these the youngest.
+            // Idle executors come first, then the youngest.
             here.sort_by_key(|executor| (executor.running.len(), std::cmp::Reverse(executor.id)));
             let surplus = here[..here.len() - wanted].iter().map(|executor| executor.id).collect();
-            // So many are wanted already: no others come in their place.
+            // The requested number is set already, so no replacements come.
             return self.end_executors(surplus, Replacement::Wanted).await;
         }
         let until = Instant::now() + COME;
@@ -145,7 +146,7 @@ impl Session {
         self.end_executors(executors, replacement).await
     }
 
-    /// Ends executors, and waits until they have.
+    /// Ends executors, and waits until they have ended.
     async fn end_executors(&mut self, executors: Vec<ExecutorId>, replacement: Replacement) -> Served {
         let _ = self.driver.kill_executors(executors.clone(), replacement).await;
         let until = Instant::now() + GO;
@@ -202,7 +203,8 @@ impl Session {
         }
     }
 
-    /// Asks the Master what is missing. Whatever it was asked before has been answered then, too.
+    /// Asks the Master which executors are missing. Its answers to earlier requests have arrived by
+    /// then, too.
     async fn ask_master(&mut self) -> Result<MastersAnswer, End> {
         let driver = self.driver.clone();
         let mut asking = Box::pin(timeout(ANSWER, async move { driver.explain().await }));
@@ -220,7 +222,7 @@ impl Session {
         }
     }
 
-    /// A profile that was added.
+    /// The added profile with this number.
     pub(super) fn added(&self, profile: ProfileId) -> Option<&AddedProfile> {
         self.profiles.iter().find(|added| added.id == profile)
     }
@@ -237,7 +239,7 @@ impl Session {
         self.refusal = Refusal::Awaited;
         let _ = self.driver.add_profile(profile, needs.clone(), total).await;
         let answer = self.ask_master().await?;
-        // It comes before the answer.
+        // The report comes before the answer.
         self.hear().await?;
         if let Refusal::Came(words) = std::mem::take(&mut self.refusal) {
             return self.complain(1, words);

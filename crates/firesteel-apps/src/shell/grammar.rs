@@ -1,4 +1,4 @@
-//! How the shell's commands are written.
+//! The syntax of the shell's commands.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -16,14 +16,14 @@ use crate::map::items::Separator;
 use crate::map::spool::Order;
 use firesteel_settings::size;
 
-/// What separates the command from its items.
+/// The separator between the command and its items.
 const ITEMS: &str = ":::";
 
 impl Request {
-    /// What a sentence wants.
+    /// Parses a sentence into a request.
     ///
     /// # Errors
-    /// There is no such command, or it is written otherwise.
+    /// The command is unknown, or its arguments are wrong.
     pub fn of(sentence: Sentence) -> Result<Self, RequestError> {
         let Sentence { words, place, idle: _ } = sentence;
         let mut words = words.into_iter();
@@ -198,7 +198,7 @@ fn profile(arguments: &mut Arguments) -> Result<Request, RequestError> {
     }
 }
 
-/// What a task takes of an executor of a profile, which must have it.
+/// The share of a profile's executor that a task takes. The executor must have these resources.
 fn task_share(arguments: &mut Arguments, needs: &ResourceProfile) -> Result<TaskShare, RequestError> {
     let cores: Option<i64> = arguments.option_parsed("--task-cores", "a number of cores")?;
     if let Some(cores) = cores.filter(|cores| *cores < 1) {

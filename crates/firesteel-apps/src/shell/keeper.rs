@@ -1,5 +1,6 @@
-//! Outputs of tasks in the background: each is kept in a file, by a thread, until its task is forgotten, or until there
-//! is no more room for all of them together: then those of the tasks that ended first are forgotten.
+//! The outputs of background tasks. A thread keeps each output in a file until its task is
+//! forgotten. If the files together exceed their limit, the outputs of the tasks that ended first
+//! are removed.
 
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
@@ -17,67 +18,67 @@ use tempfile::TempDir;
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_settings::keys;
 
-/// What a task wrote to both of its outputs, in the order in which it came.
+/// The output of one task on both streams, in order of arrival.
 #[derive(Debug)]
 pub struct Record {
     path: PathBuf,
     length: AtomicU64,
-    /// How often it began anew, because the task did.
+    /// How often the output was discarded because the task ran again.
     rounds: AtomicU64,
     loss: Mutex<Option<Arc<Loss>>>,
     room: Arc<Room>,
 }
 
-/// Why a record is not all that a task wrote. A clause about its output.
+/// Why a record is incomplete, as a clause about the output.
 #[derive(Debug, thiserror::Error)]
 pub enum Loss {
-    /// The disk does not take it.
+    /// The output could not be written to disk.
     #[error("cannot be kept in {}: {error}", path.display())]
     Write {
-        /// Where to.
+        /// Path of the record's file.
         path: PathBuf,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// There was no more room for it.
+    /// The limit was reached while the output was written.
     #[error("is kept up to its first {kept} bytes: {} has no more room ({most} bytes)", keys::KEPT_OUTPUT)]
     Cut {
-        /// How many bytes there are.
+        /// Number of bytes that were kept.
         kept: u64,
-        /// How many bytes all records may have together.
+        /// Maximum number of bytes of all records together.
         most: u64,
     },
-    /// Others needed its room.
+    /// The record was removed to make room for others.
     #[error("is forgotten: {} has room for {most} bytes of all tasks together", keys::KEPT_OUTPUT)]
     Forgotten {
-        /// How many bytes all records may have together.
+        /// Maximum number of bytes of all records together.
         most: u64,
     },
 }
 
-/// What all records have together.
+/// The space that all records share.
 #[derive(Debug)]
 struct Room {
     most: u64,
     used: AtomicU64,
-    /// Goes with its last file.
+    /// The temporary directory, removed with its last file.
     directory: TempDir,
 }
 
 impl Record {
-    /// How many bytes there are.
+    /// Number of bytes in the record.
     #[must_use]
     pub fn length(&self) -> u64 {
         self.length.load(Ordering::Acquire)
     }
 
-    /// How often it began anew.
+    /// How often the output was discarded because the task ran again.
     #[must_use]
     pub fn rounds(&self) -> u64 {
         self.rounds.load(Ordering::Acquire)
     }
 
-    /// Why it is not all that the task wrote, if it is not.
+    /// Why the record is incomplete, if it is.
     #[must_use]
     pub fn loss(&self) -> Option<Arc<Loss>> {
         self.lock().clone()
@@ -87,7 +88,7 @@ impl Record {
         self.loss.lock().expect("nobody panics with it in hand")
     }
 
-    /// Some bytes from there on; none at the end.
+    /// Some bytes from this position on; none at the end.
     ///
     /// # Errors
     /// The file cannot be read.
@@ -116,7 +117,7 @@ impl Record {
         }
     }
 
-    /// The first reason counts.
+    /// Sets the reason for a loss. The first reason is kept.
     fn lose(&self, loss: Loss) {
         self.lock().get_or_insert_with(|| Arc::new(loss));
     }
@@ -128,13 +129,13 @@ impl Record {
     }
 
     fn forget(&self) {
-        // Whoever reads it knows first.
+        // Set the reason first, so that a reader knows it.
         self.lose(Loss::Forgotten { most: self.room.most });
         self.clear();
     }
 
     fn clear(&self) {
-        // One that was never written is not there.
+        // A record without output has no file.
         let _ = fs::remove_file(&self.path);
         let length = self.length.swap(0, Ordering::AcqRel);
         self.room.used.fetch_sub(length, Ordering::AcqRel);
@@ -147,7 +148,7 @@ impl Drop for Record {
     }
 }
 
-/// The thread that writes. Its queue is bounded by the credit of the tasks.
+/// Keeps the outputs of background tasks. The credit of the tasks bounds its queue.
 #[derive(Debug)]
 pub struct Keeper {
     pieces: mpsc::Sender<Piece>,
@@ -158,17 +159,18 @@ pub struct Keeper {
 enum Piece {
     Output(Arc<Record>, AttemptId, Bytes),
     Anew(Arc<Record>),
-    /// Nothing more comes of its task.
+    /// The record's task has ended.
     Ended(Arc<Record>),
-    /// Somebody waits until everything before is written.
+    /// A caller waits until everything before is written.
     Mark(tokio::sync::oneshot::Sender<()>),
 }
 
 impl Keeper {
-    /// Starts the thread. All records together have at most so many bytes. `driver` is told what was put away.
+    /// Starts the thread. `most` is the maximum number of bytes of all records together. `driver`
+    /// is told which bytes were kept.
     ///
     /// # Errors
-    /// There is no place for files, or no thread.
+    /// The temporary directory cannot be created, or the thread cannot be started.
     pub fn start(driver: Handle, most: u64) -> io::Result<Self> {
         let directory = tempfile::Builder::new().prefix("firesteel-shell-").tempdir()?;
         let (pieces, incoming) = mpsc::channel();
@@ -178,7 +180,7 @@ impl Keeper {
                 match piece {
                     Piece::Output(record, attempt, bytes) => {
                         shelf.append(&record, &bytes);
-                        // The application may be over by now.
+                        // The application may be over already.
                         let _ = driver.consumed(attempt, bytes.len() as u64);
                     }
                     Piece::Anew(record) => record.begin_anew(),
@@ -190,7 +192,7 @@ impl Keeper {
         Ok(Self { pieces, room: Arc::new(Room { most, used: AtomicU64::new(0), directory }) })
     }
 
-    /// An empty record for a task.
+    /// Creates an empty record for a task.
     #[must_use]
     pub fn record(&self, task: TaskId) -> Arc<Record> {
         record(&self.room, task)
@@ -198,21 +200,21 @@ impl Keeper {
 
     /// Keeps a piece of output.
     pub fn keep(&self, record: &Arc<Record>, attempt: AttemptId, bytes: Bytes) {
-        // The thread ends only with this.
+        // The thread lives as long as this value.
         let _ = self.pieces.send(Piece::Output(record.clone(), attempt, bytes));
     }
 
-    /// What was kept is worth nothing: the task runs again.
+    /// Discards the output of a record, because its task runs again.
     pub fn begin_anew(&self, record: &Arc<Record>) {
         let _ = self.pieces.send(Piece::Anew(record.clone()));
     }
 
-    /// The task has ended: its record may be forgotten when there is no room.
+    /// Notes that the task has ended. Its record may now be removed to make room.
     pub fn end(&self, record: &Arc<Record>) {
         let _ = self.pieces.send(Piece::Ended(record.clone()));
     }
 
-    /// Waits until everything that came before is written.
+    /// Waits until everything queued before is written.
     pub async fn settled(&self) {
         let (sender, written) = tokio::sync::oneshot::channel();
         let _ = self.pieces.send(Piece::Mark(sender));
@@ -230,7 +232,7 @@ fn record(room: &Arc<Room>, task: TaskId) -> Arc<Record> {
     })
 }
 
-/// Records of tasks that have ended, the first one that ended first.
+/// The records of ended tasks, in the order in which the tasks ended.
 #[derive(Debug, Default)]
 struct Shelf {
     ended: VecDeque<Weak<Record>>,
@@ -238,12 +240,12 @@ struct Shelf {
 
 impl Shelf {
     fn put(&mut self, record: &Arc<Record>) {
-        // Those whose tasks are forgotten are gone.
+        // Drop the records of forgotten tasks.
         self.ended.retain(|record| record.strong_count() > 0);
         self.ended.push_back(Arc::downgrade(record));
     }
 
-    /// Appends as much as there is room for. A record that was cut is not gone on with.
+    /// Appends as many bytes as there is room for. Nothing is appended to a record that was cut.
     fn append(&mut self, record: &Record, bytes: &[u8]) {
         if record.loss().is_some() {
             return;
@@ -294,7 +296,7 @@ mod tests {
         assert_eq!(state(&records[0]), (Vec::new(), Some(words.to_owned())));
         assert_eq!(state(&records[1]), (b"1234".to_vec(), None));
         assert_eq!(state(&records[2]), (b"567".to_vec(), None));
-        // Of tasks that go on nothing is forgotten.
+        // The records of running tasks are never removed.
         shelf.append(&records[3], b"abcdefgh");
         let words = "is kept up to its first 7 bytes: firesteel.shell.keptOutput has no more room (10 bytes)";
         assert_eq!(state(&records[3]), (b"abcdefg".to_vec(), Some(words.to_owned())));

@@ -1,4 +1,5 @@
-//! `map` in a session: its tasks are the driver's last ones, and its reports go to the run that it is.
+//! `map` in a session. Its tasks are the latest tasks of the driver, and the session passes their
+//! reports to the map run.
 
 use firesteel_core::driver::{ExecutorView, ExecutorViewState};
 use firesteel_core::ids::{ExecutorId, ProfileId, TaskId};
@@ -21,7 +22,7 @@ use crate::map::template::Template;
 use crate::map::{Ending, exit_code};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
-/// Reports that the session may have passed on, and the map has not taken.
+/// Maximum number of reports that wait for the map run.
 const REPORTS: usize = 1024;
 
 impl Session {
@@ -33,7 +34,7 @@ impl Session {
             Items::File(path, separator) => (Source::File(path), separator),
         };
         let cut = Cut { separator, unit: Unit::Record };
-        // A named pipe is open only when somebody writes to it.
+        // Opening a named pipe waits for a writer.
         let mut opening = spawn_blocking(move || Input::open(source, cut, Preference::None, None));
         let input = loop {
             tokio::select! {
@@ -48,8 +49,8 @@ impl Session {
             Err(error) => return self.complain(2, error),
         };
         let first = self.next;
-        // The run hears of executors from here on, so that none is missed between the driver's tables and its reports.
-        // It counts an executor once, however often it hears of it.
+        // From here on the run hears of executors, so it misses none between the driver's tables
+        // and its reports. It counts each executor once, even if it hears of it several times.
         let (sender, reports) = mpsc::channel(REPORTS);
         self.map = Some((first, sender));
         let view = self.view().await?;
@@ -82,7 +83,7 @@ impl Session {
                         interrupts += 1;
                         match (interrupts, &self.map) {
                             (1, Some(_)) => drop(end.send(EndRequest::Interrupt).await),
-                            // What has ended is not printed any more.
+                            // After an interrupt, the outputs of ended items are not printed.
                             _ if self.is_interactive => self.console.mute(),
                             _ => return Err(End::Asked(EndRequest::Interrupt)),
                         }
@@ -116,7 +117,7 @@ impl Session {
     }
 }
 
-/// The number, host and cores of an executor of that profile that has registered and was not asked to end.
+/// The number, host and cores of a registered executor of this profile that was not asked to end.
 fn here(executor: &ExecutorView, profile: ProfileId) -> Option<(ExecutorId, String, Cores)> {
     let is_here = match executor.state {
         ExecutorViewState::Offering | ExecutorViewState::Excluded => true,

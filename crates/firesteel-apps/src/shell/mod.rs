@@ -1,18 +1,20 @@
-//! `firesteel shell`: an application that is held while a person, or a script, says what to run on it.
+//! `firesteel shell`: an application that stays alive while a person or a script runs commands on
+//! it.
 //!
 //! ```text
 //!  reader (thread) --lines--> session (task) --tasks--> driver (owner) --> executors
 //!                               |  |  ^                    |   ^
 //!                               |  |  `---- reports -------'   | credit
-//!                               |  `--output in hand--> console (thread)
-//!                               `--in the background--> keeper (thread) --> files
+//!                               |  `--foreground output--> console (thread)
+//!                               `--background output--> keeper (thread) --> files
 //! ```
 //!
-//! The [`session`] owns the driver's handle and its reports ([`reports`]), serves one request at a time, and has an
-//! [`end`]. [`words`] cuts a line, [`grammar`] makes a [`request`] of its [`arguments`], [`commands`] says what there
-//! is. [`serve`] does it, with [`run`](mod@run), [`map`], [`executors`] and [`script`]; [`tasks`] remembers what was
-//! run, [`answers`] words what was found; [`reader`] and [`complete`] are the prompt, [`console`] and [`keeper`] the
-//! ways of output.
+//! The [`session`] owns the driver's handle and handles its reports ([`reports`]). It serves one
+//! request at a time and finishes with an [`end`]. [`words`] splits a line, and [`grammar`] parses
+//! its [`arguments`] into a [`request`]. [`commands`] describes all commands. [`serve`] performs a
+//! request, with [`run`](mod@run), [`map`], [`executors`] and [`script`]. [`tasks`] remembers the
+//! tasks, and [`answers`] formats the results. [`reader`] and [`complete`] implement the prompt;
+//! [`console`] and [`keeper`] handle the outputs.
 
 pub mod answers;
 pub mod arguments;
@@ -53,34 +55,34 @@ use firesteel_settings::task_needs::TaskNeeds;
 use reader::Source;
 use session::Session;
 
-/// A session that has not begun.
+/// The specification of a session.
 #[derive(Clone, Debug)]
 pub struct Job {
-    /// Where commands come from.
+    /// Source of the commands.
     pub source: Source,
-    /// Whether a script goes on after a command that failed.
+    /// What a script does after a command that failed.
     pub on_failure: OnFailure,
-    /// What tasks run with at first.
+    /// Initial defaults of tasks.
     pub defaults: Defaults,
-    /// The application's name.
+    /// Name of the application.
     pub name: String,
-    /// Where it runs.
+    /// The cluster that provides the executors.
     pub cluster: Cluster,
-    /// Everything else: `spark.driver.*` are read here.
+    /// All properties; `spark.driver.*` are read here.
     pub properties: Properties,
 }
 
-/// Whether a script goes on after a command that failed.
+/// What a script does after a command that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OnFailure {
-    /// It stops, with the command's exit code.
+    /// The script stops with the exit code of the command.
     Stops,
-    /// It goes on, and ends with the exit code of the last one that failed.
+    /// The script continues, and ends with the exit code of the last command that failed.
     GoesOn,
 }
 
 impl OnFailure {
-    /// What comes after a command that failed with that code.
+    /// The next step after a command that failed with this code.
     fn of(self, code: u8) -> ControlFlow<u8, u8> {
         match self {
             Self::Stops => ControlFlow::Break(code),
@@ -89,45 +91,45 @@ impl OnFailure {
     }
 }
 
-/// What tasks run with.
+/// The defaults that tasks run with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Defaults {
     /// What a task needs of an executor of the default profile.
     pub needs: TaskNeeds,
-    /// Where it runs.
+    /// Working directory of a task.
     pub directory: TaskDirectory,
-    /// Variables of its environment.
+    /// Environment variables of a task.
     pub environment: BTreeMap<String, String>,
 }
 
-/// Why there is no session.
+/// Why a session did not start.
 #[derive(Debug, thiserror::Error)]
 pub enum StartError {
-    /// It could not begin.
+    /// The application could not start.
     #[error(transparent)]
     Begin(#[from] beginning::StartError),
     /// The script cannot be read.
     #[error("cannot open {path}: {error}")]
     Script {
-        /// Which.
+        /// Path of the script.
         path: String,
-        /// Why.
+        /// Error of the operating system.
         error: io::Error,
     },
-    /// The system does not give what a session needs: threads, files.
+    /// The system refused a thread or a file.
     #[error("the shell cannot start: {0}")]
     System(io::Error),
 }
 
-/// Runs a session to its end; its exit code.
+/// Runs a session to its end and returns its exit code.
 ///
 /// # Errors
-/// It could not begin.
+/// The session could not start.
 pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
     let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
     let mut requests = beginning::end_requests()?;
     if let Source::File(path) = &job.source {
-        // Before a cluster is started for it.
+        // Check this before a cluster is started.
         std::fs::File::open(path)
             .map_err(|error| StartError::Script { path: path.display().to_string(), error })?;
     }

@@ -1,5 +1,5 @@
-//! Where lines come from: a person at a terminal, or a script. Each is read by a thread of its own, and only when
-//! the session asks for it: while a task runs, what is typed waits.
+//! The source of lines: a person at a terminal, or a script. A thread reads a line only when the
+//! session asks for one. While a task runs, typed text waits.
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader};
@@ -17,55 +17,55 @@ use tokio::sync::mpsc;
 use super::complete::{Completion, Living};
 use super::console::Above;
 
-/// Where lines come from.
+/// The source of lines.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Source {
-    /// A person, at the terminal that is standard input.
+    /// A person at the terminal that is standard input.
     Terminal {
-        /// Where lines are kept from session to session, if they are.
+        /// File for the history of typed lines, if it is kept.
         history: Option<PathBuf>,
     },
-    /// Standard input.
+    /// Standard input of this process.
     StandardInput,
-    /// A file.
+    /// A file of commands.
     File(PathBuf),
-    /// The command line.
+    /// Commands from the command line.
     Words(String),
 }
 
 impl Source {
-    /// Whether there is a person to be spoken to.
+    /// Whether a person types the lines.
     #[must_use]
     pub fn is_terminal(&self) -> bool {
         matches!(self, Self::Terminal { .. })
     }
 }
 
-/// What the source gives.
+/// An event of the source.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Line {
-    /// A line.
+    /// A line of commands.
     Text {
-        /// Counted from 1.
+        /// Number of the line, from 1.
         number: u64,
-        /// Without its end.
+        /// Text of the line without its end.
         text: String,
     },
-    /// Something about the source that whoever types should know. The line that was asked for comes after it.
+    /// A remark about the source for the user. The requested line follows it.
     Remark(String),
-    /// ctrl-c: the line that was being typed is not wanted.
+    /// The user pressed ctrl-c: the typed line is discarded.
     Interrupted,
-    /// There are no more.
+    /// The source has no more lines.
     End,
-    /// It cannot be read any further.
+    /// Reading the source failed.
     Failed(String),
 }
 
-/// How lines are asked for.
+/// Requests and returns lines.
 pub struct Reader {
     wanted: std_mpsc::Sender<()>,
     lines: mpsc::Receiver<Line>,
-    /// How to write above the line that is being typed.
+    /// The printer that writes above the line that is being typed.
     pub above: Option<Above>,
     restores: Option<Termios>,
     /// Lines of earlier sessions.
@@ -74,14 +74,14 @@ pub struct Reader {
 
 const PROMPT: &str = "firesteel> ";
 
-/// Lines that are kept from session to session.
+/// Maximum number of lines in the history file.
 const HISTORY: usize = 1000;
 
 impl Reader {
     /// Opens the source.
     ///
     /// # Errors
-    /// It cannot be opened.
+    /// The source cannot be opened.
     pub fn open(source: &Source, living: Arc<Mutex<Living>>) -> io::Result<Self> {
         let (wanted, asked) = std_mpsc::channel();
         let (sender, lines) = mpsc::channel(1);
@@ -111,23 +111,24 @@ impl Reader {
         Ok(reader)
     }
 
-    /// Asks for a line. Whoever asks takes it with [`next`](Self::next) before asking again.
+    /// Requests a line. The caller takes it with [`next`](Self::next) before it requests another
+    /// one.
     pub fn want(&self) {
         // The thread ends only after the last line.
         let _ = self.wanted.send(());
     }
 
-    /// The line that was asked for. May be dropped and called again.
+    /// Returns the requested line. Dropping this future and calling again loses nothing.
     pub async fn next(&mut self) -> Line {
         self.lines.recv().await.unwrap_or(Line::End)
     }
 
-    /// Leaves the terminal as it was, though a line is being typed, whether or not it shows anything at the time. What
-    /// is to be written to it for that.
+    /// Restores the terminal's settings, even while a line is being typed. Returns the text that
+    /// must be written to the terminal for that, if any.
     pub fn leave(&self) -> Option<&'static str> {
         let termios = self.restores.as_ref()?;
         let _ = tcsetattr(io::stdin().as_fd(), SetArg::TCSANOW, termios);
-        // Pasted text is not bracketed any more.
+        // Turn off bracketed paste.
         Some("\x1b[?2004l\r")
     }
 }
@@ -148,7 +149,7 @@ fn editor(
     let mut editor = Editor::with_history(config, past)?;
     editor.set_helper(Some(Completion::new(living)));
     if let Some(path) = history {
-        // The first session has none.
+        // The first session has no history file.
         let _ = editor.load_history(path);
     }
     Ok(editor)
@@ -166,7 +167,7 @@ fn read_terminal(
     lines: &mpsc::Sender<Line>,
 ) {
     if let Some(directory) = history.and_then(Path::parent) {
-        // Where it cannot be made, the history cannot be written either, which is said below.
+        // If this fails, the history cannot be written either, which is reported below.
         let _ = fs::create_dir_all(directory);
     }
     let mut keeps = history;
@@ -180,7 +181,7 @@ fn read_terminal(
                     && let Err(error) = editor.append_history(path)
                 {
                     let words = format!("cannot keep the history in {}: {error}", path.display());
-                    // Whoever does not take it takes no line either.
+                    // A receiver that is gone does not take the line either.
                     let _ = lines.blocking_send(Line::Remark(words));
                     keeps = None;
                 }

@@ -1,4 +1,4 @@
-//! What a session hears while it waits: the driver's reports, and requests to end.
+//! The events that a session handles while it waits: the driver's reports and requests to end.
 
 use std::pin::pin;
 
@@ -17,41 +17,41 @@ use firesteel_daemons::remark::Remark;
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
 
-/// What [`Session::step`] saw.
+/// The event that [`Session::step`] saw.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Step {
-    /// The driver said something.
+    /// The driver sent a report.
     Report,
-    /// ctrl-c.
+    /// The user pressed ctrl-c.
     Interrupted,
-    /// The time has come.
+    /// The given time has passed.
     Time,
 }
 
-/// What is done with a refusal, the Master's or the driver's.
+/// How a refusal of the Master or the driver is handled.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is remarked.
+    /// The refusal is printed as a remark.
     #[default]
     Remarked,
-    /// Whoever asked for something awaits it.
+    /// A command waits for the refusal or its absence.
     Awaited,
-    /// It came, in these words.
+    /// The refusal came, with these words.
     Came(String),
 }
 
-/// What [`Session::settle`] came to.
+/// The result of [`Session::settle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Settled {
     /// Everything is printed.
     Printed,
-    /// ctrl-c: some outputs are not.
+    /// The user pressed ctrl-c, and some outputs were dropped.
     GivenUp,
 }
 
 impl Session {
-    /// Waits for the next thing that happens, or until then. A request to end ends the session, but for a ctrl-c
-    /// where a person is.
+    /// Waits for the next event, or until the given time. A request to end ends the session, except
+    /// for a ctrl-c in an interactive session.
     pub(super) async fn step(&mut self, until: Option<Instant>) -> Result<Step, End> {
         if self.console.is_closed() {
             return Err(End::ReaderGone);
@@ -72,8 +72,8 @@ impl Session {
         }
     }
 
-    /// Waits until what is to be printed is printed; ctrl-c gives outputs up. A script that was interrupted waits for
-    /// nobody who does not read.
+    /// Waits until everything queued is printed. A ctrl-c drops the queued outputs. A script that
+    /// was interrupted does not wait for a blocked reader.
     pub(super) async fn settle(&mut self) -> Result<Settled, End> {
         let mut settled = Settled::Printed;
         let until = (!self.is_interactive && self.was_interrupted).then(|| Instant::now() + FAREWELL);
@@ -96,7 +96,7 @@ impl Session {
         }
     }
 
-    /// Hears what the driver has said until now.
+    /// Handles all reports that the driver has sent until now.
     pub(super) async fn hear(&mut self) -> Result<(), End> {
         while let Ok(report) = self.reports.try_recv() {
             self.on_report(Some(report)).await?;
@@ -105,7 +105,7 @@ impl Session {
     }
 
     pub(super) async fn on_report(&mut self, report: Option<Report>) -> Result<(), End> {
-        // The driver is gone without a last word: it has panicked, and has said so.
+        // The driver is gone without a last report: it panicked, and the panic is in the log.
         let Some(report) = report else { return Err(End::Left(1)) };
         if let Some((first, map)) = &self.map {
             let is_maps = match &report {
@@ -121,11 +121,12 @@ impl Session {
                         _ => Ok(()),
                     };
                 }
-                // It ends with the session.
+                // The map ends with the session.
                 Report::Done(_) | Report::Exited => false,
             };
             if is_maps {
-                // It has ended only when none of its tasks is left.
+                // Sending fails only if the map run has ended, and it ends after the last of its
+                // tasks.
                 let _ = map.send(report).await;
                 return Ok(());
             }
@@ -148,7 +149,7 @@ impl Session {
             Report::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
             Report::Note(note) => self.on_note(&note),
             Report::Done(outcome) => {
-                // The session ends it only when it hears no more.
+                // If the session ended the application itself, it handles no more reports.
                 return Err(Over::of_driver(outcome).map_or(End::Left(exit_code::FAILURE), End::Over));
             }
             Report::Exited => {}
@@ -182,9 +183,9 @@ impl Session {
                 false
             }
             Note::MasterUnreachable { .. } => self.said.insert(note.to_string()),
-            // What failed for good is said when the task ends.
+            // The last failure of a task is reported when the task ends.
             Note::TaskFailed { failures, limit, .. } => failures < limit,
-            // Whoever ended one knows it.
+            // The user ended this executor and knows about it.
             Note::ExecutorLost { loss: ExecutorLoss::Ended(state), tasks: 0, .. } => {
                 self.is_interactive || !matches!(state, firesteel_core::messages::ExecutorState::Killed(_))
             }
@@ -196,7 +197,7 @@ impl Session {
         }
     }
 
-    /// Says something that was not asked for: above the line that is being typed.
+    /// Prints a remark that no command asked for, above the line that is being typed.
     pub(super) fn remark(&mut self, words: &str) {
         let line = format_args!("firesteel: {words}");
         match (self.progress.is_quiet(), self.is_prompting) {
@@ -213,7 +214,7 @@ impl Session {
     }
 }
 
-/// Waits until then; for ever if that is never.
+/// Waits until the given time; without a time, it waits forever.
 pub(super) async fn at(time: Option<Instant>) {
     match time {
         Some(time) => sleep_until(time).await,

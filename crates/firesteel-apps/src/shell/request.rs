@@ -1,4 +1,4 @@
-//! What a command of the shell wants.
+//! The parsed commands of the shell.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use super::words::{Place, quote};
 use crate::map::items::Separator;
 use crate::map::spool::Order;
 
-/// What a command of the shell wants.
+/// A parsed command of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Request {
     /// Run a command as one task.
@@ -24,169 +24,169 @@ pub enum Request {
     Executors,
     /// List tasks.
     Tasks(Which),
-    /// Show a background task's output; the last one's if none is named.
+    /// Show the output of a background task; by default the last one's.
     Watch(Option<TaskId>),
-    /// Wait for background tasks; for all if none is named.
+    /// Wait for background tasks; by default for all.
     Wait(Vec<TaskId>),
     /// Wait until executors are ready.
     WaitForExecutors {
-        /// How many.
+        /// Number of executors to wait for.
         count: usize,
-        /// How long at most.
+        /// Maximum time to wait.
         limit: Duration,
     },
-    /// End tasks; all if none is named.
+    /// Cancel tasks; by default all.
     Cancel(Vec<TaskId>),
-    /// Ask for executors.
+    /// Set the number of executors.
     Executor {
-        /// How many in all.
+        /// Total number of executors.
         total: u64,
-        /// Of which profile.
+        /// Resource profile of the executors.
         profile: ProfileId,
-        /// What becomes of those that are too many.
+        /// What happens to surplus executors.
         surplus: Surplus,
     },
     /// End executors.
     Kill {
-        /// Which, at least one.
+        /// Numbers of the executors, at least one.
         executors: Vec<ExecutorId>,
-        /// Whether others come.
+        /// Whether other executors replace them.
         replacement: Replacement,
     },
-    /// Say why there are fewer executors than asked.
+    /// Show why there are fewer executors than requested.
     Why,
-    /// Ask for executors of another profile.
+    /// Request executors of another profile.
     AddProfile {
-        /// What they have.
+        /// Resources of each executor.
         needs: ResourceProfile,
-        /// What a task takes of them.
+        /// Share of an executor that a task takes.
         task: TaskShare,
-        /// How many.
+        /// Number of executors to request.
         total: u64,
     },
     /// List the resource profiles.
     ListProfiles,
-    /// Show the application.
+    /// Show the state of the application.
     Status,
-    /// Show what tasks run with.
+    /// Show the defaults that tasks run with.
     ShowDefaults,
-    /// Set something that tasks run with.
+    /// Set a default that tasks run with.
     Set(Assignment),
-    /// Show what was asked for at the start.
+    /// Show the settings that the session started with.
     Settings,
-    /// Show lines that were typed: so many of the last ones.
+    /// Show the history of typed lines, or this number of the latest lines.
     History(Option<usize>),
     /// Run the commands of a file.
     Source(PathBuf),
-    /// Say what there is.
+    /// Show help for all commands or for one.
     Help(Option<&'static Command>),
-    /// Leave.
+    /// Leave the session, optionally with this exit code.
     Quit(Option<u8>),
 }
 
-/// What a task takes of an executor of its profile.
+/// The share of an executor that a task takes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskShare {
-    /// Its cores, if not as is set.
+    /// Number of cores; `None` takes the default.
     pub cores: Option<Cores>,
-    /// Its addresses.
+    /// Addresses of custom resources.
     pub resources: TaskResources,
 }
 
-/// A command for one task.
+/// A command that runs as one task.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// Where it runs.
+    /// The executors on which the command may run.
     pub target: Target,
-    /// Its cores, if not as is set.
+    /// Number of cores; `None` takes the default.
     pub cores: Option<Cores>,
-    /// How often it is run again when it fails.
+    /// Maximum number of retries after a failure.
     pub retries: u32,
-    /// The command, at least the program.
+    /// The program and its arguments; at least the program.
     pub command: Vec<String>,
-    /// Whether it is waited for.
+    /// Whether the session waits for the task.
     pub place: Place,
 }
 
-/// Where a command runs.
+/// The executors on which a command may run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Target {
-    /// On some executor of that resource profile.
+    /// Any executor of this resource profile.
     Profile(ProfileId),
-    /// On that executor alone.
+    /// Only this executor.
     Executor(ExecutorId),
 }
 
-/// A command for many items.
+/// A command that runs once for each item.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Map {
-    /// The resource profile whose executors its tasks run on.
+    /// Resource profile of the executors that run the tasks.
     pub profile: ProfileId,
-    /// Cores of a task, if not as is set.
+    /// Number of cores per task; `None` takes the default.
     pub cores: Option<Cores>,
-    /// The command, at least the program.
+    /// The program and its arguments; at least the program.
     pub command: Vec<String>,
-    /// Its items.
+    /// Source of the items.
     pub items: Items,
-    /// In which order outputs come.
+    /// Order of the printed outputs.
     pub order: Order,
 }
 
-/// Where items come from.
+/// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Items {
     /// The words after `:::`.
     Words(Vec<String>),
-    /// A file.
+    /// A file of items.
     File(PathBuf, Separator),
 }
 
-/// Which tasks are listed.
+/// The tasks that are listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Which {
-    /// Those that have not ended, and the last that have.
+    /// Tasks that have not ended, and the latest ended tasks.
     Recent,
-    /// All that are remembered.
+    /// All tasks that the session remembers.
     All,
 }
 
-/// What becomes of executors that are more than are wanted.
+/// What happens to surplus executors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Surplus {
-    /// They stay.
+    /// Surplus executors keep running.
     Stays,
-    /// They end.
+    /// Surplus executors end.
     Ends,
 }
 
-/// Something that tasks run with.
+/// A default that tasks run with.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Assignment {
-    /// Cores.
+    /// Number of cores of a task.
     Cores(Cores),
-    /// Where.
+    /// Working directory of a task.
     Directory(String),
-    /// A variable of the environment; `None` takes it away.
+    /// An environment variable; `None` removes it.
     Variable(String, Option<String>),
 }
 
-/// Why a command cannot be understood.
+/// Why a command cannot be parsed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum RequestError {
-    /// There is no such command.
+    /// The command is unknown.
     #[error("unknown command {}{}: help lists all", quote(.name), meant(*.nearest))]
     Unknown {
-        /// As it was typed.
+        /// Name of the command as typed.
         name: String,
-        /// What may have been meant.
+        /// The command that the user probably meant.
         nearest: Option<&'static str>,
     },
-    /// It is written otherwise.
+    /// The arguments of the command are wrong.
     #[error("{wrong}: write {}", .command.usage)]
     Usage {
-        /// What is wrong.
+        /// Description of the mistake.
         wrong: String,
-        /// Which command it is.
+        /// The command that was typed.
         command: &'static Command,
     },
 }

@@ -1,4 +1,4 @@
-//! `run` and what becomes of its tasks: in hand, in the background, watched, waited for, given up.
+//! `run` and the commands for its tasks: foreground, background, watch, wait and cancel.
 
 use bytes::Bytes;
 use firesteel_core::driver::TaskRequest;
@@ -38,7 +38,7 @@ impl Session {
         let (command, directory) = (self.command(command), self.defaults.directory.clone());
         let request = needs.request(command, directory, Bytes::new());
         let request = TaskRequest { on, max_failures: Some(retries.saturating_add(1)), ..request };
-        // Refused only when the application is over, and then its end is on the way.
+        // This fails only if the application is over. Its report is then on the way.
         let _ = self.driver.submit(id, request).await;
         match place {
             Place::Foreground => self.attend(id).await,
@@ -51,7 +51,8 @@ impl Session {
         }
     }
 
-    /// What a task of that profile needs, on so many cores if that is said. Nothing if there is no such profile.
+    /// What a task of this profile needs, optionally with another number of cores. `None`: the
+    /// profile does not exist.
     pub(super) fn needs(&self, profile: ProfileId, cores: Option<Cores>) -> Option<TaskNeeds> {
         let defaults = &self.defaults.needs;
         if profile == defaults.profile {
@@ -70,7 +71,7 @@ impl Session {
         Command { program, arguments: words, environment: self.defaults.environment.clone() }
     }
 
-    /// Waits for the task in hand; ctrl-c ends it.
+    /// Waits for the foreground task; ctrl-c cancels it.
     async fn attend(&mut self, id: TaskId) -> Served {
         self.in_hand = Some(id);
         let code = loop {
@@ -126,13 +127,13 @@ impl Session {
         Ok(code)
     }
 
-    /// Shows a record until its task has ended; nothing after a ctrl-c.
+    /// Prints a record until its task has ended. Returns `None` after a ctrl-c.
     async fn follow(&mut self, id: TaskId, record: &Record) -> Result<Option<u8>, End> {
         let (mut at, mut round) = (0, record.rounds());
         loop {
             let code = self.code_of(id);
             if code.is_some() {
-                // Nothing is added any more, once what came is written.
+                // Once everything that came is written, the record is complete.
                 self.keeper.settled().await;
             }
             if record.rounds() != round {
@@ -190,7 +191,7 @@ impl Session {
         Ok(last)
     }
 
-    /// Says that there is no such task.
+    /// Prints that the task does not exist.
     fn unknown(&mut self, id: TaskId) -> Served {
         match (TaskId::FIRST..self.next).contains(&id) {
             true => self.complain(

@@ -7,35 +7,35 @@ use std::path::Path;
 
 use nix::fcntl::OFlag;
 
-/// The longest one, in bytes: a file of a hundred thousand commands.
+/// Maximum size of a script in bytes, enough for a hundred thousand commands.
 const MOST: u64 = 4 << 20;
 
-/// Why a file cannot be read. A clause about it, without its name.
+/// Why a script cannot be read, as a clause without the file's name.
 #[derive(Debug, thiserror::Error)]
 pub enum ScriptError {
-    /// The operating system's words.
+    /// The operating system returned an error.
     #[error(transparent)]
     Io(#[from] io::Error),
-    /// It is a pipe, a terminal, another device or a directory: it may have no end.
+    /// The file is a pipe, a terminal, another device or a directory, which may have no end.
     #[error("not a regular file: firesteel shell FILE reads a script from a pipe")]
     Kind,
-    /// It is no script, or a very strange one.
+    /// The file is too long for a script.
     #[error("longer than {} MiB", MOST >> 20)]
     TooLong,
 }
 
-/// All of a file. To be called where one may block.
+/// Reads a whole script. This call may block.
 ///
 /// # Errors
-/// It is no regular file, longer than 4 MiB, or cannot be read.
+/// The file is not a regular file, is longer than 4 MiB, or cannot be read.
 pub fn read(path: &Path) -> Result<String, ScriptError> {
-    // A named pipe is open at once, whether or not somebody writes to it.
+    // Opening a named pipe does not wait for a writer.
     let file = OpenOptions::new().read(true).custom_flags(OFlag::O_NONBLOCK.bits()).open(path)?;
     if !file.metadata()?.is_file() {
         return Err(ScriptError::Kind);
     }
     let mut text = String::new();
-    // Some files have no length and yet something in them.
+    // Some files report no length and still have content.
     let length = file.take(MOST + 1).read_to_string(&mut text)?;
     if length as u64 > MOST { Err(ScriptError::TooLong) } else { Ok(text) }
 }

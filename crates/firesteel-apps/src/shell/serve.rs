@@ -1,5 +1,6 @@
-//! Requests are served: those about what runs in [`run`](mod@super::run), [`map`](super::map) and
-//! [`executors`](super::executors), the others here.
+//! Serves requests. [`run`](mod@super::run), [`map`](super::map) and
+//! [`executors`](super::executors) serve the requests for work and executors; this module serves
+//! the others.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -20,11 +21,11 @@ use super::script;
 use super::session::{Served, Session};
 use firesteel_host::signals::EndRequest;
 
-/// Files that may be read within each other.
+/// Maximum depth of nested `source` commands.
 const DEPTH: usize = 16;
 
 impl Session {
-    /// Serves one request; its exit code.
+    /// Serves one request and returns its exit code.
     pub(super) async fn serve(&mut self, request: Request) -> Served {
         match request {
             Request::Run(run) => self.run_command(run).await,
@@ -77,8 +78,8 @@ impl Session {
         }
     }
 
-    /// The driver's tables; without a driver, its last word is waited for. What the driver said before is heard by then, so
-    /// that it is told first.
+    /// Returns the driver's tables. If the driver is gone, this waits for its last report. All
+    /// earlier reports of the driver are handled before.
     pub(super) async fn view(&mut self) -> Result<View, End> {
         let driver = self.driver.clone();
         let mut asking = pin!(async move { driver.view().await });
@@ -92,7 +93,7 @@ impl Session {
                     }
                     Err(_) => is_gone = true,
                 },
-                // It answers at once: a ctrl-c is for what comes next.
+                // The driver answers at once. A ctrl-c applies to the next command.
                 step = self.step(None) => drop(step?),
             }
         }
@@ -134,7 +135,7 @@ impl Session {
             return self.complain(1, format_args!("{} sources itself", path.display()));
         }
         let at = path.clone();
-        // The disk may be another machine's, which hangs.
+        // The file may be on a network file system that hangs.
         let mut reading = spawn_blocking(move || script::read(&at));
         let text = loop {
             tokio::select! {
@@ -168,14 +169,14 @@ impl Session {
         Ok(last_failure)
     }
 
-    /// ctrl-c while something was waited for.
+    /// Handles a ctrl-c during a wait.
     pub(super) fn interrupted(&mut self) -> Served {
         self.console.interrupted();
         self.console.end_line();
         self.stop_script_after_interrupt(130)
     }
 
-    /// A ctrl-c ends a script, whatever it does with failures.
+    /// Ends a script after a ctrl-c, even if it continues after failures.
     pub(super) fn stop_script_after_interrupt(&self, code: u8) -> Served {
         match (self.is_interactive, code) {
             (false, 130) if self.was_interrupted => Err(End::Asked(EndRequest::Interrupt)),

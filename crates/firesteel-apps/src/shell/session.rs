@@ -1,4 +1,4 @@
-//! A session: lines in, requests served one at a time, and an eye on the driver all the while.
+//! The session: reads lines, serves one request at a time, and watches the driver all the time.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::io;
@@ -28,19 +28,19 @@ use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequests;
 use firesteel_settings::{ApplicationSettings, Properties};
 
-/// How long the first executors are waited for before the first prompt.
+/// How long the first prompt waits for the first executors.
 const FIRST_EXECUTORS: Duration = Duration::from_millis(1500);
-/// How long after that it is said why there are fewer than asked.
+/// How long after the first prompt missing executors are explained.
 const MISSING: Duration = Duration::from_secs(3);
-/// How often a closed standard output is looked for, and a record that is watched.
+/// How often the session checks for a closed standard output, and for new output of a watched task.
 pub(super) const TICK: Duration = Duration::from_millis(50);
-/// Lines of history that the session knows.
+/// Maximum number of lines in the session's history.
 const LINES: usize = 1000;
 
-/// What became of a request: an exit code, or the session's end.
+/// The result of a request: an exit code, or the session's end.
 pub(super) type Served = Result<u8, End>;
 
-/// A session.
+/// The state of a session.
 pub struct Session {
     pub(super) driver: Handle,
     pub(super) reports: mpsc::Receiver<Report>,
@@ -51,9 +51,9 @@ pub struct Session {
     pub(super) progress: Progress,
     pub(super) tasks: Tasks,
     pub(super) next: TaskId,
-    /// The task whose output is printed as it comes.
+    /// The foreground task, whose output is printed as it comes.
     pub(super) in_hand: Option<TaskId>,
-    /// The map that goes on: it is told of its tasks, from that one on.
+    /// The running map: its first task, and the channel for reports of its tasks.
     pub(super) map: Option<(TaskId, mpsc::Sender<Report>)>,
     pub(super) defaults: Defaults,
     pub(super) properties: Properties,
@@ -64,31 +64,31 @@ pub struct Session {
     pub(super) living: Arc<Mutex<Living>>,
     pub(super) is_interactive: bool,
     pub(super) on_failure: OnFailure,
-    /// Where the command that is served stands, for what is said of it: `line 3: `.
+    /// Position of the current command, as a prefix for messages: `line 3: `.
     pub(super) place: String,
-    /// Files that are read within each other.
+    /// Number of `source` files that are being read, one inside the other.
     pub(super) depth: usize,
-    /// A line is being typed.
+    /// Whether a line is being typed.
     pub(super) is_prompting: bool,
-    /// When it is said why executors are missing.
+    /// When missing executors are explained.
     pub(super) missing_at: Option<Instant>,
-    /// Errors of Masters that were said.
+    /// Errors of Masters that were printed already.
     pub(super) said: BTreeSet<String>,
-    /// What is done with a refusal.
+    /// How a refusal is handled.
     pub(super) refusal: Refusal,
-    /// Leaving was refused once, because tasks run.
+    /// Whether leaving was refused once because tasks run.
     pub(super) was_warned: bool,
-    /// The exit code of the last command that failed.
+    /// Exit code of the last command that failed.
     pub(super) last_failure: u8,
-    /// ctrl-c came while something was done.
+    /// Whether ctrl-c came during the current command.
     pub(super) was_interrupted: bool,
 }
 
 impl Session {
-    /// A session of an application that has just started.
+    /// Creates a session for an application that has just started.
     ///
     /// # Errors
-    /// The script cannot be opened, or there are no threads.
+    /// The script cannot be opened, or the threads cannot be started.
     pub fn new(
         job: &Job,
         settings: &ApplicationSettings,
@@ -133,7 +133,7 @@ impl Session {
         })
     }
 
-    /// Runs it to its end.
+    /// Runs the session to its end.
     pub async fn run(mut self) -> End {
         let end = match self.begin().await {
             Ok(()) => self.serve_lines().await,
@@ -148,7 +148,7 @@ impl Session {
         self.conclude(end).await
     }
 
-    /// Waits until a Master has taken the application, and a moment for the first executors.
+    /// Waits until a Master has accepted the application, then shortly for the first executors.
     async fn begin(&mut self) -> Result<(), End> {
         while self.app.is_none() {
             self.step(None).await?;
@@ -209,7 +209,7 @@ impl Session {
             at(missing_at).await;
             driver.explain().await
         };
-        // Beside what is typed: a Master may hang.
+        // The prompt stays usable meanwhile, since a Master may hang.
         let mut asking = pin!(asking);
         loop {
             tokio::select! {
@@ -230,8 +230,9 @@ impl Session {
         }
     }
 
-    /// Serves the commands of a line, and says of a failure in which place it is. Breaks off after the first one that
-    /// fails, if that is wanted. The exit code of the last one that failed, or 0.
+    /// Serves the commands of a line, and prints the position of a failed command. Stops after the
+    /// first failure if `on_failure` says so. Returns the exit code of the last command that
+    /// failed, or 0.
     pub(super) async fn serve_line(
         &mut self,
         place: String,
@@ -279,7 +280,7 @@ impl Session {
         Ok(ControlFlow::Continue(last_failure))
     }
 
-    /// Says why a command failed; its exit code.
+    /// Prints why a command failed and returns its exit code.
     pub(super) fn complain(&mut self, code: u8, words: impl std::fmt::Display) -> Served {
         self.console.say(format_args!("firesteel: {}{words}", self.place));
         Ok(code)

@@ -1,4 +1,4 @@
-//! The tasks of `run`, from their submission until they are forgotten.
+//! The tasks of `run`, from submission until the session forgets them.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,10 +12,10 @@ use firesteel_core::process::ExitStatus;
 use super::keeper::Record;
 use super::words::Place;
 
-/// Tasks that have ended and are remembered.
+/// Maximum number of ended tasks that are remembered.
 const REMEMBERED: usize = 1000;
 
-/// What is known of the tasks.
+/// The tasks that the session remembers.
 #[derive(Debug, Default)]
 pub struct Tasks {
     rows: BTreeMap<TaskId, Task>,
@@ -25,25 +25,25 @@ pub struct Tasks {
 /// A task of `run`.
 #[derive(Debug)]
 pub struct Task {
-    /// The command, as it can be typed.
+    /// The command, quoted so that it can be typed again.
     pub command: String,
-    /// Whether it was waited for.
+    /// Whether the session waited for the task.
     pub place: Place,
-    /// When it was submitted.
+    /// Time of the submission.
     pub submitted: Instant,
-    /// Where its output is kept, if it runs in the background.
+    /// Record of the output, if the task runs in the background.
     pub record: Option<Arc<Record>>,
-    /// How it ended, and how long that took.
+    /// Outcome and duration of the task, once it has ended.
     pub end: Option<(TaskOutcome, Duration)>,
 }
 
 impl Tasks {
-    /// A task was submitted.
+    /// Adds a submitted task.
     pub fn add(&mut self, id: TaskId, task: Task) {
         self.rows.insert(id, task);
     }
 
-    /// A task ended. Those that ended first are forgotten when there are too many.
+    /// Notes the end of a task. If too many ended tasks are remembered, the oldest are forgotten.
     pub fn end(&mut self, id: TaskId, outcome: TaskOutcome) {
         let Some(task) = self.rows.get_mut(&id) else { return };
         task.end = Some((outcome, task.submitted.elapsed()));
@@ -55,31 +55,31 @@ impl Tasks {
         }
     }
 
-    /// The task of that number, if it is remembered.
+    /// The task with this number, if the session remembers it.
     #[must_use]
     pub fn get(&self, id: TaskId) -> Option<&Task> {
         self.rows.get(&id)
     }
 
-    /// All that are remembered, by number.
+    /// All remembered tasks, by number.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (TaskId, &Task)> {
         self.rows.iter().map(|(&id, task)| (id, task))
     }
 
-    /// Tasks that have not ended.
+    /// The tasks that have not ended.
     #[must_use]
     pub fn open(&self) -> Vec<TaskId> {
         self.iter().filter(|(_, task)| task.end.is_none()).map(|(id, _)| id).collect()
     }
 
-    /// The last task that was put into the background.
+    /// The latest task that was started in the background.
     #[must_use]
     pub fn last_in_background(&self) -> Option<TaskId> {
         self.iter().rev().find(|(_, task)| task.record.is_some()).map(|(id, _)| id)
     }
 }
 
-/// The exit code of a command that ended so: its own where it has one.
+/// The exit code for this outcome: the command's own exit code, if there is one.
 #[must_use]
 pub fn exit_code(outcome: &TaskOutcome) -> u8 {
     match outcome {
@@ -103,7 +103,7 @@ fn code_of(status: ExitStatus) -> u8 {
     }
 }
 
-/// How a task ended, in words that go on after `task 3`.
+/// The outcome in words that follow `task 3`.
 #[must_use]
 pub fn ending(outcome: &TaskOutcome) -> String {
     match outcome {

@@ -1,30 +1,31 @@
-//! A line cut into commands and words, with the quoting of a POSIX shell.
+//! Splits a line into commands and words, with the quoting of a POSIX shell.
 //!
-//! Blanks separate words; `;` ends a command, and `&` ends one that is to run in the background; `#` at the
-//! beginning of a word begins a comment. Between single quotes everything is as it stands; between double quotes a
-//! backslash keeps `"`, `\`, `$` and a backquote; outside of quotes it keeps any character. Nothing is expanded.
+//! Blanks separate words. `;` ends a command, and `&` ends a command that runs in the background.
+//! `#` at the beginning of a word starts a comment. Text in single quotes is literal. In double
+//! quotes, a backslash escapes `"`, `\`, `$` and a backquote. Outside quotes, it escapes any
+//! character. Nothing is expanded.
 
-/// A command of a line.
+/// One command of a line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sentence {
-    /// Its words, at least one.
+    /// Words of the command, at least one.
     pub words: Vec<String>,
-    /// Whether it is waited for.
+    /// Whether the session waits for the command.
     pub place: Place,
-    /// The first of the words that would mean something to a POSIX shell, and nothing here: `|`, `*.txt`, `$HOME`.
+    /// The first word that has a meaning in a POSIX shell but none here: `|`, `*.txt`, `$HOME`.
     pub idle: Option<String>,
 }
 
-/// Whether a command is waited for.
+/// Whether the session waits for a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// It is.
+    /// The session waits for the command.
     Foreground,
-    /// It is not: it ended with `&`.
+    /// The session does not wait: the command ended with `&`.
     Background,
 }
 
-/// Why a line cannot be cut.
+/// Why a line cannot be split.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum WordsError {
     /// A quote is not closed.
@@ -33,18 +34,19 @@ pub enum WordsError {
     /// The line ends with a backslash.
     #[error("a backslash ends the line, and there is nothing after it to keep")]
     Backslash,
-    /// `&&` stands between commands.
+    /// Two commands are joined by `&&`.
     #[error("&& has no meaning here: write a line for each command, or run sh -c '...' for a shell line")]
     And,
-    /// `&` or `;` stands where a command should.
+    /// A command is missing before `&` or `;`.
     #[error("there is no command before {0}")]
     Empty(char),
 }
 
-/// Cuts a line.
+/// Splits a line into commands.
 ///
 /// # Errors
-/// A quote is not closed, a backslash ends the line, there is no command before a `;` or `&`, or there is `&&`.
+/// A quote is not closed, a backslash ends the line, a command is missing before `;` or `&`, or the
+/// line contains `&&`.
 pub fn sentences(line: &str) -> Result<Vec<Sentence>, WordsError> {
     let mut cutter = Cutter::default();
     let mut rest = line.chars();
@@ -81,7 +83,7 @@ pub fn sentences(line: &str) -> Result<Vec<Sentence>, WordsError> {
     Ok(cutter.sentences)
 }
 
-/// Stands for what is quoted.
+/// A stand-in for each quoted character.
 const KEPT: char = '\0';
 
 #[derive(Default)]
@@ -89,13 +91,13 @@ struct Cutter {
     sentences: Vec<Sentence>,
     words: Vec<String>,
     word: Option<String>,
-    /// What of the word at hand stands outside of quotes.
+    /// The part of the current word that is outside quotes.
     bare: String,
     idle: Option<String>,
 }
 
 impl Cutter {
-    /// The word at hand: it is there from its first character or quote on.
+    /// The current word, which exists from its first character or quote on.
     fn word(&mut self) -> &mut String {
         self.word.get_or_insert_default()
     }
@@ -124,7 +126,7 @@ impl Cutter {
     }
 }
 
-/// Whether a POSIX shell would not pass on the word as it stands, given what of it stands outside of quotes.
+/// Whether a POSIX shell would change the word, given the part of it outside quotes.
 fn means_something(bare: &str) -> bool {
     let is_redirection = bare.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(['<', '>']);
     let is_variable = bare.strip_prefix('$').is_some_and(|name| !name.is_empty());
@@ -156,7 +158,7 @@ fn double_quoted(rest: &mut std::str::Chars<'_>, word: &mut String) -> Result<()
     Err(WordsError::Open('"'))
 }
 
-/// The word as it can be typed: with quotes where it needs some.
+/// The word as it can be typed, with quotes if it needs them.
 #[must_use]
 pub fn quote(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "_-+=./:,@%^{}[]~?*!".contains(c);
