@@ -1,4 +1,4 @@
-//! The driver's daemon: the shell around [`Driver`], for whatever owns an application.
+//! The driver's daemon: the shell around [`Driver`], for the owner of an application.
 //!
 //! ```text
 //! let (driver, mut reports) = driver_daemon::start(application, listen).await?;
@@ -9,15 +9,16 @@
 //!
 //! # The queue of reports
 //!
-//! It has a bound. At the bound the driver hears no more of its Master and its executors, whose messages then wait on
-//! their connections, until its owner has taken what is there. What one event brings about is reported in whole, so that
-//! the queue passes its bound by one event's reports at most; those of an application's end, one for each open task, are
-//! the most.
+//! The queue is bounded. While it is full, the driver reads no messages from its Master and its
+//! executors. These messages wait on their connections until the owner takes reports. All reports
+//! of one event are queued together, so the queue can exceed its bound by the reports of one event.
+//! The end of an application has the most reports: one for each open task.
 //!
-//! Nobody waits for ever. The driver goes on hearing its [`Handle`] at the bound: an owner that submits or cancels, and
-//! the thread that gives output its credit back, are served however many reports wait. So an owner may use its handle
-//! between two reports, and must only come back to take the next one. Answers to its questions come in order with its
-//! reports: it takes reports while it waits for one.
+//! No call waits forever. The driver serves its [`Handle`] even while the queue is full. This
+//! includes an owner that submits or cancels tasks, and the thread that returns the credit of
+//! outputs. So an owner may use its handle between two reports, if it comes back to take the next
+//! report. Answers to questions are in order with the reports: the owner must take reports while it
+//! waits for an answer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -54,20 +55,21 @@ use firesteel_settings::listen::Listen;
 /// An application that runs tasks on Firesteel's own executors.
 #[derive(Clone, Debug)]
 pub struct Application {
-    /// A name for people.
+    /// Name of the application, for people.
     pub name: String,
-    /// The Masters to try.
+    /// Masters to register with.
     pub masters: Vec<Address>,
-    /// Everything else.
+    /// The application's settings.
     pub settings: ApplicationSettings,
-    /// What its executors find in their directories.
+    /// Files that executors find in their directories.
     pub files: OfferedFiles,
 }
 
-/// Listens there for a driver's or a launcher's peers; and the address that they are told to dial.
+/// Listens for the peers of a driver or a launcher. Returns the listener and the address that peers
+/// connect to.
 ///
 /// # Errors
-/// It cannot listen there.
+/// The address cannot be listened on.
 pub async fn open(listen: &Listen) -> Result<(Listener, Address), ListenError> {
     let listener = Listener::bind(&listen.bind).await?;
     let port = listener.local().port();
@@ -81,51 +83,52 @@ pub async fn open(listen: &Listen) -> Result<(Listener, Address), ListenError> {
 /// Why a driver could not start.
 #[derive(Debug, thiserror::Error)]
 pub enum DriverError {
-    /// It cannot listen.
+    /// The driver cannot listen.
     #[error("cannot listen for executors: {0}")]
     Listen(#[from] ListenError),
 }
 
-/// What comes out of a driver.
+/// A report from a driver to its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// A piece of an attempt's output. It is to be answered with [`Handle::consumed`].
+    /// A piece of an attempt's output. The owner answers it with [`Handle::consumed`].
     Output {
-        /// Which attempt's.
+        /// Id of the attempt.
         attempt: AttemptId,
-        /// From which stream.
+        /// The stream that the attempt wrote to.
         stream: Stream,
-        /// The bytes.
+        /// Bytes of the output.
         bytes: Bytes,
     },
-    /// An attempt came to nothing and will be repeated: its output is worth nothing.
+    /// An attempt was lost and will be repeated: its output is to be discarded.
     DiscardOutput {
-        /// Which attempt's.
+        /// Id of the attempt.
         attempt: AttemptId,
     },
     /// A task is over for good.
     TaskEnded {
-        /// Which.
+        /// Id of the task.
         task: TaskId,
-        /// How.
+        /// Result of the task.
         outcome: TaskOutcome,
     },
-    /// A remark. It is in the log already.
+    /// A remark, which is also in the log.
     Note(Note),
-    /// The application is over. The driver goes on until that is said to everybody who has to know.
+    /// The application is over. The driver keeps running until its peers have been told.
     Done(Outcome),
-    /// The driver has ended, and what it had to say is sent. The last report.
+    /// The driver has ended, and its last messages are sent. This is the last report.
     Exited,
 }
 
-/// The way into a driver. Its methods wait while the driver has much to do.
+/// The handle of a driver. Its methods wait while the driver's event queue is full.
 #[derive(Clone, Debug)]
 pub struct Handle {
     inbox: Inbox<Event>,
     questions: Questions,
 }
 
-/// Who waits for an answer. Senders go when the driver does, so that nobody waits for ever.
+/// The callers that wait for an answer. Their senders are dropped with the driver, so that no
+/// caller waits forever.
 #[derive(Clone, Debug, Default)]
 struct Questions {
     table: Arc<Mutex<QuestionTable>>,
@@ -149,7 +152,7 @@ impl Questions {
 
     fn answer(&self, number: QuestionId, answer: Answer) {
         if let Some(sender) = self.lock().open.remove(&number) {
-            // Whoever asked may not want to know any more.
+            // The caller may not wait any more.
             let _ = sender.send(answer);
         }
     }
@@ -164,7 +167,7 @@ impl Questions {
 }
 
 impl Handle {
-    /// One more task. Tasks come in the order of their numbers.
+    /// Submits a task. Tasks come in the order of their numbers.
     ///
     /// # Errors
     /// The application is over.
@@ -172,7 +175,7 @@ impl Handle {
         self.inbox.send(Event::Submit { task, request }).await
     }
 
-    /// No more tasks come.
+    /// Marks the end of the tasks.
     ///
     /// # Errors
     /// The application is over.
@@ -180,8 +183,8 @@ impl Handle {
         self.inbox.send(Event::InputEnded).await
     }
 
-    /// A resource profile besides the default one, and how many executors of it there are to be. What it needs is
-    /// fixed once it is known; its target changes.
+    /// Adds a resource profile, with the number of executors that it should have. The needs of a
+    /// profile cannot change later; its number of executors can.
     ///
     /// # Errors
     /// The application is over.
@@ -194,7 +197,8 @@ impl Handle {
         self.inbox.send(Event::AddProfile { profile, needs, total }).await
     }
 
-    /// Sets how many executors of a profile there are to be in all. A lower number ends none.
+    /// Sets the total number of executors that a profile should have. A lower number ends no
+    /// executor.
     ///
     /// # Errors
     /// The application is over.
@@ -202,7 +206,8 @@ impl Handle {
         self.inbox.send(Event::RequestExecutors { profile, total }).await
     }
 
-    /// Ends executors, busy ones too: their tasks run again elsewhere. What is refused comes as a note.
+    /// Ends executors, including busy ones, whose tasks run again elsewhere. Refusals are reported
+    /// as notes.
     ///
     /// # Errors
     /// The application is over.
@@ -214,7 +219,8 @@ impl Handle {
         self.inbox.send(Event::KillExecutors { executors, replacement }).await
     }
 
-    /// Gives one task up: `Report::TaskEnded` comes when nothing of it is left. Nothing if it has ended.
+    /// Cancels one task. `Report::TaskEnded` follows when nothing of the task is left. If the task
+    /// has ended already, this does nothing.
     ///
     /// # Errors
     /// The application is over.
@@ -222,7 +228,7 @@ impl Handle {
         self.inbox.send(Event::CancelTask { task }).await
     }
 
-    /// The driver's tables as they are.
+    /// The current tables of the driver.
     ///
     /// # Errors
     /// The application is over.
@@ -233,8 +239,9 @@ impl Handle {
         }
     }
 
-    /// Why there are fewer executors than asked, by profile, in the Master's words; nothing if all that were
-    /// asked for are assigned. `None`: no Master has the application at the moment.
+    /// Why a profile has fewer executors than requested, in the Master's words. The list is empty
+    /// if all requested executors are assigned. `None`: no Master has the application at the
+    /// moment.
     ///
     /// # Errors
     /// The application is over.
@@ -252,7 +259,8 @@ impl Handle {
         answer.await.map_err(|_| OwnerGone)
     }
 
-    /// Hears what the Masters of its cluster cannot say themselves, for as long as the application lives.
+    /// Passes the cluster's news on to the driver until the application ends. The news is what the
+    /// Masters cannot report themselves.
     pub fn follow(&self, news: Option<mpsc::Receiver<ClusterNews>>) {
         ClusterNews::pass_on(news, &self.inbox, |news| match news {
             ClusterNews::Moved(masters) => Event::MastersMoved { masters },
@@ -260,7 +268,7 @@ impl Handle {
         });
     }
 
-    /// Ends all tasks and the application; the driver ends once it may.
+    /// Ends all tasks and the application. Then the driver ends, when `until` permits.
     ///
     /// # Errors
     /// The application is over.
@@ -268,8 +276,8 @@ impl Handle {
         self.inbox.send(Event::Cancel { until }).await
     }
 
-    /// So many bytes of an attempt's output were put away, and as many more may come. For threads that are not
-    /// of the runtime.
+    /// Reports that this number of bytes of an attempt's output was consumed, so the same number
+    /// may follow. For threads outside the runtime.
     ///
     /// # Errors
     /// The application is over.
@@ -278,16 +286,17 @@ impl Handle {
     }
 }
 
-/// What may wait for an executor: a task's input for every core that it has, which its driver gives it at once.
+/// The limits of the queue to an executor. The driver sends the input of a task for every core of
+/// the executor at once.
 const LIMITS: Limits = Limits { frames: 1 << 20, bytes: 4 << 30 };
 
-/// Reports that may wait.
+/// Maximum number of queued reports.
 const REPORTS: usize = 4096;
 
-/// Starts a driver. It runs until it is done. Requests to end are its owner's to hear.
+/// Starts a driver. It runs until it is done. The owner handles requests to end.
 ///
 /// # Errors
-/// It cannot listen for executors.
+/// The driver cannot listen for executors.
 pub async fn start(
     application: Application,
     listen: Listen,
@@ -306,7 +315,7 @@ pub async fn start(
     let shell = DriverShell { reports: sender.clone(), late: VecDeque::new(), questions };
     tokio::spawn(async move {
         owner::run(driver, shell, context, EndRequests::nobody()).await;
-        // Whoever started it may have gone.
+        // The owner may be gone.
         let _ = sender.send(Report::Exited).await;
     });
     Ok((handle, reports))
@@ -334,7 +343,7 @@ fn config(application: Application, driver: &Address) -> Config {
     }
 }
 
-/// Drivers that start at the same time do not dial in step.
+/// A random seed, so that drivers that start together do not connect in step.
 pub fn seed() -> u64 {
     RandomState::new().hash_one(std::process::id())
 }
@@ -358,18 +367,18 @@ fn executor_command(driver: &Address) -> Command {
     }
 }
 
-/// Performs a driver's effects: talks to Masters and executors, and reports the rest.
+/// Performs a driver's effects: talks to Masters and executors, and reports events.
 struct DriverShell {
     reports: mpsc::Sender<Report>,
-    /// What comes after the reports for which there is room, in order.
+    /// Reports and answers that wait for room in the queue, in order.
     late: VecDeque<Late>,
     questions: Questions,
 }
 
-/// What waits for room.
+/// A report or an answer that waits for room in the queue.
 enum Late {
     Report(Report),
-    /// It comes after the reports that were made before it.
+    /// An answer, which follows the reports made before it.
     Answer(QuestionId, Answer),
 }
 
@@ -386,7 +395,7 @@ impl DriverShell {
         }
         match self.reports.try_send(report) {
             Err(TrySendError::Full(report)) => self.late.push_back(Late::Report(report)),
-            // If nobody listens any more, the process is about to end.
+            // A closed queue has no reader: the process is about to end.
             Ok(()) | Err(TrySendError::Closed(_)) => {}
         }
     }
@@ -432,7 +441,7 @@ impl Shell for DriverShell {
             Effect::Done(outcome) => self.report(Report::Done(outcome)),
             Effect::Exit => return ControlFlow::Break(()),
             Effect::Note(note) => {
-                // Whoever gets the reports words what matters to people.
+                // The owner of the reports words the important ones for people.
                 tracing::info!("{}", Remark(&note));
                 self.report(Report::Note(note));
             }
@@ -446,7 +455,7 @@ impl Shell for DriverShell {
 
     async fn drain(&mut self) {
         while self.is_full() {
-            // Nobody listens any more: the process is about to end.
+            // The queue is closed: the process is about to end.
             let Ok(permit) = self.reports.reserve().await else { return self.late.clear() };
             match self.late.pop_front() {
                 Some(Late::Report(report)) => permit.send(report),
@@ -456,7 +465,7 @@ impl Shell for DriverShell {
         }
     }
 
-    /// Its owner hears requests to end, and not the driver.
+    /// The owner handles requests to end, so the driver ignores them.
     fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<(), Event> {
         ControlFlow::Continue(Event::Cancel { until: Until::Told })
     }
