@@ -1,4 +1,4 @@
-//! One application, for people and for programs: what `firesteel status APP` prints.
+//! One application as text or JSON: the output of `firesteel status APP`.
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
@@ -13,7 +13,7 @@ use super::document;
 use super::status::{addresses, cores, state};
 use super::table::{clean, duration, table};
 
-/// Writes it to standard output.
+/// Writes the application to standard output.
 pub(super) fn print(detail: &ApplicationDetail, json: bool) -> io::Result<()> {
     let mut stdout = io::stdout().lock();
     if json {
@@ -52,7 +52,8 @@ fn text(detail: &ApplicationDetail) -> String {
     text
 }
 
-/// `queue prod, priority 5, begins with 4 executors at once`; nothing of one that asked for none of it.
+/// `queue prod, priority 5, begins with 4 executors at once`; `None` if the application set none of
+/// these.
 fn turn(app: &ApplicationView) -> Option<String> {
     let queue = app.queue.as_ref().map(|queue| format!("queue {}", clean(queue)));
     let priority = (app.priority != 0).then(|| format!("priority {}", app.priority));
@@ -61,7 +62,8 @@ fn turn(app: &ApplicationView) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// `app-1 (sums) is RUNNING, since 3 m 12 s`, or `app-1 (sums) was KILLED after 12 s, 3 m 2 s ago: ..`.
+/// The first line: `app-1 (sums) is RUNNING, since 3 m 12 s`, or `app-1 (sums) was KILLED after 12
+/// s, 3 m 2 s ago: ..`.
 pub(super) fn heading(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let name = format!("{} ({})", app.id, clean(&app.name));
@@ -99,7 +101,7 @@ fn profiles(profiles: &[ProfileView]) -> String {
     table(&header, rows.collect())
 }
 
-/// `4`, or `all of a worker`.
+/// The cores of an executor: `4`, or `all of a worker`.
 fn size(size: ExecutorSize) -> String {
     match size {
         ExecutorSize::Fixed(cores) => cores.0.to_string(),
@@ -126,20 +128,20 @@ fn executors(detail: &ApplicationDetail) -> String {
     table(&header, rows.collect())
 }
 
-/// From its launch to its end, or until now.
+/// The executor's lifetime: from its launch to its end, or until now.
 fn lived(executor: &ExecutorView, now: Timestamp) -> std::time::Duration {
     executor.ended.unwrap_or(now).since(executor.launched)
 }
 
-/// The executor's state. One that was there to the end of an application that ended well is `FINISHED` like it: that
-/// its process was told to end is no news, and no harm.
+/// The executor's state. An executor that ran until its application finished is `FINISHED`, like
+/// the application. Its process was only told to end, which is no failure.
 ///
 /// Source: Spark Master, 4.0.1, which shows `KILLED` there, too.
 pub(super) fn standing(app: &ApplicationView, executor: &ExecutorView) -> &'static str {
     if finished(app, executor) { state(app.state) } else { executor.state.name() }
 }
 
-/// `EXITED (exit code 1)`, `FINISHED`.
+/// The executor's state and end: `EXITED (exit code 1)`, `FINISHED`.
 pub(super) fn standing_and_end(app: &ApplicationView, executor: &ExecutorView) -> String {
     if finished(app, executor) { state(app.state).to_owned() } else { executor.state.to_string() }
 }
@@ -151,7 +153,8 @@ fn finished(app: &ApplicationView, executor: &ExecutorView) -> bool {
         && app.ended.is_some_and(outlived)
 }
 
-/// How it ended: `exit code 1`, `signal 9 (SIGKILL)`, or why it is lost or could not be started.
+/// How the executor ended: `exit code 1`, `signal 9 (SIGKILL)`, or why it was lost or could not be
+/// started.
 fn end(app: &ApplicationView, executor: &ExecutorView) -> String {
     match &executor.state {
         ExecutorState::Killed(status) if finished(app, executor) => {

@@ -1,4 +1,5 @@
-//! `firesteel application-master`, which only a NodeManager starts, in a container that `--master yarn` asked for.
+//! `firesteel application-master`. Only a NodeManager starts it, in a container requested with
+//! `--master yarn`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

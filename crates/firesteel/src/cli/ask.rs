@@ -1,4 +1,4 @@
-//! Asking a running cluster: the Masters in turn.
+//! Asks a running cluster: one Master after the other, until one answers.
 
 use clap::Args;
 use firesteel_apps::master_url::MasterUrl;
@@ -18,7 +18,7 @@ use firesteel_settings::{Origin, Reader, keys};
 use super::block_on;
 use super::exit::{Exit, Failure};
 
-/// The Masters that are asked where nothing says which.
+/// The default Masters.
 const DEFAULT: &str = "spark://127.0.0.1:7077";
 
 /// Which Master is asked.
@@ -45,7 +45,7 @@ pub(super) struct Cluster {
     name: String,
 }
 
-/// Nobody answered: what went wrong with each Master.
+/// No Master answered. Holds the error of each Master.
 #[derive(Debug, thiserror::Error)]
 #[error("no Master answered: {}; check that it runs and that --master is its URL", list(.0))]
 pub(super) struct Unanswered(Vec<CallError>);
@@ -55,24 +55,26 @@ fn list(errors: &[CallError]) -> String {
 }
 
 impl Masters {
-    /// Those of that URL, or those that every command would ask.
+    /// Uses this URL, or the default sources if there is none.
     pub(super) fn of(master: Option<String>) -> Self {
         Self { master }
     }
 
-    /// The cluster, for a command of that name. A URL that is none is wrong usage.
+    /// The cluster, for the command with this name. An invalid URL on the command line is wrong
+    /// usage.
     pub(super) fn cluster(&self, command: &str) -> Result<Cluster, Failure> {
         self.cluster_in(command, Environment::of_this_process())
     }
 
-    /// The same, in that environment.
+    /// The same as `cluster`, with the given environment.
     pub(super) fn cluster_in(&self, command: &str, environment: Environment) -> Result<Cluster, Failure> {
         Ok(Cluster::of(Some(self.masters(environment)?), command))
     }
 }
 
 impl Masters {
-    /// Where `map` would go, so that both speak of the same cluster. A value that names no running one is refused.
+    /// The Masters that `map` would use, so that both commands ask the same cluster. A value that
+    /// names no running cluster is refused.
     fn masters(&self, environment: Environment) -> Result<Vec<Address>, Failure> {
         let conf = Vec::new();
         let sources = Sources { reader: Reader::Application, conf, files: Files::Defaults, environment };
@@ -88,7 +90,7 @@ impl Masters {
                          logs, or name a Master with --master";
             return Err(Failure::of(Exit::Usage, words));
         }
-        // Nobody is asked in the place of a cluster that was meant.
+        // An invalid value is an error: the default would be another cluster than the one meant.
         parse_masters(value).map_err(|error| match origin.is_command_line() {
             true => Failure::of(Exit::Usage, format!("--master: {error}")),
             false => Failure::of(Exit::Configuration, format!("{} of {origin}: {error}", keys::MASTER)),
@@ -97,19 +99,19 @@ impl Masters {
 }
 
 impl Cluster {
-    /// These Masters, for a command of that name; the usual one if there is none.
+    /// These Masters for the command with this name, or the default Masters.
     pub(super) fn of(masters: Option<Vec<Address>>, command: &str) -> Self {
         let masters = masters.unwrap_or_else(|| parse_masters(DEFAULT).expect("the default can be used"));
         Self { masters, name: format!("firesteel {command} {}", std::process::id()) }
     }
 
-    /// The Masters, for people.
+    /// The Masters' names for people.
     pub(super) fn names(&self) -> String {
         self.masters.iter().map(Address::url).collect::<Vec<_>>().join(", ")
     }
 
-    /// The first answer that is one to this question. Only a Master that does not answer makes the next one be
-    /// asked.
+    /// The first answer to this question that has the expected type. The next Master is asked only
+    /// if a Master does not answer.
     async fn ask<T>(
         &self,
         question: &ClientToMaster,
@@ -127,7 +129,7 @@ impl Cluster {
         Err(Unanswered(errors))
     }
 
-    /// A Master's tables.
+    /// Returns a Master's tables.
     pub(super) async fn state(&self) -> Result<MasterView, Unanswered> {
         self.ask(&ClientToMaster::RequestMasterState, |answer| match answer {
             MasterToClient::MasterStateResponse(view) => Some(view),
@@ -136,15 +138,16 @@ impl Cluster {
         .await
     }
 
-    /// One application by its id or name, with all its executors that are remembered: as many questions as it
-    /// takes.
+    /// Returns one application by id or name, with all executors that the Master remembers. It asks
+    /// for one page after the other.
     pub(super) async fn application(&self, app: &str) -> Result<ApplicationAnswer, Unanswered> {
         let mut answer = self.page(app, ExecutorId(0)).await?;
         if let ApplicationAnswer::Known(whole) = &mut answer {
-            // By its id from now on: a name may come to mean another one.
+            // Use the id from now on: another application may get the same name.
             let id = whole.application.id.to_string();
             while let Some(from) = whole.next_executor.take() {
-                // If it is not known any more, what is there is what there is.
+                // If the Master has forgotten the application meanwhile, return the pages received
+                // so far.
                 let ApplicationAnswer::Known(more) = self.page(&id, from).await? else { break };
                 whole.application.executors.extend(more.application.executors);
                 whole.next_executor = more.next_executor;
@@ -173,14 +176,14 @@ impl Cluster {
     }
 }
 
-/// The application, and the executor if the word is `APP/EXECUTOR`, as status shows it.
+/// Splits a word into an application and, for `APP/EXECUTOR`, an executor, as status prints them.
 pub(super) fn parts(word: &str) -> (&str, Option<ExecutorId>) {
     let both = word.rsplit_once('/').and_then(|(app, number)| Some((app, number.parse().ok()?)));
     both.map_or((word, None), |(app, number)| (app, Some(ExecutorId(number))))
 }
 
-/// An application in detail, for commands that do nothing else meanwhile. One that is not known, or not the only
-/// one of that name, is an error.
+/// Returns an application in detail, blocking until the answer. An unknown or ambiguous application
+/// is an error.
 pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, Failure> {
     match now(cluster.application(app))? {
         ApplicationAnswer::Known(detail) => Ok(*detail),
@@ -189,12 +192,12 @@ pub(super) fn detail(cluster: &Cluster, app: &str) -> Result<ApplicationDetail, 
     }
 }
 
-/// Asks, for commands that do nothing else meanwhile.
+/// Waits for an answer, blocking the caller.
 pub(super) fn now<T>(asked: impl Future<Output = Result<T, Unanswered>>) -> Result<T, Failure> {
     block_on(asked)?.map_err(|error| Failure::with(Exit::Unreachable, &error))
 }
 
-/// What to say of an application that is not known.
+/// The error for an unknown application.
 pub(super) fn unknown(app: &str) -> String {
     if let (whole, Some(executor)) = parts(app) {
         return format!(
@@ -208,13 +211,13 @@ pub(super) fn unknown(app: &str) -> String {
     )
 }
 
-/// What to say of a name that several applications have.
+/// The error for a name that several applications have.
 pub(super) fn ambiguous(app: &str, apps: &[AppId]) -> String {
     let apps: Vec<&str> = apps.iter().map(AppId::as_str).collect();
     format!("{app:?} is the name of several applications: {}; use the id of one", apps.join(", "))
 }
 
-/// `ann@host`.
+/// The user and host of this process: `ann@host`.
 pub(super) fn who() -> String {
     let host = nix::unistd::gethostname().map(|host| host.to_string_lossy().into_owned());
     format!("{}@{}", description::user(), host.unwrap_or_else(|_| "somewhere".to_owned()))

@@ -1,4 +1,4 @@
-//! A command that is a file which is brought along, or one that should be.
+//! Checks whether a command is a file that is brought along, or should be.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::path::Path;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_settings::application::ApplicationSettings;
 
-/// What to say of a command that will not be found, or not be run, on the executors' machines. `None`: nothing is wrong
-/// as far as it can be known here.
+/// A warning about a command that executors will not find or cannot run. `None`: no problem is
+/// known here.
 pub(super) fn remark(
     program: &str,
     settings: &ApplicationSettings,
@@ -34,7 +34,7 @@ pub(super) fn remark(
     }
 }
 
-/// A path, and what it is called where it is brought to.
+/// Splits a file's path from its name at the destination.
 fn split(file: &str) -> (&str, &str) {
     match file.rsplit_once('#') {
         Some((path, name)) => (path, name),
@@ -42,7 +42,8 @@ fn split(file: &str) -> (&str, &str) {
     }
 }
 
-/// Whether it is a file here, and will be none there. What archives have is not known.
+/// Whether the program is a file here and will be missing on the executors' machines. The contents
+/// of archives are not known.
 fn is_missing(program: &str, settings: &ApplicationSettings, directory: &TaskDirectory) -> bool {
     let is_elsewhere = match directory {
         TaskDirectory::Executor => settings.archives.is_empty(),
@@ -51,7 +52,8 @@ fn is_missing(program: &str, settings: &ApplicationSettings, directory: &TaskDir
     is_elsewhere && program.contains('/') && Path::new(program).is_file()
 }
 
-/// Whether somebody may run it. What cannot be looked at is said by whoever reads it.
+/// Whether the file is executable. A file that cannot be examined counts as executable; reading it
+/// reports the error.
 fn is_executable(path: &str) -> bool {
     Path::new(path).metadata().map_or(true, |found| found.permissions().mode() & 0o111 != 0)
 }

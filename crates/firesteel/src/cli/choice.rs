@@ -1,4 +1,4 @@
-//! The flags of daemons for which variables of the environment may stand.
+//! Flags of daemons that environment variables can replace.
 
 use std::net::Ipv6Addr;
 
@@ -11,25 +11,25 @@ use super::exit::{Exit, Failure};
 /// A flag of a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flag {
-    /// As it is written.
+    /// Name of the flag on the command line.
     pub(super) name: &'static str,
-    /// What counts where it is not given.
+    /// Default value of the flag.
     pub(super) default: &'static str,
-    /// What it is for.
+    /// Meaning of the flag.
     pub(super) meaning: &'static str,
 }
 
-/// What was chosen, and where.
+/// The value of a flag and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Choice {
-    /// The value as it was given.
+    /// The value as given.
     pub(super) value: String,
-    /// Where it comes from. `None`: it is the default.
+    /// Origin of the value. `None`: it is the default.
     pub(super) origin: Option<Origin>,
     flag: &'static str,
 }
 
-/// The flags of a daemon that listens; an application has none.
+/// The flags of a daemon that listens. An application has none.
 pub(super) fn flags(reader: Reader) -> &'static [Flag] {
     const fn flag(name: &'static str, default: &'static str, meaning: &'static str) -> Flag {
         Flag { name, default, meaning }
@@ -57,7 +57,7 @@ pub(super) fn flags(reader: Reader) -> &'static [Flag] {
     }
 }
 
-/// Chooses for the flag of that name: what was given, or else the first variable that stands for it, or else the
+/// Chooses the value of the flag with this name. Precedence: flag, environment variables in order,
 /// default.
 pub(super) fn choose(
     reader: Reader,
@@ -92,23 +92,24 @@ pub(super) fn choose(
     Choice { value: flag.default.to_owned(), origin: None, flag: name }
 }
 
-/// Kubernetes sets `SPARK_MASTER_PORT=tcp://10.0.0.1:7077` for a service called spark-master.
+/// Whether Kubernetes set the variable. It sets `SPARK_MASTER_PORT=tcp://10.0.0.1:7077` for a
+/// service called spark-master.
 pub(super) fn is_foreign(flag: &str, value: &str) -> bool {
     flag == "--port" && value.starts_with("tcp://")
 }
 
 impl Choice {
-    /// The value, if it was chosen by somebody.
+    /// The value, unless it is the default.
     pub(super) fn chosen(&self) -> Option<&str> {
         self.origin.is_some().then_some(self.value.as_str())
     }
 
-    /// Whether it was chosen by the variable of that name.
+    /// Whether the value comes from the variable with this name.
     pub(super) fn is_of(&self, variable: &str) -> bool {
         matches!(&self.origin, Some(Origin::Variable(name)) if *name == variable)
     }
 
-    /// An error about it: the name of the flag or variable, and right after it the words.
+    /// An error about the value: the name of the flag or variable, then the given words.
     pub(super) fn error(&self, words: impl std::fmt::Display) -> Failure {
         match &self.origin {
             Some(origin) if !origin.is_command_line() => {
@@ -119,12 +120,12 @@ impl Choice {
     }
 }
 
-/// Where a daemon listens, out of `--host` and `--port`.
+/// The address to listen on, from `--host` and `--port`.
 pub(super) fn address(host_choice: &Choice, port_choice: &Choice) -> Result<Address, Failure> {
     Ok(Address::new(host(host_choice)?, port(port_choice)?))
 }
 
-/// A port, or 0.
+/// The port; 0 takes any free port.
 pub(super) fn port(choice: &Choice) -> Result<u16, Failure> {
     choice.value.parse().map_err(|_| {
         let words = "write a port from 1 to 65535, or 0 for any free port";
@@ -132,7 +133,7 @@ pub(super) fn port(choice: &Choice) -> Result<u16, Failure> {
     })
 }
 
-/// A host, held against the same rules as in a URL; only an IPv6 address has colons.
+/// The host, checked by the same rules as in a URL. Only an IPv6 address contains colons.
 pub(super) fn host(choice: &Choice) -> Result<String, Failure> {
     let name = &choice.value;
     let is_ipv6 = name.parse::<Ipv6Addr>().is_ok();

@@ -1,4 +1,4 @@
-//! Whether there are colours.
+//! Decides whether output has colours.
 
 use std::ffi::OsString;
 use std::io::IsTerminal;
@@ -18,7 +18,8 @@ pub(super) enum Colors {
 }
 
 impl Colors {
-    /// What the words of the command line ask for, before they are understood: help has colours, too.
+    /// Finds the colour option in the unparsed command line, since help and errors need it before
+    /// parsing.
     pub(super) fn asked(words: &[OsString]) -> Self {
         let own = words.iter().take_while(|word| *word != "--");
         let own: Vec<_> = own.map(|word| word.to_string_lossy()).collect();
@@ -29,7 +30,8 @@ impl Colors {
         value.and_then(|value| Self::from_str(&value, false).ok()).unwrap_or_default()
     }
 
-    /// For help and usage errors. Clap itself knows NO_COLOR, CLICOLOR_FORCE and TERM.
+    /// The colour choice for help and usage errors. Clap itself respects NO_COLOR, CLICOLOR_FORCE
+    /// and TERM.
     pub(super) fn for_help(self) -> ColorChoice {
         match self {
             Self::Auto => ColorChoice::Auto,

@@ -1,4 +1,5 @@
-//! `firesteel completions`, and what a shell asks when somebody presses tab: also the ids of what runs now.
+//! `firesteel completions`, and the answers to a shell when the user presses tab. Answers include
+//! the ids of running applications.
 
 use std::ffi::OsStr;
 use std::io::Write;
@@ -15,10 +16,10 @@ use firesteel_settings::variables::Environment;
 use super::ask::Masters;
 use super::exit::{self, Exit, Failure};
 
-/// The variable by which the scripts ask.
+/// The environment variable that the completion scripts set.
 const VARIABLE: &str = "FIRESTEEL_COMPLETE";
 
-/// The longest that whoever presses tab waits for a Master.
+/// Timeout for a Master's answer after tab is pressed.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Which shell's script.
@@ -46,7 +47,7 @@ enum Shell {
     Fish,
 }
 
-/// Prints the shell's script.
+/// Prints the completion script of the shell.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let name = match args.shell {
         Shell::Bash => "bash",
@@ -63,13 +64,14 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     exit::written(made.and_then(|()| std::io::stdout().write_all(&script)))
 }
 
-/// Answers a shell, if it is one that asks, and ends. Nothing may have been written to standard output before.
+/// Answers a shell's request for completions and exits. Without such a request it returns. Nothing
+/// may be written to standard output before.
 pub(super) fn answer(command: fn() -> Command) {
     CompleteEnv::with_factory(|| with_values(command())).var(VARIABLE).bin("firesteel").complete();
 }
 
-/// The command, with the values of its arguments: whatever stands for an APP, an EXECUTOR or a WORKER in the
-/// words of its help, and the keys of --conf.
+/// Adds completions to the command: for each argument named APP, EXECUTOR or WORKER in the help,
+/// and for the keys of --conf.
 fn with_values(mut command: Command) -> Command {
     let names: Vec<_> = command.get_subcommands().map(|it| it.get_name().to_owned()).collect();
     for name in names {
@@ -98,10 +100,10 @@ fn with_values(mut command: Command) -> Command {
     })
 }
 
-/// A word and what it is.
+/// A word and its description.
 type Named = (String, String);
 
-/// Those of the Master's that begin with what is there already; none where no Master answers.
+/// The Master's words that begin with the current word. Empty if no Master answers.
 fn live(current: &OsStr, of: fn(&MasterView) -> Vec<Named>) -> Vec<CompletionCandidate> {
     let Some(view) = current.to_str().and_then(|_| ask()) else { return Vec::new() };
     begins(of(&view), current)
@@ -122,7 +124,7 @@ fn applications(view: &MasterView) -> Vec<Named> {
     view.applications.iter().chain(&view.completed).map(id_and_name).collect()
 }
 
-/// Executors as `logs` takes them in one word: `APP/EXECUTOR`.
+/// The executors as `logs` takes them in one word: `APP/EXECUTOR`.
 fn executors_by_application(view: &MasterView) -> Vec<Named> {
     let of = |application: &ApplicationView| {
         let id = application.id.clone();
@@ -141,7 +143,7 @@ fn policies() -> Vec<Named> {
         .collect()
 }
 
-/// Those that have not ended: an application that is over cannot be killed.
+/// The applications that have not ended, since only these can be killed.
 fn unfinished(view: &MasterView) -> Vec<Named> {
     view.applications.iter().map(id_and_name).collect()
 }
@@ -154,7 +156,7 @@ fn executors(view: &MasterView) -> Vec<Named> {
     executors_of(view, &std::env::args().collect::<Vec<_>>())
 }
 
-/// Those of the application that one of the words names, or else of all.
+/// The executors of the application that one of the words names, or of all applications.
 fn executors_of(view: &MasterView, words: &[String]) -> Vec<Named> {
     let all = || view.applications.iter().chain(&view.completed);
     let is_named = |id: &str| words.iter().any(|word| word == id);
@@ -172,7 +174,7 @@ fn workers(view: &MasterView) -> Vec<Named> {
     view.workers.iter().map(|worker| (worker.id.to_string(), format!("{:?}", worker.state))).collect()
 }
 
-/// Asks the Master that the line names, or else the one that every command would ask, and not for long.
+/// Asks the Master that the command line names, or the default one, with a short timeout.
 fn ask() -> Option<MasterView> {
     let words: Vec<String> = std::env::args().collect();
     let after = |word: &String| words.iter().skip_while(|other| *other != word).nth(1).cloned();

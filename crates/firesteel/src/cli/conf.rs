@@ -27,7 +27,8 @@ pub(super) struct Conf {
 }
 
 impl Conf {
-    /// The properties, once nothing among them is dangerous; warnings of those without effect go to the log.
+    /// Returns the properties, and an error if one of them is dangerous. Properties without effect
+    /// are logged as warnings.
     pub(super) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
         let Loaded { properties, strangers, .. } = self.load(reader)?;
         standing::refuse_danger(&properties, reader).map_err(|refusal| Failure::refusal(&refusal))?;
@@ -38,12 +39,12 @@ impl Conf {
         Ok(properties)
     }
 
-    /// Everything that was read, whatever it is.
+    /// Loads all properties without checks.
     pub(super) fn load(&self, reader: Reader) -> Result<Loaded, Failure> {
         self.sources(reader).load().map_err(|error| Failure::source(&error))
     }
 
-    /// Where it is read from.
+    /// The sources of the properties.
     pub(super) fn sources(&self, reader: Reader) -> Sources {
         let files = match (&self.properties_file, self.load_spark_defaults) {
             (None, _) => Files::Defaults,
@@ -53,7 +54,7 @@ impl Conf {
         let environment = Environment::of_this_process();
         let environment = match (self.only_conf, reader) {
             (false, _) => environment,
-            // Where a driver is started by its ApplicationMaster that says where the Master is.
+            // An ApplicationMaster that starts a driver tells it where the Master is.
             (true, Reader::Application) => environment
                 .get("MASTER")
                 .map(|url| ("MASTER".to_owned(), url.to_owned()))
@@ -65,7 +66,7 @@ impl Conf {
     }
 }
 
-/// What stands below the options of a command that reads properties.
+/// The help below the options of a command that reads properties.
 pub(super) fn help(words: &str, reader: Reader) -> String {
     format!("{words}\n\n{}", reference::help(reader))
 }

@@ -1,5 +1,5 @@
-//! Masters and applications as programs read them: the JSON values of `status` and `explain`. Names have their units,
-//! and states are the words of the tables.
+//! Masters and applications as JSON: the values of `status` and `explain`. Field names end in their
+//! unit, and states are the words of the tables.
 
 mod next_executor;
 
@@ -16,7 +16,7 @@ use serde::Serialize;
 use super::application::standing;
 use next_executor::NextExecutor;
 
-/// What the help of commands with such values says of them.
+/// The part of the help that describes these JSON values.
 pub(super) const HELP: &str = "\
 In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
 milliseconds since 1970 (UTC). States have the names of the tables. An executor has id, worker, profile, state, \
@@ -24,7 +24,7 @@ exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, 
 launched_ms, started_ms, ended_ms; an application id, name, user, state, end, submitted_ms, ended_ms, queue, \
 priority, gang, max_cores, cores_granted, memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 
-/// A Master's tables.
+/// The tables of a Master.
 #[derive(Serialize)]
 pub(super) struct Master<'a> {
     schema: u32,
@@ -46,7 +46,7 @@ pub(super) struct Detail<'a> {
     standing: Option<Stand<'a>>,
 }
 
-/// How a live application stands in the cluster.
+/// The scheduling status of a live application.
 #[derive(Serialize)]
 pub(super) struct Stand<'a> {
     profiles: Vec<Profile<'a>>,
@@ -54,7 +54,7 @@ pub(super) struct Stand<'a> {
     failures: u32,
     relaunch_at_ms: Option<u64>,
     ahead: u64,
-    /// In words: what it waits for beside room.
+    /// What the application waits for besides room, in words.
     waits_for: Option<String>,
     cluster: Cluster,
     holders: &'a [Holder],
@@ -119,23 +119,23 @@ struct Executor<'a> {
 #[derive(Serialize)]
 struct Profile<'a> {
     id: ProfileId,
-    /// `None`: all that a Worker gives.
+    /// Cores per executor. `None`: all cores of a Worker.
     executor_cores: Option<i64>,
     executor_memory_mib: i64,
     resources: &'a ResourceAmounts,
-    /// `None`: any number.
+    /// Maximum number of executors. `None`: unlimited.
     limit: Option<u64>,
     held: u64,
     may_have_more: bool,
     large_enough: u64,
     with_room: u64,
-    /// In words.
+    /// Why there are fewer executors than requested, in words.
     shortfall: Option<String>,
     next_executor: Option<NextExecutor<'a>>,
     advice: Vec<Advised>,
 }
 
-/// What to ask for instead, where it is not `None`, and what that would bring at once.
+/// A change to the request and its immediate result. Fields that are `None` stay unchanged.
 #[derive(Default, Serialize)]
 struct Advised {
     executor_cores: Option<i64>,
@@ -156,7 +156,7 @@ struct Cluster {
 }
 
 impl<'a> Master<'a> {
-    /// The form of the value. 3: names have units, an executor's state is a word.
+    /// Version of the value. 3: names have units, and an executor's state is a word.
     const SCHEMA: u32 = 3;
 
     pub(super) fn of(view: &'a MasterView) -> Self {
@@ -174,7 +174,7 @@ impl<'a> Master<'a> {
 }
 
 impl<'a> Detail<'a> {
-    /// The form of the value. 2: names have units, an executor's state is a word.
+    /// Version of the value. 2: names have units, and an executor's state is a word.
     const SCHEMA: u32 = 2;
 
     pub(super) fn of(detail: &'a ApplicationDetail) -> Self {

@@ -1,4 +1,4 @@
-//! `firesteel executor`, which only a Worker starts, on the order of `firesteel map`.
+//! `firesteel executor`, which only a Worker starts, for an application such as `firesteel map`.
 
 use clap::Args as ClapArgs;
 use firesteel_core::address::Address;
@@ -39,7 +39,7 @@ pub(super) struct Args {
     resources: Resources,
 }
 
-/// Runs tasks until the driver is done or gone.
+/// Runs tasks until the driver ends or its connection is lost.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     daemon::die_with_parent().map_err(|error| Failure::with(Exit::Failure, &error))?;
     let options = Options {

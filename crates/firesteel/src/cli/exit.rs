@@ -1,4 +1,4 @@
-//! Exit codes, and the one line that says why.
+//! Exit codes, and the one-line error messages.
 
 use std::error::Error;
 use std::ffi::OsString;
@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::stray;
 
-/// What `firesteel --help` says at its end.
+/// The end of the text of `firesteel --help`.
 pub(super) const HELP: &str = "\
 Results go to standard output, everything else to standard error. Daemons log events, other commands only warnings. Each \
 --verbose logs one level more, each --quiet one level less, down to errors; RUST_LOG overrides both. Times are in UTC. \
@@ -44,20 +44,20 @@ pub(super) const EXAMPLES: &str =
 /// How a command ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Exit {
-    /// Done.
+    /// The command succeeded.
     Done,
-    /// Failed.
+    /// The command failed.
     Failure,
     /// The command line is wrong.
     Usage,
     /// No Master could be reached.
     Unreachable,
-    /// A file or a variable with settings is wrong.
+    /// A settings file or a variable is wrong.
     Configuration,
 }
 
 impl Exit {
-    /// The number.
+    /// The exit code as a number.
     pub(super) fn code(self) -> u8 {
         match self {
             Self::Done => exit_code::DONE,
@@ -75,18 +75,18 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// How errors are written.
+/// The form of error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Form {
-    /// For people, in one line.
+    /// One line of text, for people.
     Text,
-    /// As JSON in one line, since the command was asked for JSON.
+    /// One line of JSON, because the command line asks for JSON.
     Json,
 }
 
 impl Form {
-    /// What the words of the command line ask for, whether or not they can be understood: `--json`, unless it stands
-    /// where another command's words do.
+    /// The form that the unparsed command line asks for, even if it cannot be parsed. `--json` does
+    /// not count among the words of another command.
     pub(super) fn asked(words: &[OsString], command: &clap::Command) -> Self {
         let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
         let takes_words =
@@ -122,7 +122,7 @@ struct JsonError<'a> {
     message: &'a str,
 }
 
-/// A command that failed, in one line: what was wrong, where, what to do.
+/// The failure of a command, in one line: what failed, why, and what to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Failure {
     exit: Exit,
@@ -130,22 +130,22 @@ pub(super) struct Failure {
 }
 
 impl Failure {
-    /// A failure with these words.
+    /// Creates a failure with this message.
     pub(super) fn of(exit: Exit, sentence: impl Into<String>) -> Self {
         Self { exit, sentence: sentence.into() }
     }
 
-    /// A failure with an error's words.
+    /// Creates a failure with the message of this error.
     pub(super) fn with(exit: Exit, error: &dyn Error) -> Self {
         Self::of(exit, error.to_string())
     }
 
-    /// A setting that cannot be used: wrong usage if it stands on the command line.
+    /// A setting that cannot be used. It is wrong usage if it comes from the command line.
     pub(super) fn setting(error: &SettingError) -> Self {
         Self::with(if error.is_usage() { Exit::Usage } else { Exit::Configuration }, error)
     }
 
-    /// An application that could not begin.
+    /// An application that could not start.
     pub(super) fn start(error: &StartError) -> Self {
         match error {
             StartError::Setting(error) => Self::setting(error),
@@ -176,7 +176,7 @@ impl Failure {
         }
     }
 
-    /// A ResourceManager that was asked in vain.
+    /// A failed request to a ResourceManager.
     pub(super) fn asked(error: &AskError) -> Self {
         let exit = match error {
             AskError::Site(_) => Exit::Configuration,
@@ -186,7 +186,7 @@ impl Failure {
         Self::with(exit, error)
     }
 
-    /// A property with which nothing starts.
+    /// A property that prevents the start.
     pub(super) fn refusal(refusal: &Refusal) -> Self {
         let exit = if refusal.origin.is_command_line() { Exit::Usage } else { Exit::Configuration };
         Self::with(exit, refusal)
@@ -208,26 +208,26 @@ impl Failure {
         self.exit
     }
 
-    /// What is wrong.
+    /// The error message.
     pub(super) fn sentence(&self) -> &str {
         &self.sentence
     }
 
-    /// The same with more words behind it.
+    /// Appends words to the message.
     pub(super) fn and(self, words: &str) -> Self {
         Self { sentence: format!("{}; {words}", self.sentence), ..self }
     }
 
-    /// Writes the line.
+    /// Writes the message to standard error.
     pub(super) fn report(self, form: Form) -> ExitCode {
-        // Nobody may be left to read it.
+        // The reader may be gone.
         let line = form.line(self.exit, &self.sentence);
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         self.exit.into()
     }
 }
 
-/// What could not be written to standard output. A reader that has had enough is no failure.
+/// The result of a write to standard output. A reader that closes the pipe is no failure.
 pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     match result {
         Ok(()) => Ok(Exit::Done),
@@ -236,8 +236,8 @@ pub(super) fn written(result: io::Result<()>) -> Result<Exit, Failure> {
     }
 }
 
-/// No command takes words that look like options where an option is unknown, so the advice to pass it as a value
-/// misleads.
+/// Removes advice about values. Where an option is unknown, no command takes words that look like
+/// options, so the advice to pass the option as a value misleads.
 fn forget_values(error: &mut clap::Error) {
     let Some(ContextValue::StyledStrs(tips)) = error.remove(ContextKind::Suggested) else { return };
     let (_, tips): (Vec<_>, Vec<_>) =
@@ -247,7 +247,8 @@ fn forget_values(error: &mut clap::Error) {
     }
 }
 
-/// Replaces clap's guess about an unknown subcommand, which takes distant names for near ones.
+/// Replaces clap's guess about an unknown subcommand, since clap suggests names that are not
+/// similar.
 fn advise(error: &mut clap::Error) {
     let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else { return };
     let word = word.clone();
@@ -260,7 +261,8 @@ fn advise(error: &mut clap::Error) {
     }
 }
 
-/// Clap's words about the command line: help and version on standard output, errors on standard error.
+/// Prints clap's message about the command line: help and version to standard output, errors to
+/// standard error.
 pub(super) fn usage(mut error: clap::Error, form: Form) -> ExitCode {
     forget_values(&mut error);
     advise(&mut error);
@@ -272,7 +274,7 @@ pub(super) fn usage(mut error: clap::Error, form: Form) -> ExitCode {
             Failure::of(Exit::Usage, sentence).report(form)
         }
         Form::Json | Form::Text => {
-            // Nobody may be left to read it.
+            // The reader may be gone.
             let _ = error.print();
             if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }
         }

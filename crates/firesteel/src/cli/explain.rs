@@ -1,4 +1,4 @@
-//! `firesteel explain`: why an application has no more than it has, in sentences.
+//! `firesteel explain`: says in sentences why an application has no more executors.
 
 mod outlook;
 
@@ -22,7 +22,7 @@ use super::exit::{self, Exit, Failure};
 use super::help;
 use super::table::{clean, duration};
 
-/// The form of the JSON value.
+/// Version of the JSON value.
 const SCHEMA: u32 = 2;
 
 const EXAMPLES: &str = "  firesteel explain app-20261120212235-0000
@@ -66,7 +66,7 @@ struct Explanation<'a> {
     standing: Option<document::Stand<'a>>,
 }
 
-/// Asks for the application and explains it.
+/// Asks for the application and explains its state.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let detail = ask::detail(&args.masters.cluster("explain")?, &args.app.app)?;
     let sentences = sentences(&detail);
@@ -94,7 +94,7 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
     writeln!(stdout)
 }
 
-/// What there is to say of an application, a sentence each; those about a profile are indented.
+/// The explanation of an application, one sentence each. Sentences about a profile are indented.
 pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     let mut all = vec![format!("{}.", heading(detail))];
     let Some(standing) = &detail.standing else {
@@ -121,19 +121,20 @@ pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     all
 }
 
-/// What else than room keeps an application waiting.
+/// The reason, other than room, that keeps an application waiting.
 pub(super) fn hindrance(hindrance: &Hindrance) -> String {
     sentence(&clean(&hindrance.to_string()))
 }
 
-/// With a capital and a full stop.
+/// The words with a capital and a full stop.
 fn sentence(words: &str) -> String {
     let mut letters = words.chars();
     let first = letters.next().map(|letter| letter.to_ascii_uppercase());
     format!("{}{}.", first.map(String::from).unwrap_or_default(), letters.as_str())
 }
 
-/// `It has 2 executors with 8 cores in all; its maximum is 24 cores.`
+/// The first sentence on its executors: `It has 2 executors with 8 cores in all; its maximum is 24
+/// cores.`
 fn holds(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let most = match app.max_cores {
@@ -159,7 +160,7 @@ fn waits(detail: &ApplicationDetail, standing: &SchedulingStatus) -> Option<Stri
     ))
 }
 
-/// The last executor that failed and is remembered.
+/// The latest failed executor that the Master remembers.
 fn last_failed(detail: &ApplicationDetail) -> Option<&ExecutorView> {
     detail.application.executors.iter().rev().find(|executor| match executor.state {
         ExecutorState::Exited(status) => status.shell_code() != 0,
@@ -171,7 +172,7 @@ fn last_failed(detail: &ApplicationDetail) -> Option<&ExecutorView> {
     })
 }
 
-/// How to see why an executor failed.
+/// The command that shows why an executor failed.
 fn logs_of(detail: &ApplicationDetail, executor: &ExecutorView) -> String {
     format!("firesteel logs {} {} --stderr shows what the last one wrote", detail.application.id, executor.id)
 }
@@ -186,7 +187,7 @@ fn of_profile(detail: &ApplicationDetail, standing: &SchedulingStatus, profile: 
     all
 }
 
-/// Why a profile has no more executors than it has, and what would bring more.
+/// Why a profile has no more executors, and what would bring more.
 pub(super) fn reasons(
     detail: &ApplicationDetail,
     standing: &SchedulingStatus,
@@ -195,7 +196,7 @@ pub(super) fn reasons(
     let mut all = Vec::new();
     match &profile.shortfall {
         Some(shortfall) => all.push(format!("Of what it asked for, {shortfall}.")),
-        // It may not have that room, and what it waits for was said.
+        // The profile lacks no room: something else keeps it waiting, which was explained above.
         None if profile.may_have_more && profile.with_room > 0 && standing.hindrance.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
             all.push(format!("{} for one more now.", workers_have_room(profile.with_room)));
@@ -230,7 +231,7 @@ pub(super) fn reasons(
         )
         | None => {}
     }
-    // Who has all that was asked for needs no advice to ask for more.
+    // A profile that has all requested executors needs no advice.
     if profile.shortfall.is_none() && !profile.may_have_more {
         return all;
     }
@@ -239,7 +240,7 @@ pub(super) fn reasons(
     all
 }
 
-/// Whether room on Workers is what it lacks.
+/// Whether the profile lacks room on Workers.
 fn needs_room(profile: &ProfileView) -> bool {
     match profile.shortfall.as_ref().map(|shortfall| &shortfall.reason) {
         Some(Reason::Busy { .. }) => true,
@@ -257,7 +258,7 @@ fn needs_room(profile: &ProfileView) -> bool {
     }
 }
 
-/// `It wants executors of 4 cores and 1 GiB, any number; it has 2.`
+/// The sentence on a profile: `It wants executors of 4 cores and 1 GiB, any number; it has 2.`
 fn wants(subject: &str, profile: &ProfileView) -> String {
     let size = match profile.size {
         ExecutorSize::Fixed(each) => cores(each),
@@ -272,7 +273,8 @@ fn wants(subject: &str, profile: &ProfileView) -> String {
     format!("{subject} wants executors of {}, {most}; it has {}.", list(&each), profile.held)
 }
 
-/// `With --executor-cores 2, 3 more executors with 6 cores in all would be placed at once.`
+/// The sentence on an advice: `With --executor-cores 2, 3 more executors with 6 cores in all would
+/// be placed at once.`
 fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -> String {
     let most = detail.application.max_cores.unwrap_or(Cores::UNLIMITED);
     let instead = match advice.change {
@@ -293,14 +295,14 @@ fn advised(detail: &ApplicationDetail, profile: &ProfileView, advice: &Advice) -
     )
 }
 
-/// What whoever sets the number of executors can write.
+/// Advice on the number of executors for this limit.
 fn target(limit: u64) -> String {
     format!(
         "--num-executors {limit} (or spark.dynamicAllocation.maxExecutors={limit}, or request {limit} in its shell)"
     )
 }
 
-/// Who else is there.
+/// The other applications in the cluster.
 fn others(standing: &SchedulingStatus) -> Vec<String> {
     let cluster = &standing.cluster;
     let mut all = vec![format!(
@@ -335,7 +337,7 @@ fn others(standing: &SchedulingStatus) -> Vec<String> {
     all
 }
 
-/// How the executors of an application that is over ended.
+/// How the executors of an ended application ended.
 fn ends(detail: &ApplicationDetail) -> Vec<String> {
     let app = &detail.application;
     if app.executors_ended == 0 {

@@ -1,11 +1,11 @@
-//! Help of two lengths: `-h` fits on a screen, `--help` has everything.
+//! Help in two lengths: `-h` fits on a screen, and `--help` is complete.
 
-/// What stands below the options in `-h`: examples, and where the rest is.
+/// The part below the options in `-h`: examples, and how to get the full help.
 pub(super) fn short(command: &str, examples: &str) -> String {
     format!("Examples:\n{examples}\n\n{}", more(command))
 }
 
-/// Where the rest of a command's help is.
+/// How to get the full help of a command.
 fn more(command: &str) -> String {
     let command = if command.is_empty() { String::new() } else { format!(" {command}") };
     format!("firesteel{command} --help shows every option, the details and the exit codes.")
@@ -17,10 +17,10 @@ mod tests {
 
     use crate::cli::Cli;
 
-    /// The lines and columns that a short help may have.
+    /// Maximum number of lines and columns of a short help.
     const SCREEN: (usize, usize) = (60, 100);
 
-    /// Every command with its name in full, except those that people do not start.
+    /// Every command with its full name, except commands that users do not start.
     fn commands() -> Vec<Command> {
         let mut root = Cli::command();
         root.build();

@@ -33,7 +33,7 @@ pub(super) struct Args {
     masters: Masters,
 }
 
-/// Ends the applications one by one, and says of each what became of it.
+/// Ends the applications one by one, and prints the result of each.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("kill")?;
     let mut exit = Exit::Done;
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
         })?;
         match outcome(app, &answer) {
             Ok(line) => {
-                // Nobody may be left to read it; what was asked for is done all the same.
+                // The reader may be gone. The applications are ended all the same.
                 let _ = writeln!(io::stdout(), "{line}");
             }
             Err(line) => {
@@ -56,7 +56,7 @@ pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     Ok(exit)
 }
 
-/// What became of it, in words: whether it is killed.
+/// The result in words: `Ok` if the application is killed.
 pub(super) fn outcome(app: &str, answer: &KillAnswer) -> Result<String, String> {
     match answer {
         KillAnswer::Killed { app, executors, cores } => Ok(format!(

@@ -1,4 +1,4 @@
-//! `firesteel launch`: its options.
+//! `firesteel launch`: its options, and the start of the application.
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel_apps::launch::occurrence::{Form, Lines};
@@ -92,7 +92,7 @@ first that ended; 128 + N if signal N ended it, 127 if it could not be started; 
 could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 ended by SIGHUP, ctrl-c and SIGTERM; \
 143 also if firesteel kill killed the application; 141 the reader of standard output is gone.";
 
-/// Launches, and stays until it is over.
+/// Launches the application and waits until it is over.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let progress = Progress::new(show);
     let form = match (args.json, show) {

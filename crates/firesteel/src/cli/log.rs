@@ -38,16 +38,16 @@ pub(super) struct Talk {
     color: Colors,
 }
 
-/// What is said when nobody asked for more or less.
+/// The default log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Usual {
-    /// What daemons say.
+    /// The level of daemons.
     Info,
-    /// What commands with a result say.
+    /// The level of commands that print a result.
     Warnings,
 }
 
-/// Writes what a command remarks as it writes its errors: `firesteel: WORDS`.
+/// Writes a command's remarks in the form of its errors: `firesteel: WORDS`.
 struct Remarks;
 
 impl<S, N> FormatEvent<S, N> for Remarks
@@ -68,7 +68,7 @@ where
     }
 }
 
-/// Times as everywhere else: RFC 3339 in UTC, to the millisecond.
+/// Times in RFC 3339, UTC, to the millisecond, as in all other output.
 struct Utc;
 
 impl FormatTime for Utc {
@@ -79,7 +79,7 @@ impl FormatTime for Utc {
 }
 
 impl Talk {
-    /// Starts the log. `RUST_LOG` overrides what flags say.
+    /// Starts the log. `RUST_LOG` overrides the flags.
     pub(super) fn start(self, usual: Usual) {
         let filter = EnvFilter::try_from_default_env()
             .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
@@ -87,7 +87,7 @@ impl Talk {
             .with_env_filter(filter)
             .with_timer(Utc)
             .with_ansi(self.color.on_stderr())
-            // A log that cannot be written, on a full disk say, must not end the daemon.
+            // A failed write to the log, for example on a full disk, must not end the daemon.
             .log_internal_errors(false)
             .with_writer(io::stderr);
         match usual {
@@ -99,7 +99,7 @@ impl Talk {
         }
     }
 
-    /// Whether commands show a bar and make remarks.
+    /// Whether commands show a progress bar and print remarks.
     pub(super) fn show(self) -> Show {
         if self.quiet > 0 { Show::Quiet } else { Show::Auto }
     }

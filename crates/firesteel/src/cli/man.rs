@@ -1,4 +1,4 @@
-//! `firesteel man`: a manual page for each command, out of the same words as its help.
+//! `firesteel man`: writes a manual page for each command from the text of its help.
 
 use std::fs;
 use std::io::{self, Write};
@@ -25,7 +25,7 @@ pub(super) struct Args {
     out: PathBuf,
 }
 
-/// Writes a page for each command, and one for all.
+/// Writes a page for each command, and one for the program.
 pub(super) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
     let failed = |path: &Path, error: io::Error| {
         Failure::of(Exit::Failure, format!("cannot write {}: {error}", path.display()))
@@ -44,7 +44,7 @@ pub(super) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
     Ok(Exit::Done)
 }
 
-/// The page, as roff.
+/// The manual page in roff.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone()).source("firesteel").manual("Firesteel Manual");
     let words = Words::of(command);
@@ -87,7 +87,7 @@ fn page(command: &Command) -> io::Result<Vec<u8>> {
     Ok(page)
 }
 
-/// How the command is written: its options with their values, and then its arguments.
+/// The syntax of the command: its options with their values, then its arguments.
 fn synopsis(roff: &mut Roff, command: &Command) {
     let (options, arguments): (Vec<&Arg>, Vec<&Arg>) = command
         .get_arguments()
@@ -124,13 +124,13 @@ fn synopsis(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["SYNOPSIS"]).text(line);
 }
 
-/// What stands for an argument's values in its help.
+/// The value name of an argument in its help.
 fn values(argument: &Arg) -> String {
     let named = argument.get_value_names().map(|names| names.join(" "));
     named.unwrap_or_else(|| argument.get_id().as_str().to_uppercase())
 }
 
-/// What stands below the options of a command's help, by what it is about.
+/// The text below the options in a command's help, by topic.
 #[derive(Debug, Default)]
 struct Words {
     notes: Vec<String>,
@@ -158,14 +158,15 @@ impl Words {
         words
     }
 
-    /// Whether the help says that the command ends with the code.
+    /// Whether the help lists this exit code.
     fn has_code(&self, code: u8) -> bool {
         let code = code.to_string();
         self.codes.split(|c: char| !c.is_ascii_digit()).any(|word| word == code)
     }
 }
 
-/// Name with default, and meaning, of a list as `settings::reference` makes it.
+/// Splits a list made by `settings::reference` into pairs: the name with its default, and the
+/// meaning.
 fn properties(paragraph: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     for line in paragraph.lines().skip(1) {
@@ -182,12 +183,12 @@ fn properties(paragraph: &str) -> Vec<(String, String)> {
     found
 }
 
-/// A word, and below it what it means.
+/// Writes a word, and its meaning below it.
 fn entry(roff: &mut Roff, word: &str, meaning: &str) {
     roff.control("TP", []).text([bold(word)]).text([roman(meaning)]);
 }
 
-/// The variables that count for the command.
+/// The environment variables that the command reads.
 fn environment(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["ENVIRONMENT"]);
     let readers: &[Reader] = match command.get_name() {
@@ -221,7 +222,7 @@ fn environment(roff: &mut Roff, command: &Command) {
     entry(roff, "NO_COLOR, CLICOLOR_FORCE, TERM", "whether to use colour, if --color is not given");
 }
 
-/// The files that count for the command.
+/// The files that the command reads.
 fn files(roff: &mut Roff, command: &Command) {
     roff.control("SH", ["FILES"]);
     let has = |id: &str| command.get_arguments().any(|argument| argument.get_id() == id);

@@ -1,4 +1,4 @@
-//! `firesteel map`: its options.
+//! `firesteel map`: its options, and the start of the run.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, IsTerminal, Write as _};
@@ -28,7 +28,7 @@ use super::surroundings::Surroundings;
 use super::yarn::{program, request};
 use super::{block_on, brought, conf, help, placeholders, stray};
 
-/// What separates the command from its items.
+/// The separator between the command and its items.
 const ITEMS: &str = ":::";
 
 /// Runs a command once for each item, on the executors of an application.
@@ -204,7 +204,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let directory = job.directory.clone();
     let leaves = job.leftovers.is_some();
     let is_piped = matches!(job.source, Source::StandardInput);
-    // What cannot be written is to be known before hours of work.
+    // Detect a file that cannot be written now, not after hours of work.
     let file = file.map(SummaryFile::open).transpose()?;
     let sinks = output.map_or_else(|| Ok(Sinks::standard()), |path| sinks(&path))?;
     let done = block_on(map::run(job, sinks, &progress))?;
@@ -236,7 +236,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     Ok(map::exit_code(&ending, &summary))
 }
 
-/// What cannot be written is to be known before hours of work.
+/// Opens the output file now, so that an error shows before hours of work.
 fn sinks(path: &Path) -> Result<Sinks, Failure> {
     if fs::metadata(path).is_ok_and(|data| data.is_file() && data.len() > 0) {
         return Err(usage(format!(
@@ -249,20 +249,20 @@ fn sinks(path: &Path) -> Result<Sinks, Failure> {
         .map_err(|error| usage(format!("cannot write outputs to {}: {error}", path.display())))
 }
 
-/// Whether the item names a file by its place below the current directory.
+/// Whether the item names a file relative to the current directory.
 fn is_here(failure: &summary::Failure) -> bool {
     let path = Path::new(&failure.item);
     path.is_relative() && path.exists()
 }
 
-/// Where `--summary-file` goes.
+/// The destination of `--summary-file`.
 struct SummaryFile {
     path: PathBuf,
     file: File,
 }
 
 impl SummaryFile {
-    /// Opens it, and leaves what it has until there is something else.
+    /// Opens the file, and keeps its content until there is a summary.
     fn open(path: PathBuf) -> Result<Self, Failure> {
         match OpenOptions::new().create(true).truncate(false).write(true).open(&path) {
             Ok(file) => Ok(Self { path, file }),
@@ -271,7 +271,7 @@ impl SummaryFile {
     }
 
     fn write(mut self, summary: &Summary) -> Result<(), Failure> {
-        // What is no file, such as a pipe, has no length to cut.
+        // A pipe, for example, has no length to truncate.
         let _ = self.file.set_len(0);
         self.file.write_all((summary.to_json() + "\n").as_bytes()).map_err(|error| {
             let words = format!("cannot write the summary to {}: {error}", self.path.display());
@@ -280,7 +280,7 @@ impl SummaryFile {
     }
 }
 
-/// Items that failed are worth a line even to those who want it quiet.
+/// Prints the summary. Failed items get a line even in quiet mode.
 fn say(progress: &Progress, show: Show, summary: &Summary) {
     match show {
         Show::Auto => progress.remark(summary),
@@ -302,7 +302,7 @@ fn failure(error: &StartError) -> Failure {
 }
 
 impl Args {
-    /// What is to be done, and what it is settled from.
+    /// The job, and the settings from which it is built.
     fn job(self, progress: &Progress) -> Result<(Job, ApplicationSettings), Failure> {
         let (command, items) = split(self.command);
         let Some((program, arguments)) = command.split_first() else {
@@ -323,7 +323,8 @@ impl Args {
         ];
         remarks.iter().flatten().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
-        // What is allocated dynamically begins with none, perhaps, and then has as many as the work needs.
+        // With dynamic allocation, the application may begin with no executors, and later has as
+        // many as the work needs.
         if submission.settings.allocation == Allocation::Fixed {
             submission.wants_executors()?;
         }
@@ -385,7 +386,7 @@ impl Args {
 }
 
 impl Form {
-    /// As it is written.
+    /// The value as on the command line.
     fn word(self) -> &'static str {
         match self {
             Self::Text => "text",
@@ -399,7 +400,7 @@ fn usage(words: impl Into<String>) -> Failure {
     Failure::of(Exit::Usage, words)
 }
 
-/// The command, and the items if they stand after it.
+/// Splits the command from the items after it, if there are any.
 fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>) {
     match words.iter().position(|word| word == ITEMS) {
         Some(at) => {

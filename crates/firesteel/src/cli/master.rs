@@ -56,7 +56,7 @@ announces the machine's host name.
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed, for example because the port is in use; 2 wrong usage; \
 78 a settings file or variable is wrong.";
 
-/// Runs a Master until it is asked to end.
+/// Runs a Master until a request to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let environment = Environment::of_this_process();
     let host = choose(Reader::Master, "--host", args.host.as_deref(), &environment);

@@ -1,4 +1,6 @@
-//! Words to settings, results to exit codes, tables on standard output. One file for each command.
+//! The command line: parses arguments into settings, prints results, and returns exit codes. Each
+//! command has a module of its own; the other modules hold what commands share, such as `exit`,
+//! `log` and `ask`.
 
 mod application;
 mod application_master;
@@ -174,7 +176,7 @@ pub(crate) fn main() -> ExitCode {
     }
 }
 
-/// In Spark's daemons `-h` is the host. Without a host after it, it is a request for help.
+/// Turns `-h` into a request for help if no host follows. In Spark's daemons, `-h` sets the host.
 fn ask_for_help(words: &mut [OsString]) {
     if let [_, command, .., last] = words
         && (*command == "master" || *command == "worker")
@@ -184,17 +186,19 @@ fn ask_for_help(words: &mut [OsString]) {
     }
 }
 
-/// Runs a daemon as a task of a runtime of its own: its connections and runners, which are tasks too, wake it without
-/// waking another thread.
+/// Runs a daemon as a task of its own runtime. Its connections and runners are tasks too, so they
+/// wake it on the same thread.
 fn run_daemon<T: Send + 'static>(daemon: impl Future<Output = T> + Send + 'static) -> Result<T, Failure> {
     let ended = block_on(async { tokio::spawn(daemon).await })?;
-    // Nobody cancels it.
+    // The task is never cancelled.
     Ok(ended.unwrap_or_else(|error| std::panic::resume_unwind(error.into_panic())))
 }
 
-/// Runs a question, or what holds a terminal, on a runtime of its own. What is left over when it is done is abandoned.
+/// Runs a question or a terminal program on its own runtime. Tasks that are left at the end are
+/// abandoned.
 fn block_on<T>(future: impl Future<Output = T>) -> Result<T, Failure> {
-    // One thread more than may wait for a terminal that was stopped: somebody has to hear signals.
+    // Use one extra thread: a thread may block on a stopped terminal, and signals must still be
+    // handled.
     let threads = std::thread::available_parallelism().map_or(2, |threads| threads.get().max(2));
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(threads)

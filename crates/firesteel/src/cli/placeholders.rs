@@ -1,6 +1,6 @@
 //! Placeholders of GNU parallel that `map` does not replace.
 
-/// Each placeholder, and what has its effect in a line for `sh -c`, where the item is `$1`.
+/// Each placeholder, and its equivalent in a line for `sh -c`, where the item is `$1`.
 const FOREIGN: &[(&str, &str)] = &[
     ("{.}", "\"${1%.*}\""),
     ("{/}", "\"${1##*/}\""),
@@ -10,8 +10,9 @@ const FOREIGN: &[(&str, &str)] = &[
     ("{%}", "$FIRESTEEL_EXECUTOR_ID"),
 ];
 
-/// A warning about the first placeholder of GNU parallel in a command: it is passed on as it is. A number in braces may
-/// be part of a pattern, so that it counts only where it is the whole argument.
+/// A warning about the first placeholder of GNU parallel in a command, which is passed on
+/// unchanged. A number in braces may be part of a pattern, so it counts only if it is the whole
+/// argument.
 pub(super) fn remark(command: &[String]) -> Option<String> {
     let arguments = command.iter().skip(1);
     let found = |argument: &String| {
@@ -24,7 +25,7 @@ pub(super) fn remark(command: &[String]) -> Option<String> {
     ))
 }
 
-/// `{1}`, a column of an item.
+/// The placeholder and its replacement if the argument names a column, such as `{1}`.
 fn column(argument: &str) -> Option<(&'static str, &'static str)> {
     let number = argument.strip_prefix('{')?.strip_suffix('}')?;
     let is_number = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());

@@ -13,7 +13,7 @@ pub(super) struct Args {
     worker: String,
 }
 
-/// Waits for the Worker's end, and ends what it left behind.
+/// Waits for the Worker's end, then ends the processes that it left behind.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     reaper::run(&WorkerId::new(args.worker.as_str()))
         .map(|()| Exit::Done)

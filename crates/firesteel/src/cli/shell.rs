@@ -1,4 +1,4 @@
-//! `firesteel shell`: its options.
+//! `firesteel shell`: its options, and the start of the session.
 
 use std::env;
 use std::io::{self, IsTerminal};
@@ -46,7 +46,7 @@ pub(super) struct Args {
     file: Option<PathBuf>,
 }
 
-/// What a session is called that has no name.
+/// The default name of a session's application.
 const NAME: &str = "firesteel shell";
 
 const EXAMPLES: &str =
@@ -145,7 +145,7 @@ impl Args {
         }
     }
 
-    /// Where lines are kept: by the XDG rules, if there is a home.
+    /// The history file, by the XDG rules, if there is a home directory.
     fn history(&self) -> Option<PathBuf> {
         if self.no_history {
             return None;

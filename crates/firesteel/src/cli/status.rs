@@ -49,7 +49,7 @@ pub(super) struct Args {
     json: bool,
 }
 
-/// Asks a Master for its state, or for one application, and prints it.
+/// Asks a Master for its state or for one application, and prints the answer.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     let cluster = args.masters.cluster("status")?;
     if let Some(word) = &args.app {
@@ -85,25 +85,26 @@ fn print_tables(view: &MasterView, length: Length) -> io::Result<()> {
     stdout.flush()
 }
 
-/// How much of what is over the tables have.
+/// The number of ended entries in the tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Length {
-    /// The latest.
+    /// Only the latest entries.
     Short,
-    /// All that there is.
+    /// All entries that the Master has.
     Whole,
 }
 
-/// Completed applications of a short table.
+/// Number of completed applications in a short table.
 const COMPLETED: usize = 10;
 
-/// Dead Workers of a short table.
+/// Number of dead Workers in a short table.
 const DEAD: usize = 3;
 
-/// Characters of a reason in a short table. The whole of it is in the application's detail.
+/// Maximum number of characters of a reason in a short table. The application's detail has the full
+/// reason.
 const REASON: usize = 60;
 
-/// All tables.
+/// All tables as text.
 pub(super) fn tables(view: &MasterView, length: Length) -> String {
     let MasterView { url, now, left_out, .. } = view;
     let (shown, dead) = fold_dead(&view.workers, length);
@@ -131,7 +132,7 @@ pub(super) fn tables(view: &MasterView, length: Length) -> String {
     text
 }
 
-/// The Workers without the dead, except for those that were heard from last, and how many are left out.
+/// The Workers with only the latest dead ones, and the number of Workers left out.
 fn fold_dead(workers: &[WorkerView], length: Length) -> (Vec<&WorkerView>, usize) {
     let mut dead: Vec<&WorkerView> =
         workers.iter().filter(|worker| worker.state == WorkerState::Dead).collect();
@@ -217,7 +218,7 @@ fn executors(applications: &[ApplicationView], now: Timestamp) -> String {
     table(&["EXECUTOR", "STATE", "CORES", "MEMORY", "RESOURCES", "WORKER", "SINCE"], rows.collect())
 }
 
-/// `RUNNING`, as in Spark.
+/// The state's name as in Spark, such as `RUNNING`.
 pub(super) fn state(state: ApplicationState) -> &'static str {
     match state {
         ApplicationState::Waiting => "WAITING",
@@ -228,7 +229,7 @@ pub(super) fn state(state: ApplicationState) -> &'static str {
     }
 }
 
-/// `8 of 24`, or `8` where there is no maximum.
+/// The application's cores: `8 of 24`, or `8` where there is no maximum.
 pub(super) fn cores(application: &ApplicationView) -> String {
     let granted = application.cores_granted.0;
     match application.max_cores {
@@ -237,13 +238,13 @@ pub(super) fn cores(application: &ApplicationView) -> String {
     }
 }
 
-/// `gpu 1/2`.
+/// The number of addresses in use and in all: `gpu 1/2`.
 fn resources(used: &Resources, all: &Resources) -> String {
     let each = all.iter().map(|(name, _)| format!("{name} {}/{}", used.count(name), all.count(name)));
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// `gpu 0,1`.
+/// The addresses of each resource: `gpu 0,1`.
 pub(super) fn addresses(resources: &Resources) -> String {
     let each = resources
         .iter()

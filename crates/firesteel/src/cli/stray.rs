@@ -1,12 +1,12 @@
-//! Words that stand where options end and look like options: misspelt ones, those of other programs, and those that
-//! come too late.
+//! Words that look like options in the wrong place: misspelt options, options of other programs,
+//! and options that come too late.
 
 use clap::{Args, Command};
 use firesteel_settings::near::{near, near_within};
 
 use super::exit::{Exit, Failure};
 
-/// Options of programs like these, and what is written here.
+/// Options of similar programs, and the equivalent options here.
 const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["-j", "--jobs", "-P", "--max-procs"], "to run N at once write --total-executor-cores N"),
     (&["--retries"], "for N attempts in all write --conf spark.task.maxFailures=N"),
@@ -32,7 +32,7 @@ const ELSEWHERE: &[(&[&str], &str)] = &[
     (&["--cores", "--cpus"], "write --executor-cores N, or --total-executor-cores N for all together"),
 ];
 
-/// Subcommands of programs like these, and what to do instead.
+/// Subcommands of similar programs, and what to do instead.
 const SUBCOMMANDS: &[(&[&str], &str)] = &[
     (
         &["submit", "spark-submit", "spark-shell", "pyspark", "spark-sql"],
@@ -70,10 +70,11 @@ const SUBCOMMANDS: &[(&[&str], &str)] = &[
     (&["sim"], "write firesteel simulate"),
 ];
 
-/// The shells whose lines are looked at.
+/// The shells whose command lines are checked.
 const SHELLS: &[&str] = &["sh", "bash", "dash", "ksh", "zsh", "ash"];
 
-/// Advice about an unknown subcommand of Firesteel, or of its command `parent`; `None` if nothing is known of it.
+/// Advice about an unknown subcommand of Firesteel, or of its command `parent`. `None`: there is no
+/// advice.
 pub(super) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
     let elsewhere = SUBCOMMANDS.iter().filter(|_| parent.is_none()).find(|(words, _)| words.contains(&word));
     let firesteel = <super::Cli as clap::CommandFactory>::command();
@@ -84,8 +85,8 @@ pub(super) fn subcommand(parent: Option<&str>, word: &str) -> Option<String> {
     elsewhere.map(|(_, advice)| (*advice).to_owned()).or_else(meant)
 }
 
-/// What is wrong with the first word of a command, if something is. Where the command begins, options end, so that a
-/// misspelt option looks like the command's name.
+/// Returns an error if the first word of a command looks like an option. Options end where the
+/// command begins, so a misspelt option looks like the command's name.
 pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure> {
     if word.is_empty() {
         let words = format!("the name of the command is empty: write firesteel {name} -- COMMAND");
@@ -94,7 +95,7 @@ pub(super) fn first_word<A: Args>(name: &str, word: &str) -> Result<(), Failure>
     if word.starts_with('-') { Err(option::<A>(name, word)) } else { Ok(()) }
 }
 
-/// An option where the command should begin, for the command with those options.
+/// The error for an option in place of the command.
 fn option<A: Args>(name: &str, word: &str) -> Failure {
     let bare = word.split_once('=').map_or(word, |(bare, _)| bare);
     let is = |other: &str| other == bare || (is_short(other) && is_number_after(other, bare));
@@ -109,15 +110,15 @@ fn option<A: Args>(name: &str, word: &str) -> Failure {
     Failure::of(Exit::Usage, format!("unknown option {word:?}: {advice}"))
 }
 
-/// What to say of a command's argument that is one of our options: it stands too late. `None`: there is none, or the
-/// command was set apart with `--`, so that all that follows is meant for it.
+/// A warning about a command's argument that is one of our options and comes too late. `None`:
+/// there is none, or `--` separates the command, so all arguments belong to it.
 pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     let before = std::env::args().take_while(|word| Some(word) != command.first());
     if before.into_iter().any(|word| word == "--") {
         return None;
     }
     let known = options::<A>(name);
-    // Options of one word are many a program's.
+    // Many programs have options of one word.
     let ours = |word: &&String| {
         let bare = word.split_once('=').map_or(word.as_str(), |(bare, _)| bare);
         bare.matches('-').count() > 2 && known.iter().any(|option| option == bare)
@@ -129,7 +130,8 @@ pub(super) fn late<A: Args>(name: &str, command: &[String]) -> Option<String> {
     ))
 }
 
-/// What to say of a command that looks like a shell line. `None`: it does not, or there is such a program.
+/// Advice about a command that looks like a shell line. `None`: it does not, or such a program
+/// exists.
 pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> {
     let [line] = command else { return None };
     let is_line = line.contains(char::is_whitespace) && !std::path::Path::new(line).exists();
@@ -138,7 +140,7 @@ pub(super) fn shell_line(command: &[String], arguments: &str) -> Option<String> 
     })
 }
 
-/// What to say of `{}` in a line for a shell: what stands in an item would be run.
+/// A warning about `{}` in a line for a shell: the shell would run the item's text as code.
 pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, .. } = ShellLine::of(command)?;
     line.contains("{}").then(|| {
@@ -146,11 +148,11 @@ pub(super) fn item_in_line(command: &[String]) -> Option<String> {
     })
 }
 
-/// What to say of a line for a shell that looks for arguments which are not there. `None`: it does not, or it is not
-/// sure.
+/// A warning about a line for a shell that uses missing arguments. `None`: it uses none, or this is
+/// not certain.
 pub(super) fn empty_argument(command: &[String]) -> Option<String> {
     let ShellLine { shell, line, after } = ShellLine::of(command)?;
-    // Functions and set have arguments of their own.
+    // Functions and `set` define arguments of their own.
     let is_sure = !line.contains("()") && !line.contains("set ") && !line.contains("{}");
     let argument = first_argument(line).filter(|_| is_sure && after.is_empty())?;
     Some(format!(
@@ -159,7 +161,7 @@ pub(super) fn empty_argument(command: &[String]) -> Option<String> {
     ))
 }
 
-/// `sh -c LINE ..`.
+/// A command of the form `sh -c LINE ..`.
 struct ShellLine<'a> {
     shell: &'a str,
     line: &'a str,
@@ -176,7 +178,7 @@ impl<'a> ShellLine<'a> {
             letters.contains('c') && letters.bytes().all(|byte| byte.is_ascii_alphabetic())
         };
         let at = arguments.iter().position(is_c)?;
-        // What is no option is a script, but for the value of -o.
+        // A word that is not an option is a script, unless it is the value of -o.
         let is_option = |at: usize| {
             let is_dashed = |word: &str| word.starts_with('-') || word.starts_with('+');
             is_dashed(&arguments[at]) || (at > 0 && matches!(arguments[at - 1].as_str(), "-o" | "+o" | "-O"))
@@ -186,7 +188,7 @@ impl<'a> ShellLine<'a> {
     }
 }
 
-/// The first argument that a line for a shell looks for, as it is written there: `$1`, `$@` or `$*`.
+/// The first argument that a line for a shell uses, as written there: `$1`, `$@` or `$*`.
 fn first_argument(line: &str) -> Option<String> {
     let (mut letters, mut is_quoted) = (line.chars().peekable(), false);
     while let Some(letter) = letters.next() {
@@ -206,7 +208,7 @@ fn first_argument(line: &str) -> Option<String> {
     None
 }
 
-/// All long options, as they are written.
+/// All long options, with their dashes.
 fn options<A: Args>(name: &str) -> Vec<String> {
     let command = A::augment_args(Command::new(name.to_owned()));
     let own = command.get_arguments().filter(|argument| !argument.is_hide_set());
@@ -218,7 +220,7 @@ fn is_short(option: &str) -> bool {
     option.len() == 2
 }
 
-/// `-j4`.
+/// Whether the word is an option with a number, such as `-j4`.
 fn is_number_after(option: &str, word: &str) -> bool {
     word.strip_prefix(option).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
 }

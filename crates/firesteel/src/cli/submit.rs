@@ -1,4 +1,4 @@
-//! What an application is submitted with: the options that spark-submit has, and where it runs.
+//! The options of an application: the options of spark-submit, and the cluster to use.
 
 use std::collections::BTreeSet;
 
@@ -111,19 +111,20 @@ pub(super) struct TaskOptions {
     fatal_exit_codes: Option<String>,
 }
 
-/// What the options and properties come to.
+/// The result of the options and properties.
 #[derive(Debug)]
 pub(super) struct Submission {
-    /// What is asked for.
+    /// Settings of the application.
     pub(super) settings: ApplicationSettings,
-    /// Where executors come from.
+    /// The cluster that provides the executors.
     pub(super) cluster: Cluster,
-    /// Everything, for those who read more.
+    /// All properties, for callers that read more of them.
     pub(super) properties: Properties,
 }
 
 impl Submission {
-    /// Refuses an application that asks for no executor, for commands whose work would wait for one for ever.
+    /// Refuses an application that requests no executors, for commands that would otherwise wait
+    /// forever.
     pub(super) fn wants_executors(&self) -> Result<(), Failure> {
         if self.settings.executors != ExecutorLimit::AtMost(0) {
             return Ok(());
@@ -134,7 +135,7 @@ impl Submission {
 }
 
 impl Submit {
-    /// What is submitted, under that name unless it has one. Remarks go to `progress`.
+    /// Resolves the options, with this name as the default. Remarks go to `progress`.
     pub(super) fn resolve(
         &self,
         tasks: &TaskOptions,
@@ -158,12 +159,12 @@ impl Submit {
         Ok(Submission { settings, cluster, properties })
     }
 
-    /// Whether an option says which Master, whatever a file or a variable says.
+    /// Whether an option names the Master, which takes precedence over files and variables.
     pub(super) fn names_a_master(&self) -> bool {
         self.master.is_some()
     }
 
-    /// The options, and the properties below them.
+    /// The properties, overridden by the options.
     pub(super) fn properties(&self) -> Result<Properties, Failure> {
         let mut properties = self.conf.properties(Reader::Application)?;
         self.write_to(&mut properties);
@@ -176,7 +177,7 @@ impl Submit {
         Ok(properties)
     }
 
-    /// The property that an option stands for.
+    /// The property that an option sets.
     pub(super) fn property(option: &str) -> Option<&'static str> {
         let lists = [("--files", keys::FILES), ("--archives", keys::ARCHIVES)];
         let submit = Self::default();
@@ -184,7 +185,7 @@ impl Submit {
         single.into_iter().chain(lists).find(|(flag, _)| *flag == option).map(|(_, key)| key)
     }
 
-    /// The options of one value, with the properties that they stand for.
+    /// The options with one value, and the properties that they set.
     fn options(&self) -> [(&'static str, &'static str, &Option<String>); 13] {
         [
             ("--master", keys::MASTER, &self.master),
@@ -195,7 +196,7 @@ impl Submit {
             ("--executor-memory", keys::EXECUTOR_MEMORY, &self.executor_memory),
             ("--num-executors", keys::EXECUTOR_INSTANCES, &self.num_executors),
             ("--placement-policy", keys::PLACEMENT_POLICY, &self.placement_policy),
-            // Which of two counts is the cluster's affair.
+            // The cluster decides which of the two applies.
             ("--queue", keys::QUEUE, &self.queue),
             ("--queue", keys::YARN_QUEUE, &self.queue),
             ("--priority", keys::PRIORITY, &self.priority),
@@ -204,7 +205,7 @@ impl Submit {
         ]
     }
 
-    /// Sets the properties that the options stand for.
+    /// Sets the properties of all given options.
     fn write_to(&self, properties: &mut Properties) {
         for (flag, key, value) in self.options() {
             if let Some(value) = value {
@@ -242,8 +243,8 @@ fn set_amounts(
     Ok(())
 }
 
-/// Where it runs. In a local cluster, an executor takes no more memory than a Worker has, unless the user said
-/// how much.
+/// The cluster to run on. In a local cluster, the default memory of an executor is at most the
+/// memory of a Worker.
 fn cluster(
     settings: &ApplicationSettings,
     properties: &mut Properties,
@@ -277,7 +278,7 @@ fn cluster(
     Ok(Cluster::Local(Options { spec, program, directory: Directory::Temporary, properties }))
 }
 
-/// A master URL that cannot be used, and where it stands if not on the command line.
+/// The failure for an unusable master URL. It names the origin, unless that is the command line.
 pub(super) fn unusable(error: &MasterUrlError, properties: &Properties) -> Failure {
     match properties.origin(keys::MASTER) {
         Some(origin) if !origin.is_command_line() => {
@@ -287,7 +288,7 @@ pub(super) fn unusable(error: &MasterUrlError, properties: &Properties) -> Failu
     }
 }
 
-/// What to say of so little memory, without a unit, that one was forgotten.
+/// A warning about an amount of memory that is small because its unit is missing.
 fn unitless(properties: &Properties) -> Option<String> {
     const LITTLE: u64 = 32;
     let text = properties.get(keys::EXECUTOR_MEMORY)?;
@@ -295,8 +296,8 @@ fn unitless(properties: &Properties) -> Option<String> {
     Some(format!("{} is {text}, which is {mib} MiB; did you mean {mib}g?", keys::EXECUTOR_MEMORY))
 }
 
-/// Refuses what no Worker of a local cluster has room for: no other Worker could come, so that it would be waited for
-/// for ever.
+/// Refuses executors that no Worker of a local cluster can hold. No other Workers can join, so the
+/// application would wait forever.
 fn check_room(
     settings: &ApplicationSettings,
     spec: LocalClusterSpec,
@@ -336,7 +337,8 @@ fn check_room(
     }
 }
 
-/// Who is to blame for a property: the command line, or a file or a variable.
+/// The exit code for a wrong property: it depends on whether the property comes from the command
+/// line.
 pub(super) fn blame(properties: &Properties, key: &str) -> Exit {
     match properties.origin(key) {
         Some(origin) if !origin.is_command_line() => Exit::Configuration,
@@ -352,7 +354,7 @@ fn for_daemons(properties: &Properties) -> Vec<String> {
     properties.iter().filter(|(key, _)| is_theirs(key)).map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-/// Two Workers with half of the machine each, or one if an executor needs more than that.
+/// Two Workers, each with half of the machine, or one Worker if an executor needs more.
 fn this_machine(settings: &ApplicationSettings) -> LocalClusterSpec {
     let (cores, memory) = (capacity::cores(), capacity::memory());
     let half = Cores((cores.0 + 1) / 2);

@@ -1,4 +1,4 @@
-//! Where a command runs, and with which variables.
+//! The working directory and the environment variables of a command.
 
 use std::collections::BTreeMap;
 
@@ -24,12 +24,12 @@ pub(super) struct Surroundings {
 }
 
 impl Surroundings {
-    /// The variables.
+    /// The environment variables of the command.
     pub(super) fn environment(&self) -> Result<BTreeMap<String, String>, Failure> {
         environment(&self.env)
     }
 
-    /// The directory. What files are brought to is the executor's own.
+    /// The working directory. If files are brought along, it is the executor's own directory.
     pub(super) fn directory(&self, settings: &ApplicationSettings) -> Result<TaskDirectory, Failure> {
         match self.chdir.as_deref() {
             Some(chdir) => directory(chdir),
@@ -52,7 +52,7 @@ pub(super) fn environment(names: &[String]) -> Result<BTreeMap<String, String>, 
     names.iter().map(variable).collect()
 }
 
-/// The directory that `--chdir` says, from the current one.
+/// The directory of `--chdir`, relative to the current directory.
 pub(super) fn directory(chdir: &str) -> Result<TaskDirectory, Failure> {
     match chdir {
         "executor" => Ok(TaskDirectory::Executor),

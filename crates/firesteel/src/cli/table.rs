@@ -1,3 +1,3 @@
-//! Tables, and times as people say them.
+//! Tables, and durations for people.
 
 pub(super) use firesteel_apps::table::*;

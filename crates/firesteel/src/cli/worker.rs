@@ -86,7 +86,7 @@ submitted them.
 Exit codes: 0 ended by ctrl-c, SIGTERM or SIGHUP; 1 failed; 2 wrong usage; 69 no Master could be reached; 78 a settings \
 file or variable is wrong.";
 
-/// Runs a Worker until it is asked to end.
+/// Runs a Worker until a request to end.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
@@ -127,7 +127,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     })
 }
 
-/// The Masters: those of the command line, or of the properties, which `$MASTER` is one of.
+/// The Masters from the command line, or from the properties, which include `$MASTER`.
 fn masters(args: &Args, properties: &Properties) -> Result<Vec<Address>, Failure> {
     if let Some(url) = args.masters.as_deref().or(args.master.as_deref()) {
         return parse_masters(url).map_err(|error| Failure::with(Exit::Usage, &error));

@@ -1,4 +1,4 @@
-//! `firesteel config check`: what comes of everything that is set.
+//! `firesteel config check`: checks all settings.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -48,7 +48,7 @@ struct Checked {
 }
 
 impl Check {
-    /// Checks, and prints what was found.
+    /// Checks the settings and prints the findings.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let audience = self.reader.map_or(Audience::All, |reader| Audience::One(reader.into()));
         let mut checked = Checked { schema: 1, ok: true, findings: Vec::new(), errors: Vec::new() };
@@ -69,7 +69,7 @@ impl Check {
 }
 
 impl Checked {
-    /// What would be read here and now.
+    /// Checks the files and variables that a command would read here.
     fn here(&mut self, audience: Audience) {
         let environment = Environment::of_this_process();
         self.findings.extend(findings::of_variables(&environment, audience));
@@ -88,7 +88,7 @@ impl Checked {
         self.findings.extend(directory.iter().flat_map(|directory| findings::of_files(directory)));
     }
 
-    /// What comes of the properties that the readers find. One that several find is told once.
+    /// Checks the properties of all readers. A finding of several readers is printed once.
     fn properties(&mut self, files: Files, environment: &Environment, audience: Audience) {
         for reader in audience.readers() {
             let (files, environment) = (files.clone(), environment.clone());

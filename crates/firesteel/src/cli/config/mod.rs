@@ -1,4 +1,4 @@
-//! `firesteel config`: what is set, what comes of it, and what counts.
+//! `firesteel config`: prints the settings in effect (`show`) and checks them (`check`).
 
 mod check;
 mod show;
@@ -55,7 +55,7 @@ impl From<For> for Reader {
     }
 }
 
-/// Answers the question.
+/// Runs the subcommand.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     match args.question {
         Question::Check(check) => check.run(),
@@ -63,7 +63,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     }
 }
 
-/// What is wrong with what was chosen for a daemon's flag.
+/// The error in the chosen value of a daemon's flag, if there is one.
 fn wrong(flag: &Flag, choice: &Choice) -> Option<String> {
     let failure = match flag.name {
         "--cores" => worker::cores(choice).err(),

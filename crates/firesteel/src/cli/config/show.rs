@@ -1,4 +1,4 @@
-//! `firesteel config show`: every property that is read, with the value that counts.
+//! `firesteel config show`: prints every known property with its effective value.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -64,7 +64,7 @@ struct OfReader {
     reader: Reader,
     files: Vec<PathBuf>,
     settings: Vec<Setting>,
-    /// What is wrong with values each of which could be used.
+    /// An error about a combination of values that are valid on their own.
     error: Option<String>,
 }
 
@@ -72,11 +72,11 @@ struct OfReader {
 struct Setting {
     name: String,
     value: String,
-    /// `None`: it is the default, and the value may be words.
+    /// Origin of the value. `None`: it is the default, and the value may be a description.
     origin: Option<Origin>,
     meaning: &'static str,
     beaten: Vec<Beaten>,
-    /// What is wrong with the value: nothing that reads it starts.
+    /// The error in the value. Commands that read it will not start.
     error: Option<String>,
 }
 
@@ -87,7 +87,7 @@ struct Beaten {
 }
 
 impl Show {
-    /// Reads everything, and prints it.
+    /// Reads all settings and prints them.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let readers = self.reader.map_or(Reader::ALL.to_vec(), |reader| vec![reader.into()]);
         let readers =
@@ -139,7 +139,8 @@ fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
     Ok(OfReader { reader, files: loaded.files, settings, error })
 }
 
-/// The setting that somebody may have meant: the property that an option of the same name sets, or the nearest name.
+/// The setting that the user probably meant: the property of an option with the same name, or the
+/// most similar name.
 fn meant<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let known: Vec<&str> = known.map(|name| name.trim_start_matches('-')).collect();
     let option = format!("--{}", stranger.trim_start_matches('-'));
@@ -148,14 +149,14 @@ fn meant<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a
 }
 
 impl OfReader {
-    /// Why nothing would start that reads this.
+    /// The errors that prevent this reader from starting.
     fn errors(&self) -> impl Iterator<Item = &String> {
         self.settings.iter().filter_map(|setting| setting.error.as_ref()).chain(&self.error)
     }
 }
 
 impl Shown {
-    /// Keeps only what has one of these names, and only readers that read any of it.
+    /// Keeps only settings with one of these names, and only readers that read them.
     fn keep(&mut self, names: &[String]) -> Result<(), Failure> {
         let is = |setting: &Setting, name: &String| {
             setting.name.trim_start_matches('-') == name
@@ -209,7 +210,7 @@ impl Shown {
     }
 }
 
-/// `--conf, overrides 4 (/etc/spark/conf/spark-defaults.conf line 3)`.
+/// The value's origin: `--conf, overrides 4 (/etc/spark/conf/spark-defaults.conf line 3)`.
 fn origin(setting: &Setting) -> String {
     let mut words = setting.origin.as_ref().map_or("default".to_owned(), ToString::to_string);
     for Beaten { value, origin } in &setting.beaten {

@@ -1,27 +1,27 @@
-//! What the next executor of a profile would need, as programs read it.
+//! The needs of a profile's next executor, as JSON.
 
 use firesteel_placement::ResourceAmounts;
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
 use serde::Serialize;
 
-/// What the next executor would need, exactly.
+/// The exact needs of the next executor.
 #[derive(Serialize)]
 pub(super) struct NextExecutor<'a> {
-    /// Whether a Worker has room for it now, if the application's own bounds allowed it.
+    /// Whether a Worker has room for it now, ignoring the application's own limits.
     has_room: bool,
-    /// Whether some Worker is large enough, with nothing else on it.
+    /// Whether some Worker is large enough if it is empty.
     can_ever_fit: bool,
     more_cores: Option<i64>,
     limit: Option<u64>,
-    /// Each alone would do.
+    /// The changes that would help; each is sufficient alone.
     remedies: Vec<Remedied<'a>>,
     turned_down: Vec<Lacking<'a>>,
 }
 
-/// What is not `None` is to be changed.
+/// One change. Fields that are not `None` have to change.
 #[derive(Default, Serialize)]
 struct Remedied<'a> {
-    /// This Worker would have to have more free: what is in the next three.
+    /// The Worker that would need more free resources, given in the next three fields.
     worker: Option<&'a str>,
     free_cores: Option<i64>,
     free_memory_mib: Option<i64>,
@@ -31,7 +31,7 @@ struct Remedied<'a> {
     executor_resources: Option<ResourceAmounts>,
 }
 
-/// Workers that lack `cores`, `memory_mib`, or the resource of that name.
+/// Workers that lack `cores`, `memory_mib`, or the resource with this name.
 #[derive(Serialize)]
 struct Lacking<'a> {
     lack: &'a str,

@@ -1,4 +1,4 @@
-//! What would have to change for the next executor, in sentences.
+//! The changes that would allow the next executor, in sentences.
 
 use firesteel_core::messages::{ApplicationDetail, ProfileView};
 use firesteel_placement::outlook::{Bound, Fit, Lack, Outlook, Remedy, TurnedDown};
@@ -9,8 +9,8 @@ use firesteel_placement::{Cores, MiB};
 use super::{cores, target};
 use crate::cli::table::clean;
 
-/// Who was turned down for what, whether it can ever be, and what would do. Nothing of a profile that was not looked
-/// at.
+/// Which Workers lack what, whether the executor can ever fit, and what would help. Empty for a
+/// profile that was not examined.
 pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Vec<String> {
     let Some(Outlook { bounds, fit, turned_down }) = &profile.outlook else { return Vec::new() };
     let mut all = Vec::new();
@@ -19,7 +19,7 @@ pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Ve
         Fit::Later(remedies) => (false, &remedies[..]),
         Fit::Never(remedies) => (false, &remedies[..]),
     };
-    // Where all lack the same, the shortfall's sentence says it all.
+    // If all Workers lack the same, the shortfall's sentence is enough.
     if let ([_, _, ..], false) = (&turned_down[..], is_there) {
         all.push(format!("{}.", lacking(turned_down)));
     }
@@ -43,7 +43,7 @@ pub(super) fn sentences(detail: &ApplicationDetail, profile: &ProfileView) -> Ve
     all
 }
 
-/// `5 Workers lack 2 to 6 cores, 3 lack 1 GiB of memory`.
+/// What Workers lack: `5 Workers lack 2 to 6 cores, 3 lack 1 GiB of memory`.
 fn lacking(turned_down: &[TurnedDown]) -> String {
     let each =
         turned_down.iter().enumerate().map(|(number, TurnedDown { lack, workers, nearest, farthest })| {
@@ -71,7 +71,7 @@ fn between(lack: &Lack, nearest: u64, farthest: u64) -> String {
     }
 }
 
-/// `--total-executor-cores 24 (4 more)`.
+/// A higher limit of the application: `--total-executor-cores 24 (4 more)`.
 fn bounded(detail: &ApplicationDetail, bound: Bound) -> String {
     match bound {
         Bound::MoreCores(more) => {
@@ -96,7 +96,7 @@ fn remedied(remedy: &Remedy) -> String {
     }
 }
 
-/// `2 more cores and 4 GiB more`.
+/// The resources to free: `2 more cores and 4 GiB more`.
 fn freed(more: &Amounts) -> String {
     let mut parts = Vec::new();
     if more.cores > Cores::ZERO {
@@ -110,7 +110,7 @@ fn freed(more: &Amounts) -> String {
     list(&parts)
 }
 
-/// As the option takes it: `12g`, `1500m`.
+/// The memory as the option takes it: `12g`, `1500m`.
 fn size(memory: MiB) -> String {
     match memory.0 {
         mib if mib > 0 && mib % 1024 == 0 => format!("{}g", mib / 1024),
@@ -118,7 +118,7 @@ fn size(memory: MiB) -> String {
     }
 }
 
-/// `a, or b`, `a, b, or c`.
+/// The parts as alternatives: `a, or b`, `a, b, or c`.
 fn either(parts: &[String]) -> String {
     match parts {
         [] => String::new(),

@@ -1,4 +1,4 @@
-//! Sentences for applications as a Master tells of them.
+//! Tests of the sentences, with applications as a Master reports them.
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
@@ -11,7 +11,7 @@ use firesteel_placement::{MiB, Resources};
 
 use super::*;
 
-/// A Master to ask, with the time.
+/// A Master with its time.
 struct Stage {
     master: Master,
     now: Timestamp,
@@ -38,7 +38,7 @@ impl Stage {
         self.master.apply(self.now, Event::Received { peer: PeerId(peer), message })
     }
 
-    /// An application of that name on that connection.
+    /// Registers an application with this name on this connection.
     fn application(
         &mut self,
         peer: u64,
@@ -80,7 +80,7 @@ impl Stage {
         }
     }
 
-    /// The sentences but the first, which has the id.
+    /// The sentences without the first one, which has the id.
     fn explained(&mut self, app: &str) -> Vec<String> {
         sentences(&self.detail(app)).into_iter().skip(1).collect()
     }

@@ -1,4 +1,4 @@
-//! `firesteel logs`: what an executor wrote.
+//! `firesteel logs`: prints the logs of executors. `print` copies them to standard output.
 
 mod print;
 
@@ -18,7 +18,7 @@ use super::help;
 use super::table::table;
 use print::{Part, PrintError, Until};
 
-/// How many executors' logs are followed at once.
+/// Maximum number of executors whose logs are followed at once.
 const MOST_FOLLOWED: usize = 256;
 
 const EXAMPLES: &str =
@@ -70,7 +70,7 @@ pub(super) struct Args {
     masters: Masters,
 }
 
-/// Prints logs, or the list of them.
+/// Prints logs, or a list of them.
 pub(super) fn run(args: &Args, show: Show) -> Result<Exit, Failure> {
     let (app, number) = names(args)?;
     let detail = ask::detail(&args.masters.cluster("logs")?, app)?;
@@ -118,7 +118,7 @@ fn say_empty(part: Part) -> Exit {
             Stream::Stdout => ("standard output", "; --stderr shows standard error"),
             Stream::Stderr => ("standard error", ""),
         };
-        // Nobody may be left to read it.
+        // The reader may be gone.
         let _ = writeln!(
             io::stderr(),
             "firesteel: the executor wrote nothing to {written} (the output of map's items and the shell's tasks goes to \
@@ -128,7 +128,7 @@ fn say_empty(part: Part) -> Exit {
     Exit::Done
 }
 
-/// `APP EXECUTOR`, or `APP/EXECUTOR` in one word, as status shows it.
+/// The application and the executor, from `APP EXECUTOR`, or `APP/EXECUTOR` as status shows it.
 fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     let word = args.app.app.as_str();
     match ask::parts(word) {
@@ -141,7 +141,7 @@ fn names(args: &Args) -> Result<(&str, Option<ExecutorId>), Failure> {
     }
 }
 
-/// The one of that number, or all, at least one.
+/// The executor with this number, or all executors; at least one.
 fn executors(application: &ApplicationView, number: Option<ExecutorId>) -> Result<&[ExecutorView], Failure> {
     let fail = |words: String| Err(Failure::of(Exit::Failure, words));
     let (app, executors) = (&application.id, application.executors.as_slice());
@@ -160,7 +160,7 @@ fn executors(application: &ApplicationView, number: Option<ExecutorId>) -> Resul
     }
 }
 
-/// `0, 1, 2`, or `0, 1, 2, .. 17`.
+/// A short list of executors: `0, 1, 2`, or `0, 1, 2, .. 17`.
 fn some_of(executors: &[ExecutorView]) -> String {
     let numbers = |few: &[ExecutorView]| few.iter().map(|e| e.id.to_string()).collect::<Vec<_>>().join(", ");
     match executors {
@@ -173,7 +173,7 @@ fn client_name() -> String {
     format!("firesteel logs {}", std::process::id())
 }
 
-/// Which executors there are, and how long their logs.
+/// Lists the executors and the lengths of their logs.
 fn list(application: &ApplicationView) -> Result<Exit, Failure> {
     let rows = block_on(async {
         let mut rows = Vec::new();
@@ -186,7 +186,7 @@ fn list(application: &ApplicationView) -> Result<Exit, Failure> {
     exit::written(writeln!(io::stdout(), "{}", table(&header, rows)))
 }
 
-/// Where a Worker cannot be asked, the lengths are not known.
+/// The row of an executor. Its lengths are unknown if the Worker cannot be asked.
 async fn row(application: &ApplicationView, executor: &ExecutorView) -> Vec<String> {
     let known = |length: Result<u64, LogError>| length.map_or("?".to_owned(), |length| length.to_string());
     let (stdout, stderr) = match ExecutorLog::open(&application.id, executor, &client_name()).await {

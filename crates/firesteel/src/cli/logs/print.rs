@@ -1,4 +1,4 @@
-//! Logs on standard output: one as it is, or several line by line.
+//! Prints logs to standard output: one log unchanged, or several line by line.
 
 use std::io::{self, Write};
 use std::os::fd::AsFd;
@@ -11,56 +11,56 @@ use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 
 use super::client_name;
 
-/// How often a log that is followed is asked for more.
+/// Interval between requests for more of a followed log.
 const PACE: Duration = Duration::from_millis(100);
 
-/// A line of several logs that has no end by then is cut there.
+/// Maximum length of a line if several logs are printed; longer lines are split.
 const LONGEST_LINE: usize = 1 << 16;
 
-/// Which part of a log is printed.
+/// The part of a log to print.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Part {
-    /// Which log of an executor.
+    /// The executor's output stream.
     pub(super) stream: Stream,
-    /// Where it begins.
+    /// Start of the part.
     pub(super) from: LogStart,
-    /// Where it ends.
+    /// End of the part.
     pub(super) until: Until,
 }
 
-/// How far a log is printed.
+/// The end of the printed part.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Until {
-    /// To where it ends now.
+    /// The present end of the log.
     EndOfLog,
-    /// To the last that its executor wrote.
+    /// The last output before the executor ends.
     ExecutorEnds,
 }
 
-/// Why a log is not printed to its end.
+/// Why a log was not printed to its end.
 #[derive(Debug)]
 pub(super) enum PrintError {
-    /// Standard output takes nothing.
+    /// Standard output cannot be written.
     Stdout(io::Error),
-    /// It cannot be had.
+    /// The log cannot be read.
     Log(Box<LogError>),
-    /// Some of several could not be had, which was said of each.
+    /// Some of several logs cannot be read. An error was printed for each.
     Some {
-        /// How many.
+        /// Number of logs that failed.
         failed: usize,
-        /// Of how many.
+        /// Total number of logs.
         of: usize,
     },
 }
 
 impl Part {
-    /// Whether it is the whole log, as far as there is one.
+    /// Whether the part is the whole log until now.
     pub(super) fn is_all(self) -> bool {
         self.from == LogStart::Offset(0) && self.until == Until::EndOfLog
     }
 }
 
-/// Prints the log of one executor as it is. Returns how many bytes that were.
+/// Prints the log of one executor unchanged. Returns the number of bytes.
 pub(super) async fn one(app: &AppId, executor: &ExecutorView, part: Part) -> Result<u64, PrintError> {
     let log = ExecutorLog::open(app, executor, &client_name()).await.map_err(no_log)?;
     let mut reading = Reading::new(log, part);
@@ -77,8 +77,8 @@ pub(super) async fn one(app: &AppId, executor: &ExecutorView, part: Part) -> Res
     }
 }
 
-/// Prints the logs of several executors, each line after its executor's number. Returns how many bytes the logs were.
-/// One that cannot be had is told on standard error, and the others are printed.
+/// Prints the logs of several executors, each line after its executor's number. Returns the number
+/// of bytes. If a log cannot be read, an error goes to standard error and the others are printed.
 pub(super) async fn several(app: &AppId, executors: &[ExecutorView], part: Part) -> Result<u64, PrintError> {
     let width = executors.last().map_or(1, |last| last.id.to_string().len());
     let mut stdout = io::stdout().lock();
@@ -86,7 +86,7 @@ pub(super) async fn several(app: &AppId, executors: &[ExecutorView], part: Part)
     let mut waiting = executors.iter();
     let mut followed: Vec<Tagged<'_>> = Vec::new();
     loop {
-        // To where they end now, one after the other is enough.
+        // Without following, the logs are printed one after the other.
         let most = if part.until == Until::EndOfLog { 1 } else { executors.len() };
         while followed.len() < most
             && let Some(executor) = waiting.next()
@@ -128,15 +128,15 @@ fn no_log(error: LogError) -> PrintError {
 }
 
 fn say(error: &LogError) {
-    // Nobody may be left to read it.
+    // The reader may be gone.
     let _ = writeln!(io::stderr(), "firesteel: {error}");
 }
 
-/// A log, read up to a place.
+/// A log that is read to a given end.
 struct Reading<'a> {
     log: ExecutorLog<'a>,
     part: Part,
-    /// No more is to be printed.
+    /// Whether nothing more is to be printed.
     is_over: bool,
     printed: u64,
 }
@@ -146,7 +146,7 @@ impl<'a> Reading<'a> {
         Self { log, part, is_over: false, printed: 0 }
     }
 
-    /// What comes next, if there is something by now.
+    /// The next bytes, if there are any now.
     async fn more(&mut self) -> Result<Option<bytes::Bytes>, LogError> {
         if self.is_over {
             return Ok(None);
@@ -164,11 +164,11 @@ impl<'a> Reading<'a> {
     }
 }
 
-/// A log whose lines are told from those of others.
+/// A log whose lines are marked with the executor's number.
 struct Tagged<'a> {
     reading: Reading<'a>,
     tag: String,
-    /// The beginning of a line whose end has not come.
+    /// The beginning of an unfinished line.
     begun: Vec<u8>,
 }
 
@@ -177,7 +177,7 @@ impl<'a> Tagged<'a> {
         Self { reading, tag: format!("{:>width$} | ", executor.0), begun: Vec::new() }
     }
 
-    /// Prints the whole lines that there are by now, and at the log's end what is left.
+    /// Prints the complete lines, and the rest at the end of the log.
     async fn print(&mut self, stdout: &mut impl Write) -> Result<(), PrintError> {
         while let Some(bytes) = self.reading.more().await.map_err(no_log)? {
             self.begun.extend_from_slice(&bytes);
@@ -203,7 +203,8 @@ impl<'a> Tagged<'a> {
     }
 }
 
-/// Whether whoever read our standard output has gone. It shows without a write, which may be far off.
+/// Whether standard output's reader is gone. This detects it without a write, which may not come
+/// for a long time.
 fn stdout_is_closed() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];

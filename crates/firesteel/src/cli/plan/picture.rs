@@ -158,7 +158,7 @@ impl<'a> Drawing<'a> {
         self.y += bars.max(26.0 + 13.0 * has.len() as f64);
     }
 
-    /// What viewers show when the pointer is on a bar.
+    /// The tooltip of a bar.
     fn told(&self, column: usize, worker: &WorkerOutcome) -> String {
         let mut each: BTreeMap<(usize, Cores), u64> = BTreeMap::new();
         for executor in &worker.executors {
@@ -179,7 +179,7 @@ impl<'a> Drawing<'a> {
         format!("{}, {}: {}", worker.id, self.columns[column].heading, parts.join("; "))
     }
 
-    /// Where the column of that number begins.
+    /// The x position where the column with this number begins.
     fn x(&self, column: usize) -> f64 {
         MARGIN + NAMES + column as f64 * (self.column + GAP)
     }

@@ -42,7 +42,8 @@ pub(super) fn asks(app: &DraftApplication) -> String {
     format!("{all}; {kind} {}", list(&each)).trim_end().to_owned() + &begins
 }
 
-/// ` (196 in 28 executors)`, if executors cannot have all these cores. Empty if they can, or if one is too large.
+/// ` (196 in 28 executors)`, if the executors' size does not divide the cores. Empty if it does, or
+/// if one executor is larger than all the cores.
 fn whole(all: Cores, each: Option<Cores>) -> String {
     match each {
         Some(each) if each > Cores::ZERO && all >= each && all.0 % each.0 != 0 => {

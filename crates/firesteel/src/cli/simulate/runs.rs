@@ -50,9 +50,9 @@ pub(super) type Runs<T> = (Setup, Vec<Run<T>>);
 
 /// One run: one set-up with one seed.
 pub(super) struct Run<T> {
-    /// What came of it.
+    /// The outcome of the run.
     pub(super) outcome: T,
-    /// How long the Master took over all its events.
+    /// Time that the Master took for all its events.
     pub(super) master: Duration,
 }
 

@@ -35,7 +35,7 @@ next executor could not use where it is. DECISIONS: executors placed per second 
 pub(super) const COMPACTION_COLUMNS: &str = "\
 WORKERS: mean number of Workers that hold the load. AGAINST: compared with the first policy.";
 
-/// What was replayed, in one line.
+/// The trace and its settings, in one line.
 pub(super) fn heading(report: &Report) -> String {
     let Report { name, applications, left_out, workers, load, seeds, .. } = report;
     let left_out = match left_out {

@@ -1,4 +1,4 @@
-//! The picture of a model.
+//! Draws the model on the screen.
 
 use firesteel_placement::{Cores, MiB};
 use ratatui::Frame;
@@ -11,10 +11,10 @@ use super::super::table::clean;
 use super::model::{Model, Over};
 use super::rows::{Row, Which, alive, cores_bar, memory_bar};
 
-/// With fewer lines only the table with the mark is shown.
+/// With fewer lines than this, only the selected table is shown.
 const LOW: u16 = 16;
 
-/// Blanks between columns.
+/// Number of blanks between columns.
 const GAP: u16 = 2;
 
 const KEYS: &str = "q quit  tab table  arrows row  s sort  e explain  k kill  ? help";
@@ -51,7 +51,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model) {
     over(frame, model);
 }
 
-/// What there is, in a line.
+/// The cluster's state in one line.
 fn summary(model: &Model) -> String {
     let Some(view) = &model.view else { return format!("firesteel top: asking {} ..", model.masters) };
     let (mut count, mut used, mut all, mut memory_used, mut memory) =
@@ -72,7 +72,8 @@ fn summary(model: &Model) -> String {
     )
 }
 
-/// Each table has what it needs, if there is room for all; else equal parts, and what one leaves the others get.
+/// Gives each table the height that it needs, if there is room. Otherwise all get equal parts, and
+/// unused lines go to the others.
 fn heights(model: &Model, height: u16) -> [Constraint; 3] {
     let needs = Which::ALL.map(|which| u16::try_from(model.rows(which).len().max(1) + 2).unwrap_or(u16::MAX));
     let mut given = [0_u16; 3];
@@ -122,7 +123,8 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, which: Which, area: Rect) {
     frame.render_stateful_widget(table, body, &mut state);
 }
 
-/// The widths of the columns that fit: each as wide as its widest cell, the first as wide as the screen lets it be.
+/// The widths of the columns that fit. Each is as wide as its widest cell; the first may be cut to
+/// the screen.
 fn widths(which: Which, rows: &[Row], screen: usize) -> Vec<usize> {
     let mut left = screen;
     let mut fitting = Vec::new();
@@ -141,7 +143,7 @@ fn widths(which: Which, rows: &[Row], screen: usize) -> Vec<usize> {
     fitting
 }
 
-/// The end of a text that is too long: ids differ at their ends.
+/// The end of a text that is too long, since ids differ at their ends.
 fn tail(text: &str, width: usize) -> String {
     let length = text.chars().count();
     match width {
@@ -175,7 +177,8 @@ fn over(frame: &mut Frame<'_>, model: &mut Model) {
     }
 }
 
-/// Text over the tables, in as much of the screen as it needs. It is not moved beyond its end.
+/// Draws text over the tables, only as large as needed. It does not scroll beyond the end of the
+/// text.
 fn pane(frame: &mut Frame<'_>, title: &str, lines: Vec<Line<'_>>, from: &mut u16) {
     let screen = frame.area();
     let width = screen.width.saturating_sub(2).min(110);

@@ -1,7 +1,8 @@
 //! `firesteel top`: a live view of a cluster.
 //!
-//! Everything that happens (a key, an answer, a signal, time) is an [`Input`] in one queue; one loop takes them,
-//! changes the [`Model`] and draws it anew. The model decides, and knows neither terminal nor Master.
+//! Every event (a key, an answer, a signal, a timer) is an [`Input`] in one queue. One loop takes
+//! the inputs, changes the [`Model`] and draws it. The model decides, and does no I/O: `draw` and
+//! `screen` handle the terminal, and `rows` builds the tables.
 
 mod draw;
 mod model;
@@ -27,7 +28,7 @@ use super::{block_on, explain, kill, status};
 use model::{Model, Wish};
 use screen::Screen;
 
-/// How many inputs may wait: keys are typed faster than a slow terminal draws, but not for long.
+/// Maximum number of queued inputs. This is enough for fast typing on a slow terminal.
 const WAITING: usize = 64;
 
 const EXAMPLES: &str = "  firesteel top --master spark://10.0.0.1:7077
@@ -66,24 +67,24 @@ fn pace(text: &str) -> Result<Duration, String> {
     }
 }
 
-/// Something that happens.
+/// An event of the loop.
 #[derive(Debug)]
 enum Input {
-    /// In the terminal: a key, or another size.
+    /// A key press or a new size of the terminal.
     Terminal(Event),
     /// The terminal cannot be read any more.
     TerminalLost(io::Error),
-    /// The Master's tables, or why there are none.
+    /// The Master's tables, or the error.
     State(Result<MasterView, String>),
-    /// An application in sentences.
+    /// The explanation of an application, in sentences.
     Explained(Vec<String>),
-    /// What became of the wish to end an application.
+    /// The result of a request to end an application.
     Killed(String),
-    /// Somebody wants this process to end.
+    /// A request to end this process.
     End(EndRequest),
 }
 
-/// Shows the cluster until the user has seen enough; its exit code.
+/// Shows the cluster until the user leaves. Returns the exit code.
 pub(super) fn run(args: &Args) -> Result<u8, Failure> {
     let cluster = args.masters.cluster("top")?;
     if args.once || !io::stdout().is_terminal() {
@@ -134,7 +135,7 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
     }
 }
 
-/// One thread waits for the terminal; it ends with the process.
+/// Starts a thread that reads the terminal. It ends with the process.
 fn listen_to_keys(inputs: mpsc::Sender<Input>) {
     spawn_blocking(move || {
         loop {

@@ -1,50 +1,50 @@
-//! What is shown, and what keys do to it.
+//! The state of the view, and the effect of keys on it.
 
 use firesteel_core::messages::MasterView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::rows::{Row, Which};
 
-/// What is shown.
+/// The state of the view.
 #[derive(Debug)]
 pub(super) struct Model {
-    /// Who is asked.
+    /// Names of the Masters.
     pub(super) masters: String,
-    /// The latest answer.
+    /// The latest answer of a Master.
     pub(super) view: Option<MasterView>,
-    /// Why there is no newer one.
+    /// The error of the latest request, if it failed.
     pub(super) trouble: Option<String>,
-    /// The table that keys move in.
+    /// The table that keys act on.
     pub(super) table: Which,
-    /// The key of the row that each table has its mark on; without one it is the first.
+    /// Key of the selected row of each table. `None`: the first row.
     marks: [Option<String>; 3],
-    /// What each table is sorted by.
+    /// Sort order of each table.
     orders: [usize; 3],
-    /// What lies over the tables.
+    /// The panel over the tables.
     pub(super) over: Over,
-    /// The latest news, in the last line.
+    /// The latest message, shown in the last line.
     pub(super) message: Option<String>,
-    /// So many rows the table with the mark shows at once.
+    /// Number of rows of the selected table that fit on the screen.
     pub(super) page: usize,
 }
 
-/// What lies over the tables.
+/// The panel over the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Over {
     Nothing,
     Help,
-    /// Whether this application is to end.
+    /// The question whether to end this application.
     Question {
         app: String,
     },
-    /// An application in sentences, from that line on.
+    /// The explanation of an application, scrolled to this line.
     Explained {
         sentences: Vec<String>,
         from: u16,
     },
 }
 
-/// What a key asks of the loop.
+/// The action that a key asks of the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Wish {
     Nothing,
@@ -92,7 +92,7 @@ impl Model {
         }
         match std::mem::replace(&mut self.over, Over::Nothing) {
             Over::Nothing => self.on_plain_key(key.code),
-            // Any key puts it away.
+            // Any key closes the help.
             Over::Help => Wish::Nothing,
             Over::Question { app } => match key.code {
                 KeyCode::Char('y' | 'Y') => {
@@ -148,17 +148,17 @@ impl Model {
         Wish::Nothing
     }
 
-    /// The rows of a table, in its order.
+    /// The rows of a table, in its sort order.
     pub(super) fn rows(&self, table: Which) -> Vec<Row> {
         self.view.as_ref().map_or_else(Vec::new, |view| table.rows(view, self.orders[table as usize]))
     }
 
-    /// What a table is sorted by.
+    /// The name of a table's sort order.
     pub(super) fn order(&self, table: Which) -> &'static str {
         table.orders()[self.orders[table as usize]]
     }
 
-    /// The place of a table's mark. A row that is gone leaves it where the first is.
+    /// The index of the selected row. If that row is gone, the first row is selected.
     pub(super) fn mark(&self, table: Which, rows: &[Row]) -> usize {
         let key = self.marks[table as usize].as_ref();
         key.and_then(|key| rows.iter().position(|row| row.key == *key)).unwrap_or(0)

@@ -1,4 +1,4 @@
-//! The three tables as rows: what stands in them, and in which order.
+//! The rows of the three tables, and their sort orders.
 
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView};
 use firesteel_placement::{Cores, MiB};
@@ -6,7 +6,7 @@ use firesteel_placement::{Cores, MiB};
 use super::super::status::state;
 use super::super::table::{clean, duration};
 
-/// A table.
+/// One of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Which {
     Workers,
@@ -17,11 +17,11 @@ pub(super) enum Which {
 /// A row of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Row {
-    /// What stays the same as the table changes.
+    /// Key of the row, which stays the same across updates.
     pub(super) key: String,
-    /// The application that it is about.
+    /// Id of the row's application, if it has one.
     pub(super) app: Option<String>,
-    /// The cells, one for each column.
+    /// Cells of the row, one per column.
     pub(super) cells: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl Which {
         self.next().next()
     }
 
-    /// The columns, the most telling first, since a narrow screen cuts the last ones.
+    /// The columns, the most important first, since a narrow screen cuts the last ones.
     pub(super) fn header(self) -> &'static [&'static str] {
         match self {
             Self::Workers => &["WORKER", "STATE", "CORES", "MEMORY", "HEARTBEAT"],
@@ -57,7 +57,7 @@ impl Which {
         }
     }
 
-    /// The columns by which it can be sorted.
+    /// The columns by which the table can be sorted.
     pub(super) fn orders(self) -> &'static [&'static str] {
         match self {
             Self::Workers => &["WORKER", "CORES", "MEMORY"],
@@ -66,7 +66,7 @@ impl Which {
         }
     }
 
-    /// The rows, sorted by the order of that number; amounts with the largest first.
+    /// The rows in this sort order. Amounts are sorted from largest to smallest.
     pub(super) fn rows(self, view: &MasterView, order: usize) -> Vec<Row> {
         match self {
             Self::Workers => workers(view, order),
@@ -155,17 +155,17 @@ pub(super) fn alive(view: &MasterView) -> impl Iterator<Item = &WorkerView> {
     view.workers.iter().filter(|worker| worker.state != WorkerState::Dead)
 }
 
-/// `█████░░░ 5/8`.
+/// The cores as a bar: `█████░░░ 5/8`.
 pub(super) fn cores_bar(used: Cores, all: Cores) -> String {
     format!("{} {}/{}", bar(used.0, all.0), used.0, all.0)
 }
 
-/// `█████░░░ 5 GiB/8 GiB`.
+/// The memory as a bar: `█████░░░ 5 GiB/8 GiB`.
 pub(super) fn memory_bar(used: MiB, all: MiB) -> String {
     format!("{} {used}/{all}", bar(used.0, all.0))
 }
 
-/// Eight cells; what is used at all shows, and only what is full is full.
+/// A bar of eight cells. Any use fills at least one cell, and only full use fills all cells.
 fn bar(used: i64, all: i64) -> String {
     const CELLS: i64 = 8;
     let filled = match (used.clamp(0, all.max(0)), all) {

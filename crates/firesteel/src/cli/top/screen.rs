@@ -1,4 +1,4 @@
-//! The terminal, for as long as it is ours.
+//! The terminal while `firesteel top` uses it.
 
 use std::io;
 
@@ -7,13 +7,13 @@ use ratatui::DefaultTerminal;
 use super::draw;
 use super::model::Model;
 
-/// The terminal in raw mode with its alternate screen. It is given back as it was when this is dropped, and when
-/// the process panics.
+/// The terminal in raw mode, on its alternate screen. It is restored when this value is dropped,
+/// and when the process panics.
 pub(super) struct Screen(DefaultTerminal);
 
 impl Screen {
     pub(super) fn enter() -> io::Result<Self> {
-        // Its panic hook gives the terminal back before the panic is told.
+        // The panic hook of ratatui restores the terminal before the panic is printed.
         ratatui::try_init().map(Self)
     }
 
@@ -24,7 +24,7 @@ impl Screen {
 
 impl Drop for Screen {
     fn drop(&mut self) {
-        // Nothing more can be done if the terminal is gone.
+        // If the terminal is gone, nothing can be restored.
         let _ = ratatui::try_restore();
     }
 }

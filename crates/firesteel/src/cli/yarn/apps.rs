@@ -1,4 +1,4 @@
-//! `firesteel yarn apps`.
+//! `firesteel yarn apps`: lists applications.
 
 use std::io::{self, Write as _};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -39,7 +39,7 @@ fn names() -> PossibleValuesParser {
     PossibleValuesParser::new(STATES.map(state).into_iter().chain([ALL]))
 }
 
-/// Lists them, the latest first.
+/// Lists the applications, the latest first.
 pub(super) fn run(args: &Apps) -> Result<Exit, Failure> {
     let states = args.states();
     let request = GetApplicationsRequest {
@@ -81,7 +81,8 @@ fn print_table(found: &[ApplicationReport]) -> io::Result<()> {
     writeln!(io::stdout(), "{}", table(&header, rows.collect()))
 }
 
-/// How long ago that was, in milliseconds since 1970. Clocks may differ.
+/// The time since a point given in milliseconds since 1970. It is never negative, although clocks
+/// may differ.
 pub(super) fn since(now: SystemTime, millis: i64) -> Duration {
     let then = UNIX_EPOCH + Duration::from_millis(u64::try_from(millis).unwrap_or(0));
     now.duration_since(then).unwrap_or_default()
@@ -100,7 +101,7 @@ struct Document {
     applications: Vec<Application>,
 }
 
-/// An application as JSON. Times are in milliseconds since 1970; what is not known is null.
+/// An application as JSON. Times are in milliseconds since 1970; unknown values are null.
 #[derive(Serialize)]
 pub(super) struct Application {
     id: String,
@@ -129,7 +130,7 @@ impl Application {
         let set = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty() && text != "N/A");
         let positive = |number: i64| Some(number).filter(|number| *number > 0);
         let usage = report.app_resource_usage.as_ref();
-        // YARN says -1 of what nobody may know, or what is over.
+        // YARN reports -1 for a value that the user may not see, or that no longer exists.
         let known = |number: i64| Some(number).filter(|number| *number >= 0);
         let used = usage.and_then(|usage| usage.used_resources.as_ref());
         Self {

@@ -1,4 +1,4 @@
-//! `firesteel yarn kill`.
+//! `firesteel yarn kill`: ends applications.
 
 use std::io::{self, Write as _};
 
@@ -24,7 +24,7 @@ pub(super) struct Kill {
     site: Where,
 }
 
-/// Ends them one by one, and says of each what became of it.
+/// Ends the applications one by one, and prints the result of each.
 pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     let mut exit = Exit::Done;
@@ -42,7 +42,7 @@ pub(super) fn run(args: &Kill) -> Result<Exit, Failure> {
         });
         match done {
             Ok(()) => {
-                // Nobody may be left to read it; what was asked for is done all the same.
+                // The reader may be gone. The applications are ended all the same.
                 let _ = writeln!(io::stdout(), "killed {app}");
             }
             Err(failure) if failure.exit() == Exit::Failure => {

@@ -1,4 +1,4 @@
-//! `firesteel yarn logs`.
+//! `firesteel yarn logs`: prints the logs of containers.
 
 use std::io::{self, Write as _};
 
@@ -37,7 +37,7 @@ pub(super) struct Logs {
     site: Where,
 }
 
-/// One of an application's containers.
+/// One container of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Which {
     Executor(ExecutorId),
@@ -54,7 +54,7 @@ fn which(word: &str) -> Result<Which, String> {
     }
 }
 
-/// Shows them.
+/// Prints the logs.
 pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     let report = report(&site, args.app)?;
@@ -82,7 +82,7 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     print(&places, if args.stderr { Stream::Stderr } else { Stream::Stdout })
 }
 
-/// What can be done about logs that nobody shows any more.
+/// Advice about logs that are no longer served.
 fn over(app: ApplicationId, how: &str) -> String {
     format!(
         "{app} is {how}, and NodeManagers show the logs of running applications alone: where the cluster collects logs \
@@ -91,7 +91,7 @@ fn over(app: ApplicationId, how: &str) -> String {
     )
 }
 
-/// The containers of the attempt that runs.
+/// The containers of the running attempt.
 fn containers(site: &Site, report: &ApplicationReport) -> Result<Vec<Place>, Failure> {
     let Some(attempt) = report.current_application_attempt_id else { return Ok(Vec::new()) };
     let found = ask(site, |client| async move { client.containers(attempt).await })?;
@@ -100,7 +100,7 @@ fn containers(site: &Site, report: &ApplicationReport) -> Result<Vec<Place>, Fai
     Ok(places)
 }
 
-/// The ApplicationMaster knows in which container an executor runs.
+/// The container of an executor, as the ApplicationMaster reports it.
 fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<Place, Failure> {
     let app = report.application_id.unwrap_or_default();
     let fail = |words: String| Failure::of(Exit::Failure, words);
@@ -115,7 +115,7 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<Place
         .ok_or_else(|| fail(format!("{app} has no executor {executor}, or it has ended")))
 }
 
-/// Prints logs, each behind its container's name where there are several.
+/// Prints logs. If there are several, each follows the name of its container.
 fn print(places: &[Place], stream: Stream) -> Result<Exit, Failure> {
     let mut stdout = io::stdout().lock();
     let mut failed = Vec::new();

@@ -1,4 +1,6 @@
-//! `firesteel yarn`: applications on a YARN cluster, whoever's they are.
+//! `firesteel yarn`: shows and ends any application on a YARN cluster. `request` and `program`
+//! prepare applications that `map`, `launch` and `shell` submit there; the other modules are the
+//! subcommands.
 
 mod apps;
 mod kill;
@@ -46,7 +48,7 @@ const EXAMPLES: &str = "  firesteel yarn apps
   firesteel yarn kill application_1700000000123_0007
   firesteel yarn logs application_1700000000123_0007 --stderr";
 
-/// What stands below the options of each command.
+/// The help below the options of each command.
 fn codes(examples: &str) -> String {
     format!(
         "The cluster is that of yarn-site.xml and core-site.xml in $HADOOP_CONF_DIR or $YARN_CONF_DIR. Properties that \
@@ -57,7 +59,7 @@ fn codes(examples: &str) -> String {
     )
 }
 
-/// Answers the question.
+/// Runs the subcommand.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
     match &args.question {
         Question::Apps(args) => apps::run(args),
@@ -82,7 +84,7 @@ impl Where {
     }
 }
 
-/// Asks a cluster one thing, or several.
+/// Runs a closure with one or several requests to a cluster.
 fn ask<T, F: Future<Output = Result<T, CallError>>>(
     site: &Site,
     question: impl FnOnce(YarnClient) -> F,
@@ -94,7 +96,7 @@ fn ask<T, F: Future<Output = Result<T, CallError>>>(
     answer?.map_err(|error| Failure::asked(&error))
 }
 
-/// An application's report.
+/// Returns an application's report.
 fn report(site: &Site, application: ApplicationId) -> Result<ApplicationReport, Failure> {
     let unknown = || {
         let words = "is not known, or no longer known; firesteel yarn apps --state all lists all known ones";

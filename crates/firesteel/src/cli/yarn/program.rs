@@ -1,7 +1,7 @@
-//! A command that runs in a container: its words, and the files that it finds there.
+//! A command that runs in a container: its arguments, and its files there.
 //!
-//! The words are made of what this command has understood, not of what was typed: paths that are relative here are
-//! absolute there, and what was read here is staged.
+//! The arguments are built from the parsed options, not from the typed text. Paths that are
+//! relative here become absolute there, and files that are read here are staged.
 
 use std::path::{Path, PathBuf, absolute};
 
@@ -21,14 +21,14 @@ use firesteel_yarn_mode::submission::{Content, Input};
 
 use crate::cli::exit::{Exit, Failure};
 
-/// The items.
+/// Name of the file with the items.
 const INPUT: &str = "__input__";
-/// The hosts that items prefer.
+/// Name of the file with the preferred hosts.
 const LOCALITY: &str = "__locality__";
-/// Racks.
+/// Name of the file with the racks.
 const RACKS: &str = "__racks__";
 
-/// Properties that are about where an application is submitted, or that are done when it is.
+/// Properties that concern the submission, or that take effect during it.
 const DONE: [&str; 10] = [
     keys::MASTER,
     keys::DEPLOY_MODE,
@@ -42,7 +42,7 @@ const DONE: [&str; 10] = [
     keys::APP_NAME,
 ];
 
-/// A program's words, as they gather.
+/// The arguments of a program, while they are collected.
 struct Words(Vec<String>);
 
 impl Words {
@@ -75,7 +75,7 @@ impl Words {
         Ok(())
     }
 
-    /// The command, and where and with which variables it runs.
+    /// Adds the command, its working directory and its variables.
     fn command(mut self, command: &Command, directory: &TaskDirectory) -> Vec<String> {
         match directory {
             TaskDirectory::Executor => self.option("--chdir", "executor"),
@@ -91,7 +91,7 @@ impl Words {
     }
 }
 
-/// The path as it is called from anywhere.
+/// The path in a form that is valid in any directory.
 fn there(path: &Path) -> Result<String, Failure> {
     let found = absolute(path).map_err(|error| usage(format!("{}: {error}", path.display())))?;
     let name = found.into_os_string().into_string();
@@ -102,16 +102,16 @@ fn usage(words: String) -> Failure {
     Failure::of(Exit::Usage, words)
 }
 
-/// How the summary is written, and where else.
+/// The options of the summary.
 #[derive(Clone, Debug)]
 pub(in crate::cli) struct Summary<'a> {
-    /// `--summary`.
+    /// Value of `--summary`.
     pub(in crate::cli) form: &'a str,
-    /// `--summary-file`.
+    /// Value of `--summary-file`.
     pub(in crate::cli) file: Option<&'a Path>,
 }
 
-/// `firesteel map` in a container.
+/// The program for `firesteel map` in a container.
 pub(in crate::cli) fn map(
     job: &Job,
     summary: &Summary<'_>,
@@ -149,7 +149,7 @@ pub(in crate::cli) fn map(
     Ok((Program { arguments, output, ..Program::default() }, inputs))
 }
 
-/// The items, and what ends each of them: a word may have a line feed.
+/// The items, and their separator. An item from the command line may contain a line feed.
 fn content(source: &Source, separator: Separator) -> (Content, Separator) {
     match source {
         Source::Words(words) => {
@@ -161,7 +161,7 @@ fn content(source: &Source, separator: Separator) -> (Content, Separator) {
     }
 }
 
-/// `firesteel launch` in a container.
+/// The program for `firesteel launch` in a container.
 pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<Input>) {
     let mut words = Words::of("launch", &launch.name, &launch.properties);
     let until = match launch.until {

@@ -1,4 +1,4 @@
-//! What a YARN cluster is asked for by map, launch and shell.
+//! The request of map, launch and shell to a YARN cluster.
 
 use firesteel_apps::beginning;
 use firesteel_apps::cluster::Cluster;
@@ -17,14 +17,15 @@ use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::submit::blame;
 
-/// The options that only Firesteel's own clusters have, and what to write in their place.
+/// Options that only Firesteel's own clusters have, and their replacements on YARN.
 const OWN: [(&str, &str); 3] = [
     (keys::CORES_MAX, "write --num-executors and --executor-cores"),
     (keys::GANG, "leave it out, since YARN allocates containers one by one"),
     (keys::PLACEMENT_POLICY, "leave it out, since YARN chooses nodes by its own rules"),
 ];
 
-/// The request of an application, under that name unless it has one. Sets what counts on YARN where nothing is said.
+/// Creates the request of an application, with this name as the default. Sets the defaults that
+/// apply on YARN.
 pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Request, Failure> {
     refuse_own(properties)?;
     add_defaults(properties);
@@ -34,7 +35,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     let deploy = match settings.mode {
         Mode::Client => Deploy::Client,
         Mode::Unmanaged => Deploy::Unmanaged,
-        // What runs there is said later, by whoever knows the command.
+        // The caller that knows the command sets the program later.
         Mode::Cluster => Deploy::Cluster(Program::default()),
     };
     let environment = Environment::of_this_process();
@@ -61,7 +62,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     })
 }
 
-/// Files that can be put nowhere, or are nowhere: a matter of settings.
+/// The failure for files that cannot be staged or do not exist. Its cause is a setting.
 fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure {
     match error {
         StagingError::Conf(_)
@@ -78,7 +79,8 @@ fn unstaged(error: &StagingError, properties: &Properties, key: &str) -> Failure
     }
 }
 
-/// An option that has no meaning on YARN is wrong usage. A file may be for other clusters, too.
+/// Refuses options that have no meaning on YARN as wrong usage. Properties files are accepted,
+/// since they may be for other clusters, too.
 fn refuse_own(properties: &Properties) -> Result<(), Failure> {
     for (key, advice) in OWN {
         if let Some(origin) = properties.origin(key).filter(|origin| origin.is_command_line()) {
@@ -93,7 +95,7 @@ fn refuse_own(properties: &Properties) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What an application on YARN has without a word.
+/// Adds the defaults of an application on YARN.
 ///
 /// Source: Spark on YARN, 4.0.1.
 fn add_defaults(properties: &mut Properties) {
@@ -117,7 +119,7 @@ fn add_defaults(properties: &mut Properties) {
     }
 }
 
-/// A cluster of Firesteel's own runs no drivers.
+/// Refuses cluster mode on Firesteel's own clusters, which run no drivers.
 pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(), Failure> {
     match properties.get(keys::DEPLOY_MODE) {
         None | Some("client") => Ok(()),
@@ -131,7 +133,7 @@ pub(in crate::cli) fn refuse_cluster_mode(properties: &Properties) -> Result<(),
     }
 }
 
-/// A shell is where somebody types.
+/// Refuses a shell in cluster mode, since the user types in this terminal.
 pub(in crate::cli) fn refuse_shell(cluster: &Cluster) -> Result<(), Failure> {
     match cluster.in_a_container() {
         None => Ok(()),

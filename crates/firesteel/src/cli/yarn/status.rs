@@ -1,4 +1,4 @@
-//! `firesteel yarn status`.
+//! `firesteel yarn status`: shows one application.
 
 use std::io::{self, Write as _};
 use std::time::SystemTime;
@@ -31,14 +31,14 @@ pub(super) struct Status {
     site: Where,
 }
 
-/// Shows it.
+/// Prints the application's report.
 pub(super) fn run(args: &Status) -> Result<Exit, Failure> {
     let site = args.site.site()?;
     let report = report(&site, args.app)?;
     if args.json {
         return exit::written(print_json(&report));
     }
-    // The attempt says where its log is; of an application that never had one there is nothing to say.
+    // The attempt's report has the log's address. An application without an attempt has no log.
     let attempt = match report.current_application_attempt_id {
         Some(attempt) => ask(&site, |client| async move { client.attempt_report(attempt).await }).ok(),
         None => None,
@@ -66,7 +66,7 @@ fn print(report: &ApplicationReport, attempt: Option<&ApplicationAttemptReport>)
     Ok(())
 }
 
-/// What there is to say of it, without what is not known.
+/// The lines of the report, without unknown values.
 fn lines(
     report: &ApplicationReport,
     attempt: Option<&ApplicationAttemptReport>,

@@ -12,9 +12,9 @@ use super::super::runs::{Report, Run, Runs};
 use super::super::text::line;
 use super::page::Page;
 
-/// The axis of waits begins here, in seconds.
+/// Start of the axis of waits, in seconds.
 const SHORTEST: f64 = 1.0;
-/// From so many applications on the shares of those that wait are drawn on a logarithmic scale.
+/// From this number of applications on, the axis of shares is logarithmic.
 const MANY: usize = 200;
 
 impl Page {
@@ -88,7 +88,7 @@ impl Page {
         self.chart(&Chart { title: "Applications that wait".to_owned(), x: time, y, series: waiting });
     }
 
-    /// What is requested and not allocated, as more and more is requested.
+    /// The requested but unallocated share of the cluster, as more and more is requested.
     pub(super) fn fills(&mut self, report: &Report, all: &[Runs<Fill>]) {
         const TITLE: &str = "Requested, but not allocated";
         let ends = all
@@ -118,7 +118,8 @@ impl Page {
     }
 }
 
-/// The axis of shares of that many applications: logarithmic for many, so that one of them is still seen.
+/// The axis of shares for this number of applications. It is logarithmic for many applications, so
+/// that a single one is still visible.
 fn shares(count: usize) -> Axis {
     let title = |scale| format!("share of all applications{scale}");
     if count < MANY {
@@ -170,8 +171,9 @@ fn highest(series: &[Series]) -> f64 {
     series.iter().flat_map(|one| one.points.iter().map(|point| point.1)).fold(0.0, f64::max) * 1.05
 }
 
-/// The share of applications that wait longer than each time, up to the longest wait; empty if it is too short to show.
-/// The curve ends there: on an even scale at zero, on a logarithmic scale, which has no zero, at the last share.
+/// The share of applications that wait longer than each time, up to the longest wait. Empty if the
+/// longest wait is too short to show. On a linear scale, the curve ends at zero. A logarithmic
+/// scale has no zero, so the curve ends at the last share.
 fn survivors(waits: &Waits, scale: Scale) -> Vec<(f64, f64)> {
     let all = waits.all();
     let longer = |time: f64| all.len() - all.partition_point(|wait| wait.as_secs_f64() <= time);
@@ -190,7 +192,7 @@ fn survivors(waits: &Waits, scale: Scale) -> Vec<(f64, f64)> {
     points
 }
 
-/// What is missing on average when so much is requested, between these two shares of the cluster.
+/// The mean unallocated share for each requested share between these two shares of the cluster.
 fn missing(runs: &[Run<Fill>], from: f64, to: f64) -> Vec<(f64, f64)> {
     let steps = runs.iter().flat_map(|run| run.outcome.steps.iter().map(|step| step.asked));
     let mut asked: Vec<f64> = steps.filter(|asked| (from..=to).contains(asked)).chain([from, to]).collect();
