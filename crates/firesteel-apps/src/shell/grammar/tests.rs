@@ -142,11 +142,11 @@ fn what_is_wrong_is_said_with_how_it_is_written() {
         ("executors 1", "1 has no meaning here: write executors"),
         ("why &", "only run works in the background with &: write why"),
         ("watch x", "x is not a task's number: write watch [TASK]"),
-        ("kill", "an executor's number is missing: write kill EXECUTOR... [--replace]"),
+        ("kill", "give the number of an executor: write kill EXECUTOR... [--replace]"),
         ("request -1", "-1 is not a number of executors: write request N [--profile P] [--kill]"),
         ("request 1 --profile", "--profile needs a value: write request N [--profile P] [--kill]"),
         ("quit 256", "256 is not an exit code from 0 to 255: write quit [CODE]"),
-        ("cancel", "a task's number is missing: write cancel TASK... | cancel --all"),
+        ("cancel", "give the number of a task: write cancel TASK... | cancel --all"),
     ] {
         assert_eq!(said(line), expected, "{line}");
     }
