@@ -30,7 +30,9 @@ impl World {
             }
             NodeEffects::Driver(effects) => {
                 let newcomers = effects.iter().filter_map(newcomer).collect();
-                self.driver_mut(node).map(|body| body.newcomers = newcomers);
+                if let Some(body) = self.driver_mut(node) {
+                    body.newcomers = newcomers;
+                }
                 effects.into_iter().for_each(|effect| self.perform_driver(node, effect));
             }
             NodeEffects::Launcher(effects) => {
