@@ -18,6 +18,7 @@ use super::exit::{Exit, Failure};
 use super::yarn::request;
 
 /// The options of spark-submit that say what an application asks for. They beat properties.
+#[allow(rustdoc::broken_intra_doc_links, reason = "help, not Markdown: brackets are no links")]
 #[derive(Clone, Debug, Default, PartialEq, Eq, Args)]
 pub(super) struct Submit {
     /// Cluster: spark://HOST:PORT[,HOST:PORT..], yarn or local-cluster[WORKERS,CORES,MIB]
