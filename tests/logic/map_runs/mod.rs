@@ -8,29 +8,13 @@ mod stage;
 mod worlds;
 
 use self::stage::Stage;
-use crate::scripts::{check, pages};
+use crate::scripts::scripts;
 
 /// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/map_runs";
 
-macro_rules! pages {
-    ($($page:ident)+) => {
-        $(#[test]
-        fn $page() {
-            let mut stage = Stage::default();
-            check(DIRECTORY, stringify!($page), &mut |command| stage.play(command));
-        })+
-
-        #[test]
-        fn every_page_is_played() {
-            let mut played = vec![$(stringify!($page).to_owned()),+];
-            played.sort_unstable();
-            assert_eq!(pages(DIRECTORY), played);
-        }
-    };
-}
-
-pages! {
+scripts! {
+    DIRECTORY, Stage:
     applications
     bad_input
     interrupted

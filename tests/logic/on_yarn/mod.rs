@@ -5,29 +5,13 @@
 mod stage;
 
 use self::stage::Stage;
-use crate::scripts::{check, pages};
+use crate::scripts::scripts;
 
 /// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/on_yarn";
 
-macro_rules! pages {
-    ($($page:ident)+) => {
-        $(#[test]
-        fn $page() {
-            let mut stage = Stage::default();
-            check(DIRECTORY, stringify!($page), &mut |command| stage.play(command));
-        })+
-
-        #[test]
-        fn every_page_is_played() {
-            let mut played = vec![$(stringify!($page).to_owned()),+];
-            played.sort_unstable();
-            assert_eq!(pages(DIRECTORY), played);
-        }
-    };
-}
-
-pages! {
+scripts! {
+    DIRECTORY, Stage:
     client_mode
     cluster_mode
     driver_returns

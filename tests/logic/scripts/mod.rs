@@ -58,24 +58,28 @@ pub fn pages(directory: &str) -> Vec<String> {
 /// Where the pages are.
 const DIRECTORY: &str = "../tests/logic/scripts";
 
+/// One test for each page of a directory, and one that every page there is played. `Stage` plays a command.
 macro_rules! scripts {
-    ($($script:ident)+) => {
+    ($directory:ident, $stage:ty: $($script:ident)+) => {
         $(#[test]
         fn $script() {
-            let mut stage = Stage::default();
-            check(DIRECTORY, stringify!($script), &mut |command| stage.play(command));
+            let mut stage = <$stage>::default();
+            $crate::scripts::check($directory, stringify!($script), &mut |command| stage.play(command));
         })+
 
         #[test]
         fn every_page_is_played() {
             let mut played = vec![$(stringify!($script).to_owned()),+];
             played.sort_unstable();
-            assert_eq!(pages(DIRECTORY), played);
+            assert_eq!($crate::scripts::pages($directory), played);
         }
     };
 }
 
+pub(crate) use scripts;
+
 scripts! {
+    DIRECTORY, Stage:
     classic
     three_of_sixteen
     example_01
