@@ -89,7 +89,7 @@ pub enum RecordError {
     Open {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
     /// The items are read from that file.
@@ -115,7 +115,7 @@ pub enum RecordError {
     Write {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The error of the system.
         error: io::Error,
     },
 }

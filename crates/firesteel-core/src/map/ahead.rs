@@ -1,8 +1,8 @@
 //! How far ahead of the executors items are read: the one policy of that.
 //!
 //! Enough tasks wait at the driver that no core waits for an item, and no more, however long the input is. Blocks of
-//! input are bounded by their bytes, too. And so that a slow first item, or a slow reader, does not let outputs pile up
-//! without end, only so many items are begun and not printed.
+//! input are bounded by their bytes, too. The number of items that are begun and not printed is bounded: outputs do not
+//! pile up behind a slow first item or a slow reader.
 
 use firesteel_placement::Cores;
 
@@ -28,7 +28,7 @@ pub(super) struct Begun {
     pub(super) unprinted: usize,
 }
 
-/// Whether one more item is to be read, for executors that have so many cores together.
+/// Whether one more item is to be read. `cores` is the number of cores of all executors together.
 pub(super) fn wants_more(begun: Begun, cores: Cores) -> bool {
     let waiting = cores.0.saturating_mul(PER_CORE).clamp(FEWEST, MOST);
     let most = usize::try_from(waiting.saturating_add(cores.0)).unwrap_or(usize::MAX);

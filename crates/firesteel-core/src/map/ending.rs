@@ -17,12 +17,12 @@ pub enum Ending {
     ReaderGone,
     /// Outputs could not be kept or printed.
     OutputLost {
-        /// Why.
+        /// The error, in words.
         error: String,
     },
     /// The items that are not done could not be written down.
     RecordLost {
-        /// Why.
+        /// The error, in words.
         error: String,
     },
     /// The driver ended before its application.

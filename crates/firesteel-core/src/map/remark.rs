@@ -29,12 +29,12 @@ pub enum Remark {
     },
     /// Outputs cannot be kept or printed.
     OutputLost {
-        /// Why.
+        /// The error, in words.
         error: String,
     },
     /// The record of items that are not done cannot be written.
     RecordLost {
-        /// Why.
+        /// The error, in words.
         error: String,
     },
     /// The driver ended before its application: a defect, of which it has told in the log.
