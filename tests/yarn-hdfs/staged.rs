@@ -126,7 +126,7 @@ fn refused(cluster: &YarnCluster, hdfs: &Hdfs) {
     let at = |port: u16| format!("spark.hadoop.fs.defaultFS=hdfs://127.0.0.1:{port}");
     let objection = format!("spark.hadoop.fs.defaultFS={}", hdfs.url);
     let cases = [
-        (at(port), "alice", "does not answer within"),
+        (at(port), "alice", "did not answer within"),
         (at(gone), "alice", "Connection refused"),
         (objection, "bob", "AccessControlException: Permission denied: user=bob"),
     ];
