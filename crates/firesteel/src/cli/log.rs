@@ -7,11 +7,13 @@ use clap::{ArgAction, Args};
 use firesteel_core::Timestamp;
 use firesteel_host::progress::Show;
 use tracing::{Event, Level, Subscriber};
-use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::format::Writer;
 use tracing_subscriber::fmt::time::FormatTime;
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
+use tracing_subscriber::layer::SubscriberExt;
 use tracing_subscriber::registry::LookupSpan;
+use tracing_subscriber::util::SubscriberInitExt;
 
 use super::color::Colors;
 
@@ -81,10 +83,14 @@ impl FormatTime for Utc {
 impl Talk {
     /// Starts the log. `RUST_LOG` overrides the flags.
     pub(super) fn start(self, usual: Usual) {
-        let filter = EnvFilter::try_from_default_env()
-            .unwrap_or_else(|_| EnvFilter::new(self.level(usual).as_str().to_ascii_lowercase()));
+        let asked = std::env::var("RUST_LOG").ok().filter(|words| !words.is_empty());
+        let (filter, unsound) = match asked.as_deref().map(str::parse::<Targets>) {
+            Some(Ok(filter)) => (filter, None),
+            Some(Err(error)) => (self.filter(usual), Some(error)),
+            None => (self.filter(usual), None),
+        };
         let log = tracing_subscriber::fmt()
-            .with_env_filter(filter)
+            .with_max_level(Level::TRACE)
             .with_timer(Utc)
             .with_ansi(self.color.on_stderr())
             // A failed write to the log, for example on a full disk, must not end the daemon.
@@ -92,11 +98,18 @@ impl Talk {
             .with_writer(io::stderr);
         match usual {
             // Times and modules are shown only on request.
-            Usual::Warnings if self.verbose == 0 && std::env::var_os("RUST_LOG").is_none() => {
-                log.event_format(Remarks).init();
+            Usual::Warnings if self.verbose == 0 && asked.is_none() => {
+                log.event_format(Remarks).finish().with(filter).init();
             }
-            Usual::Warnings | Usual::Info => log.init(),
+            Usual::Warnings | Usual::Info => log.finish().with(filter).init(),
         }
+        if let Some(error) = unsound {
+            tracing::warn!("RUST_LOG is ignored: {error}");
+        }
+    }
+
+    fn filter(self, usual: Usual) -> Targets {
+        Targets::new().with_default(self.level(usual))
     }
 
     /// Whether commands show a progress bar and print remarks.
