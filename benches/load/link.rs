@@ -1,0 +1,98 @@
+//! One connection, as a mock peer and the null master use it: frames are queued, and written together.
+
+use std::io;
+
+use bytes::{Buf, Bytes, BytesMut};
+use firesteel_core::wire::{self, Hello, PREAMBLE, Role};
+use firesteel_host::net::frame::Frames;
+use futures_util::{FutureExt, StreamExt};
+use serde::Serialize;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
+use tokio_util::codec::{Encoder, FramedRead};
+
+/// A connection after the handshake.
+pub(crate) struct Link {
+    pub(crate) incoming: Incoming,
+    pub(crate) outgoing: Outgoing,
+}
+
+/// What comes.
+pub(crate) struct Incoming(FramedRead<OwnedReadHalf, Frames>);
+
+/// What goes, once it is flushed.
+pub(crate) struct Outgoing {
+    writer: OwnedWriteHalf,
+    queued: BytesMut,
+}
+
+impl Link {
+    /// Dials, and introduces itself.
+    pub(crate) async fn dial(address: &str, role: Role, name: &str) -> io::Result<Self> {
+        Self::open(TcpStream::connect(address).await?, role, name).await.map(|(link, _)| link)
+    }
+
+    /// The handshake, which is the same on both sides. Also returns the peer's role.
+    pub(crate) async fn open(stream: TcpStream, role: Role, name: &str) -> io::Result<(Self, Role)> {
+        stream.set_nodelay(true)?;
+        let (mut reader, mut writer) = stream.into_split();
+        let ours = Hello { role, name: name.to_owned(), challenge: Bytes::new(), epoch: 0 };
+        let mut opening = BytesMut::from(&PREAMBLE[..]);
+        append(&mut opening, wire::encode(&ours, wire::MAX_HELLO).expect("a hello is short"));
+        writer.write_all(&opening).await?;
+        let mut preamble = [0; PREAMBLE.len()];
+        reader.read_exact(&mut preamble).await?;
+        wire::check_preamble(preamble).map_err(io::Error::other)?;
+        let mut frames = FramedRead::with_capacity(reader, Frames::of_hello(), 4096);
+        let body = frames.next().await.ok_or(io::ErrorKind::UnexpectedEof)?.map_err(io::Error::other)?;
+        let theirs: Hello = wire::decode(&body).map_err(io::Error::other)?;
+        frames.decoder_mut().after_hello();
+        let outgoing = Outgoing { writer, queued: BytesMut::new() };
+        Ok((Self { incoming: Incoming(frames), outgoing }, theirs.role))
+    }
+}
+
+impl Incoming {
+    /// The next frame's body; `None` when the connection has ended. May be dropped and called again.
+    pub(crate) async fn next(&mut self) -> Option<BytesMut> {
+        self.0.next().await?.ok()
+    }
+
+    /// The next frame's body, if it is there already.
+    pub(crate) fn next_now(&mut self) -> Option<BytesMut> {
+        self.0.next().now_or_never().flatten()?.ok()
+    }
+}
+
+impl Outgoing {
+    /// Queues a message.
+    pub(crate) fn push<M: Serialize>(&mut self, message: &M) {
+        append(&mut self.queued, body(message));
+    }
+
+    /// Writes what is queued. `false` if the connection has ended.
+    pub(crate) async fn flush(&mut self) -> bool {
+        while self.queued.has_remaining() {
+            if self.writer.write_buf(&mut self.queued).await.is_err() {
+                return false;
+            }
+        }
+        true
+    }
+
+    /// Writes bytes that hold whole frames.
+    pub(crate) async fn write(&mut self, frames: BytesMut) -> bool {
+        self.writer.write_all(&frames).await.is_ok()
+    }
+}
+
+/// The body of a message's frame.
+pub(crate) fn body<M: Serialize>(message: &M) -> Bytes {
+    wire::encode(message, wire::MAX_FRAME).expect("messages of a bench are short")
+}
+
+/// Appends a frame with this body.
+pub(crate) fn append(frames: &mut BytesMut, body: Bytes) {
+    Frames::of_hello().encode(body, frames).expect("bodies of a bench are short");
+}

@@ -1,0 +1,62 @@
+//! How much does the Master's daemon cost under load, beside a null master that decides nothing?
+//!
+//! ```text
+//! cargo bench -p firesteel --bench load                          everything, five rounds; about an hour
+//! cargo bench -p firesteel --bench load -- burst --rounds 1      one scenario, once
+//! cargo bench -p firesteel --bench load -- burst --system-calls  counts system calls with perf, which slows them down
+//! cargo bench -p firesteel --bench load -- burst --workers 1000  with fewer Workers
+//! cargo bench -p firesteel --bench load -- --test                each once and small, and measures nothing
+//! ```
+//!
+//! Mock Workers, drivers and clients in this process talk to a server in a process of its own, over sockets on loopback.
+//! In each round the servers take turns. Processor time and context switches are those of the server alone. Every wait has
+//! a limit, and every load an end. benches/README.md has the figures.
+
+mod link;
+mod mocks;
+mod null;
+mod probe;
+mod scenarios;
+mod server;
+mod table;
+
+use scenarios::{Scenario, Size};
+use table::{Sheet, Table};
+use tokio::runtime;
+use tokio::task::LocalSet;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
+    firesteel_host::daemon::raise_open_files();
+    if arguments.first().is_some_and(|word| word == "null") {
+        let runtime = runtime::Builder::new_multi_thread().enable_all().build();
+        return runtime.expect("a runtime starts").block_on(null::serve());
+    }
+    let after = |flag: &str| {
+        let at = arguments.iter().position(|word| word == flag)?;
+        Some(arguments.get(at + 1)?.parse::<u64>().expect("a number follows"))
+    };
+    let has = |flag: &str| arguments.iter().any(|word| word == flag);
+    let test = has("--test");
+    let size = if test { Size::SMALL } else { Size::FULL };
+    let size = Size { workers: after("--workers").unwrap_or(size.workers), ..size };
+    let rounds = after("--rounds").unwrap_or(if test { 1 } else { 5 });
+    let named = |scenario: &Scenario| arguments.iter().any(|word| word == scenario.word());
+    let all = !Scenario::ALL.iter().any(named);
+    for scenario in Scenario::ALL.into_iter().filter(|scenario| all || named(scenario)) {
+        println!("== {}", scenario.word());
+        let mut table = Table::default();
+        for _ in 0..rounds {
+            for &kind in scenario.servers() {
+                let mut sheet = Sheet::new(has("--system-calls"));
+                let runtime = runtime::Builder::new_current_thread().enable_all().build();
+                let runtime = runtime.expect("a runtime starts");
+                LocalSet::new().block_on(&runtime, scenario.run(kind, size, &mut sheet));
+                table.add(kind, sheet);
+            }
+        }
+        table.print();
+        let differences = table.differences();
+        assert!(differences.is_empty(), "the null master writes other frames: {differences:#?}");
+    }
+}

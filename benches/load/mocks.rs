@@ -1,0 +1,245 @@
+//! Mock Workers and drivers. They run in one thread, and share what they count.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use std::time::Duration;
+
+use firesteel_core::Kind as _;
+use firesteel_core::address::Address;
+use firesteel_core::ids::{AppId, WorkerId};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, MasterToDriver, MasterToWorker,
+    Offered, Placing, ResourceProfile, Submitter, WantedExecutors, Work, WorkerDescription, WorkerToMaster,
+};
+use firesteel_core::process::Command;
+use firesteel_core::wire::{self, Role};
+use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
+use tokio::sync::{Notify, mpsc};
+use tokio::task::{JoinHandle, spawn_local};
+use tokio::time::{Instant, Interval, MissedTickBehavior, interval_at, timeout};
+
+use crate::link::{Link, Outgoing};
+
+/// How long anything may take.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+
+/// What the mocks have seen.
+#[derive(Default)]
+pub(crate) struct Seen {
+    /// Workers that are registered.
+    pub(crate) workers: Cell<u64>,
+    /// Applications that are registered.
+    pub(crate) apps: Cell<u64>,
+    /// Executors that a driver was told run.
+    pub(crate) running: Cell<u64>,
+    /// Applications whose executors are all gone.
+    pub(crate) gone: Cell<u64>,
+    /// Workers that the server gave up or forgot.
+    pub(crate) lost: Cell<u64>,
+    /// The longest time by which a Worker wrote a heartbeat too late.
+    pub(crate) late: Cell<Duration>,
+    /// Frames received, by kind.
+    pub(crate) frames: RefCell<BTreeMap<&'static str, u64>>,
+    changed: Notify,
+}
+
+impl Seen {
+    fn add(&self, count: &Cell<u64>) {
+        count.set(count.get() + 1);
+        self.changed.notify_one();
+    }
+
+    fn frame(&self, kind: &'static str) {
+        *self.frames.borrow_mut().entry(kind).or_default() += 1;
+    }
+
+    /// Waits until this holds. Panics if it takes too long: a load is bounded.
+    pub(crate) async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) {
+        let waiting = async {
+            while !holds(self) {
+                self.changed.notified().await;
+            }
+        };
+        assert!(timeout(PATIENCE, waiting).await.is_ok(), "waited for {PATIENCE:?} until {what}");
+    }
+}
+
+/// A mock peer, which ends when it is dropped.
+pub(crate) struct Mock(JoinHandle<()>);
+
+impl Drop for Mock {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Connects a Worker with so many cores. It reports each executor as running as soon as it is told to launch it, and as
+/// killed as soon as it is told to kill it.
+pub(crate) fn worker(address: &str, number: u64, cores: i64, seen: &Rc<Seen>) -> Mock {
+    let (address, seen) = (address.to_owned(), Rc::clone(seen));
+    Mock(spawn_local(async move {
+        let id = WorkerId::new(format!("worker-20261120212235-10.0.{}.{}-7078", number / 250, number % 250));
+        let host = Address::new(format!("10.0.{}.{}", number / 250, number % 250), 7078);
+        let link = Link::dial(&address, Role::Worker, id.as_str()).await.expect("the server accepts Workers");
+        let Link { mut incoming, mut outgoing } = link;
+        let offered = Offered { cores: Cores(cores), memory: MiB(1 << 20), resources: Resources::default() };
+        let worker = WorkerDescription::new(id.clone(), host, offered, "/work");
+        outgoing.push(&WorkerToMaster::RegisterWorker { worker, executors: Vec::new() });
+        outgoing.flush().await;
+        let mut beat: Option<Interval> = None;
+        loop {
+            let due = async {
+                match &mut beat {
+                    Some(beat) => beat.tick().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                frame = incoming.next() => {
+                    let mut next = frame;
+                    if next.is_none() {
+                        return seen.add(&seen.lost);
+                    }
+                    while let Some(body) = next {
+                        let message = wire::decode(&body).expect("the server speaks the protocol");
+                        if let Some(period) = on_message(message, &mut outgoing, &seen) {
+                            beat = Some(heartbeats(number, period));
+                        }
+                        next = incoming.next_now();
+                    }
+                }
+                at = due => {
+                    outgoing.push(&WorkerToMaster::Heartbeat { worker: id.clone() });
+                    seen.late.set(seen.late.get().max(at.elapsed()));
+                }
+            }
+            if !outgoing.flush().await {
+                return seen.add(&seen.lost);
+            }
+        }
+    }))
+}
+
+/// The times of a Worker's heartbeats, which are spread over their period.
+fn heartbeats(number: u64, period: Duration) -> Interval {
+    let thousandths = u32::try_from(number * 7919 % 1000).expect("it is below a thousand");
+    let mut ticks = interval_at(Instant::now() + period * thousandths / 1000, period);
+    ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    ticks
+}
+
+/// Returns the period of heartbeats if the Worker is registered by this.
+fn on_message(message: MasterToWorker, outgoing: &mut Outgoing, seen: &Seen) -> Option<Duration> {
+    seen.frame(message.kind());
+    let (executor, state) = match message {
+        MasterToWorker::RegisteredWorker { heartbeat_millis, .. } => {
+            seen.add(&seen.workers);
+            return Some(Duration::from_millis(heartbeat_millis));
+        }
+        MasterToWorker::LaunchExecutor(launch) => (launch.executor, ExecutorState::Running),
+        MasterToWorker::KillExecutor { executor } => (executor, ExecutorState::Killed(None)),
+        MasterToWorker::RegisterWorkerFailed(_) | MasterToWorker::ReconnectWorker => {
+            seen.add(&seen.lost);
+            return None;
+        }
+        MasterToWorker::ApplicationFinished { .. } | MasterToWorker::ExecutorEndNoted { .. } => return None,
+    };
+    outgoing.push(&WorkerToMaster::ExecutorStateChanged(ExecutorReport { executor, state }));
+    None
+}
+
+/// A mock driver, which is told when to unregister.
+pub(crate) struct Driver {
+    _mock: Mock,
+    end: mpsc::Sender<()>,
+}
+
+impl Driver {
+    /// Connects at once, and registers an application with so many executors of one core when `start` is notified.
+    pub(crate) fn connect(address: &str, executors: i64, start: Rc<Notify>, seen: &Rc<Seen>) -> Self {
+        let (address, seen) = (address.to_owned(), Rc::clone(seen));
+        let (end, ended) = mpsc::channel(1);
+        let mock = Mock(spawn_local(async move {
+            let link = Link::dial(&address, Role::Driver, "load").await.expect("the server accepts drivers");
+            start.notified().await;
+            drive(link, executors, ended, &seen).await;
+        }));
+        Self { _mock: mock, end }
+    }
+
+    /// Has it unregister.
+    pub(crate) fn end(&self) {
+        let _ = self.end.try_send(());
+    }
+}
+
+async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: &Seen) {
+    let Link { mut incoming, mut outgoing } = link;
+    outgoing.push(&DriverToMaster::RegisterApplication(description(executors)));
+    outgoing.flush().await;
+    let mut app = None;
+    loop {
+        tokio::select! {
+            frame = incoming.next() => {
+                let Some(body) = frame else { return };
+                let message: MasterToDriver = wire::decode(&body).expect("the server speaks the protocol");
+                seen.frame(message.kind());
+                match message {
+                    MasterToDriver::RegisteredApplication { app: id, .. } => {
+                        app = Some(id);
+                        seen.add(&seen.apps);
+                    }
+                    MasterToDriver::ExecutorUpdated { state: ExecutorState::Running, .. } => seen.add(&seen.running),
+                    MasterToDriver::ExecutorsGone { .. } => {
+                        return seen.add(&seen.gone);
+                    }
+                    MasterToDriver::WorkerRemoved { .. } => seen.add(&seen.lost),
+                    _ => {}
+                }
+            }
+            Some(()) = ended.recv() => {
+                let app: AppId = app.clone().expect("it is registered");
+                outgoing.push(&DriverToMaster::UnregisterApplication { app });
+                outgoing.flush().await;
+            }
+        }
+    }
+}
+
+/// Runs one application on a connection of its own, until all its executors are gone.
+pub(crate) async fn one_application(address: &str, executors: i64) {
+    let link = Link::dial(address, Role::Driver, "load").await.expect("the server accepts drivers");
+    let Link { mut incoming, mut outgoing } = link;
+    outgoing.push(&DriverToMaster::RegisterApplication(description(executors)));
+    outgoing.flush().await;
+    let (mut app, mut running) = (None, 0);
+    while let Some(body) = incoming.next().await {
+        match wire::decode(&body).expect("the server speaks the protocol") {
+            MasterToDriver::RegisteredApplication { app: id, .. } => app = Some(id),
+            MasterToDriver::ExecutorUpdated { state: ExecutorState::Running, .. } => {
+                running += 1;
+                if running == executors {
+                    let app = app.clone().expect("it is registered");
+                    outgoing.push(&DriverToMaster::UnregisterApplication { app });
+                    outgoing.flush().await;
+                }
+            }
+            MasterToDriver::ExecutorsGone { .. } => return,
+            _ => {}
+        }
+    }
+    panic!("the server closed a driver's connection");
+}
+
+/// An application of executors with one core each, and a command of ordinary length.
+pub(crate) fn description(executors: i64) -> ApplicationDescription {
+    let mut command = Command::of("/opt/application/bin/executor");
+    command.arguments = (0..10).map(|number| format!("--option-{number}=value-{number}")).collect();
+    command.environment =
+        (0..10).map(|number| (format!("VARIABLE_{number}"), format!("value-{number}"))).collect();
+    let profile =
+        ResourceProfile { cores: Some(Cores(1)), memory: Some(MiB(1)), resources: ResourceAmounts::new() };
+    let wanted = WantedExecutors { profile, max_cores: Some(Cores(executors)), ..WantedExecutors::default() };
+    ApplicationDescription::new(Submitter::new("load", "load"), wanted, Placing::default(), Work::of(command))
+}

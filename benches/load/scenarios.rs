@@ -1,0 +1,317 @@
+//! What is done to a server, and what is measured of it.
+
+use std::process::{Command, Stdio};
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use firesteel_core::messages::ClientToMaster;
+use firesteel_core::wire::Role;
+use tokio::sync::Notify;
+use tokio::time::{sleep, timeout};
+
+use crate::link::Link;
+use crate::mocks::{self, Driver, Mock, Seen};
+use crate::probe::Probe;
+use crate::server::{Kind, Server, Used};
+use crate::table::Sheet;
+
+/// How large and how long.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Size {
+    /// Workers; the burst fills their 16 cores.
+    pub(crate) workers: u64,
+    /// Applications of the burst.
+    pub(crate) apps: u64,
+    /// Applications one after the other.
+    pub(crate) small_apps: u64,
+    /// How long what goes on for a time does.
+    pub(crate) span: Duration,
+    /// Applications of the million, each with a thousandth of its Workers' cores.
+    pub(crate) large_apps: u64,
+}
+
+impl Size {
+    pub(crate) const FULL: Self = Self {
+        workers: 10_000,
+        apps: 100,
+        small_apps: 300,
+        span: Duration::from_secs(30),
+        large_apps: 1_000,
+    };
+    pub(crate) const SMALL: Self =
+        Self { workers: 60, apps: 6, small_apps: 5, span: Duration::from_secs(1), large_apps: 10 };
+
+    fn executors(self) -> u64 {
+        self.workers * 16
+    }
+}
+
+/// One way to load a server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Scenario {
+    /// Workers register; all applications come at one moment and fill the cluster; all end at one moment.
+    Burst,
+    /// The same with a Worker's time-out of 3 s.
+    Impatient,
+    /// 1,000 applications of 1,000 executors on 5,000 Workers of 200 cores.
+    Million,
+    /// Applications of 16 executors, one after the other.
+    Small,
+    /// Workers that only send heartbeats.
+    Heartbeats,
+    /// 50 clients that ask for everything, and read nothing.
+    Deaf,
+    /// `firesteel status --json` beside 100,000 executors.
+    Status,
+    /// 20 drivers that register applications of four executors without pause, on 1,000 Workers.
+    Rate,
+}
+
+impl Scenario {
+    pub(crate) const ALL: [Self; 8] = [
+        Self::Burst,
+        Self::Impatient,
+        Self::Million,
+        Self::Small,
+        Self::Heartbeats,
+        Self::Deaf,
+        Self::Status,
+        Self::Rate,
+    ];
+
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Burst => "burst",
+            Self::Impatient => "impatient",
+            Self::Million => "million",
+            Self::Small => "small",
+            Self::Heartbeats => "heartbeats",
+            Self::Deaf => "deaf",
+            Self::Status => "status",
+            Self::Rate => "rate",
+        }
+    }
+
+    /// The servers that are loaded so, in turn.
+    pub(crate) fn servers(self) -> &'static [Kind] {
+        match self {
+            Self::Burst => &[Kind::Null, Kind::Quiet, Kind::Logging],
+            Self::Small | Self::Heartbeats | Self::Rate => &[Kind::Null, Kind::Quiet],
+            Self::Impatient | Self::Million | Self::Deaf | Self::Status => &[Kind::Quiet],
+        }
+    }
+
+    /// Loads a new server so, and writes down what came of it.
+    pub(crate) async fn run(self, kind: Kind, size: Size, sheet: &mut Sheet) {
+        let settings = match self {
+            Self::Impatient => vec!["spark.worker.timeout=3".to_owned()],
+            _ => Vec::new(),
+        };
+        let ground = Ground::new(kind, &settings);
+        match self {
+            Self::Burst | Self::Impatient => burst(&ground, size, sheet).await,
+            Self::Million => million(&ground, size, sheet).await,
+            Self::Small => small(&ground, size, sheet).await,
+            Self::Heartbeats => heartbeats(&ground, size, sheet).await,
+            Self::Deaf => deaf(&ground, size, sheet).await,
+            Self::Status => status(&ground, size, sheet).await,
+            Self::Rate => rate(&ground, size, sheet).await,
+        }
+    }
+}
+
+/// A server, and what the mocks around it have seen.
+struct Ground {
+    server: Server,
+    seen: Rc<Seen>,
+}
+
+impl Ground {
+    fn new(kind: Kind, settings: &[String]) -> Self {
+        Self { server: Server::start(kind, settings), seen: Rc::default() }
+    }
+
+    /// Workers that are registered.
+    async fn workers(&self, count: u64, cores: i64) -> Vec<Mock> {
+        let mut workers = Vec::new();
+        // The queue of connections that are not accepted yet is short.
+        for from in (0..count).step_by(500) {
+            let until = count.min(from + 500);
+            workers.extend(
+                (from..until).map(|number| mocks::worker(&self.server.address, number, cores, &self.seen)),
+            );
+            self.seen.until("all Workers are registered", |seen| seen.workers.get() >= until).await;
+        }
+        workers
+    }
+
+    /// Drivers that are connected, and register when they are told.
+    async fn drivers(&self, count: u64, executors: i64) -> (Vec<Driver>, Rc<Notify>) {
+        let start = Rc::new(Notify::new());
+        let connect = |_| Driver::connect(&self.server.address, executors, Rc::clone(&start), &self.seen);
+        let drivers = (0..count).map(connect).collect();
+        sleep(Duration::from_millis(500)).await;
+        (drivers, start)
+    }
+
+    async fn running(&self, executors: u64) {
+        self.seen.until("all executors run", |seen| seen.running.get() >= executors).await;
+    }
+
+    async fn gone(&self, apps: u64) {
+        self.seen.until("all executors are gone", |seen| seen.gone.get() >= apps).await;
+    }
+}
+
+fn micros(before: Used, after: Used, count: u64) -> f64 {
+    (after.cpu - before.cpu).as_secs_f64() * 1e6 / count as f64
+}
+
+async fn burst(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let Ground { server, seen } = ground;
+    let (empty, start) = (server.memory(), server.used());
+    let _workers = ground.workers(size.workers, 16).await;
+    sleep(Duration::from_millis(500)).await;
+    let connected = server.memory();
+    sheet.put("registration: CPU a Worker, us", micros(start, server.used(), size.workers));
+    sheet.put("memory a connected Worker, B", (connected - empty) as f64 / size.workers as f64);
+
+    let executors = size.executors();
+    let (drivers, begin) =
+        ground.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
+    let probe = Probe::start(&server.address).expect("the server accepts clients");
+    let calls = sheet.counts_system_calls().then(|| server.count_system_calls()).flatten();
+    let (before, begun) = (server.used(), Instant::now());
+    begin.notify_waiters();
+    ground.running(executors).await;
+    let (took, after) = (begun.elapsed(), server.used());
+    let delays = probe.finish();
+    sheet.put("burst: CPU an executor, us", micros(before, after, executors));
+    sheet.put("burst: executors a second", executors as f64 / took.as_secs_f64());
+    sheet.put(
+        "burst: context switches an executor",
+        (after.switches - before.switches) as f64 / executors as f64,
+    );
+    if let Some(calls) = calls.and_then(|calls| calls.total()) {
+        sheet.put("burst: system calls an executor", calls as f64 / executors as f64);
+    }
+    sheet.put("burst: probe, 99 of 100 within, ms", delays.most.as_secs_f64() * 1e3);
+    sheet.put("burst: probe, longest, ms", delays.longest.as_secs_f64() * 1e3);
+    sheet.put("burst: Workers lost", seen.lost.get() as f64);
+    sheet.put("burst: latest heartbeat written, ms", seen.late.get().as_secs_f64() * 1e3);
+    sheet.put("memory an executor, B", server.memory().saturating_sub(connected) as f64 / executors as f64);
+
+    let before = server.used();
+    drivers.iter().for_each(Driver::end);
+    ground.gone(size.apps).await;
+    sheet.put("ends: CPU an executor, us", micros(before, server.used(), executors));
+    sheet.frames(&seen.frames.borrow());
+}
+
+async fn million(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let apps = size.large_apps;
+    let _workers = ground.workers(apps * 5, 200).await;
+    let (_drivers, begin) = ground.drivers(apps, i64::try_from(apps).expect("it is small")).await;
+    let begun = Instant::now();
+    begin.notify_waiters();
+    ground.running(apps * apps).await;
+    sheet.put("million: until all run, s", begun.elapsed().as_secs_f64());
+}
+
+async fn small(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let _workers = ground.workers(size.workers, 16).await;
+    let mut cpu = 0.0;
+    for number in 1..=size.small_apps {
+        let (drivers, begin) = ground.drivers(1, 16).await;
+        let before = ground.server.used();
+        begin.notify_waiters();
+        ground.running(number * 16).await;
+        cpu += micros(before, ground.server.used(), 1);
+        drivers.iter().for_each(Driver::end);
+        ground.gone(number).await;
+    }
+    sheet.put("small: CPU an application of 16, us", cpu / size.small_apps as f64);
+}
+
+async fn heartbeats(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let _workers = ground.workers(size.workers, 16).await;
+    let before = ground.server.used();
+    sleep(size.span).await;
+    let spent = micros(before, ground.server.used(), 1) / size.span.as_secs_f64();
+    sheet.put("heartbeats: CPU a second, us", spent);
+}
+
+async fn deaf(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let Ground { server, .. } = ground;
+    let _workers = ground.workers(size.workers, 16).await;
+    let executors = size.executors();
+    let (_drivers, begin) =
+        ground.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
+    begin.notify_waiters();
+    ground.running(executors).await;
+    let before = server.memory();
+    let mut deaf = Vec::new();
+    for _ in 0..50 {
+        let mut link =
+            Link::dial(&server.address, Role::Client, "deaf").await.expect("the server accepts clients");
+        for _ in 0..200 {
+            link.outgoing.push(&ClientToMaster::RequestMasterState);
+        }
+        // A server need not read all questions.
+        let _ = timeout(Duration::from_millis(100), link.outgoing.flush()).await;
+        deaf.push(link);
+    }
+    let mut most = 0;
+    let until = Instant::now() + size.span;
+    while Instant::now() < until {
+        most = most.max(server.memory());
+        sleep(Duration::from_millis(50)).await;
+    }
+    sheet.put("deaf: memory for 50 peers that do not read, MB", most.saturating_sub(before) as f64 / 1e6);
+}
+
+async fn status(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let Ground { server, .. } = ground;
+    let _workers = ground.workers(size.workers, 16).await;
+    let executors = size.executors() * 10 / 16;
+    let (_drivers, begin) =
+        ground.drivers(size.apps, i64::try_from(executors / size.apps).expect("it is small")).await;
+    begin.notify_waiters();
+    ground.running(executors / size.apps * size.apps).await;
+    let probe = Probe::start(&server.address).expect("the server accepts clients");
+    let url = format!("spark://{}", server.address);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_firesteel"));
+    command.args(["status", "--json", "--master", &url]).stdin(Stdio::null()).stderr(Stdio::null());
+    // The mocks go on meanwhile.
+    let asked = tokio::task::spawn_blocking(move || command.output());
+    let output = asked.await.expect("it does not panic").expect("firesteel runs");
+    let delays = probe.finish();
+    let value: serde_json::Value = serde_json::from_slice(&output.stdout).expect("status prints JSON");
+    let told = |app: &serde_json::Value| app["executors"].as_array().map_or(0, Vec::len);
+    let told: usize = value["applications"].as_array().map_or(0, |apps| apps.iter().map(told).sum());
+    sheet.put("status: executors told, of all", told as f64 / (executors / size.apps * size.apps) as f64);
+    sheet.put("status: longest pause beside it, ms", delays.longest.as_secs_f64() * 1e3);
+}
+
+async fn rate(ground: &Ground, size: Size, sheet: &mut Sheet) {
+    let _workers = ground.workers(size.workers.min(1_000), 16).await;
+    let begun = Instant::now();
+    let mut done = 0;
+    let mut clients = tokio::task::JoinSet::new();
+    for _ in 0..20 {
+        let (address, span) = (ground.server.address.clone(), size.span / 3);
+        clients.spawn_local(async move {
+            let mut apps = 0_u64;
+            while begun.elapsed() < span {
+                let one = timeout(mocks::PATIENCE, mocks::one_application(&address, 4)).await;
+                assert!(one.is_ok(), "waited for {:?} until an application was done", mocks::PATIENCE);
+                apps += 1;
+            }
+            apps
+        });
+    }
+    while let Some(apps) = clients.join_next().await {
+        done += apps.expect("a client does not panic");
+    }
+    sheet.put("rate: applications a second", done as f64 / begun.elapsed().as_secs_f64());
+}

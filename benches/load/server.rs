@@ -1,0 +1,135 @@
+//! The process under load, the Master or the null master, and what it has used so far.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use nix::time::{ClockId, clock_getcpuclockid};
+use nix::unistd::Pid;
+
+/// Which process is under load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Kind {
+    /// `firesteel master`, logging errors only.
+    Quiet,
+    /// `firesteel master` with its default log, which is discarded.
+    Logging,
+    /// The null master.
+    Null,
+}
+
+impl Kind {
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Self::Quiet => "errors only",
+            Self::Logging => "default log",
+            Self::Null => "null",
+        }
+    }
+}
+
+/// A server, ended when it is dropped.
+pub(crate) struct Server {
+    process: Child,
+    /// `host:port`.
+    pub(crate) address: String,
+}
+
+/// What a process has used since it began.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Used {
+    /// Processor time.
+    pub(crate) cpu: Duration,
+    /// Context switches of the threads that live now.
+    pub(crate) switches: u64,
+}
+
+impl Server {
+    /// Starts a server on a free port of loopback.
+    pub(crate) fn start(kind: Kind, settings: &[String]) -> Self {
+        let mut command = match kind {
+            Kind::Null => {
+                let mut null = Command::new(std::env::current_exe().expect("this program has a path"));
+                null.arg("null");
+                null
+            }
+            Kind::Quiet | Kind::Logging => {
+                let mut master = Command::new(env!("CARGO_BIN_EXE_firesteel"));
+                master.args(["master", "--host", "127.0.0.1", "--port", "0", "--announce"]);
+                master.args(settings.iter().flat_map(|setting| ["--conf", setting]));
+                master.args((kind == Kind::Quiet).then_some("-qq"));
+                master
+            }
+        };
+        // A pipe for the log would make this process part of what is measured.
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).env_remove("RUST_LOG");
+        let mut process = command.spawn().expect("the server starts");
+        let mut line = String::new();
+        let stdout = process.stdout.take().expect("it is a pipe");
+        BufReader::new(stdout).read_line(&mut line).expect("the server announces its address");
+        let ready: serde_json::Value = serde_json::from_str(&line).expect("an announcement is JSON");
+        let url = ready["url"].as_str().expect("an announcement has a url");
+        Self { process, address: url.trim_start_matches("spark://").to_owned() }
+    }
+
+    pub(crate) fn used(&self) -> Used {
+        let pid = Pid::from_raw(i32::try_from(self.process.id()).expect("a pid is small"));
+        let clock: ClockId = clock_getcpuclockid(pid).expect("the server lives");
+        let cpu = Duration::from(clock.now().expect("the server lives"));
+        Used { cpu, switches: self.switches() }
+    }
+
+    /// Memory in use now, in bytes.
+    pub(crate) fn memory(&self) -> u64 {
+        let status =
+            fs::read_to_string(format!("/proc/{}/status", self.process.id())).expect("the server lives");
+        field(&status, "VmRSS:") * 1024
+    }
+
+    fn switches(&self) -> u64 {
+        let threads = fs::read_dir(format!("/proc/{}/task", self.process.id())).expect("the server lives");
+        let of = |thread: fs::DirEntry| fs::read_to_string(thread.path().join("status")).unwrap_or_default();
+        let status = threads.flatten().map(of);
+        status
+            .map(|it| field(&it, "voluntary_ctxt_switches:") + field(&it, "nonvoluntary_ctxt_switches:"))
+            .sum()
+    }
+
+    /// Counts the system calls of this process from now on. `None` without `perf`, or if it may not.
+    pub(crate) fn count_system_calls(&self) -> Option<SystemCalls> {
+        let mut perf = Command::new("perf");
+        perf.args(["stat", "-x", ",", "-e", "raw_syscalls:sys_enter", "-p"])
+            .arg(self.process.id().to_string());
+        let perf = perf.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).spawn().ok()?;
+        std::thread::sleep(Duration::from_millis(300));
+        Some(SystemCalls(perf))
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// A count of system calls that is going on.
+pub(crate) struct SystemCalls(Child);
+
+impl SystemCalls {
+    /// Ends the count.
+    pub(crate) fn total(self) -> Option<u64> {
+        let pid = Pid::from_raw(i32::try_from(self.0.id()).ok()?);
+        nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).ok()?;
+        let output = self.0.wait_with_output().ok()?;
+        let words = String::from_utf8_lossy(&output.stderr).into_owned();
+        words.lines().find_map(|line| line.split(',').next()?.parse().ok())
+    }
+}
+
+/// The number behind a name in a file of `/proc`; 0 if it is not there.
+fn field(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name));
+    line.and_then(|rest| rest.split_whitespace().next()?.parse().ok()).unwrap_or(0)
+}

@@ -1,0 +1,107 @@
+//! Figures, and the table of them.
+
+use std::collections::BTreeMap;
+
+use crate::server::Kind;
+
+/// What one run measured.
+#[derive(Default)]
+pub(crate) struct Sheet {
+    figures: Vec<(&'static str, f64)>,
+    frames: BTreeMap<&'static str, u64>,
+    counts_system_calls: bool,
+}
+
+impl Sheet {
+    pub(crate) fn new(counts_system_calls: bool) -> Self {
+        Self { counts_system_calls, ..Self::default() }
+    }
+
+    pub(crate) fn put(&mut self, name: &'static str, figure: f64) {
+        self.figures.push((name, figure));
+    }
+
+    pub(crate) fn frames(&mut self, frames: &BTreeMap<&'static str, u64>) {
+        self.frames = frames.clone();
+    }
+
+    pub(crate) fn counts_system_calls(&self) -> bool {
+        self.counts_system_calls
+    }
+}
+
+/// All runs of one scenario.
+#[derive(Default)]
+pub(crate) struct Table {
+    /// Names in the order in which they came.
+    names: Vec<&'static str>,
+    /// A figure for each round.
+    rounds: BTreeMap<(&'static str, Kind), Vec<f64>>,
+    frames: BTreeMap<Kind, BTreeMap<&'static str, u64>>,
+}
+
+impl Table {
+    pub(crate) fn add(&mut self, kind: Kind, sheet: Sheet) {
+        for (name, figure) in sheet.figures {
+            if !self.names.contains(&name) {
+                self.names.push(name);
+            }
+            self.rounds.entry((name, kind)).or_default().push(figure);
+        }
+        self.frames.insert(kind, sheet.frames);
+    }
+
+    /// Prints medians, ranges, and ratios to the null master of the same round.
+    pub(crate) fn print(&self) {
+        for name in &self.names {
+            for kind in [Kind::Null, Kind::Quiet, Kind::Logging] {
+                let Some(rounds) = self.rounds.get(&(name, kind)) else { continue };
+                let (median, least, most) = spread(rounds);
+                let nulls = self.rounds.get(&(name, Kind::Null)).filter(|_| kind != Kind::Null);
+                let ratio = nulls.map(|nulls| {
+                    let ratios: Vec<f64> =
+                        rounds.iter().zip(nulls).map(|(figure, null)| figure / null).collect();
+                    let (median, least, most) = spread(&ratios);
+                    (median.is_finite()).then(|| format!("  of null {median:.2} ({least:.2} to {most:.2})"))
+                });
+                println!(
+                    "{name:<50} {:<12} {:>12} ({} to {}){}",
+                    kind.word(),
+                    short(median),
+                    short(least),
+                    short(most),
+                    ratio.flatten().unwrap_or_default()
+                );
+            }
+        }
+    }
+
+    /// Says where the null master did not write the frames of the Master.
+    pub(crate) fn differences(&self) -> Vec<String> {
+        let Some(null) = self.frames.get(&Kind::Null) else { return Vec::new() };
+        let Some(master) = self.frames.get(&Kind::Quiet) else { return Vec::new() };
+        let kinds = null.keys().chain(master.keys());
+        let kinds: std::collections::BTreeSet<_> = kinds.collect();
+        let differ = |kind: &&&str| null.get(**kind) != master.get(**kind);
+        let line = |kind: &&str| {
+            let of = |frames: &BTreeMap<&str, u64>| frames.get(*kind).copied().unwrap_or(0);
+            format!("{kind}: {} from the null master, {} from the Master", of(null), of(master))
+        };
+        kinds.into_iter().filter(differ).map(line).collect()
+    }
+}
+
+/// Median, least and greatest.
+fn spread(figures: &[f64]) -> (f64, f64, f64) {
+    let mut sorted = figures.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let median = sorted[sorted.len() / 2];
+    (median, sorted[0], sorted[sorted.len() - 1])
+}
+
+fn short(figure: f64) -> String {
+    match figure {
+        ..100.0 => format!("{figure:.2}"),
+        _ => format!("{figure:.0}"),
+    }
+}
