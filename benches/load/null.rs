@@ -1,8 +1,7 @@
 //! The null master: it reads and writes the frames of a Master, and decides nothing.
 //!
 //! It is the floor under every figure: the same bytes through the same kernel, with a task per connection and what is
-//! queued for a connection written together. Executors go to Workers in turn, whether or not they have room. What is
-//! equal for the executors of an application is encoded once.
+//! queued for a connection written together. Executors go to Workers in turn, whether or not they have room.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -176,7 +175,6 @@ impl Null {
             max_cores: most,
             first_executor: ExecutorId(0),
         }));
-        let launch = Launch::of(&app, description, cores);
         let mut executors = Vec::with_capacity(count);
         for number in (0..).take(count) {
             let index = tables.next;
@@ -191,7 +189,17 @@ impl Null {
                 cores,
                 memory: MiB(1),
             }));
-            worker_queue.push(launch.of_executor(&app, executor));
+            worker_queue.push(body(&MasterToWorker::LaunchExecutor(ExecutorLaunch {
+                executor: ExecutorKey { app: app.clone(), executor },
+                profile: ProfileId::DEFAULT,
+                app_name: description.name.clone(),
+                command: description.command.clone(),
+                directory: description.directory.clone(),
+                cores,
+                memory: MiB(1),
+                resources: Resources::default(),
+                files: None,
+            })));
             executors.push(index);
         }
         tables.apps.insert(app, App { driver: queue.clone(), executors, ended: 0 });
@@ -208,36 +216,6 @@ impl Null {
         for worker in workers {
             tables.workers[worker].1.push(body(&MasterToWorker::ApplicationFinished { app: app.clone() }));
         }
-    }
-}
-
-/// The orders to launch the executors of an application, which differ by the executor's key.
-struct Launch {
-    before: Bytes,
-    after: Bytes,
-}
-
-impl Launch {
-    fn of(app: &AppId, description: &ApplicationDescription, cores: Cores) -> Self {
-        let executor = ExecutorKey { app: app.clone(), executor: ExecutorId(0) };
-        let key = wire::length(&executor);
-        let whole = body(&MasterToWorker::LaunchExecutor(ExecutorLaunch {
-            executor,
-            profile: ProfileId::DEFAULT,
-            app_name: description.name.clone(),
-            command: description.command.clone(),
-            directory: description.directory.clone(),
-            cores,
-            memory: MiB(1),
-            resources: Resources::default(),
-            files: None,
-        }));
-        Self { before: whole.slice(..1), after: whole.slice(1 + key..) }
-    }
-
-    fn of_executor(&self, app: &AppId, executor: ExecutorId) -> Bytes {
-        let key = body(&ExecutorKey { app: app.clone(), executor });
-        [&self.before[..], &key, &self.after].concat().into()
     }
 }
 

@@ -205,6 +205,8 @@ async fn burst(ground: &Ground, size: Size, sheet: &mut Sheet) {
     drivers.iter().for_each(Driver::end);
     ground.gone(size.apps).await;
     sheet.put("ends: CPU an executor, us", micros(before, server.used(), executors));
+    // The last confirmations to Workers are on their way.
+    sleep(Duration::from_millis(500)).await;
     sheet.frames(&seen.frames.borrow());
 }
 
