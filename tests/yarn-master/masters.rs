@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use firesteel_core::driver::{Outcome, TaskOutcome};
+use firesteel_core::driver::{Ending, TaskOutcome};
 use firesteel_core::ids::TaskId;
 use firesteel_daemons::driver_daemon::{Handle, Report};
 use firesteel_host::signals::EndRequests;
@@ -98,8 +98,8 @@ async fn all_succeed(
             }
             Report::TaskEnded { outcome: TaskOutcome::Succeeded { .. }, .. } => succeeded += 1,
             Report::TaskEnded { task, outcome } => panic!("task {task}: {outcome:?}"),
-            Report::Done(outcome) => {
-                assert!(outcome == Outcome::Completed, "{outcome:?}");
+            Report::Done(ending) => {
+                assert!(ending == Ending::Completed, "{ending:?}");
                 break;
             }
             Report::DiscardOutput { attempt } => _ = outputs.remove(&attempt.task),

@@ -23,11 +23,11 @@ pub enum Over {
 impl Over {
     /// The reason why a driver's application ended. `None`: its driver ended it.
     #[must_use]
-    pub fn of_driver(outcome: driver::Outcome) -> Option<Self> {
-        match outcome {
-            driver::Outcome::Completed | driver::Outcome::Cancelled => None,
-            driver::Outcome::Removed(end) => Some(Self::Removed(end)),
-            driver::Outcome::NoMaster { errors } => Some(Self::NoMaster(errors)),
+    pub fn of_driver(ending: driver::Ending) -> Option<Self> {
+        match ending {
+            driver::Ending::Completed | driver::Ending::Cancelled => None,
+            driver::Ending::Removed(end) => Some(Self::Removed(end)),
+            driver::Ending::NoMaster { errors } => Some(Self::NoMaster(errors)),
         }
     }
 

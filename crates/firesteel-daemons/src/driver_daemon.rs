@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use bytes::Bytes;
 use firesteel_core::address::Address;
 use firesteel_core::driver::{
-    Answer, Config, Driver, Effect, Event, Inbound, Note, Outbound, Outcome, Question, QuestionId,
+    Answer, Config, Driver, Effect, Ending, Event, Inbound, Note, Outbound, Question, QuestionId,
     Replacement, TaskOutcome, TaskRequest, Until, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
@@ -115,7 +115,7 @@ pub enum Report {
     /// A remark, which is also in the log.
     Note(Note),
     /// The application is over. The driver keeps running until its peers have been told.
-    Done(Outcome),
+    Done(Ending),
     /// The driver has ended, and its last messages are sent. This is the last report.
     Exited,
 }
@@ -438,7 +438,7 @@ impl Shell for DriverShell {
             Effect::DiscardOutput { attempt } => self.report(Report::DiscardOutput { attempt }),
             Effect::TaskEnded { task, outcome } => self.report(Report::TaskEnded { task, outcome }),
             Effect::Answer { number, answer } => self.answer(number, answer),
-            Effect::Done(outcome) => self.report(Report::Done(outcome)),
+            Effect::Done(ending) => self.report(Report::Done(ending)),
             Effect::Exit => return ControlFlow::Break(()),
             Effect::Note(note) => {
                 // The owner of the reports words the important ones for people.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use bytes::Bytes;
-use firesteel_core::driver::{ExecutorLoss, FailureCause, Note, Outcome, TaskOutcome, TaskRequest, Unfit};
+use firesteel_core::driver::{Ending, ExecutorLoss, FailureCause, Note, TaskOutcome, TaskRequest, Unfit};
 use firesteel_core::ids::{AttemptId, ExecutorId, ProfileId, TaskId};
 use firesteel_core::map::{Config, Effect, Event, Item, MapRun, Remark, Scope, Unusable};
 use firesteel_core::messages::{ApplicationEnd, ExecutorState, Stream, TaskDirectory, TaskEnd, TaskSpec};
@@ -82,7 +82,7 @@ impl Stage {
                 let items = words.names_from(0).first().map(|items| count(items));
                 self.apply(Event::RestLeft { items })
             }
-            "application-ended" => self.apply(Event::ApplicationEnded(outcome(words.name(0)))),
+            "application-ended" => self.apply(Event::ApplicationEnded(ending(words.name(0)))),
             "driver-ended" => self.apply(Event::DriverEnded),
             "signal" => self.apply(Event::EndRequested(match words.name(0) {
                 "INT" => EndRequest::Interrupt,
@@ -235,16 +235,16 @@ fn line(effect: &Effect) -> String {
     }
 }
 
-fn outcome(name: &str) -> Outcome {
+fn ending(name: &str) -> Ending {
     match name {
-        "completed" => Outcome::Completed,
-        "cancelled" => Outcome::Cancelled,
-        "killed" => Outcome::Removed(ApplicationEnd::Killed { by: "ann@host".to_owned() }),
-        "failed" => Outcome::Removed(ApplicationEnd::ExecutorsFailed {
+        "completed" => Ending::Completed,
+        "cancelled" => Ending::Cancelled,
+        "killed" => Ending::Removed(ApplicationEnd::Killed { by: "ann@host".to_owned() }),
+        "failed" => Ending::Removed(ApplicationEnd::ExecutorsFailed {
             failures: 10,
             last: ExecutorState::Exited(ExitStatus::Code(1)),
         }),
-        "no-master" => Outcome::NoMaster { errors: Vec::new() },
+        "no-master" => Ending::NoMaster { errors: Vec::new() },
         other => panic!("no application ends {other:?}"),
     }
 }

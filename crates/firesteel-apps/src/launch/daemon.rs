@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use firesteel_core::address::Address;
 use firesteel_core::ids::PeerId;
-use firesteel_core::launcher::{Config, Effect, Event, Launcher, Outcome};
+use firesteel_core::launcher::{Config, Effect, Ending, Event, Launcher};
 use firesteel_core::messages::{ApplicationFiles, Work};
 use firesteel_core::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
@@ -35,7 +35,7 @@ pub enum Last {
     /// The application is over.
     Done {
         /// How the application ended.
-        outcome: Outcome,
+        ending: Ending,
         /// The request to end, if there was one.
         asked: Option<EndRequest>,
     },
@@ -160,10 +160,10 @@ impl Shell for LaunchShell {
                 tracing::info!("{note}");
                 self.tell(Occurrence::Noted { at: context.now(), note });
             }
-            Effect::Done(outcome) => {
-                self.tell(Occurrence::Done { at: context.now(), outcome: outcome.clone() });
+            Effect::Done(ending) => {
+                self.tell(Occurrence::Done { at: context.now(), ending: ending.clone() });
                 return ControlFlow::Break(Last::Done {
-                    outcome,
+                    ending,
                     asked: self.asked.map(|(request, _)| request),
                 });
             }

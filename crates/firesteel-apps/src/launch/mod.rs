@@ -18,7 +18,7 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 
 use firesteel_core::NoteLevel;
-use firesteel_core::launcher::{Note, Outcome, Until};
+use firesteel_core::launcher::{self, Note, Until};
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use tokio::io::AsyncWriteExt;
@@ -152,11 +152,11 @@ fn ending(last: Last, reader: Reader) -> Ending {
         (Last::Abandoned(request), _) => Ending::Abandoned(request),
         (Last::Done { .. }, Reader::Gone) => Ending::ReaderGone,
         (Last::Done { asked: Some(request), .. }, Reader::There) => Ending::Asked(request),
-        (Last::Done { outcome, asked: None }, Reader::There) => match outcome {
-            Outcome::Met { code } => Ending::Met(code),
-            Outcome::Asked => Ending::Asked(EndRequest::Terminate),
-            Outcome::Removed(end) => Ending::Over(Over::Removed(end)),
-            Outcome::NoMaster { errors } => Ending::Over(Over::NoMaster(errors)),
+        (Last::Done { ending, asked: None }, Reader::There) => match ending {
+            launcher::Ending::Met { code } => Ending::Met(code),
+            launcher::Ending::Asked => Ending::Asked(EndRequest::Terminate),
+            launcher::Ending::Removed(end) => Ending::Over(Over::Removed(end)),
+            launcher::Ending::NoMaster { errors } => Ending::Over(Over::NoMaster(errors)),
         },
     }
 }

@@ -1,7 +1,7 @@
 //! Events as lines: text for people, or JSON, one object per line.
 
 use firesteel_core::Timestamp;
-use firesteel_core::launcher::{ExecutorEnd, Note, Outcome};
+use firesteel_core::launcher::{Ending, ExecutorEnd, Note};
 use firesteel_core::messages::ExecutorState;
 use firesteel_yarn::messages::records::ApplicationId;
 use serde_json::{Value, json};
@@ -24,7 +24,7 @@ pub enum Occurrence {
         /// Time of the end.
         at: Timestamp,
         /// How the application ended.
-        outcome: Outcome,
+        ending: Ending,
     },
 }
 
@@ -103,7 +103,7 @@ impl Lines {
 fn json_of(occurrence: &Occurrence) -> Value {
     let (at, mut value) = match occurrence {
         Occurrence::Noted { at, note } => (at, note_json(note)),
-        Occurrence::Done { at, outcome } => (at, outcome_json(outcome)),
+        Occurrence::Done { at, ending } => (at, ending_json(ending)),
     };
     value["schema"] = SCHEMA.into();
     value["time_ms"] = at.millis().into();
@@ -157,12 +157,12 @@ fn note_json(note: &Note) -> Value {
     }
 }
 
-fn outcome_json(outcome: &Outcome) -> Value {
-    match outcome {
-        Outcome::Met { code } => json!({ "event": "done", "why": "met", "exit_code": code }),
-        Outcome::Asked => json!({ "event": "done", "why": "asked" }),
-        Outcome::Removed(end) => json!({ "event": "done", "why": "removed", "error": end.to_string() }),
-        Outcome::NoMaster { errors } => {
+fn ending_json(ending: &Ending) -> Value {
+    match ending {
+        Ending::Met { code } => json!({ "event": "done", "why": "met", "exit_code": code }),
+        Ending::Asked => json!({ "event": "done", "why": "asked" }),
+        Ending::Removed(end) => json!({ "event": "done", "why": "removed", "error": end.to_string() }),
+        Ending::NoMaster { errors } => {
             let errors: Vec<Value> = errors
                 .iter()
                 .map(|(master, error)| json!({ "master": master.url(), "error": error }))

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use firesteel_core::driver::Outcome;
+use firesteel_core::driver;
 use firesteel_core::map::{Ending, Remark};
 use firesteel_host::progress::counted;
 
@@ -49,6 +49,6 @@ fn driver_lost() -> String {
     "the driver ended unexpectedly".to_owned()
 }
 
-fn over(outcome: &Outcome) -> String {
-    Over::of_driver(outcome.clone()).map(|over| over.to_string()).unwrap_or_default()
+fn over(ending: &driver::Ending) -> String {
+    Over::of_driver(ending.clone()).map(|over| over.to_string()).unwrap_or_default()
 }

@@ -179,7 +179,7 @@ impl Run {
             Some(Report::DiscardOutput { attempt }) => Event::OutputDiscarded { attempt },
             Some(Report::TaskEnded { task, outcome }) => Event::TaskEnded { task, outcome },
             Some(Report::Note(note)) => Event::NoteReceived(note),
-            Some(Report::Done(outcome)) => Event::ApplicationEnded(outcome),
+            Some(Report::Done(ending)) => Event::ApplicationEnded(ending),
             Some(Report::Exited) | None => {
                 self.reports.is_open = false;
                 Event::DriverEnded

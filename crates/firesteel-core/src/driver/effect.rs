@@ -60,7 +60,7 @@ pub enum Effect {
         answer: Answer,
     },
     /// The application has ended. Comes once, and only `Exit` comes after it.
-    Done(Outcome),
+    Done(Ending),
     /// The driver ends once everything is sent. Comes once, last: right after `Done`, or, if the driver was told to stay,
     /// when the executors have ended or no Master can tell any more.
     Exit,
@@ -150,7 +150,7 @@ impl fmt::Display for FailureCause {
 
 /// How an application ended, as its driver sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Ending {
     /// Every submitted task has ended, successfully or not.
     Completed,
     /// The user cancelled the application.
@@ -167,4 +167,4 @@ pub enum Outcome {
 crate::kinds!("driver effect", Effect: Connect Send Close Output DiscardOutput TaskEnded Answer Done
     Exit Note);
 crate::kinds!("task outcome", TaskOutcome: Succeeded Failed Cancelled Unfit);
-crate::kinds!("application outcome", Outcome: Completed Cancelled Removed NoMaster);
+crate::kinds!("application ending", Ending: Completed Cancelled Removed NoMaster);

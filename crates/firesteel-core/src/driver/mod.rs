@@ -70,7 +70,7 @@ use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
 pub use config::{Allocation, Config, DynamicAllocation, Exclusion, ExclusionPolicy, LocalityWait, Ratio};
-pub use effect::{Effect, FailureCause, Outbound, Outcome, TaskOutcome};
+pub use effect::{Effect, Ending, FailureCause, Outbound, TaskOutcome};
 pub use event::{Event, Inbound, Replacement, Until};
 pub use exit_codes::{BadExitCodes, ExitCodes};
 pub use health_tracker::ExclusionCause;
@@ -247,8 +247,8 @@ impl Machine for Driver {
                 let orders = self.registration.move_to(now, masters);
                 self.follow(orders);
             }
-            Event::Removed { end } => self.finish(Outcome::Removed(end), Until::Told),
-            Event::Cancel { until } => self.finish(Outcome::Cancelled, until),
+            Event::Removed { end } => self.finish(Ending::Removed(end), Until::Told),
+            Event::Cancel { until } => self.finish(Ending::Cancelled, until),
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
@@ -293,7 +293,7 @@ impl Driver {
 
     fn on_deadline(&mut self, now: Timestamp) {
         if self.registration.give_up().is_some_and(|at| at <= now) {
-            self.finish(Outcome::NoMaster { errors: self.registration.errors() }, Until::Told);
+            self.finish(Ending::NoMaster { errors: self.registration.errors() }, Until::Told);
             return;
         }
         let orders = self.registration.run_rounds(now);
@@ -314,7 +314,7 @@ impl Driver {
         match self.phase {
             Phase::Leaving | Phase::Done => return,
             Phase::Draining if self.tasks.is_empty() => {
-                self.finish(Outcome::Completed, Until::Told);
+                self.finish(Ending::Completed, Until::Told);
                 return;
             }
             Phase::Open | Phase::Draining => {}
@@ -349,7 +349,7 @@ impl Driver {
 
     /// The application has ended. The driver stays until its executors have ended only if that is wanted, and if a
     /// Master was told, which will say so.
-    fn finish(&mut self, outcome: Outcome, until: Until) {
+    fn finish(&mut self, ending: Ending, until: Until) {
         for task in self.tasks.clear() {
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
         }
@@ -360,11 +360,11 @@ impl Driver {
         for peer in std::mem::take(&mut self.early).into_keys() {
             self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping));
         }
-        let is_master_told = match outcome {
-            Outcome::Completed | Outcome::Cancelled => self.unregister(),
-            Outcome::Removed(_) | Outcome::NoMaster { .. } => false,
+        let is_master_told = match ending {
+            Ending::Completed | Ending::Cancelled => self.unregister(),
+            Ending::Removed(_) | Ending::NoMaster { .. } => false,
         };
-        self.effects.push(Effect::Done(outcome));
+        self.effects.push(Effect::Done(ending));
         self.phase = match (until, is_master_told) {
             (Until::NothingLeft, true) => Phase::Leaving,
             (Until::NothingLeft, false) | (Until::Told, _) => {

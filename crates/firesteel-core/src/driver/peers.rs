@@ -4,7 +4,7 @@ use firesteel_placement::Resources;
 
 use super::executor::Assigned;
 use super::membership::Newcomer;
-use super::{Driver, Effect, Event, ExecutorLoss, Inbound, Note, Outbound, Outcome, Phase, Request, Until};
+use super::{Driver, Effect, Ending, Event, ExecutorLoss, Inbound, Note, Outbound, Phase, Request, Until};
 use crate::applicant::registration::{Order, Registered, Remark};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
@@ -21,7 +21,7 @@ impl Driver {
             MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
                 self.on_registered(now, peer, app, first_executor);
             }
-            MasterToDriver::ApplicationRemoved(end) => self.finish(Outcome::Removed(end), Until::Told),
+            MasterToDriver::ApplicationRemoved(end) => self.finish(Ending::Removed(end), Until::Told),
             // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {

@@ -28,7 +28,7 @@ pub enum Effect {
     /// Tell the user about an event.
     Note(Note),
     /// The application has ended, with all its executors as far as known. Comes once, last.
-    Done(Outcome),
+    Done(Ending),
 }
 
 impl From<Note> for Effect {
@@ -39,7 +39,7 @@ impl From<Note> for Effect {
 
 /// How a launched application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum Ending {
     /// Its executors ended as the settings say.
     Met {
         /// The exit code of the first executor that ended, or the greatest of all, as a shell reports it. 127
@@ -58,4 +58,4 @@ pub enum Outcome {
 }
 
 crate::kinds!("launcher effect", Effect: Connect Send Close Note Done);
-crate::kinds!("launch outcome", Outcome: Met Asked Removed NoMaster);
+crate::kinds!("launch ending", Ending: Met Asked Removed NoMaster);

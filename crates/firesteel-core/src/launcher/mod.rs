@@ -29,7 +29,7 @@ use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
 pub use config::{Config, Until};
-pub use effect::{Effect, Outcome};
+pub use effect::{Effect, Ending};
 pub use event::Event;
 pub use note::{ExecutorEnd, Note};
 
@@ -73,7 +73,7 @@ struct Executor {
 enum Phase {
     Running,
     Ending {
-        outcome: Outcome,
+        ending: Ending,
         /// When the launcher stops waiting for its executors.
         give_up: Timestamp,
     },
@@ -149,7 +149,7 @@ impl Machine for Launcher {
                 self.follow(orders);
             }
             Event::Removed { end } => self.on_cluster_removed(now, end),
-            Event::End => self.end(now, Outcome::Asked),
+            Event::End => self.end(now, Ending::Asked),
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
@@ -216,7 +216,7 @@ impl Launcher {
             Phase::Ending { give_up, .. } if *give_up <= now => self.finish(),
             Phase::Ending { .. } | Phase::Done => {}
             Phase::Running if self.registration.give_up().is_some_and(|at| at <= now) => {
-                self.end(now, Outcome::NoMaster { errors: self.registration.errors() });
+                self.end(now, Ending::NoMaster { errors: self.registration.errors() });
             }
             Phase::Running => {
                 let orders = self.registration.run_rounds(now);
@@ -259,7 +259,7 @@ impl Launcher {
             return;
         }
         if let Some(code) = self.met() {
-            return self.end(now, Outcome::Met { code });
+            return self.end(now, Ending::Met { code });
         }
         let (wants, asked) = (self.wants_more(), self.final_ends.is_bounded(self.registration.description()));
         match self.registration.app() {
@@ -288,11 +288,11 @@ impl Launcher {
     }
 
     /// Starts to end the application. Waits for its executors while a Master can report on them.
-    fn end(&mut self, now: Timestamp, outcome: Outcome) {
+    fn end(&mut self, now: Timestamp, ending: Ending) {
         if self.phase != Phase::Running {
             return;
         }
-        self.phase = Phase::Ending { outcome, give_up: now + PATIENCE };
+        self.phase = Phase::Ending { ending, give_up: now + PATIENCE };
         let master = self.registration.master().map(|(peer, _)| peer);
         let (Some(peer), Some(app)) = (master, self.registration.app().cloned()) else {
             return self.finish();
@@ -306,11 +306,11 @@ impl Launcher {
     /// Ends the application without waiting any longer.
     fn finish(&mut self) {
         match std::mem::replace(&mut self.phase, Phase::Done) {
-            Phase::Ending { outcome, .. } => {
+            Phase::Ending { ending, .. } => {
                 if !self.executors.is_empty() {
                     self.effects.note(Note::LeftBehind { executors: self.executors.len() });
                 }
-                self.effects.push(Effect::Done(outcome));
+                self.effects.push(Effect::Done(ending));
             }
             // A Master that says so before it was asked to end them is not believed.
             running @ (Phase::Running | Phase::Done) => self.phase = running,

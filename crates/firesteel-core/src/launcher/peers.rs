@@ -2,7 +2,7 @@
 
 use firesteel_placement::Cores;
 
-use super::{Effect, Executor, ExecutorEnd, Launcher, Note, Outcome, PATIENCE, Phase};
+use super::{Effect, Ending, Executor, ExecutorEnd, Launcher, Note, PATIENCE, Phase};
 use crate::applicant::registration::{Order, Registered, Remark};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId};
@@ -75,7 +75,7 @@ impl Launcher {
         // A refused application never had executors, and nothing more is reported of it.
         let refused = end.is_refusal() || self.registration.master().is_none();
         if self.phase == Phase::Running {
-            self.phase = Phase::Ending { outcome: Outcome::Removed(end), give_up: now + PATIENCE };
+            self.phase = Phase::Ending { ending: Ending::Removed(end), give_up: now + PATIENCE };
         }
         if refused {
             self.finish();

@@ -155,7 +155,7 @@ fn an_executor_is_followed_from_its_launch_to_its_end() {
     let (end, ran) = (ExecutorEnd::Told(exited(0)), Some(Duration::from_secs(12)));
     let note = Note::ExecutorEnded { executor, host, end, ran };
     assert_eq!(bench.exits(0, 0), [Effect::Note(note), unregister("app-1")]);
-    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Outcome::Met { code: 0 })]);
+    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 0 })]);
     assert_eq!(bench.says(added(1)), [], "nothing counts any more");
 }
 
@@ -175,7 +175,7 @@ fn all_end_when_as_many_as_were_asked_for_have_ended_and_the_greatest_code_count
         ran: None,
     };
     assert_eq!(bench.says(updated(2, state)), [Effect::Note(note), unregister("app-1")]);
-    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Outcome::Met { code: 127 })]);
+    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 127 })]);
 }
 
 #[test]
@@ -215,7 +215,7 @@ fn the_first_decides_and_the_others_are_waited_for() {
     assert_eq!(bench.says(updated(0, killed())), [ended(0, killed())]);
     assert_eq!(bench.exits(2, 1), [ended(2, exited(1))], "too late to count");
     assert_eq!(bench.says(gone("app-2")), [], "that is another one");
-    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Outcome::Met { code: 137 })]);
+    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 137 })]);
 }
 
 #[test]
@@ -226,19 +226,19 @@ fn where_all_are_replaced_only_the_master_or_the_user_ends_it() {
     bench.says(added(1));
     let end = ApplicationEnd::ExecutorsFailed { failures: 10, last: exited(1) };
     assert_eq!(bench.says(MasterToDriver::ApplicationRemoved(end.clone())), []);
-    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Outcome::Removed(end))]);
+    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Removed(end))]);
 
     let mut bench = Bench::registered(Until::Never, ExecutorLimit::AtMost(1), Cores::UNLIMITED);
     bench.run(1);
     assert_eq!(bench.apply(Event::End), [ending(1), unregister("app-1")]);
-    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Outcome::Asked)]);
+    assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Asked)]);
 }
 
 #[test]
 fn an_application_that_is_refused_is_over_at_once() {
     let mut bench = Bench::registered(Until::All, ExecutorLimit::AtMost(1), Cores::UNLIMITED);
     let end = ApplicationEnd::Refused { reason: "no".into() };
-    let over = [Effect::Done(Outcome::Removed(end.clone()))];
+    let over = [Effect::Done(Ending::Removed(end.clone()))];
     assert_eq!(bench.says(MasterToDriver::ApplicationRemoved(end)), over);
 }
 
@@ -260,7 +260,7 @@ fn nobody_is_waited_for_who_cannot_speak() {
         let mut effects = end(&mut bench);
         effects.retain(|effect| !matches!(effect, Effect::Note(Note::MasterLost { .. })));
         let left = Effect::Note(Note::LeftBehind { executors: 2 });
-        assert_eq!(effects, [left, Effect::Done(Outcome::Asked)]);
+        assert_eq!(effects, [left, Effect::Done(Ending::Asked)]);
     }
 }
 
@@ -269,7 +269,7 @@ fn without_a_master_the_end_is_at_once() {
     let mut launcher = Launcher::new(config(Until::All, ExecutorLimit::AtMost(1)));
     let now = Timestamp::from_millis(1_000_000);
     launcher.apply(now, Event::Start);
-    assert_eq!(launcher.apply(now, Event::End), [Effect::Done(Outcome::Asked)]);
+    assert_eq!(launcher.apply(now, Event::End), [Effect::Done(Ending::Asked)]);
     assert!(launcher.is_done());
 
     let mut launcher = Launcher::new(config(Until::All, ExecutorLimit::AtMost(1)));
@@ -277,7 +277,7 @@ fn without_a_master_the_end_is_at_once() {
     launcher.apply(now, Event::ConnectFailed { master: master(), error: "refused".into() });
     let errors = vec![(master(), "refused".to_owned())];
     let late = now + Duration::from_secs(60);
-    assert_eq!(launcher.apply(late, Event::Deadline), [Effect::Done(Outcome::NoMaster { errors })]);
+    assert_eq!(launcher.apply(late, Event::Deadline), [Effect::Done(Ending::NoMaster { errors })]);
 }
 
 #[test]
@@ -311,7 +311,7 @@ fn a_master_that_does_not_know_the_application_is_asked_for_the_rest() {
     bench.run(2);
     assert_eq!(bench.exits(0, 0), [ended(0, exited(0))]);
     assert_eq!(bench.exits(1, 0), [ended(1, exited(0)), unregister("app-2")]);
-    assert_eq!(bench.says(gone("app-2")), [Effect::Done(Outcome::Met { code: 5 })]);
+    assert_eq!(bench.says(gone("app-2")), [Effect::Done(Ending::Met { code: 5 })]);
 }
 
 #[test]
@@ -368,5 +368,5 @@ fn a_launch_that_was_ended_without_a_master_is_over() {
     bench.apply(Event::Disconnected { peer: MASTER });
     let end = ApplicationEnd::Killed { by: "ann".to_owned() };
     let effects = bench.apply(Event::Removed { end: end.clone() });
-    assert_eq!(effects, [Effect::Done(Outcome::Removed(end))]);
+    assert_eq!(effects, [Effect::Done(Ending::Removed(end))]);
 }

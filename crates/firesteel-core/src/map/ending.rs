@@ -1,6 +1,6 @@
 //! How a map run ends.
 
-use crate::driver::Outcome;
+use crate::driver;
 use crate::end_request::EndRequest;
 
 /// How a run ended. The first reason counts.
@@ -32,7 +32,7 @@ pub enum Ending {
     /// A person asked again, and nothing was waited for.
     Abandoned(EndRequest),
     /// The application is over, and this run did not end it.
-    Over(Outcome),
+    Over(driver::Ending),
 }
 
 crate::kinds!("map ending", Ending: Completed BadInput ReaderGone OutputLost RecordLost DriverLost Asked Abandoned Over);

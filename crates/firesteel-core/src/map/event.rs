@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 
-use crate::driver::{Note, Outcome, TaskOutcome, TaskRequest};
+use crate::driver::{Ending, Note, TaskOutcome, TaskRequest};
 use crate::end_request::EndRequest;
 use crate::ids::{AttemptId, TaskId};
 use crate::messages::Stream;
@@ -47,7 +47,7 @@ pub enum Event {
     /// The driver remarks something.
     NoteReceived(Note),
     /// The application is over. The driver goes on until it has said so to everybody.
-    ApplicationEnded(Outcome),
+    ApplicationEnded(Ending),
     /// The driver has ended. A driver that ends before its application has failed.
     DriverEnded,
     /// A person asks for the end.

@@ -179,7 +179,7 @@ impl Machine for MapRun {
             }
             Event::TaskEnded { task, outcome } => self.on_task_ended(task, outcome),
             Event::NoteReceived(note) => self.on_note(now, note),
-            Event::ApplicationEnded(outcome) => self.on_application_ended(now, outcome),
+            Event::ApplicationEnded(ending) => self.on_application_ended(now, ending),
             Event::DriverEnded => self.on_driver_ended(),
             Event::EndRequested(request) => self.on_end_requested(now, request),
             Event::ReaderClosed => self.lose_output(Ending::ReaderGone, None),

@@ -1,6 +1,6 @@
 //! What a map run tells the user. It is worded at the edge.
 
-use crate::driver::{Note, Outcome};
+use crate::driver::{Ending, Note};
 use crate::machine::NoteLevel;
 
 /// Something worth a line to the user.
@@ -40,7 +40,7 @@ pub enum Remark {
     /// The driver ended before its application: a defect, of which it has told in the log.
     DriverLost,
     /// The application is over, and this run did not end it.
-    ApplicationOver(Outcome),
+    ApplicationOver(Ending),
 }
 
 impl Remark {

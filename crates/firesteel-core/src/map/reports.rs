@@ -4,7 +4,7 @@ use firesteel_placement::Cores;
 
 use super::items::ItemResult;
 use super::{Effect, Ending, Leave, MapRun, PATIENCE, Phase, Remark};
-use crate::driver::{Note, Outcome, TaskOutcome};
+use crate::driver::{self, Note, TaskOutcome};
 use crate::ids::{ExecutorId, TaskId};
 use crate::machine::NoteLevel;
 use crate::time::Timestamp;
@@ -86,16 +86,16 @@ impl MapRun {
         }
     }
 
-    pub(super) fn on_application_ended(&mut self, now: Timestamp, outcome: Outcome) {
+    pub(super) fn on_application_ended(&mut self, now: Timestamp, ending: driver::Ending) {
         match self.phase {
             Phase::Reading(_) | Phase::Draining | Phase::Ending(_) => {}
             Phase::Closing { .. } | Phase::Saving | Phase::Ended => return,
         }
-        match &outcome {
-            Outcome::Completed | Outcome::Cancelled => {}
-            Outcome::Removed(_) | Outcome::NoMaster { .. } => {
-                self.remark(Remark::ApplicationOver(outcome.clone()));
-                self.end_with(Ending::Over(outcome));
+        match &ending {
+            driver::Ending::Completed | driver::Ending::Cancelled => {}
+            driver::Ending::Removed(_) | driver::Ending::NoMaster { .. } => {
+                self.remark(Remark::ApplicationOver(ending.clone()));
+                self.end_with(Ending::Over(ending));
             }
         }
         self.close(Leave::Until(now + PATIENCE));

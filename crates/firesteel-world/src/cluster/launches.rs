@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId};
-use firesteel_core::launcher::{self, Launcher, Outcome, Until};
+use firesteel_core::launcher::{self, Ending, Launcher, Until};
 use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver};
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, ExecutorLimit};
@@ -206,9 +206,9 @@ impl World {
                     body.books.leaves_some = true;
                 }
             }
-            launcher::Effect::Done(outcome) => {
-                self.coverage.launch_outcome.count(&outcome);
-                self.hold_outcome(node, &outcome);
+            launcher::Effect::Done(ending) => {
+                self.coverage.launch_ending.count(&ending);
+                self.hold_ending(node, &ending);
                 self.end_launcher(node, Goes::Orderly);
             }
         }
@@ -216,19 +216,19 @@ impl World {
 
     /// Checks that a launch ends exactly when its executors have ended as it waits for, with their code,
     /// and that none of its processes is left, unless strangers misled the Master.
-    fn hold_outcome(&mut self, node: NodeIndex, outcome: &Outcome) {
+    fn hold_ending(&mut self, node: NodeIndex, ending: &Ending) {
         let Body::Launcher(body) = &self.node(node).body else { return };
         let (plan, books) = (&self.scenario.apps[body.app], &body.books);
         let AppKind::Launcher(until) = plan.kind else { return };
         let name = self.node(node).body.name();
         let met = books.met(plan, until);
-        match outcome {
-            Outcome::Met { code } if met != Some(*code) => {
+        match ending {
+            Ending::Met { code } if met != Some(*code) => {
                 let told = &books.codes;
                 return self
                     .violate(format!("{name} ends with code {code}, and its executors with {told:?}"));
             }
-            Outcome::Met { .. } | Outcome::Asked | Outcome::Removed(_) | Outcome::NoMaster { .. } => {}
+            Ending::Met { .. } | Ending::Asked | Ending::Removed(_) | Ending::NoMaster { .. } => {}
         }
         let Some(app) = books.id.clone().filter(|_| !books.leaves_some && !self.was_lied_to) else { return };
         let mut of_app = self.processes.keys().filter(|key| key.app == app);

@@ -179,9 +179,9 @@ impl World {
                 self.end_task(node, app, task.0, &outcome);
             }
             driver::Effect::Answer { number, answer } => self.take_answer(node, number, &answer),
-            driver::Effect::Done(outcome) => {
-                self.coverage.outcome.count(&outcome);
-                let is_complete = matches!(outcome, driver::Outcome::Completed);
+            driver::Effect::Done(ending) => {
+                self.coverage.ending.count(&ending);
+                let is_complete = matches!(ending, driver::Ending::Completed);
                 let planned = self.scenario.apps[app].tasks.len() as u64;
                 let result = self.driver_mut(node).map(|body| {
                     body.tasks.done()?;

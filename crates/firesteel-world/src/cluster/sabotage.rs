@@ -465,7 +465,7 @@ impl Saboteur {
 
     fn bend_launcher(&self, effects: &mut [launcher::Effect]) {
         for effect in effects {
-            if let (Sabotage::WrongCode, launcher::Effect::Done(launcher::Outcome::Met { code })) =
+            if let (Sabotage::WrongCode, launcher::Effect::Done(launcher::Ending::Met { code })) =
                 (self.sabotage, effect)
             {
                 *code += 1;

@@ -265,16 +265,16 @@ impl World {
     /// The application is over once all tasks are, if no more come.
     fn drain(&mut self) {
         if self.driver == Driver::Draining && self.tasks.is_empty() {
-            self.end_application(driver::Outcome::Completed, 0);
+            self.end_application(driver::Ending::Completed, 0);
         }
     }
 
-    fn end_application(&mut self, outcome: driver::Outcome, leave: u64) {
+    fn end_application(&mut self, ending: driver::Ending, leave: u64) {
         for task in std::mem::take(&mut self.tasks) {
             self.report(Event::TaskEnded { task, outcome: TaskOutcome::Cancelled });
         }
         self.driver = Driver::Over;
-        self.report(Event::ApplicationEnded(outcome));
+        self.report(Event::ApplicationEnded(ending));
         self.reported += leave;
         self.report(Event::DriverEnded);
     }
@@ -298,7 +298,7 @@ impl World {
             }
             Fault::Killed if is_own && self.driver != Driver::Over => {
                 let end = ApplicationEnd::Killed { by: "ann@host".to_owned() };
-                self.end_application(driver::Outcome::Removed(end), 0);
+                self.end_application(driver::Ending::Removed(end), 0);
             }
             Fault::DriverPanics if self.driver != Driver::Over => {
                 self.tasks.clear();
@@ -395,7 +395,7 @@ impl World {
                         Until::NothingLeft if self.dice.one_in(3) => 40_000,
                         Until::NothingLeft | Until::Told => 0,
                     };
-                    self.end_application(driver::Outcome::Cancelled, leave);
+                    self.end_application(driver::Ending::Cancelled, leave);
                 }
             }
             Effect::CancelTasks { tasks } => {

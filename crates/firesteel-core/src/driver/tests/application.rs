@@ -6,7 +6,7 @@ use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
 
 use super::bench::*;
 use crate::driver::{
-    Effect, Event, ExecutorLoss, Inbound, MasterStanding, Note, Outbound, Outcome, Patience, Reason,
+    Effect, Ending, Event, ExecutorLoss, Inbound, MasterStanding, Note, Outbound, Patience, Reason,
 };
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::machine::Machine;
@@ -100,7 +100,7 @@ fn masters_are_tried_again_with_growing_pauses_until_the_time_is_up() {
     };
     assert_eq!(bench.now.since(last_round), SECOND, "one more at the end");
     let errors = vec![(master("m1"), "refused".to_owned())];
-    assert_eq!(outcome, [Effect::Done(Outcome::NoMaster { errors }), Effect::Exit]);
+    assert_eq!(outcome, [Effect::Done(Ending::NoMaster { errors }), Effect::Exit]);
     assert!((12..30).contains(&rounds), "{rounds} rounds");
     assert!(longest > 4 * SECOND && longest < 8 * SECOND, "{longest:?}");
 }
@@ -131,7 +131,7 @@ fn tasks_go_on_while_the_master_is_lost_and_end_the_application_without_it() {
         [
             succeeded(attempt(0, 0), 0),
             to_executor(0, DriverToExecutor::StopExecutor),
-            Effect::Done(Outcome::Completed),
+            Effect::Done(Ending::Completed),
             Effect::Exit,
         ]
     );
@@ -245,7 +245,7 @@ fn a_removed_application_is_over() {
         [
             cancelled(0),
             to_executor(0, DriverToExecutor::StopExecutor),
-            Effect::Done(Outcome::Removed(end)),
+            Effect::Done(Ending::Removed(end)),
             Effect::Exit,
         ]
     );

@@ -5,7 +5,7 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use super::bench::*;
-use crate::driver::{Effect, Event, ExecutorLoss, Inbound, Note, Outcome, Until};
+use crate::driver::{Effect, Ending, Event, ExecutorLoss, Inbound, Note, Until};
 use crate::ids::{AppId, ExecutorId, PeerId, TaskId};
 use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, ExecutorState, ExecutorToDriver, MasterToDriver, Stream, TaskEnd};
@@ -112,7 +112,7 @@ fn the_application_ends_with_the_last_task_that_was_given_up() {
     cancel(&mut bench, 0);
     let last = bench.end(0, attempt(0, 0), TaskEnd::Killed);
     assert_eq!(last.first(), Some(&cancelled(0)));
-    assert_eq!(last[last.len() - 2..], [Effect::Done(Outcome::Completed), Effect::Exit]);
+    assert_eq!(last[last.len() - 2..], [Effect::Done(Ending::Completed), Effect::Exit]);
     assert_eq!(bench.driver.next_deadline(), None);
 }
 
@@ -146,9 +146,9 @@ fn whoever_stays_after_the_end_hears_when_nothing_is_left_or_nobody_can_say_so()
 fn whoever_does_not_stay_ends_once_the_master_is_told() {
     let mut bench = Bench::with_executors(&[1]);
     let told = bench.apply(Event::Cancel { until: Until::Told });
-    assert_eq!(told[told.len() - 2..], [Effect::Done(Outcome::Cancelled), Effect::Exit]);
+    assert_eq!(told[told.len() - 2..], [Effect::Done(Ending::Cancelled), Effect::Exit]);
     let mut bench = Bench::with_executors(&[1]);
     bench.apply(Event::Disconnected { peer: MASTER });
     let alone = bench.apply(Event::Cancel { until: Until::NothingLeft });
-    assert_eq!(alone[alone.len() - 2..], [Effect::Done(Outcome::Cancelled), Effect::Exit]);
+    assert_eq!(alone[alone.len() - 2..], [Effect::Done(Ending::Cancelled), Effect::Exit]);
 }

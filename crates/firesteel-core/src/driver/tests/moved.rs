@@ -1,7 +1,7 @@
 //! Masters that are started anew elsewhere, and applications that are ended by whoever manages the cluster.
 
 use super::bench::*;
-use crate::driver::{Effect, Event, Note, Outcome};
+use crate::driver::{Effect, Ending, Event, Note};
 use crate::ids::PeerId;
 use crate::messages::{ApplicationEnd, DriverToExecutor};
 
@@ -50,5 +50,5 @@ fn an_application_that_was_ended_without_a_master_is_over() {
     let end = ApplicationEnd::Killed { by: "ann".to_owned() };
     let effects = bench.apply(Event::Removed { end: end.clone() });
     let stop = to_executor(0, DriverToExecutor::StopExecutor);
-    assert_eq!(effects, [stop, Effect::Done(Outcome::Removed(end)), Effect::Exit]);
+    assert_eq!(effects, [stop, Effect::Done(Ending::Removed(end)), Effect::Exit]);
 }

@@ -1,7 +1,7 @@
 //! Who runs what, and what becomes of it.
 
 use super::bench::*;
-use crate::driver::{Effect, Event, FailureCause, Note, Outcome, TaskOutcome, TaskRequest, Unfit, Until};
+use crate::driver::{Effect, Ending, Event, FailureCause, Note, TaskOutcome, TaskRequest, Unfit, Until};
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::machine::Machine;
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, TaskEnd};
@@ -24,7 +24,7 @@ fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
             succeeded(attempt(1, 0), 0),
             to_executor(0, DriverToExecutor::StopExecutor),
             to_master(unregister),
-            Effect::Done(Outcome::Completed),
+            Effect::Done(Ending::Completed),
             Effect::Exit,
         ]
     );
@@ -239,7 +239,7 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
             to_executor(0, DriverToExecutor::StopExecutor),
             to_executor(1, DriverToExecutor::StopExecutor),
             to_master(unregister),
-            Effect::Done(Outcome::Cancelled),
+            Effect::Done(Ending::Cancelled),
         ]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), []);
