@@ -59,7 +59,8 @@ fn register_application(c: &mut Criterion) {
                     total += time;
                     assert_eq!(launches(&effects).len() as i64, EXECUTORS);
                     let app = registered(&effects);
-                    let message = Inbound::Driver(DriverToMaster::UnregisterApplication { app });
+                    let message =
+                        Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: None });
                     master.apply(NOW, Event::Received { peer: DRIVER, message });
                 }
                 total

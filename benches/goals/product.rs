@@ -48,7 +48,7 @@ impl Cluster {
     }
 
     fn end(&mut self, peer: PeerId, app: AppId) {
-        let message = Inbound::Driver(DriverToMaster::UnregisterApplication { app });
+        let message = Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: None });
         self.master.apply(NOW, Event::Received { peer, message });
     }
 

@@ -200,7 +200,7 @@ async fn drive(link: Link, executors: i64, mut ended: mpsc::Receiver<()>, seen: 
             }
             Some(()) = ended.recv() => {
                 let app: AppId = app.clone().expect("it is registered");
-                outgoing.push(&DriverToMaster::UnregisterApplication { app });
+                outgoing.push(&DriverToMaster::UnregisterApplication { app, outcome: None });
                 outgoing.flush().await;
             }
         }
@@ -221,7 +221,7 @@ pub(crate) async fn one_application(address: &str, executors: i64) {
                 running += 1;
                 if running == executors {
                     let app = app.clone().expect("it is registered");
-                    outgoing.push(&DriverToMaster::UnregisterApplication { app });
+                    outgoing.push(&DriverToMaster::UnregisterApplication { app, outcome: None });
                     outgoing.flush().await;
                 }
             }

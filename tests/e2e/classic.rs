@@ -76,7 +76,7 @@ fn the_fourth_executor_comes_when_the_first_application_ends() {
     assert_eq!(cluster.held(&second), 18);
     assert_eq!(cluster.wait_for_executors(4), [1, 1, 1, 1]);
 
-    first.send(&DriverToMaster::UnregisterApplication { app: first.app.clone() });
+    first.send(&DriverToMaster::UnregisterApplication { app: first.app.clone(), outcome: None });
     let added = loop {
         if let MasterToDriver::ExecutorAdded { executor, cores, .. } = second.next() {
             break (executor.0, cores);

@@ -22,7 +22,7 @@ fn directories_of_applications_that_ended_are_removed_by_age_and_nothing_else_is
     let mut ended = pair.register("echo done", 1);
     ended.until(ExecutorState::is_finished);
     let lives = pair.register("echo up; exec sleep 1000", 1);
-    ended.send(&DriverToMaster::UnregisterApplication { app: ended.app.clone() });
+    ended.send(&DriverToMaster::UnregisterApplication { app: ended.app.clone(), outcome: None });
     let gone = |path: &std::path::Path| (!path.exists()).then_some(());
     wait_for("an ended application's directory to go", || gone(&work.join(ended.app.as_str())));
     wait_for("what an earlier Worker left to go", || gone(&earlier));

@@ -74,7 +74,7 @@ fn each_output_is_shown_whole_or_from_its_end_also_when_the_application_is_over(
         let file = fs::read_to_string(pair.file(&driver, 0, "stderr")).expect("it was written");
         assert!(file.starts_with("Firesteel Executor Command: ") && file.ends_with("\nproblem\n"), "{file}");
         // And once more when the application is over.
-        driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone() });
+        driver.send(&DriverToMaster::UnregisterApplication { app: driver.app.clone(), outcome: None });
         wait_for("the application's end", || {
             (pair.master.status()["completed"].as_array()?.len() == 1).then_some(())
         });

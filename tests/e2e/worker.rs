@@ -198,7 +198,7 @@ fn the_end_of_an_application_ends_its_executors_and_all_that_they_started() {
     let mut driver = pair.register(SPREAD, 2);
     let pids = up(&pair, &driver, 2);
     let app = driver.app.clone();
-    driver.send(&DriverToMaster::UnregisterApplication { app: app.clone() });
+    driver.send(&DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None });
     wait_for_ends(&pids);
     wait_for("the Worker to notice", || pair.view().executors.is_empty().then_some(()));
     pair.worker.wait_for_line(&[&format!("application {app} ended")]);

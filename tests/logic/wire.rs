@@ -88,6 +88,10 @@ fn failure() -> StartFailure {
     StartFailure { step: StartStep::Program, error: "no such file".to_owned() }
 }
 
+fn failed() -> Outcome {
+    Outcome::failed("3 of 10 items failed")
+}
+
 fn executor_states() -> [ExecutorState; 11] {
     [
         ExecutorState::Launching,
@@ -186,7 +190,10 @@ fn drivers(record: &mut Record) {
     let target = ExecutorTarget { id: ProfileId(1), profile: profile(), total: 4 };
     for message in [
         DriverToMaster::RegisterApplication(description),
-        DriverToMaster::UnregisterApplication { app: app.clone() },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(Outcome::Succeeded) },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(failed()) },
+        DriverToMaster::UnregisterApplication { app: app.clone(), outcome: Some(Outcome::cancelled("why")) },
         DriverToMaster::RequestExecutors { app: app.clone(), targets: vec![target] },
         DriverToMaster::KillExecutors { app: app.clone(), executors: vec![ExecutorId(1), ExecutorId(2)] },
         DriverToMaster::PreferHosts {
@@ -228,7 +235,7 @@ fn drivers(record: &mut Record) {
             reason: LossReason::Disconnected,
         },
         MasterToDriver::ExecutorsGone { app: AppId::new("app-1") },
-        MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished),
+        MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished { outcome: Some(failed()) }),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::DriverLost),
         MasterToDriver::ApplicationRemoved(ApplicationEnd::ExecutorsFailed {
             failures: 10,
@@ -372,6 +379,7 @@ fn clients(record: &mut Record) {
         user: "user".to_owned(),
         state: ApplicationState::Failed,
         end: Some("why".to_owned()),
+        outcome: Some(failed()),
         submitted: Timestamp::from_millis(1_795_209_755_042),
         ended: Some(Timestamp::from_millis(1_795_209_755_043)),
         queue: Some("prod".to_owned()),
@@ -551,7 +559,7 @@ fn logs(record: &mut Record) {
 fn the_bytes_of_every_message_are_as_recorded() {
     let lines = record().lines;
     assert!(lines.len() >= 50, "only {} messages are recorded", lines.len());
-    golden::check("wire/version-2.txt", &(lines.join("\n") + "\n"));
+    golden::check("wire/version-3.txt", &(lines.join("\n") + "\n"));
 }
 
 /// What happens to a frame on its way: overwritten, cut or lengthened, and where.

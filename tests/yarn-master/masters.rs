@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::driver::{Ending, TaskOutcome};
 use firesteel_core::ids::TaskId;
+use firesteel_core::messages::Outcome;
 use firesteel_daemons::driver_daemon::{Handle, Report};
 use firesteel_host::signals::EndRequests;
 use firesteel_yarn::messages::application::{FinalApplicationStatus, YarnApplicationState};
@@ -69,7 +70,7 @@ async fn run_tasks(submitted: &Submitted, attempt: i32) {
         let (id, request) = task(number, script);
         driver.submit(id, request).await.expect("it takes tasks");
     }
-    driver.end_input().await.expect("it takes tasks");
+    driver.finish(Outcome::Succeeded).await.expect("it takes tasks");
     let outputs = all_succeed(&driver, &mut reports, 9).await;
     let hosts = NODES.map(|(host, _)| host);
     for output in outputs.values() {

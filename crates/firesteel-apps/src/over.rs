@@ -38,7 +38,7 @@ impl Over {
         match self {
             Self::Removed(ApplicationEnd::Killed { .. }) => EndRequest::Terminate.exit_code(),
             Self::Removed(
-                ApplicationEnd::Finished
+                ApplicationEnd::Finished { .. }
                 | ApplicationEnd::DriverLost
                 | ApplicationEnd::ExecutorsFailed { .. }
                 | ApplicationEnd::GivenUp { .. }

@@ -99,7 +99,7 @@ mod tests {
         check(&Event::Disconnected { peer }, "Disconnected");
         let heartbeat = WorkerToMaster::Heartbeat { worker: WorkerId::new("w") };
         check(&Event::Received { peer, message: Inbound::Worker(heartbeat) }, "Worker/Heartbeat");
-        let end = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
+        let end = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
         check(&Event::Received { peer, message: Inbound::Driver(end) }, "Driver/UnregisterApplication");
         let stop = DriverToExecutor::StopExecutor;
         check(&executor::Event::Received { message: stop }, "StopExecutor");

@@ -11,7 +11,7 @@ use firesteel_placement::words::counted;
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 /// The version of the protocol. It is incremented with every change that an older peer would misread.
-pub const VERSION: u8 = 2;
+pub const VERSION: u8 = 3;
 
 /// The first bytes that both sides send: a byte that starts neither a frame of Spark's (0x00), nor TLS
 /// (0x16), nor a text protocol; then the name and the version.
@@ -173,16 +173,16 @@ mod tests {
 
     #[test]
     fn a_message_survives_the_wire() {
-        let message = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
+        let message = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: None };
         let bytes = encode(&message, MAX_FRAME).expect("it is short");
-        assert_eq!(&bytes[..], b"\x01\x05app-1");
+        assert_eq!(&bytes[..], b"\x01\x05app-1\x00");
         assert_eq!(decode::<DriverToMaster>(&bytes), Ok(message));
     }
 
     #[test]
     fn what_is_not_exactly_one_message_is_refused() {
-        let trailing = b"\x01\x05app-1!";
-        assert_eq!(decode::<DriverToMaster>(trailing), Err(DecodeError::Trailing { length: 8, extra: 1 }));
+        let trailing = b"\x01\x05app-1\x00!";
+        assert_eq!(decode::<DriverToMaster>(trailing), Err(DecodeError::Trailing { length: 9, extra: 1 }));
         assert!(matches!(decode::<DriverToMaster>(b"\x01\x05app"), Err(DecodeError::Malformed { .. })));
         assert!(matches!(decode::<DriverToMaster>(b"\x63"), Err(DecodeError::Malformed { .. })));
         assert!(encode(&"x".repeat(100), 64).is_err());

@@ -3,22 +3,21 @@
 //! ```text
 //! let (driver, mut reports) = driver_daemon::start(application, listen).await?;
 //! driver.submit(TaskId::FIRST, spec.into()).await?;
-//! driver.end_input().await?;
+//! driver.finish(Outcome::Succeeded).await?;
 //! while let Some(report) = reports.recv().await { .. }    // ends after the last report, Report::Exited
 //! ```
 //!
 //! # The queue of reports
 //!
-//! The queue is bounded. While it is full, the driver reads no messages from its Master and its
-//! executors. These messages wait on their connections until the owner takes reports. All reports
-//! of one event are queued together, so the queue can exceed its bound by the reports of one event.
-//! The end of an application has the most reports: one for each open task.
+//! The queue is bounded. While it is full, the driver reads no messages from its Master and its executors. These
+//! messages wait on their connections until the owner takes reports. All reports of one event are queued together, so
+//! the queue can exceed its bound by the reports of one event. The end of an application has the most reports: one for
+//! each open task.
 //!
-//! No call waits forever. The driver serves its [`Handle`] even while the queue is full. This
-//! includes an owner that submits or cancels tasks, and the thread that returns the credit of
-//! outputs. So an owner may use its handle between two reports, if it comes back to take the next
-//! report. Answers to questions are in order with the reports: the owner must take reports while it
-//! waits for an answer.
+//! No call waits forever. The driver serves its [`Handle`] even while the queue is full. This includes an owner that
+//! submits or cancels tasks, and the thread that returns the credit of outputs. So an owner may use its handle between
+//! two reports, if it comes back to take the next report. Answers to questions are in order with the reports: the owner
+//! must take reports while it waits for an answer.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::hash::{BuildHasher, RandomState};
@@ -32,7 +31,7 @@ use firesteel_core::driver::{
     Replacement, TaskOutcome, TaskRequest, Until, View,
 };
 use firesteel_core::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
-use firesteel_core::messages::{ResourceProfile, Stream, Work};
+use firesteel_core::messages::{Outcome, ResourceProfile, Stream, Work};
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_core::wire::{self, DecodeError, Role};
 use firesteel_placement::Shortfall;
@@ -175,16 +174,15 @@ impl Handle {
         self.inbox.send(Event::Submit { task, request }).await
     }
 
-    /// Marks the end of the tasks.
+    /// Ends the application as soon as all submitted tasks have ended. The Master is told this outcome.
     ///
     /// # Errors
     /// The application is over.
-    pub async fn end_input(&self) -> Result<(), OwnerGone> {
-        self.inbox.send(Event::InputEnded).await
+    pub async fn finish(&self, outcome: Outcome) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::Finish { outcome: Some(outcome) }).await
     }
 
-    /// Adds a resource profile, with the number of executors that it should have. The needs of a
-    /// profile cannot change later; its number of executors can.
+    /// Adds a resource profile, with the number of executors that it should have, which can be changed later.
     ///
     /// # Errors
     /// The application is over.
@@ -197,8 +195,7 @@ impl Handle {
         self.inbox.send(Event::AddProfile { profile, needs, total }).await
     }
 
-    /// Sets the total number of executors that a profile should have. A lower number ends no
-    /// executor.
+    /// Sets the total number of executors that a profile should have. A lower number ends no executor.
     ///
     /// # Errors
     /// The application is over.
@@ -206,8 +203,7 @@ impl Handle {
         self.inbox.send(Event::RequestExecutors { profile, total }).await
     }
 
-    /// Ends executors, including busy ones, whose tasks run again elsewhere. Refusals are reported
-    /// as notes.
+    /// Ends executors, including busy ones, whose tasks run again elsewhere. Refusals are reported as notes.
     ///
     /// # Errors
     /// The application is over.
@@ -273,7 +269,15 @@ impl Handle {
     /// # Errors
     /// The application is over.
     pub async fn cancel(&self, until: Until) -> Result<(), OwnerGone> {
-        self.inbox.send(Event::Cancel { until }).await
+        self.inbox.send(Event::Cancel { outcome: None, until }).await
+    }
+
+    /// The same, and tells the Master this outcome.
+    ///
+    /// # Errors
+    /// The application is over.
+    pub async fn cancel_with(&self, outcome: Outcome, until: Until) -> Result<(), OwnerGone> {
+        self.inbox.send(Event::Cancel { outcome: Some(outcome), until }).await
     }
 
     /// Reports that this number of bytes of an attempt's output was consumed, so the same number
@@ -467,7 +471,7 @@ impl Shell for DriverShell {
 
     /// The owner handles requests to end, so the driver ignores them.
     fn asked_to_end(&mut self, _: EndRequest) -> ControlFlow<(), Event> {
-        ControlFlow::Continue(Event::Cancel { until: Until::Told })
+        ControlFlow::Continue(Event::Cancel { outcome: None, until: Until::Told })
     }
 }
 

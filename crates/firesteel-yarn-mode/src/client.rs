@@ -295,7 +295,7 @@ impl Watch {
 fn over(end: &End) -> ApplicationEnd {
     match end.state {
         YarnApplicationState::Killed => ApplicationEnd::Killed { by: killer(end) },
-        _ if end.is_success() => ApplicationEnd::Finished,
+        _ if end.is_success() => ApplicationEnd::Finished { outcome: None },
         _ => ApplicationEnd::GivenUp { reason: end.to_string() },
     }
 }

@@ -206,9 +206,9 @@ fn line(effect: &Effect) -> String {
     match effect {
         Effect::ReadItem => "input <- read an item".to_owned(),
         Effect::Submit { task, .. } => format!("driver <- task {task}"),
-        Effect::EndInput => "driver <- no more tasks".to_owned(),
-        Effect::CancelApplication { unread, until } => {
-            format!("driver <- end the application, {unread} items unread, until {until:?}")
+        Effect::FinishApplication { outcome } => format!("driver <- finish the application: {outcome}"),
+        Effect::CancelApplication { outcome, until } => {
+            format!("driver <- cancel the application, until {until:?}: {outcome}")
         }
         Effect::CancelTasks { tasks } => {
             let tasks: Vec<String> = tasks.iter().map(ToString::to_string).collect();

@@ -116,7 +116,9 @@ impl Stage {
                 let executors = words.names_from(0).iter().map(number).collect();
                 self.driver_says(DriverToMaster::KillExecutors { app, executors })
             }
-            "done" => self.driver_says(DriverToMaster::UnregisterApplication { app }),
+            "done" => {
+                self.driver_says(DriverToMaster::UnregisterApplication { app, outcome: words.outcome(0) })
+            }
             "disconnect" => {
                 let peer = self.peer(words.names_from(0).first().copied().unwrap_or("driver"));
                 self.apply(Event::Disconnected { peer })

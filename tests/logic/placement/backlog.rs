@@ -183,8 +183,9 @@ impl Bench {
                 let peer = PeerId(DRIVERS + self.next);
                 Some(says(peer, DriverToMaster::RegisterApplication(description)))
             }
-            Deed::ApplicationGoes(n) => nth(&self.apps, *n)
-                .map(|(peer, app)| says(*peer, DriverToMaster::UnregisterApplication { app: app.clone() })),
+            Deed::ApplicationGoes(n) => nth(&self.apps, *n).map(|(peer, app)| {
+                says(*peer, DriverToMaster::UnregisterApplication { app: app.clone(), outcome: None })
+            }),
             Deed::ExecutorRuns(n) => nth(&self.executors, *n)
                 .map(|(executor, peer)| reports(*peer, executor.clone(), ExecutorState::Running)),
             Deed::ExecutorEnds(n, code) => nth(&self.executors, *n).map(|(executor, peer)| {
@@ -247,7 +248,7 @@ impl Bench {
             }
             Event::Received {
                 peer,
-                message: Inbound::Driver(DriverToMaster::UnregisterApplication { app }),
+                message: Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: None }),
             } => {
                 self.apps.remove(peer);
                 self.executors.retain(|executor, _| executor.app != *app);

@@ -1,7 +1,6 @@
 //! The words of a command.
 
-use firesteel_core::messages::ExecutorState;
-use firesteel_core::messages::ResourceProfile;
+use firesteel_core::messages::{ExecutorState, Outcome, ResourceProfile};
 use firesteel_core::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, MiB, Resources};
 
@@ -45,6 +44,17 @@ impl<'a> Words<'a> {
     /// What a setting says.
     pub fn setting(&self, key: &str) -> Option<&'a str> {
         self.settings.iter().find(|(name, _)| *name == key).map(|(_, value)| *value)
+    }
+
+    /// `succeeded`, `failed 3 of 10 items failed`, `cancelled none of 10 items done`: an outcome, from that place on.
+    pub fn outcome(&self, place: usize) -> Option<Outcome> {
+        let (word, rest) = self.names_from(place).split_first()?;
+        Some(match *word {
+            "succeeded" => Outcome::Succeeded,
+            "failed" => Outcome::failed(rest.join(" ")),
+            "cancelled" => Outcome::cancelled(rest.join(" ")),
+            other => panic!("no work ends {other:?}"),
+        })
     }
 
     pub fn cores(&self, key: &str) -> Option<Cores> {

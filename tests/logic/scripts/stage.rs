@@ -65,7 +65,8 @@ impl Stage {
             "app" => self.register_application(&words),
             "end" => {
                 let (peer, app) = self.driver(words.name(0));
-                self.driver_says(peer, DriverToMaster::UnregisterApplication { app })
+                let outcome = words.outcome(1);
+                self.driver_says(peer, DriverToMaster::UnregisterApplication { app, outcome })
             }
             "request" => self.request_executors(&words),
             "kill" => {

@@ -140,6 +140,9 @@ impl Names {
         if let Some(end) = &app.end {
             let _ = write!(line, " ({end})");
         }
+        if let Some(outcome) = &app.outcome {
+            let _ = write!(line, " ({outcome})");
+        }
         let live = app.executors.iter().filter(|executor| !executor.state.is_finished());
         for executor in live {
             let _ = write!(line, "; {} {} on {}", executor.id, executor.state.name(), executor.worker);

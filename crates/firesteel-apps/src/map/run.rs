@@ -238,8 +238,10 @@ impl Run {
         match effect {
             Effect::ReadItem => self.input.wants = true,
             Effect::Submit { task, request } => drop(self.driver.submit(task, request).await),
-            Effect::EndInput => drop(self.driver.end_input().await),
-            Effect::CancelApplication { unread: _, until } => drop(self.driver.cancel(until).await),
+            Effect::FinishApplication { outcome } => drop(self.driver.finish(outcome).await),
+            Effect::CancelApplication { outcome, until } => {
+                let _ = self.driver.cancel_with(outcome, until).await;
+            }
             Effect::CancelTasks { tasks } => {
                 for task in tasks {
                     let _ = self.driver.cancel_task(task).await;

@@ -174,6 +174,7 @@ impl ApplicationMaster {
                 }
             },
             end: None,
+            outcome: self.drivers.outcome().cloned(),
             submitted: self.started,
             ended: None,
             queue: None,

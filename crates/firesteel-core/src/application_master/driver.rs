@@ -11,7 +11,7 @@ use crate::allocator::{self, ContainerSize, ExecutorNeeds, Target};
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorTarget, HostWishes, MOST_PROFILES,
-    MasterToDriver, ResourceProfile,
+    MasterToDriver, Outcome, ResourceProfile,
 };
 use crate::time::Timestamp;
 
@@ -37,6 +37,8 @@ pub(super) struct Drivers {
     listening: Option<Timestamp>,
     /// The number of the first executor of this attempt.
     first_executor: ExecutorId,
+    /// What became of the application's work, if the driver said so when it was done.
+    outcome: Option<Outcome>,
 }
 
 impl Drivers {
@@ -59,6 +61,11 @@ impl Drivers {
     pub(super) fn description(&self) -> Option<&ApplicationDescription> {
         self.description.as_ref()
     }
+
+    /// What became of the application's work, if the driver said so when it was done.
+    pub(super) fn outcome(&self) -> Option<&Outcome> {
+        self.outcome.as_ref()
+    }
 }
 
 impl ApplicationMaster {
@@ -67,9 +74,9 @@ impl ApplicationMaster {
             DriverToMaster::RegisterApplication(description) => {
                 self.on_register_application(now, peer, description);
             }
-            DriverToMaster::UnregisterApplication { app } => {
+            DriverToMaster::UnregisterApplication { app, outcome } => {
                 if self.is_own(peer, &app) {
-                    self.on_driver_done(now);
+                    self.on_driver_done(now, outcome);
                 }
             }
             DriverToMaster::RequestExecutors { app, targets } => {
@@ -257,12 +264,13 @@ impl ApplicationMaster {
     }
 
     /// The driver is done: its executors end, and it is told while it is connected.
-    fn on_driver_done(&mut self, now: Timestamp) {
+    fn on_driver_done(&mut self, now: Timestamp, outcome: Option<Outcome>) {
         if self.phase != Phase::Serving {
             return;
         }
+        self.drivers.outcome.clone_from(&outcome);
         let then = match self.config.mode {
-            Mode::Client | Mode::Unmanaged => Some((Verdict::succeeded(), now + PATIENCE)),
+            Mode::Client | Mode::Unmanaged => Some((Verdict::done(outcome), now + PATIENCE)),
             // The program's end decides how the application ended.
             Mode::Cluster => None,
         };

@@ -10,7 +10,7 @@ use super::effect::{Effect, Exit, FinalStatus, Outbound, Staging};
 use super::note::Note;
 use super::{ApplicationMaster, Manager, Mode, Phase, Program, Silence};
 use crate::allocator::{AllocateFailure, Failure};
-use crate::messages::{ApplicationEnd, MasterToDriver};
+use crate::messages::{ApplicationEnd, MasterToDriver, Outcome};
 use crate::process::{ExitStatus, StartFailure};
 
 /// The exit code if no driver registered in time.
@@ -21,6 +21,8 @@ const EARLY: i32 = 16;
 const DRIVER_GONE: i32 = 17;
 /// The exit code for an unexpected failure.
 const UNEXPECTED: i32 = 10;
+/// The exit code if the driver said that its work failed. Spark's, for a driver that ends with an exception.
+const WORK_FAILED: i32 = 15;
 
 /// How an application has ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -41,9 +43,23 @@ impl Verdict {
     }
 
     /// The verdict of a successful application.
-    pub(super) fn succeeded() -> Self {
-        let (message, end) = ("the driver is done".to_owned(), ApplicationEnd::Finished);
-        Self { status: FinalStatus::Succeeded, code: 0, message, end }
+    fn succeeded(message: impl Into<String>) -> Self {
+        let end = ApplicationEnd::Finished { outcome: None };
+        Self { status: FinalStatus::Succeeded, code: 0, message: message.into(), end }
+    }
+
+    /// The verdict of an application whose driver said that it is done.
+    ///
+    /// Source: Spark's ApplicationMaster, 4.0.1, which is told the driver's exit code. There, an application that its
+    /// user interrupted has succeeded.
+    pub(super) fn done(outcome: Option<Outcome>) -> Self {
+        let (status, code) = match &outcome {
+            None | Some(Outcome::Succeeded) => (FinalStatus::Succeeded, 0),
+            Some(Outcome::Failed(_)) => (FinalStatus::Failed, WORK_FAILED),
+            Some(Outcome::Cancelled(_)) => (FinalStatus::Killed, EARLY),
+        };
+        let message = format!("the driver is done{}", said(outcome.as_ref()));
+        Self { status, code, message, end: ApplicationEnd::Finished { outcome } }
     }
 
     /// The verdict of an application that a user killed.
@@ -87,6 +103,8 @@ impl ApplicationMaster {
         let last = self.config.attempt >= self.config.most_attempts;
         match verdict.status {
             _ if self.manager == Manager::Gone => false,
+            // No driver would come to another attempt.
+            _ if matches!(verdict.end, ApplicationEnd::Finished { .. }) => true,
             FinalStatus::Succeeded | FinalStatus::Killed => true,
             FinalStatus::Failed | FinalStatus::Undefined => last,
         }
@@ -161,7 +179,7 @@ impl ApplicationMaster {
     pub(super) fn on_driver_silent(&mut self) {
         let message = "the driver is gone and has not said that it is done";
         self.finish(match self.config.silence {
-            Silence::Success => Verdict { message: message.to_owned(), ..Verdict::succeeded() },
+            Silence::Success => Verdict::succeeded(message),
             Silence::Failure => Verdict::failed(DRIVER_GONE, message),
         });
     }
@@ -180,13 +198,10 @@ impl ApplicationMaster {
             return;
         }
         self.program = Program::Ended(status);
+        let message = format!("the program ended with {status}{}", said(self.drivers.outcome()));
         let verdict = match status {
-            ExitStatus::Code(0) => {
-                Verdict { message: "the program ended with exit code 0".to_owned(), ..Verdict::succeeded() }
-            }
-            ExitStatus::Code(_) | ExitStatus::Signal(_) => {
-                Verdict::failed(status.shell_code(), format!("the program ended with {status}"))
-            }
+            ExitStatus::Code(0) => Verdict::succeeded(message),
+            ExitStatus::Code(_) | ExitStatus::Signal(_) => Verdict::failed(status.shell_code(), message),
         };
         self.finish(verdict);
     }
@@ -210,6 +225,15 @@ impl ApplicationMaster {
                 self.finish(Verdict { status, ..verdict });
             }
         }
+    }
+}
+
+/// What is added to a message about the end of an application whose driver told its outcome: `; failed: 3 of 10 items
+/// failed`. Nothing is added for a success.
+fn said(outcome: Option<&Outcome>) -> String {
+    match outcome {
+        None | Some(Outcome::Succeeded) => String::new(),
+        Some(outcome @ (Outcome::Failed(_) | Outcome::Cancelled(_))) => format!("; {outcome}"),
     }
 }
 

@@ -16,7 +16,8 @@ use crate::ids::{AppId, ContainerId, ExecutorId, ExecutorKey, PeerId, ProfileId,
 use crate::messages::{
     ApplicationAnswer, ApplicationDescription, ApplicationDetail, ApplicationEnd, ClientToMaster,
     DriverToMaster, ExecutorState, ExecutorTarget, HostWishes, KillAnswer, LossReason, MasterToClient,
-    MasterToDriver, Placing, Relaunch, ResourceProfile, Submitter, TaskDirectory, WantedExecutors, Work,
+    MasterToDriver, Outcome, Placing, Relaunch, ResourceProfile, Submitter, TaskDirectory, WantedExecutors,
+    Work,
 };
 use crate::process::{Command, Placeholder, StartFailure, StartStep};
 

@@ -55,7 +55,7 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         let excluded = driver.health.is_excluded(id, &row.host);
         ensure!("driver", excluded == (row.trust == Trust::Excluded), "executor {id}: {:?}", row.trust);
     }
-    if driver.phase == Phase::Draining {
+    if let Phase::Draining { .. } = driver.phase {
         ensure!("driver", !tasks.is_empty(), "no task is left, and the application is not done");
     }
     let unanswered = driver.questions.len();

@@ -4,7 +4,7 @@ use super::{Question, QuestionId, TaskRequest};
 use crate::address::Address;
 use crate::ids::{AttemptId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::kind::{Kind, Label};
-use crate::messages::{ApplicationEnd, ExecutorToDriver, MasterToDriver, ResourceProfile};
+use crate::messages::{ApplicationEnd, ExecutorToDriver, MasterToDriver, Outcome, ResourceProfile};
 
 /// An event for a driver.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -45,7 +45,10 @@ pub enum Event {
         request: TaskRequest,
     },
     /// No more tasks will be submitted. When all have ended, the application is done.
-    InputEnded,
+    Finish {
+        /// What the Master is told of the application's work.
+        outcome: Option<Outcome>,
+    },
     /// The shell has written output.
     OutputConsumed {
         /// The attempt's id.
@@ -102,6 +105,8 @@ pub enum Event {
     },
     /// The user cancels all tasks and the application.
     Cancel {
+        /// What the Master is told of the application's work.
+        outcome: Option<Outcome>,
         /// How long the driver stays after that.
         until: Until,
     },
@@ -145,6 +150,6 @@ impl Inbound {
     }
 }
 
-crate::kinds!("driver event", Event: Start Connected ConnectFailed Received Disconnected Submit InputEnded
+crate::kinds!("driver event", Event: Start Connected ConnectFailed Received Disconnected Submit Finish
     AddProfile RequestExecutors KillExecutors OutputConsumed CancelTask Ask MastersMoved Removed Cancel
     Deadline; Received => message);

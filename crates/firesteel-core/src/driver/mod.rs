@@ -65,7 +65,7 @@ use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::Starvation;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, TaskId};
 use crate::machine::{Effects, Machine, Violation};
-use crate::messages::{DriverToExecutor, DriverToMaster, RefusedExecutor};
+use crate::messages::{DriverToExecutor, DriverToMaster, Outcome, RefusedExecutor};
 use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
@@ -110,7 +110,7 @@ pub struct Driver {
 /// The phases of a driver.
 ///
 /// ```text
-///  OPEN --InputEnded--> DRAINING --last task ended--> DONE
+///  OPEN --Finish-->  DRAINING --last task ended--> DONE
 ///    |                     |                           ^ ^
 ///    |---------------------`------ removed, ... -------' |
 ///    `--cancelled--> LEAVING --executors gone, --------- '
@@ -118,10 +118,14 @@ pub struct Driver {
 /// ```
 ///
 /// The application is over in LEAVING and in DONE; a driver that nobody has stay is DONE at once.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Open,
-    Draining,
+    /// The tasks that were submitted end.
+    Draining {
+        /// What the Master will be told of the application's work.
+        outcome: Option<Outcome>,
+    },
     /// The application is over, and its owner wants to know when its executors have ended.
     Leaving,
     Done,
@@ -194,7 +198,7 @@ impl Driver {
     #[must_use]
     pub fn is_done(&self) -> bool {
         match self.phase {
-            Phase::Open | Phase::Draining => false,
+            Phase::Open | Phase::Draining { .. } => false,
             Phase::Leaving | Phase::Done => true,
         }
     }
@@ -207,7 +211,7 @@ impl Machine for Driver {
 
     fn apply(&mut self, now: Timestamp, event: Event) -> Vec<Effect> {
         match self.phase {
-            Phase::Open | Phase::Draining => {}
+            Phase::Open | Phase::Draining { .. } => {}
             Phase::Leaving => return self.hear_of_the_end(&event),
             Phase::Done => return Vec::new(),
         }
@@ -230,7 +234,7 @@ impl Machine for Driver {
             },
             Event::Disconnected { peer } => self.on_disconnected(now, peer),
             Event::Submit { task, request } => self.on_submit(task, request),
-            Event::InputEnded => self.phase = Phase::Draining,
+            Event::Finish { outcome } => self.phase = Phase::Draining { outcome },
             Event::AddProfile { profile, needs, total } => self.on_add_profile(profile, needs, total),
             Event::RequestExecutors { profile, total } => self.on_request_executors(profile, total),
             Event::KillExecutors { executors, replacement } => {
@@ -247,8 +251,8 @@ impl Machine for Driver {
                 let orders = self.registration.move_to(now, masters);
                 self.follow(orders);
             }
-            Event::Removed { end } => self.finish(Ending::Removed(end), Until::Told),
-            Event::Cancel { until } => self.finish(Ending::Cancelled, until),
+            Event::Removed { end } => self.finish(Ending::Removed(end), None, Until::Told),
+            Event::Cancel { outcome, until } => self.finish(Ending::Cancelled, outcome, until),
             Event::Deadline => self.on_deadline(now),
         }
         self.settle(now);
@@ -293,7 +297,7 @@ impl Driver {
 
     fn on_deadline(&mut self, now: Timestamp) {
         if self.registration.give_up().is_some_and(|at| at <= now) {
-            self.finish(Ending::NoMaster { errors: self.registration.errors() }, Until::Told);
+            self.finish(Ending::NoMaster { errors: self.registration.errors() }, None, Until::Told);
             return;
         }
         let orders = self.registration.run_rounds(now);
@@ -311,13 +315,14 @@ impl Driver {
 
     /// Brings everything up to date at the end of each event.
     fn settle(&mut self, now: Timestamp) {
-        match self.phase {
+        match &self.phase {
             Phase::Leaving | Phase::Done => return,
-            Phase::Draining if self.tasks.is_empty() => {
-                self.finish(Ending::Completed, Until::Told);
+            Phase::Draining { outcome } if self.tasks.is_empty() => {
+                let outcome = outcome.clone();
+                self.finish(Ending::Completed, outcome, Until::Told);
                 return;
             }
-            Phase::Open | Phase::Draining => {}
+            Phase::Open | Phase::Draining { .. } => {}
         }
         loop {
             self.update_exclusions(now);
@@ -349,7 +354,7 @@ impl Driver {
 
     /// The application has ended. The driver stays until its executors have ended only if that is wanted, and if a
     /// Master was told, which will say so.
-    fn finish(&mut self, ending: Ending, until: Until) {
+    fn finish(&mut self, ending: Ending, outcome: Option<Outcome>, until: Until) {
         for task in self.tasks.clear() {
             self.effects.push(Effect::TaskEnded { task, outcome: TaskOutcome::Cancelled });
         }
@@ -361,7 +366,7 @@ impl Driver {
             self.send_executor(peer, DriverToExecutor::RegisterExecutorFailed(RefusedExecutor::Stopping));
         }
         let is_master_told = match ending {
-            Ending::Completed | Ending::Cancelled => self.unregister(),
+            Ending::Completed | Ending::Cancelled => self.unregister(outcome),
             Ending::Removed(_) | Ending::NoMaster { .. } => false,
         };
         self.effects.push(Effect::Done(ending));
@@ -375,12 +380,12 @@ impl Driver {
     }
 
     /// Tells the Master that the application is over. Whether there is one.
-    fn unregister(&mut self) -> bool {
+    fn unregister(&mut self, outcome: Option<Outcome>) -> bool {
         let (Some(app), true) = (self.registration.app().cloned(), self.registration.master().is_some())
         else {
             return false;
         };
-        self.send_master(DriverToMaster::UnregisterApplication { app });
+        self.send_master(DriverToMaster::UnregisterApplication { app, outcome });
         true
     }
 }

@@ -21,7 +21,7 @@ impl Driver {
             MasterToDriver::RegisteredApplication { app, master_url: _, max_cores: _, first_executor } => {
                 self.on_registered(now, peer, app, first_executor);
             }
-            MasterToDriver::ApplicationRemoved(end) => self.finish(Ending::Removed(end), Until::Told),
+            MasterToDriver::ApplicationRemoved(end) => self.finish(Ending::Removed(end), None, Until::Told),
             // All other messages are valid only from the Master that has the application.
             _ if self.registration.master().is_none_or(|(master, _)| master != peer) => self.unexpected(peer),
             MasterToDriver::ExecutorAdded { executor, profile, worker, host, cores, memory } => {
@@ -67,7 +67,7 @@ impl Driver {
             | Event::ConnectFailed { .. }
             | Event::Received { .. }
             | Event::Submit { .. }
-            | Event::InputEnded
+            | Event::Finish { .. }
             | Event::AddProfile { .. }
             | Event::RequestExecutors { .. }
             | Event::KillExecutors { .. }

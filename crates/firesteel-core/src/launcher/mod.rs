@@ -17,6 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, Shortfall};
 
 use self::final_ends::FinalEnds;
@@ -24,7 +25,7 @@ use crate::applicant::registration::{Registration, Search};
 use crate::applicant::starvation::{Asked, Starvation};
 use crate::ids::{ExecutorId, PeerId, ProfileId};
 use crate::machine::{Effects, Machine, Violation};
-use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorState};
+use crate::messages::{ApplicationDescription, DriverToMaster, ExecutorState, Outcome};
 use crate::time::Timestamp;
 
 pub use crate::applicant::Patience;
@@ -292,6 +293,7 @@ impl Launcher {
         if self.phase != Phase::Running {
             return;
         }
+        let outcome = self.outcome(&ending);
         self.phase = Phase::Ending { ending, give_up: now + PATIENCE };
         let master = self.registration.master().map(|(peer, _)| peer);
         let (Some(peer), Some(app)) = (master, self.registration.app().cloned()) else {
@@ -300,7 +302,23 @@ impl Launcher {
         if !self.executors.is_empty() {
             self.effects.note(Note::Ending { executors: self.executors.len() });
         }
-        self.effects.push(Effect::Send { peer, message: DriverToMaster::UnregisterApplication { app } });
+        let message = DriverToMaster::UnregisterApplication { app, outcome };
+        self.effects.push(Effect::Send { peer, message });
+    }
+
+    /// What the Master is told of the application's work. Nothing of one that was to run until its user ends it.
+    fn outcome(&self, ending: &Ending) -> Option<Outcome> {
+        match (ending, self.until) {
+            (Ending::Met { code: 0 }, _) => Some(Outcome::Succeeded),
+            (Ending::Met { code }, _) => Some(Outcome::failed(format!("exit code {code}"))),
+            (Ending::Asked, Until::Any | Until::All) => {
+                Some(Outcome::cancelled(match self.executors.len() {
+                    0 => "no executor was running".to_owned(),
+                    running => format!("{} had not ended", counted(running, "executor")),
+                }))
+            }
+            (Ending::Asked, Until::Never) | (Ending::Removed(_) | Ending::NoMaster { .. }, _) => None,
+        }
     }
 
     /// Ends the application without waiting any longer.

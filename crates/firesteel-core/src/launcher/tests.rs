@@ -9,7 +9,7 @@ use super::*;
 use crate::address::Address;
 use crate::ids::{AppId, WorkerId};
 use crate::messages::{
-    ApplicationEnd, LossReason, MasterToDriver, Placing, Relaunch, ResourceProfile, Submitter,
+    ApplicationEnd, LossReason, MasterToDriver, Outcome, Placing, Relaunch, ResourceProfile, Submitter,
     WantedExecutors, Work,
 };
 use crate::process::{Command, ExitStatus, StartFailure, StartStep};
@@ -122,8 +122,17 @@ fn ended_so(number: u32, end: ExecutorEnd) -> Effect {
     Effect::Note(Note::ExecutorEnded { executor: ExecutorId(number), host: "h1".into(), end, ran })
 }
 
-fn unregister(app: &str) -> Effect {
-    Effect::Send { peer: MASTER, message: DriverToMaster::UnregisterApplication { app: AppId::new(app) } }
+fn unregister(app: &str, outcome: Option<Outcome>) -> Effect {
+    let message = DriverToMaster::UnregisterApplication { app: AppId::new(app), outcome };
+    Effect::Send { peer: MASTER, message }
+}
+
+fn succeeded() -> Option<Outcome> {
+    Some(Outcome::Succeeded)
+}
+
+fn failed(words: &str) -> Option<Outcome> {
+    Some(Outcome::failed(words))
 }
 
 fn ask(app: &str) -> Effect {
@@ -154,7 +163,7 @@ fn an_executor_is_followed_from_its_launch_to_its_end() {
     bench.pass(12);
     let (end, ran) = (ExecutorEnd::Told(exited(0)), Some(Duration::from_secs(12)));
     let note = Note::ExecutorEnded { executor, host, end, ran };
-    assert_eq!(bench.exits(0, 0), [Effect::Note(note), unregister("app-1")]);
+    assert_eq!(bench.exits(0, 0), [Effect::Note(note), unregister("app-1", succeeded())]);
     assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 0 })]);
     assert_eq!(bench.says(added(1)), [], "nothing counts any more");
 }
@@ -174,7 +183,8 @@ fn all_end_when_as_many_as_were_asked_for_have_ended_and_the_greatest_code_count
         end: ExecutorEnd::Told(state.clone()),
         ran: None,
     };
-    assert_eq!(bench.says(updated(2, state)), [Effect::Note(note), unregister("app-1")]);
+    let unregister = unregister("app-1", failed("exit code 127"));
+    assert_eq!(bench.says(updated(2, state)), [Effect::Note(note), unregister]);
     assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Met { code: 127 })]);
 }
 
@@ -183,7 +193,11 @@ fn a_maximum_of_cores_says_how_many_are_asked_for() {
     let mut bench = Bench::registered(Until::All, ExecutorLimit::Unlimited, Cores(5));
     bench.run(2);
     assert_eq!(bench.exits(1, 0), [ended(1, exited(0))]);
-    assert_eq!(bench.exits(0, 0), [ended(0, exited(0)), unregister("app-1")], "one core is too few");
+    assert_eq!(
+        bench.exits(0, 0),
+        [ended(0, exited(0)), unregister("app-1", succeeded())],
+        "one core is too few"
+    );
 }
 
 #[test]
@@ -192,7 +206,7 @@ fn without_a_number_those_that_there_are_at_the_first_end_are_all() {
     bench.run(3);
     assert_eq!(bench.exits(1, 0), [ended(1, exited(0))]);
     assert_eq!(bench.exits(0, 0), [ended(0, exited(0))]);
-    assert_eq!(bench.exits(2, 1), [ended(2, exited(1)), unregister("app-1")]);
+    assert_eq!(bench.exits(2, 1), [ended(2, exited(1)), unregister("app-1", failed("exit code 1"))]);
 }
 
 #[test]
@@ -210,7 +224,8 @@ fn the_first_decides_and_the_others_are_waited_for() {
     let mut bench = Bench::registered(Until::Any, ExecutorLimit::AtMost(3), Cores::UNLIMITED);
     bench.run(3);
     let signal = ExecutorState::Exited(ExitStatus::Signal(9));
-    assert_eq!(bench.says(updated(1, signal.clone())), [ended(1, signal), ending(2), unregister("app-1")]);
+    let unregister = unregister("app-1", failed("exit code 137"));
+    assert_eq!(bench.says(updated(1, signal.clone())), [ended(1, signal), ending(2), unregister]);
     assert_eq!(bench.apply(Event::End), [], "it ends already");
     assert_eq!(bench.says(updated(0, killed())), [ended(0, killed())]);
     assert_eq!(bench.exits(2, 1), [ended(2, exited(1))], "too late to count");
@@ -230,8 +245,20 @@ fn where_all_are_replaced_only_the_master_or_the_user_ends_it() {
 
     let mut bench = Bench::registered(Until::Never, ExecutorLimit::AtMost(1), Cores::UNLIMITED);
     bench.run(1);
-    assert_eq!(bench.apply(Event::End), [ending(1), unregister("app-1")]);
+    assert_eq!(bench.apply(Event::End), [ending(1), unregister("app-1", None)]);
     assert_eq!(bench.says(gone("app-1")), [Effect::Done(Ending::Asked)]);
+}
+
+#[test]
+fn a_user_who_ends_it_before_its_executors_have_ended_cancels_it() {
+    let mut bench = Bench::registered(Until::All, ExecutorLimit::AtMost(2), Cores::UNLIMITED);
+    bench.run(2);
+    let cancelled = Some(Outcome::cancelled("2 executors had not ended"));
+    assert_eq!(bench.apply(Event::End), [ending(2), unregister("app-1", cancelled)]);
+
+    let mut bench = Bench::registered(Until::Any, ExecutorLimit::AtMost(2), Cores::UNLIMITED);
+    let cancelled = Some(Outcome::cancelled("no executor was running"));
+    assert_eq!(bench.apply(Event::End), [unregister("app-1", cancelled)]);
 }
 
 #[test]
@@ -310,7 +337,7 @@ fn a_master_that_does_not_know_the_application_is_asked_for_the_rest() {
     assert_eq!(effects, [Effect::Note(note), lost(0), lost(2), ask("app-2")]);
     bench.run(2);
     assert_eq!(bench.exits(0, 0), [ended(0, exited(0))]);
-    assert_eq!(bench.exits(1, 0), [ended(1, exited(0)), unregister("app-2")]);
+    assert_eq!(bench.exits(1, 0), [ended(1, exited(0)), unregister("app-2", failed("exit code 5"))]);
     assert_eq!(bench.says(gone("app-2")), [Effect::Done(Ending::Met { code: 5 })]);
 }
 

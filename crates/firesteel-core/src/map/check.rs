@@ -29,7 +29,7 @@ pub(super) fn check(run: &MapRun) -> Result<(), Violation> {
         Phase::Ending(_) => {
             ensure!("map run", run.ending != Ending::Completed, "tasks are cancelled without a reason");
         }
-        Phase::Closing { .. } | Phase::Saving | Phase::Ended => {
+        Phase::Finishing | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {
             ensure!("map run", open == 0, "{open} items are open, and no more tasks end");
         }
     }

@@ -5,7 +5,7 @@ use bytes::Bytes;
 use super::Remark;
 use crate::driver::{TaskRequest, Until};
 use crate::ids::{AttemptId, TaskId};
-use crate::messages::Stream;
+use crate::messages::{Outcome, Stream};
 
 /// What a map run has its shell do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,12 +20,16 @@ pub enum Effect {
         /// The task.
         request: TaskRequest,
     },
-    /// Tell the driver that no more tasks come.
-    EndInput,
+    /// Have the driver end the application, since all tasks are over. `ApplicationEnded` comes back, and then
+    /// `DriverEnded`.
+    FinishApplication {
+        /// What became of the items, for the Master.
+        outcome: Outcome,
+    },
     /// Have the driver end the application and all its tasks. `ApplicationEnded` comes back, and then `DriverEnded`.
     CancelApplication {
-        /// The number of items that were never submitted, as far as it is known.
-        unread: u64,
+        /// What became of the items, for the Master.
+        outcome: Outcome,
         /// Whether the driver stays until the executors have ended.
         until: Until,
     },
@@ -71,5 +75,5 @@ pub enum Effect {
     Finish,
 }
 
-crate::kinds!("map effect", Effect: ReadItem Submit EndInput CancelApplication CancelTasks Output DiscardOutput Print
+crate::kinds!("map effect", Effect: ReadItem Submit FinishApplication CancelApplication CancelTasks Output DiscardOutput Print
     CloseOutput MarkDone LeaveRest Remark Finish);

@@ -21,6 +21,12 @@ impl MapRun {
                 self.cancel(Until::NothingLeft);
                 self.phase = Phase::Ending(Output::Wanted);
             }
+            // Nothing is left to cancel.
+            Phase::Finishing => {
+                self.asked = Some((request, now));
+                self.end_with(Ending::Asked(request));
+                self.phase = Phase::Ending(Output::Wanted);
+            }
             // Nothing is waited for.
             Phase::Ending(_) | Phase::Closing { .. } => {
                 self.ending = Ending::Abandoned(request);
@@ -39,7 +45,7 @@ impl MapRun {
                 self.cancel(Until::Told);
                 self.phase = Phase::Ending(Output::Over);
             }
-            Phase::Ending(Output::Wanted) => {
+            Phase::Finishing | Phase::Ending(Output::Wanted) => {
                 self.effects.extend(remark.map(Effect::Remark));
                 self.end_with(ending);
                 self.phase = Phase::Ending(Output::Over);
@@ -59,8 +65,8 @@ impl MapRun {
     pub(super) fn cancel(&mut self, until: Until) {
         match self.config.scope {
             Scope::Application => {
-                let unread = self.tally.totals.unread.unwrap_or(0);
-                self.effects.push(Effect::CancelApplication { unread, until });
+                let outcome = self.outcome();
+                self.effects.push(Effect::CancelApplication { outcome, until });
             }
             Scope::Tasks { .. } => {
                 let tasks = self.items.open();
@@ -73,7 +79,7 @@ impl MapRun {
     pub(super) fn close(&mut self, driver: Leave) {
         let output = match self.phase {
             Phase::Ending(output) => output,
-            Phase::Reading(_) | Phase::Draining => Output::Wanted,
+            Phase::Reading(_) | Phase::Draining | Phase::Finishing => Output::Wanted,
             Phase::Closing { .. } | Phase::Saving | Phase::Ended => return,
         };
         // Tasks that came to the driver after its application was over.
@@ -98,6 +104,7 @@ impl MapRun {
             Phase::Ended => return,
             Phase::Reading(_)
             | Phase::Draining
+            | Phase::Finishing
             | Phase::Ending(_)
             | Phase::Closing { .. }
             | Phase::Saving => {}
@@ -106,8 +113,12 @@ impl MapRun {
         self.end_with(Ending::RecordLost { error });
         match self.phase {
             Phase::Saving => self.finish(),
-            Phase::Reading(_) | Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Ended => {
-            }
+            Phase::Reading(_)
+            | Phase::Draining
+            | Phase::Finishing
+            | Phase::Ending(_)
+            | Phase::Closing { .. }
+            | Phase::Ended => {}
         }
     }
 
@@ -129,8 +140,12 @@ impl MapRun {
                 }
                 self.finish();
             }
-            Phase::Reading(_) | Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Ended => {
-            }
+            Phase::Reading(_)
+            | Phase::Draining
+            | Phase::Finishing
+            | Phase::Ending(_)
+            | Phase::Closing { .. }
+            | Phase::Ended => {}
         }
     }
 

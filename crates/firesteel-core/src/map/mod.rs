@@ -16,6 +16,7 @@ mod ending;
 mod ends;
 mod event;
 mod items;
+mod outcome;
 mod remark;
 mod reports;
 mod tally;
@@ -57,20 +58,24 @@ pub struct MapRun {
 }
 
 /// ```text
-///  READING --input ends--> DRAINING ---tasks over---> CLOSING --printed, driver gone--> SAVING --rest is left--> ENDED
-///     |                       |                          ^  |                              ^
-///     |                       |                          |  `---------asked again----------|
-///     `--asked to end, -------`-----> ENDING --tasks over'                                 |
-///        output lost                    `---------------------asked again------------------'
+///  READING --input ends--> DRAINING --tasks over--> FINISHING --application over--.
+///     |                       |                         |                         v
+///     `--asked to end, -------`-------------------------`--> ENDING --same----> CLOSING --printed, driver gone--.
+///        output lost                                           |                  |                             v
+///                                                              `------------------`------asked again-------> SAVING
+///                                                                                                               |
+///                                                                                      ENDED <--rest is left----'
 /// ```
 ///
-/// "Tasks over" is the end of the application, if that is the run's, and otherwise of its last task.
+/// A run that has only tasks of its own goes from DRAINING and ENDING to CLOSING when its last task is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// Items are taken from the input.
     Reading(Reading),
     /// No more items are taken; tasks go on.
     Draining,
+    /// All tasks are over, and the driver was told to end the application.
+    Finishing,
     /// Tasks are being cancelled.
     Ending(Output),
     /// No task is left: outputs are printed, and the driver takes its leave.
@@ -202,6 +207,7 @@ impl Machine for MapRun {
             Phase::Closing { driver: Leave::Until(at), .. } => Some((at, Reason::DriverPatience)),
             Phase::Reading(_)
             | Phase::Draining
+            | Phase::Finishing
             | Phase::Ending(_)
             | Phase::Closing { driver: Leave::Taken, .. }
             | Phase::Saving
@@ -236,7 +242,12 @@ impl MapRun {
                 self.effects.push(Effect::Submit { task, request });
                 self.phase = Phase::Reading(Reading::Idle);
             }
-            Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {
+            Phase::Draining
+            | Phase::Finishing
+            | Phase::Ending(_)
+            | Phase::Closing { .. }
+            | Phase::Saving
+            | Phase::Ended => {
                 self.tally.totals.taken += 1;
                 self.tally.totals.cancelled += 1;
             }
@@ -258,7 +269,12 @@ impl MapRun {
                 self.end_with(Ending::BadInput { error });
                 self.end_input();
             }
-            Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {}
+            Phase::Draining
+            | Phase::Finishing
+            | Phase::Ending(_)
+            | Phase::Closing { .. }
+            | Phase::Saving
+            | Phase::Ended => {}
         }
     }
 
@@ -273,19 +289,24 @@ impl MapRun {
         match self.phase {
             Phase::Reading(_) => {
                 self.phase = Phase::Draining;
-                match self.config.scope {
-                    Scope::Application => self.effects.push(Effect::EndInput),
-                    Scope::Tasks { .. } => {}
-                }
             }
-            Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } | Phase::Saving | Phase::Ended => {}
+            Phase::Draining
+            | Phase::Finishing
+            | Phase::Ending(_)
+            | Phase::Closing { .. }
+            | Phase::Saving
+            | Phase::Ended => {}
         }
     }
 
     /// What is printed after the rest was left is left, too.
     fn on_printed(&mut self, tasks: Vec<TaskId>) {
         match self.phase {
-            Phase::Reading(_) | Phase::Draining | Phase::Ending(_) | Phase::Closing { .. } => {}
+            Phase::Reading(_)
+            | Phase::Draining
+            | Phase::Finishing
+            | Phase::Ending(_)
+            | Phase::Closing { .. } => {}
             Phase::Saving | Phase::Ended => return,
         }
         for (number, result) in tasks.into_iter().filter_map(|task| self.items.print(task)) {
@@ -306,6 +327,11 @@ impl MapRun {
                     self.effects.push(Effect::ReadItem);
                 }
             }
+            (Phase::Draining, Scope::Application) if self.tally.totals.open == 0 => {
+                let outcome = self.outcome();
+                self.effects.push(Effect::FinishApplication { outcome });
+                self.phase = Phase::Finishing;
+            }
             (Phase::Draining | Phase::Ending(_), Scope::Tasks { .. }) if self.tally.totals.open == 0 => {
                 self.close(Leave::Taken);
                 self.settle();
@@ -314,6 +340,7 @@ impl MapRun {
             (
                 Phase::Reading(Reading::Asked)
                 | Phase::Draining
+                | Phase::Finishing
                 | Phase::Ending(_)
                 | Phase::Closing { .. }
                 | Phase::Saving

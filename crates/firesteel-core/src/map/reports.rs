@@ -88,7 +88,7 @@ impl MapRun {
 
     pub(super) fn on_application_ended(&mut self, now: Timestamp, ending: driver::Ending) {
         match self.phase {
-            Phase::Reading(_) | Phase::Draining | Phase::Ending(_) => {}
+            Phase::Reading(_) | Phase::Draining | Phase::Finishing | Phase::Ending(_) => {}
             Phase::Closing { .. } | Phase::Saving | Phase::Ended => return,
         }
         match &ending {
@@ -104,7 +104,7 @@ impl MapRun {
     pub(super) fn on_driver_ended(&mut self) {
         match &mut self.phase {
             Phase::Closing { driver, .. } => *driver = Leave::Taken,
-            Phase::Reading(_) | Phase::Draining | Phase::Ending(_) => {
+            Phase::Reading(_) | Phase::Draining | Phase::Finishing | Phase::Ending(_) => {
                 self.remark(Remark::DriverLost);
                 self.end_with(Ending::DriverLost);
                 self.close(Leave::Taken);

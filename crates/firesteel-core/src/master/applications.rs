@@ -11,7 +11,8 @@ use super::{Ignored, Master, Note, Pass};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
 use crate::messages::{
     ApplicationDescription, ApplicationEnd, ApplicationState, ApplicationView, ExecutorState, ExecutorTarget,
-    Hindrance, HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, ResourceProfile, UnsoundGang,
+    Hindrance, HostWishes, MOST_PROFILES, MasterToDriver, MasterToWorker, Outcome, ResourceProfile,
+    UnsoundGang,
 };
 use crate::time::Timestamp;
 
@@ -86,9 +87,15 @@ impl Master {
     }
 
     /// A driver says that its application is done.
-    pub(super) fn on_unregister_application(&mut self, now: Timestamp, peer: PeerId, app: &AppId) {
+    pub(super) fn on_unregister_application(
+        &mut self,
+        now: Timestamp,
+        peer: PeerId,
+        app: &AppId,
+        outcome: Option<Outcome>,
+    ) {
         if self.is_own(peer, app) {
-            self.remove_application(now, app, ApplicationEnd::Finished);
+            self.remove_application(now, app, ApplicationEnd::Finished { outcome });
         }
     }
 
@@ -204,13 +211,12 @@ impl Master {
             self.tell_worker(peer, MasterToWorker::ApplicationFinished { app: app.clone() });
         }
         self.effects.note(Note::ApplicationRemoved { app: app.clone(), end: end.clone() });
-        let (state, words) = ended(&end);
         let history = self.view_of(&application).executors;
-        let row = ApplicationView { state, end: words, ended: Some(now), ..self.row_of(&application) };
+        let row = ended(self.row_of(&application), now, &end);
         self.applications.retire(Ended { row, executors: history }, self.config.retained_applications);
         match end {
             ApplicationEnd::DriverLost => {}
-            ApplicationEnd::Finished => self.see_off(app.clone(), application.peer, executors),
+            ApplicationEnd::Finished { .. } => self.see_off(app.clone(), application.peer, executors),
             ApplicationEnd::ExecutorsFailed { .. }
             | ApplicationEnd::Killed { .. }
             | ApplicationEnd::GivenUp { .. }
@@ -236,17 +242,21 @@ impl Master {
     }
 }
 
-/// The state of an application that ended this way, and the reason in words unless it finished normally.
-fn ended(end: &ApplicationEnd) -> (ApplicationState, Option<String>) {
-    match end {
-        ApplicationEnd::Finished => (ApplicationState::Finished, None),
-        ApplicationEnd::Killed { .. } => (ApplicationState::Killed, Some(end.to_string())),
+/// The row of an application that ended this way.
+fn ended(row: ApplicationView, now: Timestamp, end: &ApplicationEnd) -> ApplicationView {
+    let row = ApplicationView { ended: Some(now), ..row };
+    let state = match end {
+        ApplicationEnd::Finished { outcome } => {
+            return ApplicationView { state: ApplicationState::Finished, outcome: outcome.clone(), ..row };
+        }
+        ApplicationEnd::Killed { .. } => ApplicationState::Killed,
         ApplicationEnd::DriverLost
         | ApplicationEnd::ExecutorsFailed { .. }
         | ApplicationEnd::GivenUp { .. }
         | ApplicationEnd::Refused { .. }
-        | ApplicationEnd::GangRefused(_) => (ApplicationState::Failed, Some(end.to_string())),
-    }
+        | ApplicationEnd::GangRefused(_) => ApplicationState::Failed,
+    };
+    ApplicationView { state, end: Some(end.to_string()), ..row }
 }
 
 /// Checks that the application's own limits allow its gang.

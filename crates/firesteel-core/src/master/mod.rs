@@ -121,7 +121,9 @@ impl Master {
             DriverToMaster::RegisterApplication(description) => {
                 self.on_register_application(now, peer, description);
             }
-            DriverToMaster::UnregisterApplication { app } => self.on_unregister_application(now, peer, &app),
+            DriverToMaster::UnregisterApplication { app, outcome } => {
+                self.on_unregister_application(now, peer, &app, outcome);
+            }
             DriverToMaster::RequestExecutors { app, targets } => {
                 self.on_request_executors(peer, &app, targets)
             }

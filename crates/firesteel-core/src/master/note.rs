@@ -171,7 +171,7 @@ impl Note {
             | Self::WorkerReconnected { .. }
             | Self::WorkerLeaving { .. }
             | Self::ApplicationRegistered { .. }
-            | Self::ApplicationRemoved { end: ApplicationEnd::Finished, .. }
+            | Self::ApplicationRemoved { end: ApplicationEnd::Finished { .. }, .. }
             | Self::Reserved { .. }
             | Self::ExecutorLaunched { .. }
             | Self::ExecutorEnded { .. }

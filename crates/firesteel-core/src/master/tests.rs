@@ -249,7 +249,7 @@ fn another_drivers_application_is_out_of_reach() {
             DriverToMaster::RequestExecutors { app: app(), targets: Vec::new() },
             Some(MasterToDriver::ExecutorsRequested { accepted: false }),
         ),
-        (DriverToMaster::UnregisterApplication { app: app() }, None),
+        (DriverToMaster::UnregisterApplication { app: app(), outcome: None }, None),
         (DriverToMaster::RequestShortfall { app: app() }, None),
     ] {
         let effects = bench.apply(Event::Received { peer: stranger, message: Inbound::Driver(message) });
@@ -552,7 +552,7 @@ fn a_driver_that_vanishes_fails_its_application_and_one_that_says_so_finishes_it
         bench.worker(1, 8);
         bench.application(Some(8), 8);
         let effects = match unregister {
-            true => bench.driver_says(DriverToMaster::UnregisterApplication { app: app() }),
+            true => bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None }),
             false => bench.apply(Event::Disconnected { peer: DRIVER }),
         };
         let finished = to_worker(1, MasterToWorker::ApplicationFinished { app: app() });
@@ -619,7 +619,7 @@ fn histories_are_bounded() {
             panic!("{effects:?}");
         };
         let app = app.clone();
-        bench.driver_says(DriverToMaster::UnregisterApplication { app });
+        bench.driver_says(DriverToMaster::UnregisterApplication { app, outcome: None });
     }
     let completed = bench.master.view().completed;
     assert!((18..=20).contains(&completed.len()), "{}", completed.len());

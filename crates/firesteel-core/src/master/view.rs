@@ -71,6 +71,7 @@ impl Master {
             user: app.description.user.clone(),
             state: app.state,
             end: None,
+            outcome: None,
             submitted: app.submitted,
             ended: None,
             queue: self.config.queues.get(app.queue).map(|queue| queue.name.clone()),

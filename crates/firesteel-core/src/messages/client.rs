@@ -3,7 +3,9 @@
 use firesteel_placement::{Cores, MiB, Policy, Resources, Strategy, WorkerOrder};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, RefusedLog};
+use super::{
+    ApplicationAnswer, ExecutorReport, ExecutorState, KillAnswer, LogPiece, LogRequest, Outcome, RefusedLog,
+};
 use crate::ids::{AppId, ExecutorId, ExecutorKey, ProfileId, WorkerId};
 use crate::queues::Queues;
 use crate::scheduling::{Backfill, Preemption};
@@ -165,8 +167,10 @@ pub struct ApplicationView {
     pub user: String,
     /// The application's state.
     pub state: ApplicationState,
-    /// Why it ended, in words, unless it finished normally.
+    /// Why it ended, in words, unless its driver said that it is done.
     pub end: Option<String>,
+    /// What became of its work, if its driver said so when the application ended.
+    pub outcome: Option<Outcome>,
     /// When it was registered.
     pub submitted: Timestamp,
     /// When it ended, if it has.

@@ -7,7 +7,7 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts, Shortfall};
 use serde::{Deserialize, Serialize};
 
-use super::{ApplicationDescription, ExecutorState, LossReason, UnsoundGang};
+use super::{ApplicationDescription, ExecutorState, LossReason, Outcome, UnsoundGang};
 use crate::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 
 /// A message from a driver to the Master.
@@ -19,6 +19,8 @@ pub enum DriverToMaster {
     UnregisterApplication {
         /// The application's id.
         app: AppId,
+        /// What became of its work. `None`: the driver does not say.
+        outcome: Option<Outcome>,
     },
     /// Sets the number of executors that the application wants, by resource profile. Profiles that are not
     /// named keep their target. A lower target ends no executor.
@@ -271,7 +273,10 @@ pub enum MasterToDriver {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum ApplicationEnd {
     /// The driver said that the application is done.
-    Finished,
+    Finished {
+        /// What became of its work, if the driver said so.
+        outcome: Option<Outcome>,
+    },
     /// The driver's connection ended without a message. Spark calls this finished.
     DriverLost,
     /// Too many executors failed in a row.
@@ -306,7 +311,7 @@ impl ApplicationEnd {
     pub fn is_refusal(&self) -> bool {
         match self {
             Self::Refused { .. } | Self::GangRefused(_) => true,
-            Self::Finished
+            Self::Finished { .. }
             | Self::DriverLost
             | Self::ExecutorsFailed { .. }
             | Self::Killed { .. }
@@ -318,7 +323,8 @@ impl ApplicationEnd {
 impl fmt::Display for ApplicationEnd {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Finished => f.write_str("finished"),
+            Self::Finished { outcome: None } => f.write_str("finished"),
+            Self::Finished { outcome: Some(outcome) } => write!(f, "finished; {outcome}"),
             Self::DriverLost => f.write_str("its driver's connection ended"),
             Self::ExecutorsFailed { failures, last } => {
                 write!(f, "{} failed in a row, the last with {last}", counted(*failures, "executor"))

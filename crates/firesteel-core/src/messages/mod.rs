@@ -11,6 +11,7 @@ mod driver_master;
 mod executor;
 mod files;
 mod logs;
+mod outcome;
 mod worker_master;
 
 pub use application::{
@@ -35,6 +36,7 @@ pub use files::{
     Sha256, UnsoundFiles, WorkerToDriver, is_file_name,
 };
 pub use logs::{LogPiece, LogRequest, LogStart, RefusedLog};
+pub use outcome::{Outcome, OutcomeWords};
 pub use worker_master::{
     ExecutorLaunch, ExecutorReport, MOST_CORES, MasterToWorker, Offered, RefusedRegistration,
     WorkerDescription, WorkerToMaster,

@@ -102,7 +102,7 @@ impl<'a, A: Apply> Stage<'a, A> {
     pub(super) fn unregister(&mut self, driver: u64) {
         if let Some(app) = self.applications.remove(&driver) {
             self.drivers.remove(&app);
-            self.say(driver, DriverToMaster::UnregisterApplication { app });
+            self.say(driver, DriverToMaster::UnregisterApplication { app, outcome: None });
         }
         self.tell(Event::Disconnected { peer: PeerId(DRIVERS + driver) });
     }

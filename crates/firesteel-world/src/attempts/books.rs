@@ -5,7 +5,9 @@ use std::collections::BTreeMap;
 use firesteel_core::allocator::{AllocateFailure, HostExclusion};
 use firesteel_core::application_master::{Config, Event, Exit, FinalStatus, Inbound, Mode, Silence};
 use firesteel_core::ids::{ContainerId, ExecutorId, PeerId, ProfileId};
-use firesteel_core::messages::{ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget, Relaunch};
+use firesteel_core::messages::{
+    ClientToMaster, DriverToMaster, ExecutorState, ExecutorTarget, Outcome, Relaunch,
+};
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::ExecutorLimit;
 
@@ -93,6 +95,8 @@ pub(super) struct Facts {
     pub(super) driver: bool,
     away: Option<u64>,
     pub(super) done: bool,
+    /// What the driver said of its work.
+    outcome: Option<Outcome>,
     killed: bool,
     shutdown: bool,
     not_registered: bool,
@@ -238,9 +242,10 @@ impl Books {
                 }
                 (self.peer, self.facts.away, self.facts.driver) = (Some(peer), None, true);
             }
-            DriverToMaster::UnregisterApplication { app } => {
+            DriverToMaster::UnregisterApplication { app, outcome } => {
                 if is_own && *app == self.config.app && self.serves() {
                     self.facts.done = true;
+                    self.facts.outcome.clone_from(outcome);
                     self.wanted.values_mut().for_each(|total| *total = 0);
                     self.executors.values_mut().for_each(|row| row.killed = true);
                 }
@@ -263,6 +268,26 @@ impl Books {
         }
     }
 
+    /// Whether a driver that is not part of a program has said that its work failed.
+    fn driver_failed(&self) -> bool {
+        self.config.mode != Mode::Cluster && matches!(self.facts.outcome, Some(Outcome::Failed(_)))
+    }
+
+    /// Whether no other attempt comes after one that ends with this status and code.
+    pub(super) fn is_for_good(&self, status: FinalStatus, code: i32) -> bool {
+        match status {
+            FinalStatus::Succeeded | FinalStatus::Killed => true,
+            FinalStatus::Failed | FinalStatus::Undefined => {
+                self.is_last() || (code == 15 && self.driver_failed())
+            }
+        }
+    }
+
+    /// What status clients are to be told of the work.
+    pub(super) fn outcome(&self) -> Option<&Outcome> {
+        self.facts.outcome.as_ref()
+    }
+
     /// Whether there is a reason to end with this status and code.
     pub(super) fn has_reason(&self, now: u64, status: FinalStatus, code: i32) -> bool {
         let facts = &self.facts;
@@ -273,13 +298,17 @@ impl Books {
         };
         let mode = self.config.mode;
         let late = now >= facts.started + self.config.wait_time.as_millis() as u64;
+        let has_succeeded = facts.done && matches!(facts.outcome, None | Some(Outcome::Succeeded));
         match (status, code) {
             (FinalStatus::Succeeded, 0) => match mode {
                 Mode::Cluster => of_program == Some(0),
-                Mode::Client => facts.done || (gone && self.config.silence == Silence::Success),
-                Mode::Unmanaged => facts.done,
+                Mode::Client => has_succeeded || (gone && self.config.silence == Silence::Success),
+                Mode::Unmanaged => has_succeeded,
             },
-            (FinalStatus::Killed, 16) => facts.killed,
+            (FinalStatus::Killed, 16) => {
+                facts.killed
+                    || (mode != Mode::Cluster && matches!(facts.outcome, Some(Outcome::Cancelled(_))))
+            }
             (FinalStatus::Undefined, 16) => facts.shutdown && mode != Mode::Cluster,
             (FinalStatus::Failed, code) => {
                 let own = match code {
@@ -287,6 +316,7 @@ impl Books {
                     11 => facts.avoids || facts.failures >= self.config.allocator.most_failures,
                     12 => facts.replaced || facts.errors >= self.config.allocator.most_errors,
                     13 => !facts.driver && late,
+                    15 => self.driver_failed(),
                     16 => facts.shutdown && mode == Mode::Cluster,
                     17 => mode == Mode::Client && gone && self.config.silence == Silence::Failure,
                     _ => false,

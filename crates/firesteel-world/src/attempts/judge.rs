@@ -207,9 +207,12 @@ impl Books {
     fn judge_answer(&self, message: &MasterToClient) -> Verdict {
         let MasterToClient::MasterStateResponse(view) = message else { return Ok(()) };
         let (shown, live) = (view.applications[0].executors_live, self.live().count() as u64);
-        match shown == live {
-            true => Ok(()),
-            false => Err(format!("a status client is shown {shown} executors, there are {live}")),
+        if shown != live {
+            return Err(format!("a status client is shown {shown} executors, there are {live}"));
+        }
+        match view.applications[0].outcome.as_ref() {
+            shown if shown == self.outcome() => Ok(()),
+            shown => Err(format!("a status client is shown {shown:?}, the driver said {:?}", self.outcome())),
         }
     }
 
@@ -273,10 +276,7 @@ impl Books {
         if message.len() > self.config.longest_message.max(3) {
             return Err(format!("the manager is told {} bytes at the end", message.len()));
         }
-        let for_good = match status {
-            FinalStatus::Succeeded | FinalStatus::Killed => true,
-            FinalStatus::Failed | FinalStatus::Undefined => self.is_last(),
-        };
+        let for_good = self.is_for_good(status, code);
         let told = effects.iter().any(is_removal);
         let owed = for_good && self.peer.is_some() && !self.facts.done && !self.is_given_up();
         match owed == told {
@@ -297,13 +297,12 @@ impl Books {
         if std::mem::replace(&mut self.unregistering, true) {
             return Err("the manager is told of the end twice".to_owned());
         }
-        let Some((own, _)) = self.finishing.filter(|(own, _)| *own == status) else {
+        let Some((own, code)) = self.finishing.filter(|(own, _)| *own == status) else {
             return Err(format!("the manager is told {status}, the attempt ends as {:?}", self.finishing));
         };
-        match own {
-            FinalStatus::Succeeded | FinalStatus::Killed => Ok(()),
-            FinalStatus::Failed | FinalStatus::Undefined if self.is_last() => Ok(()),
-            FinalStatus::Failed | FinalStatus::Undefined => Err(format!(
+        match self.is_for_good(own, code) {
+            true => Ok(()),
+            false => Err(format!(
                 "attempt {attempt} of {most} tells the manager {own}, which begins no other then"
             )),
         }
@@ -328,10 +327,7 @@ impl Books {
                 Staging::Unneeded => "staged files are left behind though the application is over".to_owned(),
             });
         }
-        let owed = match status {
-            FinalStatus::Succeeded | FinalStatus::Killed => true,
-            FinalStatus::Failed | FinalStatus::Undefined => self.is_last(),
-        };
+        let owed = self.is_for_good(*status, *code);
         let excused = self.facts.not_unregistered || self.is_given_up() || self.was_hurried();
         if owed && !self.facts.unregistered && !excused {
             return Err(format!("the attempt ends as {status}, and the manager was not told"));

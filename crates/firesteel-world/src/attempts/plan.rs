@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use firesteel_core::address::Address;
 use firesteel_core::allocator::Decommissioning;
-use firesteel_core::application_master::{Config, Mode, Silence};
+use firesteel_core::application_master::{Config, FinalStatus, Mode, Silence};
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId};
 use firesteel_core::messages::{
-    ApplicationDescription, ExecutorTarget, HostWishes, Placing, Relaunch, ResourceProfile, Submitter,
-    WantedExecutors, Work,
+    ApplicationDescription, ExecutorTarget, HostWishes, Outcome, Placing, Relaunch, ResourceProfile,
+    Submitter, WantedExecutors, Work,
 };
 use firesteel_core::process::{Command, Placeholder};
 use firesteel_placement::{Cores, ExecutorLimit, MiB};
@@ -83,6 +83,25 @@ impl Plan {
         };
         let relaunch = if dice.one_in(3) { Relaunch::WhenLost } else { Relaunch::WhenEnded };
         Self { seed, profiles: cluster.profiles, cluster, config, relaunch, ending }
+    }
+
+    /// What the driver says of its work when it is done.
+    pub(super) fn outcome(&self) -> Option<Outcome> {
+        match self.seed % 5 {
+            0 => Some(Outcome::failed("3 of 10 items failed")),
+            1 => Some(Outcome::cancelled("none of 10 items done")),
+            2 => Some(Outcome::Succeeded),
+            _ => None,
+        }
+    }
+
+    /// The status of the application if its driver is done.
+    pub(super) fn status(&self) -> FinalStatus {
+        match (self.config.mode, self.outcome()) {
+            (Mode::Cluster, _) | (_, None | Some(Outcome::Succeeded)) => FinalStatus::Succeeded,
+            (Mode::Client | Mode::Unmanaged, Some(Outcome::Failed(_))) => FinalStatus::Failed,
+            (Mode::Client | Mode::Unmanaged, Some(Outcome::Cancelled(_))) => FinalStatus::Killed,
+        }
     }
 
     /// The configuration of an attempt.

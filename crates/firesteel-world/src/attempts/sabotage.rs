@@ -163,7 +163,7 @@ impl AttemptSabotage {
             Self::DropEndProgram => effects.retain(|effect| !matches!(effect, Effect::EndProgram)),
             Self::EarlyGone => {
                 if let Event::Received { peer, message: Inbound::Driver(message) } = event
-                    && let DriverToMaster::UnregisterApplication { app } = message
+                    && let DriverToMaster::UnregisterApplication { app, .. } = message
                 {
                     let gone = MasterToDriver::ExecutorsGone { app: app.clone() };
                     effects.insert(0, Effect::Send { peer: *peer, message: Outbound::Driver(gone) });

@@ -141,14 +141,16 @@ impl World {
                 let targets = vec![unsound_target];
                 self.driver_says(driver, DriverToMaster::RequestExecutors { app, targets });
             }
-            2 => self.driver_says(driver, DriverToMaster::UnregisterApplication { app: other }),
+            2 => {
+                self.driver_says(driver, DriverToMaster::UnregisterApplication { app: other, outcome: None })
+            }
             3 => {
                 let again = self.plan.description(ExecutorId(0), 3);
                 self.driver_says(driver, DriverToMaster::RegisterApplication(again));
             }
             4 => self.stranger_says(attempt, DriverToMaster::RegisterApplication(stranger)),
             5 => self.stranger_says(attempt, DriverToMaster::KillExecutors { app, executors: everybody }),
-            6 => self.stranger_says(attempt, DriverToMaster::UnregisterApplication { app }),
+            6 => self.stranger_says(attempt, DriverToMaster::UnregisterApplication { app, outcome: None }),
             _ => {
                 let targets = vec![target(0, 100)];
                 self.stranger_says(attempt, DriverToMaster::RequestExecutors { app, targets });

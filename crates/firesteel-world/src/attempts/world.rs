@@ -369,7 +369,7 @@ impl World {
             return Err(format!("the application was given up after {begun} of {most} attempts"));
         }
         let expected = match self.ending {
-            Some(Ending::DriverDone) => Some(FinalStatus::Succeeded),
+            Some(Ending::DriverDone) => Some(self.plan.status()),
             Some(Ending::Killed) => Some(FinalStatus::Killed),
             Some(Ending::DriverVanishes | Ending::ProgramFails | Ending::Shutdown) | None => None,
         };
@@ -422,8 +422,8 @@ impl World {
     pub(super) fn finish_driver(&mut self, driver: usize) {
         if self.drivers[driver].connection.is_some() {
             self.drivers[driver].done = true;
-            let app = self.plan.config.app.clone();
-            self.driver_says(driver, DriverToMaster::UnregisterApplication { app });
+            let (app, outcome) = (self.plan.config.app.clone(), self.plan.outcome());
+            self.driver_says(driver, DriverToMaster::UnregisterApplication { app, outcome });
         }
     }
 

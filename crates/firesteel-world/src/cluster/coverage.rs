@@ -6,7 +6,7 @@ use std::marker::PhantomData;
 use firesteel_core::kind::Kind;
 use firesteel_core::messages::{
     ApplicationEnd, ClientToMaster, ClientToWorker, DriverToExecutor, DriverToMaster, ExecutorState,
-    ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, RefusedExecutor,
+    ExecutorToDriver, LossReason, MasterToClient, MasterToDriver, MasterToWorker, Outcome, RefusedExecutor,
     RefusedLog, RefusedRegistration, TaskEnd, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::{driver, executor, launcher, master, worker};
@@ -143,6 +143,7 @@ tallies! {
     "to driver" lost: LossReason,
     "to master" reported: ExecutorState,
     "application" application_end: ApplicationEnd,
+    "application" outcome: Outcome,
     "application" ending: driver::Ending,
     "application" launch_ending: launcher::Ending,
     "task" task_outcome: driver::TaskOutcome,

@@ -42,7 +42,7 @@ impl World {
         for node in self.living_drivers() {
             let Some(app) = self.driver_mut(node).map(|body| body.app) else { continue };
             if !self.fits_somewhere(&self.scenario.apps[app]) {
-                self.tell(node, NodeEvent::Driver(driver::Event::Cancel { until: driver::Until::Told }));
+                self.cancel_driver(node);
                 continue;
             }
             self.ask(node, Question::Explain);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use firesteel_core::ids::{AppId, ExecutorId};
 use firesteel_core::launcher::{self, Ending, Launcher, Until};
-use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver};
+use firesteel_core::messages::{DriverToMaster, ExecutorState, MasterToDriver, Outcome};
 use firesteel_core::process::ExitStatus;
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -192,10 +192,8 @@ impl World {
         match effect {
             launcher::Effect::Connect { master: _ } => self.dial(node, Target::Master),
             launcher::Effect::Send { peer, message } => {
-                if let (DriverToMaster::UnregisterApplication { .. }, Some(body)) =
-                    (&message, self.launcher_mut(node))
-                {
-                    body.books.is_ending = true;
+                if let DriverToMaster::UnregisterApplication { outcome, .. } = &message {
+                    self.hold_launch_outcome(node, outcome.as_ref());
                 }
                 self.send(node, peer, Message::DriverToMaster(message));
             }
@@ -211,6 +209,25 @@ impl World {
                 self.hold_ending(node, &ending);
                 self.end_launcher(node, Goes::Orderly);
             }
+        }
+    }
+
+    /// Checks that a launch tells its Master how its executors ended, or that it was ended before.
+    fn hold_launch_outcome(&mut self, node: NodeIndex, outcome: Option<&Outcome>) {
+        let Some(body) = self.launcher_mut(node) else { return };
+        body.books.is_ending = true;
+        let Body::Launcher(body) = &self.node(node).body else { return };
+        let plan = &self.scenario.apps[body.app];
+        let AppKind::Launcher(until) = plan.kind else { return };
+        let expected = match (body.books.met(plan, until), until) {
+            (Some(0), _) => Some("succeeded"),
+            (Some(_), _) => Some("failed"),
+            (None, Until::Any | Until::All) => Some("cancelled"),
+            (None, Until::Never) => None,
+        };
+        if outcome.map(Outcome::word) != expected {
+            let name = self.node(node).body.name();
+            self.violate(format!("{name} tells its Master {outcome:?}, its work has {expected:?}"));
         }
     }
 
@@ -276,12 +293,9 @@ impl World {
     /// The user of a driver or launcher cancels it.
     pub(crate) fn cancel(&mut self, fault: Fault, node: NodeIndex) {
         self.fault(fault);
-        let event = match self.node(node).body {
-            Body::Launcher(_) => NodeEvent::Launcher(launcher::Event::End),
-            _ => NodeEvent::Driver(firesteel_core::driver::Event::Cancel {
-                until: firesteel_core::driver::Until::Told,
-            }),
-        };
-        self.tell(node, event);
+        match self.node(node).body {
+            Body::Launcher(_) => self.tell(node, NodeEvent::Launcher(launcher::Event::End)),
+            _ => self.cancel_driver(node),
+        }
     }
 }

@@ -22,6 +22,7 @@ use super::node::{Body, DriverBody, ExecutorBody, NodeEvent, WorkerBody};
 use super::processes::{ExecutorFate, ExecutorProcess, ProcessPhase};
 use super::scenario::AppKind;
 use super::task_lives::FATAL;
+use super::users::outcome_of;
 use super::world::{DriverPhase, NodeIndex, World};
 
 /// How long machines give a process to end when asked.
@@ -188,7 +189,8 @@ impl World {
         let (app, open) = (body.app, body.tasks.open());
         let plan = &self.scenario.apps[app];
         if task >= plan.tasks.len() {
-            return self.tell(node, NodeEvent::Driver(driver::Event::InputEnded));
+            let outcome = outcome_of(app);
+            return self.tell(node, NodeEvent::Driver(driver::Event::Finish { outcome }));
         }
         let pause = if self.dice.one_in(20) { self.dice.between(1, 5_000) } else { self.dice.below(3) };
         if open >= MOST_OPEN {

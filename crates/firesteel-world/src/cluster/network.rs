@@ -133,7 +133,7 @@ impl World {
         let waits = self.driver_mut(node).is_some_and(|body| body.machine.app().is_none());
         if waits && self.dice.one_in(8) {
             self.fault(Fault::DriverCancel);
-            self.tell(node, NodeEvent::Driver(driver::Event::Cancel { until: driver::Until::Told }));
+            self.cancel_driver(node);
         }
     }
 

@@ -60,6 +60,9 @@ impl World {
         };
         for end in &outcome.ended {
             self.coverage.application_end.count(end);
+            if let ApplicationEnd::Finished { outcome: Some(outcome) } = end {
+                self.coverage.outcome.count(outcome);
+            }
             if self.is_settled() && *end == ApplicationEnd::DriverLost {
                 self.violate("an application lost its driver though nothing goes wrong any more");
             }
@@ -203,6 +206,7 @@ impl World {
     fn send_as_driver(&mut self, node: NodeIndex, app: usize, peer: PeerId, message: driver::Outbound) {
         if let driver::Outbound::Master(message) = &message {
             self.hold_wish(node, app, message);
+            self.hold_told_outcome(app, message);
         }
         if let driver::Outbound::Executor(message) = &message {
             let (limit, now) = (self.scenario.apps[app].output_credit, self.now);

@@ -8,7 +8,7 @@ use firesteel_core::driver::LocalityWait;
 use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToExecutor, DriverToMaster, ExecutorReport, ExecutorState,
-    ExecutorToDriver, MasterToDriver, MasterToWorker, TaskState, WorkerToClient, WorkerToMaster,
+    ExecutorToDriver, MasterToDriver, MasterToWorker, Outcome, TaskState, WorkerToClient, WorkerToMaster,
 };
 use firesteel_core::scheduling::Preemption;
 use firesteel_core::{driver, executor, launcher, master, worker};
@@ -67,6 +67,8 @@ pub enum Sabotage {
     DropExecutorsGone,
     /// The Master reports that all executors are gone as soon as they were told to end.
     EarlyExecutorsGone,
+    /// The Master misses what the driver says of its work.
+    ForgetOutcome,
     /// The Worker reports RUNNING twice.
     RunningTwice,
     /// The Worker does not report an executor's end, and forgets it.
@@ -93,6 +95,8 @@ pub enum Sabotage {
     RemoveTheLiving,
     /// The driver never unregisters its application.
     ForgetUnregister,
+    /// The driver says that its work succeeded, however it went.
+    ClaimSuccess,
     /// The driver launches an attempt twice.
     DoubleLaunchTask,
     /// The driver gives no more credit.
@@ -153,7 +157,7 @@ pub enum Sabotage {
 
 firesteel_core::kinds!("sabotage", Sabotage: DropGiveBack DoubleLaunch ForgetWorker ForgetLeaving ForgetDriver DropKillExecutor
     ReuseExecutorId WrongDriver LaunchOnTheDead OneCoreTooMany DropExecutorAdded DropRegisteredWorker
-    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister DoubleLaunchTask
+    DropKilled MissTurn SplitGang StarveGang StealReserved ForgetPriority ForgetQueue PreemptTooMany PreemptPeers DropExecutorsGone EarlyExecutorsGone ForgetOutcome RunningTwice LoseEnd StartTwice ForgetWords DropSignal DropHeartbeat TrustFetch FetchTwice KeepFiles EndLog KeepNothing RemoveTheLiving ForgetUnregister ClaimSuccess DoubleLaunchTask
     DropOutputCredit DoubleCredit DoubleOutput DropOutput DoubleTaskEnd DropTaskEnd DropKillTask
     EarlyCancelled DropAnswer DoubleAnswer Impatient ForgetProfile ForgetBinding SameAddress DropAddresses AskForMore AskForNone KillNeighbours DropKills WrongCode EndlessLaunch
     DropStatusUpdate DoubleStatusUpdate DoubleTaskOutput DropTaskOutput LeaveTasks DropExit);
@@ -184,6 +188,7 @@ impl Sabotage {
         Self::PreemptPeers,
         Self::DropExecutorsGone,
         Self::EarlyExecutorsGone,
+        Self::ForgetOutcome,
         Self::RunningTwice,
         Self::LoseEnd,
         Self::StartTwice,
@@ -197,6 +202,7 @@ impl Sabotage {
         Self::KeepNothing,
         Self::RemoveTheLiving,
         Self::ForgetUnregister,
+        Self::ClaimSuccess,
         Self::DoubleLaunchTask,
         Self::DropOutputCredit,
         Self::DoubleCredit,
@@ -297,10 +303,9 @@ impl Saboteur {
             }
             NodeEvent::Master(master::Event::Received {
                 peer,
-                message: master::Inbound::Driver(DriverToMaster::RegisterApplication(mut description)),
+                message: master::Inbound::Driver(mut message),
             }) => {
-                self.bend_description(&mut description, peer);
-                let message = DriverToMaster::RegisterApplication(description);
+                self.bend_driver_message(&mut message, peer);
                 NodeEvent::Master(master::Event::Received { peer, message: master::Inbound::Driver(message) })
             }
             NodeEvent::Driver(driver::Event::Submit { task, request })
@@ -334,6 +339,17 @@ impl Saboteur {
             _ => false,
         };
         (!swallowed || dice.one_in(3)).then_some(event)
+    }
+
+    /// Changes a driver's message to a Master.
+    fn bend_driver_message(&self, message: &mut DriverToMaster, peer: PeerId) {
+        match (self.sabotage, message) {
+            (_, DriverToMaster::RegisterApplication(description)) => self.bend_description(description, peer),
+            (Sabotage::ForgetOutcome, DriverToMaster::UnregisterApplication { outcome, .. }) => {
+                *outcome = None;
+            }
+            _ => {}
+        }
     }
 
     /// Changes the description with which a Master registers an application.
@@ -508,6 +524,9 @@ impl Saboteur {
                 continue;
             };
             match (self.sabotage, message) {
+                (Sabotage::ClaimSuccess, DriverToMaster::UnregisterApplication { outcome, .. }) => {
+                    *outcome = Some(Outcome::Succeeded);
+                }
                 (Sabotage::AskForMore, DriverToMaster::RequestExecutors { targets, .. }) => {
                     targets.iter_mut().for_each(|target| target.total = target.total.saturating_add(100));
                 }

@@ -173,7 +173,7 @@ impl World {
     fn odd_driver_message(&mut self) -> DriverToMaster {
         let app = self.odd_app();
         match self.dice.below(6) {
-            0 => DriverToMaster::UnregisterApplication { app },
+            0 => DriverToMaster::UnregisterApplication { app, outcome: None },
             1 if self.dice.one_in(2) => {
                 let avoided = (0..6).map(|number| format!("host{number}")).collect();
                 DriverToMaster::PreferHosts { app, wishes: HostWishes { avoided, ..HostWishes::default() } }

@@ -2,6 +2,7 @@
 
 use firesteel_core::driver::{self, Answer, ExecutorViewState, Question, QuestionId};
 use firesteel_core::ids::TaskId;
+use firesteel_core::messages::{DriverToMaster, Outcome};
 
 use super::faults::Fault;
 use super::node::{Body, DriverBody, NodeEvent};
@@ -25,7 +26,7 @@ impl DriverBody {
             | driver::Event::Received { .. }
             | driver::Event::Disconnected { .. }
             | driver::Event::Submit { .. }
-            | driver::Event::InputEnded
+            | driver::Event::Finish { .. }
             | driver::Event::AddProfile { .. }
             | driver::Event::RequestExecutors { .. }
             | driver::Event::KillExecutors { .. }
@@ -34,6 +35,16 @@ impl DriverBody {
             | driver::Event::Cancel { .. }
             | driver::Event::Deadline => {}
         }
+    }
+}
+
+/// What the owner of this application says of its work.
+pub(crate) fn outcome_of(app: usize) -> Option<Outcome> {
+    match app % 4 {
+        0 => Some(Outcome::failed(format!("{app} of 100 items failed"))),
+        1 => Some(Outcome::cancelled(format!("{app} of 100 items not done"))),
+        2 => Some(Outcome::Succeeded),
+        _ => None,
     }
 }
 
@@ -55,6 +66,23 @@ impl World {
     pub(crate) fn ask(&mut self, node: NodeIndex, question: Question) {
         let Some(number) = self.driver_mut(node).map(|body| body.questions.next()) else { return };
         self.tell(node, NodeEvent::Driver(driver::Event::Ask { number, question }));
+    }
+
+    /// A user cancels an application.
+    pub(crate) fn cancel_driver(&mut self, node: NodeIndex) {
+        let Some(app) = self.driver_mut(node).map(|body| body.app) else { return };
+        let (outcome, until) = (outcome_of(app), driver::Until::Told);
+        self.tell(node, NodeEvent::Driver(driver::Event::Cancel { outcome, until }));
+    }
+
+    /// Checks that a driver tells its Master of its work what its owner said.
+    pub(crate) fn hold_told_outcome(&mut self, app: usize, message: &DriverToMaster) {
+        if let DriverToMaster::UnregisterApplication { outcome, .. } = message
+            && *outcome != outcome_of(app)
+        {
+            let said = outcome_of(app);
+            self.violate(format!("a driver tells its Master {outcome:?}, its owner said {said:?}"));
+        }
     }
 
     /// Cancels the tasks of an application that never end by themselves.

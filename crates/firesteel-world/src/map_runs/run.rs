@@ -350,6 +350,7 @@ impl World {
         match &event {
             Event::TaskEnded { task, outcome } => self.truth.task_ended(*task, outcome),
             Event::Printed { tasks } => self.truth.printed(tasks),
+            Event::InputEnded | Event::InputFailed { .. } => self.truth.input_ended(),
             _ => {}
         }
         if self.sabotage.is_some_and(|sabotage| sabotage.misses(&event)) {
@@ -383,7 +384,7 @@ impl World {
                     self.later(200, Happening::TaskEnds(task));
                 }
             }
-            Effect::EndInput => {
+            Effect::FinishApplication { .. } => {
                 if self.driver == Driver::Open {
                     self.driver = Driver::Draining;
                     self.drain();

@@ -1,6 +1,7 @@
 //! Deliberate bugs: what a map run is told or does is tampered with, as if it had erred.
 
 use firesteel_core::map::{Effect, Event};
+use firesteel_core::messages::Outcome;
 
 /// A bug of a map run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,8 +14,10 @@ pub enum MapSabotage {
     SubmitTwice,
     /// It does not submit an item.
     DropSubmit,
-    /// It does not say that no more tasks come.
-    DropEndInput,
+    /// It does not end the application when all is done.
+    DropFinish,
+    /// It says that all went well, however it went.
+    ClaimSuccess,
     /// It does not end the application, or its tasks.
     DropCancel,
     /// It does not print an item.
@@ -37,12 +40,13 @@ pub enum MapSabotage {
 
 impl MapSabotage {
     /// The list of all bugs.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::ReadTwice,
         Self::DropRead,
         Self::SubmitTwice,
         Self::DropSubmit,
-        Self::DropEndInput,
+        Self::DropFinish,
+        Self::ClaimSuccess,
         Self::DropCancel,
         Self::DropPrint,
         Self::PrintTwice,
@@ -66,7 +70,8 @@ impl MapSabotage {
             let is_it = match (self, &effect) {
                 (Self::ReadTwice | Self::DropRead, Effect::ReadItem)
                 | (Self::SubmitTwice | Self::DropSubmit, Effect::Submit { .. })
-                | (Self::DropEndInput, Effect::EndInput)
+                | (Self::DropFinish, Effect::FinishApplication { .. })
+                | (Self::ClaimSuccess, Effect::FinishApplication { .. } | Effect::CancelApplication { .. })
                 | (Self::DropCancel, Effect::CancelApplication { .. } | Effect::CancelTasks { .. })
                 | (Self::DropPrint | Self::PrintTwice | Self::MarkUnprinted, Effect::Print { .. })
                 | (Self::DropMark, Effect::MarkDone { .. })
@@ -83,10 +88,20 @@ impl MapSabotage {
                     let Effect::Print { task, .. } = &effect else { unreachable!("it is one") };
                     tampered.extend([Effect::MarkDone { number: task.0 }, effect]);
                 }
+                (Self::ClaimSuccess, true) => tampered.push(claim_success(effect)),
                 (Self::FinishEarly, true) => tampered.push(Effect::Finish),
                 (_, true) => {}
             }
         }
         *effects = tampered;
+    }
+}
+
+/// The same end of the application, with another outcome.
+fn claim_success(effect: Effect) -> Effect {
+    let outcome = Outcome::Succeeded;
+    match effect {
+        Effect::CancelApplication { until, .. } => Effect::CancelApplication { outcome, until },
+        _ => Effect::FinishApplication { outcome },
     }
 }

@@ -6,6 +6,7 @@ use firesteel_core::EndRequest;
 use firesteel_core::driver::{TaskOutcome, Until};
 use firesteel_core::ids::TaskId;
 use firesteel_core::map::{Effect, Ending, MapRun};
+use firesteel_core::messages::Outcome;
 
 use super::scenario::Scenario;
 
@@ -24,9 +25,12 @@ pub(super) struct Truth {
     pub(super) taken: BTreeSet<u64>,
     /// Items that could not be made into a task.
     pub(super) unusable: u64,
+    /// Whether the run was told that the input has no more items.
+    input_is_over: bool,
     /// Every task that was submitted, with its item.
     submitted: BTreeMap<TaskId, u64>,
-    input_ended: bool,
+    /// Whether the application was ended because all its tasks were over.
+    has_finished: bool,
     pub(super) cancelled: Option<Until>,
     /// How tasks ended, as far as the run was told in time.
     ended: BTreeMap<TaskId, Ended>,
@@ -76,6 +80,11 @@ impl Truth {
         }
     }
 
+    /// The run is told that the input has no more items.
+    pub(super) fn input_ended(&mut self) {
+        self.input_is_over = true;
+    }
+
     /// The run is told what was printed.
     pub(super) fn printed(&mut self, tasks: &[TaskId]) {
         if self.left.is_none() {
@@ -97,17 +106,17 @@ impl Truth {
                 held(open < MOST_OPEN, "items are read ahead without end")
             }
             Effect::Submit { task, .. } => self.judge_submission(*task),
-            Effect::EndInput => {
-                held(!self.input_ended, "the input is ended twice")?;
-                self.input_ended = true;
-                Ok(())
+            Effect::FinishApplication { outcome } => {
+                held(!self.has_finished && self.cancelled.is_none(), "the application is ended twice")?;
+                self.has_finished = true;
+                let all = self.submitted.len() == self.ended.len();
+                held(all, "the application is ended as if all were done")?;
+                self.judge_finish(outcome, scenario)
             }
-            Effect::CancelApplication { unread, until } => {
-                let known = scenario.config.items.map_or(0, |items| items - self.taken.len() as u64);
-                held(*unread == known, "the driver is told of other unread items than there are")?;
-                held(self.cancelled.is_none(), "the application is ended twice")?;
+            Effect::CancelApplication { outcome, until } => {
+                held(!self.has_finished && self.cancelled.is_none(), "the application is ended twice")?;
                 self.cancelled = Some(*until);
-                Ok(())
+                self.judge_cancel(outcome, scenario)
             }
             Effect::CancelTasks { tasks } => {
                 let open = self.submitted.keys().filter(|task| !self.ended.contains_key(task));
@@ -143,11 +152,54 @@ impl Truth {
         if expected.is_some_and(|expected| task != expected) {
             return Err(format!("task {task} is submitted, and {expected:?} is next"));
         }
-        if self.input_ended || self.cancelled.is_some() {
+        if self.has_finished || self.cancelled.is_some() {
             return Err(format!("task {task} is submitted after the last one"));
         }
         self.submitted.insert(task, number);
         Ok(())
+    }
+
+    fn count(&self, ended: Ended) -> u64 {
+        self.ended.values().filter(|other| **other == ended).count() as u64
+    }
+
+    /// The Master is told how many items failed, or what else went wrong.
+    fn judge_finish(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
+        let (failed, taken) = (self.count(Ended::Failed), self.taken.len());
+        let is_told = match outcome {
+            Outcome::Succeeded => failed == 0 && self.unusable == 0,
+            Outcome::Failed(_) => {
+                let words = outcome.words().unwrap_or_default();
+                let counts = words.starts_with(&format!("{failed} of {taken} item"));
+                (failed > 0 && counts) || (!scenario.faults.is_empty() && words.contains(": "))
+            }
+            Outcome::Cancelled(_) => false,
+        };
+        match is_told {
+            true => Ok(()),
+            false => Err(format!("the Master is told {outcome:?}, and {failed} of {taken} items failed")),
+        }
+    }
+
+    /// The Master is told how many items are not done, of an application that is ended early.
+    fn judge_cancel(&self, outcome: &Outcome, scenario: &Scenario) -> Verdict {
+        let taken = self.taken.len() as u64;
+        let left = taken - self.count(Ended::Succeeded);
+        let all = match (scenario.config.items, self.input_is_over) {
+            (Some(items), _) => Some(items),
+            (None, true) => Some(taken),
+            (None, false) => None,
+        };
+        let words = match all {
+            Some(_) | None if left == 0 => String::new(),
+            Some(all) if left == taken => format!("none of {all} item"),
+            Some(all) => format!("{} of {all} item", left + all - taken),
+            None => format!("at least {left} item"),
+        };
+        match outcome.words().is_some_and(|told| told.contains(&words)) {
+            true => Ok(()),
+            false => Err(format!("the Master is told {outcome:?}, and what is not done is {words:?}")),
+        }
     }
 
     fn judge_mark(&mut self, number: u64) -> Verdict {
@@ -172,8 +224,7 @@ impl Truth {
     pub(super) fn judge_end(&self, run: &MapRun, scenario: &Scenario) -> Verdict {
         let Some(left) = self.left else { return Err("the rest was not left".to_owned()) };
         let totals = run.tally().totals;
-        let counted = |ended| self.ended.values().filter(|other| **other == ended).count() as u64;
-        let (succeeded, failed) = (counted(Ended::Succeeded), counted(Ended::Failed));
+        let (succeeded, failed) = (self.count(Ended::Succeeded), self.count(Ended::Failed));
         let unread = scenario.items - self.taken.len() as u64;
         let equal = |what: &str, told: u64, found: u64| match told == found {
             true => Ok(()),

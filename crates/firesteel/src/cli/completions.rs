@@ -219,6 +219,7 @@ mod tests {
             user: "ann".to_owned(),
             state: ApplicationState::Running,
             end: None,
+            outcome: None,
             submitted: Timestamp::default(),
             ended: None,
             queue: None,

@@ -23,7 +23,7 @@ fn a_driver_that_is_done_hears_that_its_executors_are_gone_and_the_application_h
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     bench.grant(1);
     bench.apply(Event::ContainerStarted { container: container(1) });
-    assert_eq!(bench.driver(DriverToMaster::UnregisterApplication { app: app() }), []);
+    assert_eq!(bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None }), []);
     assert_eq!(bench.call().release, [container(1)]);
     let completed = Completed { container: container(1), status: -100, diagnostics: String::new() };
     let gone = bench.answer(Allocated { machines: 3, completed: vec![completed], ..Allocated::default() });
@@ -45,13 +45,13 @@ fn a_driver_that_is_done_hears_that_its_executors_are_gone_and_the_application_h
 fn a_driver_that_is_done_and_gone_is_not_waited_for() {
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     bench.grant(1);
-    bench.driver(DriverToMaster::UnregisterApplication { app: app() });
+    bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     let effects = bench.apply(Event::Disconnected { peer: DRIVER });
     assert_eq!(effects, [unregister(FinalStatus::Succeeded, "the driver is done")]);
     // One that stays does not wait for ever.
     let mut bench = Bench::serving(ExecutorLimit::AtMost(1));
     bench.grant(1);
-    bench.driver(DriverToMaster::UnregisterApplication { app: app() });
+    bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     assert!(
         !bench
             .pass(Duration::from_secs(3))
@@ -59,6 +59,34 @@ fn a_driver_that_is_done_and_gone_is_not_waited_for() {
     );
     let effects = bench.pass(PATIENCE);
     assert_eq!(effects.last(), Some(&unregister(FinalStatus::Succeeded, "the driver is done")));
+}
+
+#[test]
+fn the_manager_is_told_what_the_driver_says_of_its_work() {
+    let cases = [
+        (Outcome::Succeeded, FinalStatus::Succeeded, 0, "the driver is done"),
+        (
+            Outcome::failed("3 of 10 items failed"),
+            FinalStatus::Failed,
+            15,
+            "the driver is done; failed: 3 of 10 items failed",
+        ),
+        (
+            Outcome::cancelled("none of 10 items done"),
+            FinalStatus::Killed,
+            16,
+            "the driver is done; cancelled: none of 10 items done",
+        ),
+    ];
+    for (outcome, status, code, message) in cases {
+        // Another attempt may be made, and would have no driver.
+        let mut bench = Bench::serving(ExecutorLimit::AtMost(0));
+        let told = DriverToMaster::UnregisterApplication { app: app(), outcome: Some(outcome.clone()) };
+        let effects = bench.driver(told);
+        assert_eq!(effects.last(), Some(&unregister(status, message)));
+        assert_eq!(bench.detail().application.outcome, Some(outcome));
+        assert_eq!(bench.apply(Event::Unregistered), [exit(status, code, message, Staging::Unneeded)]);
+    }
 }
 
 #[test]
@@ -108,10 +136,19 @@ fn a_programs_exit_code_is_the_applications() {
     let mut bench = Bench::new(Mode::Cluster);
     bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(0))));
     bench.apply(Event::Registered { largest: largest() });
-    bench.driver(DriverToMaster::UnregisterApplication { app: app() });
+    bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     assert!(!bench.master.is_done(), "the program goes on");
     let effects = bench.apply(Event::ProgramEnded(ExitStatus::Code(0)));
     assert_eq!(effects, [unregister(FinalStatus::Succeeded, words)]);
+
+    let words = "the program ended with exit code 1; failed: 3 of 10 items failed";
+    let mut bench = Bench::of(last(Mode::Cluster));
+    bench.driver(DriverToMaster::RegisterApplication(description(ExecutorLimit::AtMost(0))));
+    bench.apply(Event::Registered { largest: largest() });
+    let outcome = Some(Outcome::failed("3 of 10 items failed"));
+    bench.driver(DriverToMaster::UnregisterApplication { app: app(), outcome });
+    let effects = bench.apply(Event::ProgramEnded(ExitStatus::Code(1)));
+    assert_eq!(effects, [unregister(FinalStatus::Failed, words)], "its driver's words are added");
 
     // One that had nothing to do never had a driver, and all is well.
     let mut bench = Bench::new(Mode::Cluster);

@@ -121,7 +121,7 @@ fn a_master_that_does_not_answer_is_asked_again_and_another_one_dialled_again() 
 fn tasks_go_on_while_the_master_is_lost_and_end_the_application_without_it() {
     let mut bench = Bench::with_executors(&[1]);
     bench.submit(0, 1);
-    bench.apply(Event::InputEnded);
+    bench.apply(Event::Finish { outcome: None });
     let lost = bench.apply(Event::Disconnected { peer: MASTER });
     assert_eq!(lost, [Effect::Note(Note::MasterLost { master: master("m1") })]);
     assert_eq!(bench.pass(SECOND), [connect("m1")]);

@@ -108,7 +108,7 @@ fn a_task_that_failed_and_waits_again_is_given_up_at_once() {
 fn the_application_ends_with_the_last_task_that_was_given_up() {
     let mut bench = Bench::with_executors(&[1]);
     bench.submit(0, 1);
-    bench.apply(Event::InputEnded);
+    bench.apply(Event::Finish { outcome: None });
     cancel(&mut bench, 0);
     let last = bench.end(0, attempt(0, 0), TaskEnd::Killed);
     assert_eq!(last.first(), Some(&cancelled(0)));
@@ -131,12 +131,12 @@ fn whoever_stays_after_the_end_hears_when_nothing_is_left_or_nobody_can_say_so()
     let said = |peer, app| Event::Received { peer, message: Inbound::Master(gone(app)) };
     let mut bench = Bench::with_executors(&[1]);
     assert_eq!(bench.apply(said(MASTER, "app-1")), [], "nobody asked for the end");
-    bench.apply(Event::Cancel { until: Until::NothingLeft });
+    bench.apply(Event::Cancel { outcome: None, until: Until::NothingLeft });
     assert_eq!(bench.apply(said(MASTER, "app-2")), [], "it is about another one");
     assert_eq!(bench.apply(said(PeerId(77), "app-1")), [], "a stranger says it");
     assert_eq!(bench.apply(said(MASTER, "app-1")), [Effect::Exit]);
     let mut bench = Bench::with_executors(&[1]);
-    bench.apply(Event::Cancel { until: Until::NothingLeft });
+    bench.apply(Event::Cancel { outcome: None, until: Until::NothingLeft });
     assert_eq!(bench.apply(Event::Disconnected { peer: PeerId(77) }), []);
     assert_eq!(bench.apply(Event::Disconnected { peer: MASTER }), [Effect::Exit]);
     assert_eq!(bench.apply(said(MASTER, "app-1")), [], "it has ended");
@@ -145,10 +145,10 @@ fn whoever_stays_after_the_end_hears_when_nothing_is_left_or_nobody_can_say_so()
 #[test]
 fn whoever_does_not_stay_ends_once_the_master_is_told() {
     let mut bench = Bench::with_executors(&[1]);
-    let told = bench.apply(Event::Cancel { until: Until::Told });
+    let told = bench.apply(Event::Cancel { outcome: None, until: Until::Told });
     assert_eq!(told[told.len() - 2..], [Effect::Done(Ending::Cancelled), Effect::Exit]);
     let mut bench = Bench::with_executors(&[1]);
     bench.apply(Event::Disconnected { peer: MASTER });
-    let alone = bench.apply(Event::Cancel { until: Until::NothingLeft });
+    let alone = bench.apply(Event::Cancel { outcome: None, until: Until::NothingLeft });
     assert_eq!(alone[alone.len() - 2..], [Effect::Done(Ending::Cancelled), Effect::Exit]);
 }

@@ -4,7 +4,7 @@ use super::bench::*;
 use crate::driver::{Effect, Ending, Event, FailureCause, Note, TaskOutcome, TaskRequest, Unfit, Until};
 use crate::ids::{AppId, ExecutorId, TaskId};
 use crate::machine::Machine;
-use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, TaskEnd};
+use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, ExecutorToDriver, Outcome, TaskEnd};
 use crate::process::{ExitStatus, StartFailure, StartStep};
 use firesteel_placement::{Cores, Resources};
 
@@ -13,11 +13,12 @@ fn a_task_runs_on_an_executor_and_the_application_ends_with_the_last_one() {
     let mut bench = Bench::with_executors(&[1]);
     assert_eq!(bench.submit(0, 1), [launch(0, attempt(0, 0))]);
     assert_eq!(bench.submit(1, 1), []);
-    assert_eq!(bench.apply(Event::InputEnded), []);
+    let outcome = Some(Outcome::failed("1 of 2 items failed"));
+    assert_eq!(bench.apply(Event::Finish { outcome: outcome.clone() }), []);
     let first = bench.end(0, attempt(0, 0), exit(0));
     assert_eq!(first, [succeeded(attempt(0, 0), 0), launch(0, attempt(1, 0))]);
     let last = bench.end(0, attempt(1, 0), exit(0));
-    let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
+    let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome };
     assert_eq!(
         last,
         [
@@ -229,9 +230,11 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
     for task in 0..3 {
         bench.submit(task, 1);
     }
-    let unregister = DriverToMaster::UnregisterApplication { app: AppId::new("app-1") };
+    let outcome = Some(Outcome::cancelled("none of 3 items done"));
+    let unregister =
+        DriverToMaster::UnregisterApplication { app: AppId::new("app-1"), outcome: outcome.clone() };
     assert_eq!(
-        bench.apply(Event::Cancel { until: Until::NothingLeft }),
+        bench.apply(Event::Cancel { outcome, until: Until::NothingLeft }),
         [
             cancelled(0),
             cancelled(1),
@@ -243,7 +246,7 @@ fn cancelling_ends_every_task_once_and_stops_the_executors() {
         ]
     );
     assert_eq!(bench.end(0, attempt(0, 0), exit(0)), []);
-    assert_eq!(bench.apply(Event::Cancel { until: Until::NothingLeft }), []);
+    assert_eq!(bench.apply(Event::Cancel { outcome: None, until: Until::NothingLeft }), []);
 }
 
 #[test]
@@ -290,7 +293,7 @@ fn a_task_out_of_order_is_ignored() {
     for task in [3, 2] {
         assert_eq!(bench.submit(task, 1), [Effect::Note(Note::UnexpectedTask { task: TaskId(task) })]);
     }
-    bench.apply(Event::InputEnded);
+    bench.apply(Event::Finish { outcome: None });
     assert_eq!(bench.submit(4, 1), [Effect::Note(Note::UnexpectedTask { task: TaskId(4) })]);
 }
 

@@ -95,9 +95,11 @@ impl Dice {
             97 => Event::Disconnected { peer: MASTER },
             98 => Event::Connected { peer: MASTER, master: master("m1") },
             _ if self.roll(40) == 0 => match self.roll(3) {
-                0 => Event::Cancel { until: Until::NothingLeft },
-                1 => Event::InputEnded,
-                _ => master_says(MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished)),
+                0 => Event::Cancel { outcome: None, until: Until::NothingLeft },
+                1 => Event::Finish { outcome: None },
+                _ => master_says(MasterToDriver::ApplicationRemoved(ApplicationEnd::Finished {
+                    outcome: None,
+                })),
             },
             _ => master_says(registered(["app-1", "app-2"][self.roll(2) as usize])),
         }

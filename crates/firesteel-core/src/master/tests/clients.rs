@@ -48,6 +48,21 @@ fn to_client(answer: KillAnswer) -> Effect {
 }
 
 #[test]
+fn what_became_of_an_applications_work_is_listed_once_its_driver_says_so() {
+    let failed = Some(Outcome::failed("3 of 10 items failed"));
+    for (outcome, words) in [(failed, "finished; failed: 3 of 10 items failed"), (None, "finished")] {
+        let mut bench = Bench::new(Config::default());
+        bench.application(Some(8), 8);
+        assert_eq!(bench.master.view().applications[0].outcome, None);
+        bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: outcome.clone() });
+        let view = bench.master.view();
+        let row = &view.completed[0];
+        assert_eq!((row.state, &row.end, &row.outcome), (ApplicationState::Finished, &None, &outcome));
+        assert_eq!(ApplicationEnd::Finished { outcome }.to_string(), words);
+    }
+}
+
+#[test]
 fn a_killed_applications_executors_are_ended_and_its_driver_is_told_by_whom() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
@@ -76,7 +91,7 @@ fn an_application_cannot_be_killed_twice_nor_one_that_is_not_known() {
     let over = KillAnswer::Over { app: app(), state: ApplicationState::Killed, ended: T0 };
     assert_eq!(bench.kill_application(app().as_str()), [to_client(over)]);
     // What its driver says afterwards changes nothing.
-    assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app() }), []);
+    assert_eq!(bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None }), []);
     assert_eq!(bench.master.view().completed.len(), 1);
 }
 
@@ -171,7 +186,7 @@ fn how_a_killed_executor_really_ended_is_learned_afterwards() {
     let mut bench = Bench::new(Config::default());
     bench.worker(1, 8);
     bench.application(Some(8), 8);
-    bench.driver_says(DriverToMaster::UnregisterApplication { app: app() });
+    bench.driver_says(DriverToMaster::UnregisterApplication { app: app(), outcome: None });
     let state = |bench: &mut Bench| bench.detail(app().as_str()).application.executors[0].state.clone();
     assert_eq!(state(&mut bench), ExecutorState::Killed(None));
     let done = ExecutorState::Killed(Some(ExitStatus::SUCCESS));

@@ -77,6 +77,7 @@ impl Ledger {
                 app.id
             ));
         }
+        self.compare_outcome(app)?;
         let Some(standing) = &detail.standing else { return Ok(()) };
         let held: u64 = standing.profiles.iter().map(|profile| profile.held).sum();
         let (executors, cores) = self.holding(&app.id);

@@ -18,7 +18,7 @@ use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, Wor
 use firesteel_core::master::{Effect, Event, Inbound, Outbound};
 use firesteel_core::messages::{
     ApplicationDescription, ApplicationEnd, DriverToMaster, ExecutorLaunch, ExecutorReport, ExecutorState,
-    LossReason, MasterToDriver, MasterToWorker, Relaunch, WorkerDescription, WorkerToMaster,
+    LossReason, MasterToDriver, MasterToWorker, Outcome, Relaunch, WorkerDescription, WorkerToMaster,
 };
 use firesteel_placement::{Cores, ExecutorLimit};
 
@@ -43,6 +43,8 @@ pub(crate) struct Ledger {
     /// Applications that have ended, by their drivers' connections, each with the executors whose end was
     /// not reported.
     leaving: BTreeMap<PeerId, (AppId, BTreeSet<ExecutorId>)>,
+    /// What drivers said of their work when they were done.
+    told: BTreeMap<AppId, Outcome>,
 }
 
 /// What one event changed in the books.
@@ -159,10 +161,15 @@ impl Ledger {
             }
             Event::Received {
                 peer,
-                message: Inbound::Driver(DriverToMaster::UnregisterApplication { app }),
+                message: Inbound::Driver(DriverToMaster::UnregisterApplication { app, outcome: told }),
             } => {
                 if self.app_of.get(peer) == Some(app) {
-                    self.end_app(*peer, ApplicationEnd::Finished, released, outcome);
+                    self.end_app(
+                        *peer,
+                        ApplicationEnd::Finished { outcome: told.clone() },
+                        released,
+                        outcome,
+                    );
                 }
             }
             Event::Received {
@@ -517,6 +524,9 @@ impl Ledger {
             return;
         };
         let Some(app) = self.apps.remove(&id) else { return };
+        if let ApplicationEnd::Finished { outcome: Some(told) } = &end {
+            self.told.insert(id.clone(), told.clone());
+        }
         let killed = outcome.killed.iter().filter(|key| key.app == id).map(|key| key.executor);
         let leaving = app.executors.keys().copied().chain(killed).collect();
         for (executor, worker) in app.executors {
