@@ -10,7 +10,7 @@ use firesteel_core::messages::{
 use firesteel_placement::{ExecutorLimit, ExecutorSize};
 
 use super::document;
-use super::status::{addresses, cores, state};
+use super::status::{addresses, cores, live_state, state};
 use super::table::{clean, duration, table};
 
 /// Writes the application to standard output.
@@ -62,20 +62,22 @@ fn turn(app: &ApplicationView) -> Option<String> {
     (!words.is_empty()).then(|| words.join(", "))
 }
 
-/// The first line: `app-1 (sums) is RUNNING, since 3 m 12 s`, or `app-1 (sums) was KILLED after 12
-/// s, 3 m 2 s ago: ..`.
+/// The first line: `app-1 (sums) is RUNNING, since 3 m 12 s`, `app-1 (sums) is over, KILLED after 12 s, 3 m 2 s ago: ..`,
+/// or `app-1 (sums) is over, FINISHED (failed: 3 of 10 items failed) after 12 s, 3 m 2 s ago`.
 pub(super) fn heading(detail: &ApplicationDetail) -> String {
     let app = &detail.application;
     let name = format!("{} ({})", app.id, clean(&app.name));
     match app.ended {
         None => {
-            format!("{name} is {}, since {}", state(app.state), duration(detail.now.since(app.submitted)))
+            format!("{name} is {}, since {}", live_state(app), duration(detail.now.since(app.submitted)))
         }
         Some(ended) => {
             let took = duration(ended.since(app.submitted));
             let ago = duration(detail.now.since(ended));
             let why = app.end.as_ref().map(|end| format!(": {}", clean(end))).unwrap_or_default();
-            format!("{name} is over, {} after {took}, {ago} ago{why}", state(app.state))
+            let outcome = app.outcome.as_ref().map(|outcome| format!(" ({})", clean(&outcome.to_string())));
+            let state = format!("{}{}", state(app.state), outcome.unwrap_or_default());
+            format!("{name} is over, {state} after {took}, {ago} ago{why}")
         }
     }
 }

@@ -7,7 +7,7 @@ use firesteel_core::Timestamp;
 use firesteel_core::ids::{AppId, ExecutorId, ProfileId, WorkerId};
 use firesteel_core::messages::{
     ApplicationDetail, ApplicationState, ApplicationView, ClusterView, ExecutorState, ExecutorView, Holder,
-    LeftOut, MasterView, ProfileView, SchedulingStatus, WorkerState, WorkerView,
+    LeftOut, MasterView, Outcome, ProfileView, SchedulingStatus, WorkerState, WorkerView,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
@@ -21,8 +21,9 @@ pub(super) const HELP: &str = "\
 In JSON, schema is incremented on incompatible changes. Names end in their unit: _mib and _ms; a point in time is in \
 milliseconds since 1970 (UTC). States have the names of the tables. An executor has id, worker, profile, state, \
 exit_code (128 + N for signal N; null while it runs), error, cores, memory_mib, resources, host, port, directory, \
-launched_ms, started_ms, ended_ms; an application id, name, user, state, end, submitted_ms, ended_ms, queue, \
-priority, gang, max_cores, cores_granted, memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
+launched_ms, started_ms, ended_ms; an application id, name, user, state, end, outcome (succeeded, failed, cancelled, or \
+null if its driver does not say), outcome_words, submitted_ms, ended_ms, queue, priority, gang, max_cores, cores_granted, \
+memory_per_executor_mib, executors_live, executors_ended, executors_forgotten, executors.";
 
 /// The tables of a Master.
 #[derive(Serialize)]
@@ -83,6 +84,8 @@ struct Application<'a> {
     user: &'a str,
     state: ApplicationState,
     end: Option<&'a str>,
+    outcome: Option<&'static str>,
+    outcome_words: Option<&'a str>,
     submitted_ms: u64,
     ended_ms: Option<u64>,
     queue: Option<&'a str>,
@@ -249,6 +252,8 @@ impl<'a> Application<'a> {
             user: &view.user,
             state: view.state,
             end: view.end.as_deref(),
+            outcome: view.outcome.as_ref().map(Outcome::word),
+            outcome_words: view.outcome.as_ref().and_then(Outcome::words),
             submitted_ms: view.submitted.millis(),
             ended_ms: view.ended.map(Timestamp::millis),
             queue: view.queue.as_deref(),

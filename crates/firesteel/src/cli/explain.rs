@@ -7,7 +7,7 @@ use std::io::{self, Write as _};
 
 use clap::Args as ClapArgs;
 use firesteel_core::messages::{
-    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, ProfileView, SchedulingStatus,
+    ApplicationDetail, ExecutorState, ExecutorView, Hindrance, Outcome, ProfileView, SchedulingStatus,
 };
 use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::shortfall::Reason;
@@ -62,6 +62,8 @@ struct Explanation<'a> {
     id: &'a str,
     name: &'a str,
     state: &'a str,
+    outcome: Option<&'static str>,
+    outcome_words: Option<&'a str>,
     sentences: &'a [String],
     standing: Option<document::Stand<'a>>,
 }
@@ -87,6 +89,8 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
         id: detail.application.id.as_str(),
         name: &detail.application.name,
         state: super::status::state(detail.application.state),
+        outcome: detail.application.outcome.as_ref().map(Outcome::word),
+        outcome_words: detail.application.outcome.as_ref().and_then(Outcome::words),
         sentences,
         standing: detail.standing.as_ref().map(document::Stand::of),
     };

@@ -9,7 +9,7 @@ use clap::Args as ClapArgs;
 use firesteel_core::Timestamp;
 use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{
-    ApplicationState, ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView,
+    ApplicationState, ApplicationView, ExecutorView, MasterView, Outcome, WorkerState, WorkerView,
 };
 use firesteel_placement::{Cores, Resources};
 
@@ -164,7 +164,7 @@ fn applications(applications: &[ApplicationView], now: Timestamp) -> String {
             application.id.to_string(),
             application.name.clone(),
             application.user.clone(),
-            state(application.state).to_owned(),
+            live_state(application),
             cores(application),
             application.executors_live.to_string(),
             application.memory_per_executor.to_string(),
@@ -184,12 +184,20 @@ fn completed(applications: &[ApplicationView], now: Timestamp, length: Length) -
             application.name.clone(),
             application.user.clone(),
             state(application.state).to_owned(),
+            application.outcome.as_ref().map(Outcome::word).unwrap_or_default().to_owned(),
             duration(ended.since(application.submitted)),
             format!("{} ago", duration(now.since(ended))),
-            clipped(application.end.as_deref().unwrap_or_default(), length),
+            clipped(reason(application), length),
         ]
     });
-    table(&["APPLICATION", "NAME", "USER", "STATE", "DURATION", "ENDED", "REASON"], rows.collect())
+    let header = ["APPLICATION", "NAME", "USER", "STATE", "OUTCOME", "DURATION", "ENDED", "REASON"];
+    table(&header, rows.collect())
+}
+
+/// Why an application ended as it did: the reason of its state, or else the words of its outcome.
+fn reason(application: &ApplicationView) -> &str {
+    let words = application.outcome.as_ref().and_then(Outcome::words);
+    application.end.as_deref().or(words).unwrap_or_default()
 }
 
 fn clipped(reason: &str, length: Length) -> String {
@@ -226,6 +234,24 @@ pub(super) fn state(state: ApplicationState) -> &'static str {
         ApplicationState::Finished => "FINISHED",
         ApplicationState::Failed => "FAILED",
         ApplicationState::Killed => "KILLED",
+    }
+}
+
+/// The state of a live application: `WAITING`, `RUNNING`, or `RUNNING (0 executors)` if none of its executors is left.
+///
+/// Source: Spark Master, 4.0.1, where an application that was once given an executor is RUNNING until it ends.
+pub(super) fn live_state(application: &ApplicationView) -> String {
+    let word = state(application.state);
+    match (application.state, application.executors_live) {
+        (ApplicationState::Running, 0) => format!("{word} (0 executors)"),
+        (
+            ApplicationState::Waiting
+            | ApplicationState::Running
+            | ApplicationState::Finished
+            | ApplicationState::Failed
+            | ApplicationState::Killed,
+            _,
+        ) => word.to_owned(),
     }
 }
 
@@ -367,6 +393,17 @@ mod tests {
         assert_eq!(
             squeezed(completed(&[ended], later, Length::Short))[1],
             "app-1 sums ann RUNNING 3.5 s 1 m 2 s ago its driver's connection ended"
+        );
+        let (state, outcome) = (ApplicationState::Finished, Some(Outcome::failed("3 of 10 items failed")));
+        let ended = ApplicationView { state, outcome, ended: Some(now), ..application() };
+        assert_eq!(
+            squeezed(completed(&[ended], later, Length::Short))[1],
+            "app-1 sums ann FINISHED failed 3.5 s 1 m 2 s ago 3 of 10 items failed"
+        );
+        let bare = ApplicationView { executors_live: 0, executors: Vec::new(), ..application() };
+        assert_eq!(
+            squeezed(applications(&[bare], now))[1],
+            "app-1 sums ann RUNNING (0 executors) 4 of 24 0 1 GiB 3.5 s"
         );
         assert_eq!(workers(&[], now), "  none");
     }

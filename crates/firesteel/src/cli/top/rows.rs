@@ -3,7 +3,7 @@
 use firesteel_core::messages::{ApplicationView, ExecutorView, MasterView, WorkerState, WorkerView};
 use firesteel_placement::{Cores, MiB};
 
-use super::super::status::state;
+use super::super::status::live_state;
 use super::super::table::{clean, duration};
 
 /// One of the three tables.
@@ -115,7 +115,7 @@ fn applications(view: &MasterView, order: usize) -> Vec<Row> {
         cells: vec![
             app.id.to_string(),
             clean(&app.name),
-            state(app.state).to_owned(),
+            live_state(app),
             cores_bar(app.cores_granted, app.max_cores.unwrap_or(all)),
             app.executors_live.to_string(),
             clean(&app.user),
