@@ -223,8 +223,12 @@ fn a_finished_application_stays_visible_with_exit_codes_times_and_directories() 
     assert!(directory.join("stdout").is_file() && directory.join("stderr").is_file(), "{directory:?}");
     assert_eq!(executor["host"], "127.0.0.1");
     let text = cluster.ask(&["status", &id]);
-    words(&text, 0, &["is over, FINISHED after", "exit code 0", &directory.display().to_string()]);
-    words(&cluster.ask(&["explain", &id]), 0, &["FINISHED after", "It had 1 executor: 1 "]);
+    words(
+        &text,
+        0,
+        &["is over, FINISHED (succeeded) after", "exit code 0", &directory.display().to_string()],
+    );
+    words(&cluster.ask(&["explain", &id]), 0, &["FINISHED (succeeded) after", "It had 1 executor: 1 "]);
 }
 
 #[test]

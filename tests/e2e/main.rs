@@ -23,6 +23,7 @@ mod logs;
 mod man;
 mod map;
 mod map_left;
+mod outcomes;
 mod pictures;
 mod plan;
 mod plan_cluster;

@@ -11,7 +11,7 @@ use crate::terminal::Terminal;
 /// A Master, a Worker of four cores, and an application that holds two of them until it is ended.
 struct Stage {
     application: Daemon,
-    _worker: Daemon,
+    worker: Daemon,
     master: Daemon,
     _directory: TempDir,
 }
@@ -28,7 +28,7 @@ impl Stage {
             let status = master.status();
             (status["applications"][0]["executors"][0]["state"] == "RUNNING").then_some(())
         });
-        Self { application, _worker: worker, master, _directory: directory }
+        Self { application, worker, master, _directory: directory }
     }
 
     fn top(&self) -> Command {
@@ -51,6 +51,18 @@ fn the_screen_shows_workers_applications_and_executors_and_q_gives_the_terminal_
     top.type_keys("q");
     assert_eq!(top.wait(), Some(0));
     wait_for("the usual screen", || (!top.is_alternate()).then_some(()));
+}
+
+#[test]
+fn a_running_application_that_lost_its_executors_has_0_beside_its_state() {
+    let stage = Stage::set();
+    let mut top = Terminal::start(stage.top(), 24, 110);
+    let text = top.wait_for(&["sums", "RUNNING", "Executors 1"]);
+    assert!(!text.contains("0 executors"), "{text}");
+    stage.worker.signal(Signal::SIGKILL);
+    top.wait_for(&["sums", "RUNNING (0 executors)", "Executors 0"]);
+    top.type_keys("q");
+    assert_eq!(top.wait(), Some(0));
 }
 
 #[test]

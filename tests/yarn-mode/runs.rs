@@ -20,6 +20,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         ("a_host_is_met_where_it_has_room_then_its_rack_then_any", || with(|yarn| near(yarn))),
         ("a_task_finds_nothing_of_the_submitters_environment", || with(|yarn| environment(yarn))),
         ("what_a_failing_executor_wrote_last_is_shown", || with(|yarn| last_words(yarn))),
+        ("the_final_status_says_what_became_of_the_work", || with(|yarn| outcomes(yarn))),
         ("executors_come_and_go_as_they_are_asked_for", || with(|yarn| targets(yarn))),
         ("more_executors_than_the_cluster_has_room_for_come_as_far_as_they_do", || {
             with(|yarn| too_many(yarn))
@@ -83,6 +84,34 @@ fn last_words(cluster: &YarnCluster) {
     assert_eq!(done.code(), 3, "{done}");
     let all = done.to_string();
     assert!(all.contains("  | out of fuel") && all.contains("firesteel yarn logs application_"), "{done}");
+}
+
+fn outcomes(cluster: &YarnCluster) {
+    let cases = [
+        ("exit 0", "client", 0, "SUCCEEDED", "the driver is done"),
+        ("exit 124", "client", 1, "FAILED", "the driver is done; failed: 2 of 2 items failed"),
+        (
+            "exit 124",
+            "cluster",
+            1,
+            "FAILED",
+            "the program ended with exit code 1; failed: 2 of 2 items failed",
+        ),
+    ];
+    for (script, mode, code, status, words) in cases {
+        let mut map = submit(cluster, "map", &["--num-executors", "1", "--deploy-mode", mode]);
+        map.args(["--conf", "spark.yarn.maxAppAttempts=1", "--", "sh", "-c", script, ":::", "a", "b"]);
+        let map = Running::start(map);
+        let id = map.id.clone();
+        let ended = map.end();
+        assert_eq!(ended.0, code, "{ended:?}");
+        let app = wait("YARN to know the end", || {
+            let app = told(cluster, &format!("apps/{id}"))["app"].clone();
+            (app["state"] == "FINISHED").then_some(app)
+        });
+        assert_eq!(app["finalStatus"], status, "{app}");
+        assert!(app["diagnostics"].as_str().is_some_and(|said| said.contains(words)), "{app}");
+    }
 }
 
 fn targets(cluster: &YarnCluster) {
