@@ -44,7 +44,7 @@ use crate::remark::Remark;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::{Inbox, OwnerGone};
-use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::application::ApplicationSettings;
@@ -292,7 +292,7 @@ impl Handle {
 
 /// The limits of the queue to an executor. The driver sends the input of a task for every core of
 /// the executor at once.
-const LIMITS: Limits = Limits { frames: 1 << 20, bytes: 4 << 30 };
+const LIMITS: QueueLimits = QueueLimits { frames: 1 << 20, bytes: 4 << 30 };
 
 /// Maximum number of queued reports.
 const REPORTS: usize = 4096;

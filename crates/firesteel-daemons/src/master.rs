@@ -10,8 +10,8 @@ use firesteel_core::master::{Config, Effect, Event, Inbound, Master, Outbound};
 use firesteel_core::wire::{self, DecodeError, Role};
 
 use firesteel_host::clock::Clock;
-use firesteel_host::daemon::{self, Announcement, Life};
-use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::daemon::{self, Announcement, Lifetime};
+use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::{Properties, SettingError};
@@ -26,7 +26,7 @@ pub struct Options {
     /// How it announces that it is ready.
     pub announcement: Announcement,
     /// What ends the daemon.
-    pub life: Life,
+    pub lifetime: Lifetime,
 }
 
 /// Why a Master could not start.
@@ -48,11 +48,11 @@ pub enum MasterError {
 /// # Errors
 /// The Master could not start.
 pub async fn run(options: Options) -> Result<(), MasterError> {
-    let Options { address, properties, announcement, life } = options;
+    let Options { address, properties, announcement, lifetime } = options;
     // Settings are checked before anything else is done.
     firesteel_settings::master::config(&properties, String::new())?;
     daemon::raise_open_files();
-    let requests = life.end_requests().map_err(MasterError::Signals)?;
+    let requests = lifetime.end_requests().map_err(MasterError::Signals)?;
     let listener = Listener::bind(&address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
@@ -61,7 +61,7 @@ pub async fn run(options: Options) -> Result<(), MasterError> {
         ..firesteel_settings::master::config(&properties, reached.url())?
     };
 
-    let context = Context::new(Role::Master, &reached.to_string(), Limits::default(), clock);
+    let context = Context::new(Role::Master, &reached.to_string(), QueueLimits::default(), clock);
     context.peers.serve(
         listener,
         vec![

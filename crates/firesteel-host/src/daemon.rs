@@ -20,7 +20,7 @@ pub enum Announcement {
 
 /// What ends a daemon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Life {
+pub enum Lifetime {
     /// The daemon runs until a signal asks it to end.
     UntilAsked,
     /// The daemon runs until its standard input ends or a signal asks it to end. The process that holds the
@@ -28,7 +28,7 @@ pub enum Life {
     UntilStdinCloses,
 }
 
-impl Life {
+impl Lifetime {
     /// Catches the requests that end a daemon with this lifetime.
     ///
     /// # Errors

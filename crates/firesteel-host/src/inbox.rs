@@ -1,7 +1,7 @@
 //! The inbox of an owner: the bounded queues of everything that happens to a daemon.
 //!
-//! What the daemon's own tasks say and what comes over connections wait apart: an owner that has no room for what peers
-//! bring about still hears its own tasks, so that neither ever waits for the other.
+//! Events of the daemon's own tasks and messages from connections have separate queues. While an owner cannot handle
+//! messages of peers, it still receives the events of its own tasks, so neither kind ever waits for the other.
 
 use std::sync::Arc;
 
@@ -22,7 +22,7 @@ const BYTES: usize = 64 << 20;
 #[derive(Debug)]
 pub struct Inbox<E> {
     own: mpsc::Sender<E>,
-    peers: mpsc::Sender<(Arrival<E>, Room)>,
+    peers: mpsc::Sender<(Arrival<E>, MessagePermit)>,
     bytes: Arc<Semaphore>,
 }
 
@@ -64,32 +64,32 @@ pub enum Arrival<E> {
 /// Permits for the bytes of one message. They are held from before the message is decoded until the machine
 /// has handled it.
 #[derive(Debug)]
-pub struct Room(#[allow(dead_code, reason = "held, not read")] Option<OwnedSemaphorePermit>);
+pub struct MessagePermit(#[allow(dead_code, reason = "held, not read")] Option<OwnedSemaphorePermit>);
 
 /// The owner's receiving end of the inbox.
 #[derive(Debug)]
 pub struct Arrivals<E> {
     own: mpsc::Receiver<E>,
-    peers: mpsc::Receiver<(Arrival<E>, Room)>,
+    peers: mpsc::Receiver<(Arrival<E>, MessagePermit)>,
 }
 
 impl<E> Arrivals<E> {
     /// The next arrival of either kind. May be dropped and called again.
-    pub async fn recv(&mut self) -> Option<(Arrival<E>, Room)> {
+    pub async fn recv(&mut self) -> Option<(Arrival<E>, MessagePermit)> {
         tokio::select! {
             event = self.own.recv() => event.map(of_own),
             arrival = self.peers.recv() => arrival,
         }
     }
 
-    /// The next thing that the daemon's own tasks say. May be dropped and called again.
-    pub async fn recv_own(&mut self) -> Option<(Arrival<E>, Room)> {
+    /// The next event of the daemon's own tasks. May be dropped and called again.
+    pub async fn recv_own(&mut self) -> Option<(Arrival<E>, MessagePermit)> {
         self.own.recv().await.map(of_own)
     }
 }
 
-fn of_own<E>(event: E) -> (Arrival<E>, Room) {
-    (Arrival::Own(event), Room(None))
+fn of_own<E>(event: E) -> (Arrival<E>, MessagePermit) {
+    (Arrival::Own(event), MessagePermit(None))
 }
 
 /// Makes an empty inbox and its receiving end.
@@ -125,10 +125,10 @@ impl<E> Inbox<E> {
         self.own.blocking_send(event).map_err(|_| OwnerGone)
     }
 
-    pub(crate) async fn room(&self, bytes: usize) -> Room {
+    pub(crate) async fn reserve(&self, bytes: usize) -> MessagePermit {
         let permits = u32::try_from(bytes.min(BYTES)).expect("the bound is small");
         let permit = Arc::clone(&self.bytes).acquire_many_owned(permits).await;
-        Room(Some(permit.expect("it is never closed")))
+        MessagePermit(Some(permit.expect("it is never closed")))
     }
 
     pub(crate) async fn opened(
@@ -137,18 +137,23 @@ impl<E> Inbox<E> {
         outbound: Outbound,
         event: Option<E>,
     ) -> Result<(), OwnerGone> {
-        self.put(Arrival::Opened { info, outbound, event }, Room(None)).await
+        self.put(Arrival::Opened { info, outbound, event }, MessagePermit(None)).await
     }
 
-    pub(crate) async fn message(&self, peer: PeerId, event: E, room: Room) -> Result<(), OwnerGone> {
-        self.put(Arrival::Message { peer, event }, room).await
+    pub(crate) async fn message(
+        &self,
+        peer: PeerId,
+        event: E,
+        permit: MessagePermit,
+    ) -> Result<(), OwnerGone> {
+        self.put(Arrival::Message { peer, event }, permit).await
     }
 
     pub(crate) async fn closed(&self, peer: PeerId, why: Disconnect) -> Result<(), OwnerGone> {
-        self.put(Arrival::Closed { peer, why }, Room(None)).await
+        self.put(Arrival::Closed { peer, why }, MessagePermit(None)).await
     }
 
-    async fn put(&self, arrival: Arrival<E>, room: Room) -> Result<(), OwnerGone> {
-        self.peers.send((arrival, room)).await.map_err(|_| OwnerGone)
+    async fn put(&self, arrival: Arrival<E>, permit: MessagePermit) -> Result<(), OwnerGone> {
+        self.peers.send((arrival, permit)).await.map_err(|_| OwnerGone)
     }
 }

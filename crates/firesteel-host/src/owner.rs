@@ -47,7 +47,7 @@
 //! }
 //!
 //! let clock = Clock::start();
-//! let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
+//! let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
 //! context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
 //! context.raise(Event::Start);
 //! let exit = owner::run(Worker::new(config), WorkerShell { .. }, context, EndRequests::install()?).await;
@@ -73,7 +73,7 @@ use tokio::time::sleep_until;
 
 use crate::clock::Clock;
 use crate::inbox::{Arrivals, Inbox, inbox};
-use crate::net::{Limits, Peers};
+use crate::net::{Peers, QueueLimits};
 use crate::signals::{EndRequest, EndRequests};
 
 /// The part of a daemon around its machine: it performs the effects that the machine decides on.
@@ -97,8 +97,8 @@ pub trait Shell {
         context: &mut Context<<Self::Machine as Machine>::Event>,
     ) -> ControlFlow<Self::End>;
 
-    /// Whether there is no room for more of what peers bring about. Until [`drain`](Self::drain) has made room, only the
-    /// daemon's own tasks, deadlines and requests to end are heard.
+    /// Whether the shell's own queue is full. Until [`drain`](Self::drain) has made room, the owner handles events of the
+    /// daemon's own tasks, deadlines and requests to end, and no messages of peers.
     fn is_full(&self) -> bool {
         false
     }
@@ -130,7 +130,7 @@ impl<E: Send + 'static> Context<E> {
     /// Makes the context of a daemon. Peers are told `role` and `name`; `limits` bound the queue of each
     /// peer.
     #[must_use]
-    pub fn new(role: Role, name: &str, limits: Limits, clock: Clock) -> Self {
+    pub fn new(role: Role, name: &str, limits: QueueLimits, clock: Clock) -> Self {
         let (inbox, arrivals) = inbox();
         let peers = Peers::new(role, name, limits, inbox.clone());
         Self { peers, clock, inbox, arrivals, raised: VecDeque::new() }
@@ -166,13 +166,13 @@ pub async fn run<S: Shell>(
     mut requests: EndRequests,
 ) -> S::End {
     loop {
-        let (peer, event, room) = match next(&machine, &mut shell, &mut context, &mut requests).await {
+        let (peer, event, permit) = match next(&machine, &mut shell, &mut context, &mut requests).await {
             ControlFlow::Continue(Some(next)) => next,
             ControlFlow::Continue(None) => continue,
             ControlFlow::Break(end) => return finish(context, end).await,
         };
         let ended = turn(&mut machine, &mut shell, &mut context, peer, event);
-        drop(room);
+        drop(permit);
         if let ControlFlow::Break(end) = ended {
             while shell.is_full() {
                 shell.drain().await;
@@ -182,7 +182,8 @@ pub async fn run<S: Shell>(
     }
 }
 
-type Next<S> = (Option<PeerId>, <<S as Shell>::Machine as Machine>::Event, Option<crate::inbox::Room>);
+type Next<S> =
+    (Option<PeerId>, <<S as Shell>::Machine as Machine>::Event, Option<crate::inbox::MessagePermit>);
 
 /// Waits for the next event. `None` if the machine does not need to know what happened.
 async fn next<S: Shell>(
@@ -215,9 +216,9 @@ async fn next<S: Shell>(
         request = requests.next() => shell.asked_to_end(request).map_continue(|event| Some((None, event, None))),
         () = until_deadline => ControlFlow::Continue(Some((None, S::deadline(), None))),
         arrival = arrival => {
-            let (arrival, room) = arrival.expect("the context holds a sender");
+            let (arrival, permit) = arrival.expect("the context holds a sender");
             let admitted = context.peers.admit(arrival, S::disconnected);
-            ControlFlow::Continue(admitted.map(|(peer, event)| (peer, event, Some(room))))
+            ControlFlow::Continue(admitted.map(|(peer, event)| (peer, event, Some(permit))))
         }
     }
 }

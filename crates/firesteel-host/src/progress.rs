@@ -22,7 +22,7 @@ pub enum Show {
 
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Standing {
+pub struct RunProgress {
     /// The number of items that ended, well or not. Cancelled items do not count.
     pub done: u64,
     /// The number of items that failed, out of those that ended.
@@ -38,7 +38,7 @@ pub struct Standing {
 }
 
 /// `120 of 5,000 items, 2 executors, 8 cores, 3 failed, 40/s, 2 minutes left`.
-impl fmt::Display for Standing {
+impl fmt::Display for RunProgress {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.total {
             Some(total) => write!(f, "{} of {}", HumanCount(self.done), counted(total, "item"))?,
@@ -114,19 +114,19 @@ impl Progress {
     }
 
     /// Shows the current progress of the run.
-    pub fn update(&self, standing: &Standing) {
+    pub fn update(&self, progress: &RunProgress) {
         if self.away.load(Ordering::Acquire) || self.bar.is_hidden() || !stderr_takes_words() {
             return;
         }
         self.drawn.store(true, Ordering::Release);
-        self.bar.set_message(standing.to_string());
-        if let Some(total) = standing.total
+        self.bar.set_message(progress.to_string());
+        if let Some(total) = progress.total
             && self.bar.length() != Some(total)
         {
             self.bar.set_style(style("[{bar:24}] {wide_msg}"));
             self.bar.set_length(total);
         }
-        self.bar.set_position(standing.done);
+        self.bar.set_position(progress.done);
         self.bar.tick();
     }
 
@@ -189,28 +189,28 @@ mod tests {
 
     #[test]
     fn a_standing_reads_as_a_sentence() {
-        let standing = Standing { executors: 2, cores: 8, ..Standing::default() };
+        let progress = RunProgress { executors: 2, cores: 8, ..RunProgress::default() };
         let seconds = Duration::from_secs;
-        for (standing, expected) in [
-            (standing, "0 items, 2 executors, 8 cores"),
+        for (progress, expected) in [
+            (progress, "0 items, 2 executors, 8 cores"),
             (
-                Standing { total: Some(1), executors: 1, cores: 1, ..standing },
+                RunProgress { total: Some(1), executors: 1, cores: 1, ..progress },
                 "0 of 1 item, 1 executor, 1 core",
             ),
             (
-                Standing { done: 1200, total: Some(5000), elapsed: seconds(10), ..standing },
+                RunProgress { done: 1200, total: Some(5000), elapsed: seconds(10), ..progress },
                 "1,200 of 5,000 items, 2 executors, 8 cores, 120/s, 32 seconds left",
             ),
             (
-                Standing { done: 6, failed: 2, elapsed: seconds(30), ..standing },
+                RunProgress { done: 6, failed: 2, elapsed: seconds(30), ..progress },
                 "6 items, 2 executors, 8 cores, 2 failed, 12.0/min",
             ),
             (
-                Standing { done: 5, total: Some(5), elapsed: seconds(1), ..standing },
+                RunProgress { done: 5, total: Some(5), elapsed: seconds(1), ..progress },
                 "5 of 5 items, 2 executors, 8 cores, 5/s",
             ),
         ] {
-            assert_eq!(standing.to_string(), expected);
+            assert_eq!(progress.to_string(), expected);
         }
     }
 }

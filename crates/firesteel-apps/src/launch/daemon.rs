@@ -19,7 +19,7 @@ use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::Limits;
+use firesteel_host::net::QueueLimits;
 use firesteel_host::net::route::facing;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
@@ -81,7 +81,7 @@ pub async fn start(
     daemon::raise_open_files();
     let (sender, occurrences) = mpsc::channel(MOST_WAITING);
     let (finished, last) = oneshot::channel();
-    let mut context = Context::new(Role::Driver, "launcher", Limits::default(), Clock::start());
+    let mut context = Context::new(Role::Driver, "launcher", QueueLimits::default(), Clock::start());
     let mut source = None;
     if !files.is_empty() {
         let (listener, reached) = open(&Listen::of(&launch.properties, || facing(&masters))?).await?;

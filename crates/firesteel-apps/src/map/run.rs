@@ -19,7 +19,7 @@ use tokio::time::{MissedTickBehavior, interval, sleep_until};
 
 use firesteel_daemons::driver_daemon::{Handle, Report};
 use firesteel_host::clock::Clock;
-use firesteel_host::progress::{Progress, Standing};
+use firesteel_host::progress::{Progress, RunProgress};
 use firesteel_host::signals::EndRequests;
 
 use super::input::{Input, InputError};
@@ -228,7 +228,7 @@ impl Run {
 
     fn on_tick(&mut self) -> Option<Event> {
         self.wished_hosts.remarks().iter().for_each(|remark| self.progress.remark(remark));
-        self.progress.update(&self.standing());
+        self.progress.update(&self.run_progress());
         stdout_is_closed().then_some(Event::ReaderClosed)
     }
 
@@ -255,7 +255,7 @@ impl Run {
                 self.outlet.outlet.put(Piece::Ended { task, last: attempt });
             }
             Effect::CloseOutput => {
-                self.progress.update(&self.standing());
+                self.progress.update(&self.run_progress());
                 self.outlet.outlet.close();
             }
             Effect::MarkDone { number } => {
@@ -308,11 +308,11 @@ impl Run {
         (ending, summary)
     }
 
-    fn standing(&self) -> Standing {
+    fn run_progress(&self) -> RunProgress {
         let tally = self.machine.tally();
         let (executors, cores) = tally.ready();
         let first = self.machine.first_executor();
-        Standing {
+        RunProgress {
             done: tally.totals.succeeded + tally.totals.failed,
             failed: tally.totals.failed,
             total: self.machine.items(),

@@ -19,7 +19,7 @@ use nix::unistd::getppid;
 
 use super::task_runner::{Launch, Site, TaskRunner};
 use firesteel_host::clock::Clock;
-use firesteel_host::net::Limits;
+use firesteel_host::net::QueueLimits;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::{EndRequest, EndRequests};
 
@@ -29,7 +29,7 @@ pub const TASK_KILL_GRACE: Duration = Duration::from_secs(5);
 
 /// The queue limit for the driver. Output stays within the credit that the driver gave. So a driver that
 /// reads slowly slows the tasks down, and must never count as a peer that is too slow.
-const LIMITS: Limits = Limits { frames: 1 << 20, bytes: 4 << 30 };
+const LIMITS: QueueLimits = QueueLimits { frames: 1 << 20, bytes: 4 << 30 };
 
 /// The command line of an executor.
 #[derive(Clone, Debug)]

@@ -165,13 +165,13 @@ impl OfferedFiles {
         if self.is_empty() {
             return listener;
         }
-        listener.beside(Role::Worker, server::start(Arc::clone(&self.files)))
+        listener.also_serve(Role::Worker, server::start(Arc::clone(&self.files)))
     }
 
     /// Does the same for at most this number of Workers at one time.
     #[cfg(test)]
     pub(super) fn serve_some_on(&self, listener: Listener, at_once: usize) -> Listener {
-        listener.beside(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
+        listener.also_serve(Role::Worker, server::start_with(Arc::clone(&self.files), at_once))
     }
 }
 

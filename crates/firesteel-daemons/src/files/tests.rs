@@ -17,7 +17,7 @@ use super::OfferedFiles;
 use super::fetch::{FetchError, Fetcher};
 use firesteel_host::clock::Clock;
 use firesteel_host::net::conversation::Conversation;
-use firesteel_host::net::{Limits, Listener};
+use firesteel_host::net::{Listener, QueueLimits};
 use firesteel_host::owner::Context;
 
 /// A driver's machine that offers one file of three million bytes, and a Worker's directory.
@@ -50,7 +50,7 @@ impl Rig {
         let offered = OfferedFiles::open(&[text], &[]).await.expect("it can be read");
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let address = Address::new("127.0.0.1", listener.local().port());
-        let context = Context::<()>::new(Role::Driver, "a driver", Limits::default(), Clock::start());
+        let context = Context::<()>::new(Role::Driver, "a driver", QueueLimits::default(), Clock::start());
         context.peers.serve(offered.serve_some_on(listener, at_once), Vec::new());
         let file = offered.description(&address).expect("there is one").files[0].clone();
         Self { scratch, _context: context, address, file, stop: CancellationToken::new() }

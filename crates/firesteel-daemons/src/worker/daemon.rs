@@ -25,9 +25,9 @@ use super::reaper::{Reaper, ReaperError};
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
 use firesteel_host::clock::Clock;
-use firesteel_host::daemon::{self, Announcement, Life};
+use firesteel_host::daemon::{self, Announcement, Lifetime};
 use firesteel_host::inbox::Inbox;
-use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::WorkerSettings;
@@ -52,7 +52,7 @@ pub struct Options {
     /// How it announces that it is ready.
     pub announcement: Announcement,
     /// What ends the daemon.
-    pub life: Life,
+    pub lifetime: Lifetime,
 }
 
 /// Why a Worker could not start, or ended without being asked to.
@@ -103,9 +103,9 @@ fn urls(masters: &[Address]) -> String {
 /// # Errors
 /// The Worker could not start, or no Master accepted it.
 pub async fn run(options: Options) -> Result<(), WorkerError> {
-    let Options { address, masters, announcement, life, .. } = &options;
+    let Options { address, masters, announcement, lifetime, .. } = &options;
     daemon::raise_open_files();
-    let requests = life.end_requests().map_err(WorkerError::Signals)?;
+    let requests = lifetime.end_requests().map_err(WorkerError::Signals)?;
     let listener = Listener::bind(address).await?;
     let reached = daemon::reachable(&address.host, listener.local().port());
     let clock = Clock::start();
@@ -118,7 +118,7 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     // The reaper must run before any executor is started.
     let reaper = Reaper::start(&firesteel, &id).await?;
 
-    let mut context = Context::new(Role::Worker, id.as_str(), Limits::default(), clock);
+    let mut context = Context::new(Role::Worker, id.as_str(), QueueLimits::default(), clock);
     context.peers.serve(listener, vec![Welcome { role: Role::Client, decode: from_client }]);
     let offer = format!("{} and {}", counted(options.cores.0, "core"), options.memory);
     tracing::info!(

@@ -16,7 +16,7 @@ use tokio_util::codec::{Encoder, FramedRead};
 
 use super::frame::{FrameError, Frames};
 use super::handshake::Introduced;
-use super::outbound::{Ending, Queue};
+use super::outbound::{CloseMode, FrameQueue};
 use super::{Decode, FLUSH_TIMEOUT, FRAME_TIMEOUT, PeerInfo, WRITE_TIMEOUT};
 use crate::inbox::Inbox;
 
@@ -95,8 +95,8 @@ pub(super) fn log_end(peer: &PeerInfo, why: &Disconnect) {
 pub(super) async fn serve<E: Send + 'static>(
     peer: PeerId,
     introduced: Introduced,
-    mut queue: Queue,
-    ended: oneshot::Receiver<Ending>,
+    mut queue: FrameQueue,
+    ended: oneshot::Receiver<CloseMode>,
     decode: Decode<E>,
     inbox: &Inbox<E>,
 ) -> Disconnect {
@@ -128,12 +128,12 @@ async fn read<E: Send + 'static>(
             Err(FrameError::Io(error)) => return Disconnect::Io(error),
             Err(error) => return Disconnect::Frame(error),
         };
-        let room = inbox.room(body.len()).await;
+        let permit = inbox.reserve(body.len()).await;
         let event = match decode(peer, &body) {
             Ok(event) => event,
             Err(error) => return Disconnect::Message(error),
         };
-        if inbox.message(peer, event, room).await.is_err() {
+        if inbox.message(peer, event, permit).await.is_err() {
             // The owner has ended; its last messages may still be on their way.
             std::future::pending().await
         }
@@ -161,7 +161,7 @@ pub(super) async fn next_frame(
 const GATHER: usize = 256 << 10;
 
 /// Writes queued frames until the owner's end of the queue is dropped.
-async fn write(writer: &mut OwnedWriteHalf, queue: &mut Queue) -> Disconnect {
+async fn write(writer: &mut OwnedWriteHalf, queue: &mut FrameQueue) -> Disconnect {
     let mut frames = Frames::of_hello();
     while let Some(body) = queue.frames.recv().await {
         let (mut buffer, bodies) = gather(body, queue, &mut frames);
@@ -182,7 +182,7 @@ async fn write(writer: &mut OwnedWriteHalf, queue: &mut Queue) -> Disconnect {
 
 /// Gathers this frame and the frames queued behind it into one write of at most [`GATHER`] bytes. Also
 /// returns the number of bytes in their bodies.
-fn gather(first: Bytes, queue: &mut Queue, frames: &mut Frames) -> (BytesMut, usize) {
+fn gather(first: Bytes, queue: &mut FrameQueue, frames: &mut Frames) -> (BytesMut, usize) {
     let mut buffer = BytesMut::with_capacity(first.len() + 64);
     let mut bodies = 0;
     let mut next = Some(first);
@@ -195,11 +195,11 @@ fn gather(first: Bytes, queue: &mut Queue, frames: &mut Frames) -> (BytesMut, us
 }
 
 /// Waits until the owner asks to end the connection.
-async fn obey(ended: oneshot::Receiver<Ending>) -> Disconnect {
+async fn obey(ended: oneshot::Receiver<CloseMode>) -> Disconnect {
     match ended.await {
-        Ok(Ending::Now(why)) => why,
+        Ok(CloseMode::Now(why)) => why,
         // The sending end of the queue is gone too: the writer finishes, or fails.
-        Ok(Ending::AfterFlush) | Err(_) => {
+        Ok(CloseMode::AfterFlush) | Err(_) => {
             sleep(FLUSH_TIMEOUT).await;
             Disconnect::HereUnflushed
         }

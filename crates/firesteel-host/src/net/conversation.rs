@@ -23,8 +23,8 @@ use super::handshake::Introduced;
 pub struct Conversation {
     introduced: Introduced,
     remote: SocketAddr,
-    /// Its place in the listener's limit of connections, if it was accepted.
-    _place: Option<OwnedSemaphorePermit>,
+    /// Its permit from the listener, which limits connections, if it was accepted.
+    _permit: Option<OwnedSemaphorePermit>,
 }
 
 /// Why a conversation ended. Worded as a sentence about the peer, without its name.
@@ -51,8 +51,8 @@ pub enum ConversationError {
 }
 
 impl Conversation {
-    pub(super) fn new(introduced: Introduced, remote: SocketAddr, place: OwnedSemaphorePermit) -> Self {
-        Self { introduced, remote, _place: Some(place) }
+    pub(super) fn new(introduced: Introduced, remote: SocketAddr, permit: OwnedSemaphorePermit) -> Self {
+        Self { introduced, remote, _permit: Some(permit) }
     }
 
     /// Dials and checks that the peer has the wanted role.
@@ -61,7 +61,7 @@ impl Conversation {
     /// The peer does not answer, or has another role.
     pub async fn dial(address: &Address, ours: &Hello, wanted: Role) -> Result<Self, DialError> {
         let (introduced, remote) = dial::open(address, ours, wanted).await?;
-        Ok(Self { introduced, remote, _place: None })
+        Ok(Self { introduced, remote, _permit: None })
     }
 
     /// The peer's name, as the peer gave it. It is untrusted text: it is only logged, and escaped.

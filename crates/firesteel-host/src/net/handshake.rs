@@ -49,27 +49,27 @@ pub enum HandshakeError {
     Io(#[from] io::Error),
 }
 
-/// The audience of a failed handshake, which decides how it is logged.
+/// What the peer of a failed handshake seems to be. It decides how the failure is logged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Concern {
-    /// No audience: a program checked whether the port is open.
+pub(super) enum PeerKind {
+    /// A program that checks whether the port is open.
     Probe,
-    /// A user who searches the log for it: the peer is a program unrelated to Firesteel.
-    Stranger,
-    /// The cluster's administrator: a part of Firesteel cannot join the cluster.
-    Misfit,
+    /// A program unrelated to Firesteel.
+    Foreign,
+    /// A part of Firesteel that cannot join the cluster. The administrator has to act.
+    Incompatible,
 }
 
 impl HandshakeError {
-    /// The audience of this failure.
-    pub(super) fn concern(&self) -> Concern {
+    /// What the peer seems to be.
+    pub(super) fn peer_kind(&self) -> PeerKind {
         match self {
-            Self::Silent | Self::Io(_) => Concern::Probe,
-            Self::Closed | Self::TimedOut | Self::Preamble(PreambleError::Foreign) => Concern::Stranger,
+            Self::Silent | Self::Io(_) => PeerKind::Probe,
+            Self::Closed | Self::TimedOut | Self::Preamble(PreambleError::Foreign) => PeerKind::Foreign,
             Self::Preamble(PreambleError::Version { .. })
             | Self::Frame(_)
             | Self::Hello(_)
-            | Self::WrongRole { .. } => Concern::Misfit,
+            | Self::WrongRole { .. } => PeerKind::Incompatible,
         }
     }
 }

@@ -25,7 +25,7 @@ const OPEN: usize = 1 << 16;
 /// The permits of one connection. It returns the first when its handshake is over, and the second when it
 /// ends.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct ConnectionPermits {
     pub(super) half_open: OwnedSemaphorePermit,
     pub(super) open: OwnedSemaphorePermit,
 }
@@ -35,12 +35,12 @@ pub(super) struct Places {
 pub struct Listener {
     socket: TcpListener,
     local: SocketAddr,
-    beside: Option<Beside>,
+    conversations: Option<ConversationServer>,
 }
 
-/// A role that is served beside the owner's peers, and the channel to its server.
+/// A role whose connections the owner does not see, and the channel to its server.
 #[derive(Clone, Debug)]
-pub(super) struct Beside {
+pub(super) struct ConversationServer {
     pub(super) role: Role,
     pub(super) conversations: mpsc::Sender<Conversation>,
 }
@@ -105,24 +105,28 @@ impl Listener {
     /// Also accepts connections of this role. The owner does not see them: they go to the receiver of the
     /// channel, and wait while the channel is full.
     #[must_use]
-    pub fn beside(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
-        self.beside = Some(Beside { role, conversations });
+    pub fn also_serve(mut self, role: Role, conversations: mpsc::Sender<Conversation>) -> Self {
+        self.conversations = Some(ConversationServer { role, conversations });
         self
     }
 
-    /// The role and channel that [`beside`](Self::beside) set.
-    pub(super) fn who_is_beside(&self) -> Option<Beside> {
-        self.beside.clone()
+    /// The role and channel that [`also_serve`](Self::also_serve) set.
+    pub(super) fn conversation_server(&self) -> Option<ConversationServer> {
+        self.conversations.clone()
     }
 
     /// Accepts connections forever.
-    pub(super) async fn accept_each(self, mut accepted: impl FnMut(TcpStream, SocketAddr, Places)) {
+    pub(super) async fn accept_each(
+        self,
+        mut accepted: impl FnMut(TcpStream, SocketAddr, ConnectionPermits),
+    ) {
         let half_open = Arc::new(Semaphore::new(HALF_OPEN));
         let open = Arc::new(Semaphore::new(OPEN));
         loop {
-            let places = Places { half_open: place(&half_open).await, open: place(&open).await };
+            let permits =
+                ConnectionPermits { half_open: permit(&half_open).await, open: permit(&open).await };
             match self.socket.accept().await {
-                Ok((stream, remote)) => accepted(stream, remote, places),
+                Ok((stream, remote)) => accepted(stream, remote, permits),
                 Err(error) if is_the_connections(&error) => {
                     tracing::debug!("a connection ended before it was accepted: {error}");
                 }
@@ -136,7 +140,7 @@ impl Listener {
     }
 }
 
-async fn place(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
+async fn permit(of: &Arc<Semaphore>) -> OwnedSemaphorePermit {
     Arc::clone(of).acquire_owned().await.expect("it is never closed")
 }
 
@@ -147,7 +151,7 @@ fn listen(address: SocketAddr) -> io::Result<Listener> {
     socket.bind(address)?;
     let socket = socket.listen(BACKLOG)?;
     let local = socket.local_addr()?;
-    Ok(Listener { socket, local, beside: None })
+    Ok(Listener { socket, local, conversations: None })
 }
 
 /// Whether the error concerns only the connection being accepted, so that accepting can go on.

@@ -21,7 +21,7 @@
 //! - [`handshake`], [`frame`]: the start of a connection, and the format of its messages.
 //! - [`connection`], [`outbound`]: the task of one connection, and the queue that it writes from.
 //! - [`call()`], in [`call`](mod@call): one request and its response, for commands that are not daemons.
-//! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::beside`] accepts such
+//! - [`conversation`]: a connection without an owner, for bulk data. [`Listener::also_serve`] accepts such
 //!   connections at an owner's own port.
 //! - [`route`], `socket`: the local address that reaches a peer, and the options of every socket.
 
@@ -51,7 +51,7 @@ pub use conversation::{Conversation, ConversationError};
 pub use dial::DialError;
 pub use handshake::HandshakeError;
 pub use listener::{ListenError, Listener};
-pub use outbound::Limits;
+pub use outbound::QueueLimits;
 pub use peers::Peers;
 
 /// The timeout of a handshake.

@@ -10,14 +10,14 @@ use super::Disconnect;
 
 /// How much may be queued for a peer before it counts as too slow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct QueueLimits {
     /// The maximum number of frames.
     pub frames: usize,
     /// The maximum number of bytes in their bodies.
     pub bytes: usize,
 }
 
-impl Default for Limits {
+impl Default for QueueLimits {
     /// 64 MiB in up to a million frames. One event may send a driver a message for each of 100,000
     /// executors, before the peer can read the first of them.
     fn default() -> Self {
@@ -27,7 +27,7 @@ impl Default for Limits {
 
 /// How an owner ends a connection.
 #[derive(Debug)]
-pub(super) enum Ending {
+pub(super) enum CloseMode {
     /// The connection ends after all queued frames are written.
     AfterFlush,
     /// The connection ends at once, for this reason.
@@ -39,23 +39,27 @@ pub(super) enum Ending {
 pub struct Outbound {
     frames: mpsc::Sender<Bytes>,
     bytes: Arc<AtomicUsize>,
-    ending: oneshot::Sender<Ending>,
-    limits: Limits,
+    close: oneshot::Sender<CloseMode>,
+    limits: QueueLimits,
 }
 
 /// The connection's end of the queue.
 #[derive(Debug)]
-pub(super) struct Queue {
+pub(super) struct FrameQueue {
     pub(super) frames: mpsc::Receiver<Bytes>,
     bytes: Arc<AtomicUsize>,
 }
 
-/// Makes a queue, and the channel on which the owner ends the connection.
-pub(super) fn queue(limits: Limits) -> (Outbound, Queue, oneshot::Receiver<Ending>) {
+/// Makes a queue, and the channel on which the owner closes the connection.
+pub(super) fn queue(limits: QueueLimits) -> (Outbound, FrameQueue, oneshot::Receiver<CloseMode>) {
     let (sender, frames) = mpsc::channel(limits.frames);
-    let (ending, ended) = oneshot::channel();
+    let (close, ended) = oneshot::channel();
     let bytes = Arc::new(AtomicUsize::new(0));
-    (Outbound { frames: sender, bytes: Arc::clone(&bytes), ending, limits }, Queue { frames, bytes }, ended)
+    (
+        Outbound { frames: sender, bytes: Arc::clone(&bytes), close, limits },
+        FrameQueue { frames, bytes },
+        ended,
+    )
 }
 
 impl Outbound {
@@ -79,13 +83,13 @@ impl Outbound {
     }
 
     /// Ends the connection. Nothing can be queued afterwards.
-    pub(super) fn end(self, ending: Ending) {
+    pub(super) fn end(self, close: CloseMode) {
         // The connection may have ended already.
-        let _ = self.ending.send(ending);
+        let _ = self.close.send(close);
     }
 }
 
-impl Queue {
+impl FrameQueue {
     /// Records that this number of body bytes has been written.
     pub(super) fn written(&self, bytes: usize) {
         self.bytes.fetch_sub(bytes, Ordering::Relaxed);
@@ -98,7 +102,7 @@ mod tests {
 
     #[test]
     fn a_peer_is_slow_by_frames_or_by_bytes() {
-        let (outbound, mut queue, _ended) = queue(Limits { frames: 3, bytes: 100 });
+        let (outbound, mut queue, _ended) = queue(QueueLimits { frames: 3, bytes: 100 });
         let push = |length| outbound.push(Bytes::from(vec![0; length]));
         push(200).expect("one frame always fits");
         assert!(matches!(push(1), Err(Disconnect::Slow { frames: 1, bytes: 200 })));

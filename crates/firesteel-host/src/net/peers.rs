@@ -17,10 +17,10 @@ use tokio_util::task::TaskTracker;
 use super::connection::{self, log_end};
 use super::conversation::Conversation;
 use super::dial::{self, DialError};
-use super::handshake::{Concern, HandshakeError, Introduced, shake_hands};
-use super::listener::{Beside, Places};
-use super::outbound::{self, Ending, Outbound};
-use super::{Decode, Disconnect, Limits, Listener, PeerInfo, Welcome};
+use super::handshake::{HandshakeError, Introduced, PeerKind, shake_hands};
+use super::listener::{ConnectionPermits, ConversationServer};
+use super::outbound::{self, CloseMode, Outbound};
+use super::{Decode, Disconnect, Listener, PeerInfo, QueueLimits, Welcome};
 use crate::inbox::{Arrival, Inbox};
 
 /// The connections of one owner. A daemon talks to others only through this table. No method waits, except
@@ -43,7 +43,7 @@ struct Peer {
 #[derive(Debug)]
 struct Shared<E> {
     hello: Arc<Hello>,
-    limits: Limits,
+    limits: QueueLimits,
     inbox: Inbox<E>,
     last_id: Arc<AtomicU64>,
     tasks: TaskTracker,
@@ -66,7 +66,7 @@ impl<E> Clone for Shared<E> {
 
 impl<E: Send + 'static> Peers<E> {
     /// Makes an empty table. Peers are told `role` and `name`.
-    pub fn new(role: Role, name: &str, limits: Limits, inbox: Inbox<E>) -> Self {
+    pub fn new(role: Role, name: &str, limits: QueueLimits, inbox: Inbox<E>) -> Self {
         let hello = Hello { role, name: name.to_owned(), challenge: Default::default(), epoch: 0 };
         let shared = Shared {
             hello: Arc::new(hello),
@@ -82,11 +82,11 @@ impl<E: Send + 'static> Peers<E> {
     /// Accepts peers that dial and have one of these roles.
     pub fn serve(&self, listener: Listener, welcome: Vec<Welcome<E>>) {
         let shared = self.shared.clone();
-        let welcome = Arc::new((welcome, listener.who_is_beside()));
+        let welcome = Arc::new((welcome, listener.conversation_server()));
         self.shared.tasks.spawn(async move {
             let tasks = shared.tasks.clone();
-            let accepting = listener.accept_each(|stream, remote, places| {
-                tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), places));
+            let accepting = listener.accept_each(|stream, remote, permits| {
+                tasks.spawn(shared.clone().accepted(stream, remote, Arc::clone(&welcome), permits));
             });
             shared.stop.run_until_cancelled(accepting).await;
         });
@@ -127,7 +127,7 @@ impl<E: Send + 'static> Peers<E> {
         if let Err(why) = queued
             && let Some(open) = outbound.take()
         {
-            open.end(Ending::Now(why));
+            open.end(CloseMode::Now(why));
         }
     }
 
@@ -135,7 +135,7 @@ impl<E: Send + 'static> Peers<E> {
     /// ended.
     pub fn close(&mut self, peer: PeerId) {
         if let Some(open) = self.table.get_mut(&peer).and_then(|peer| peer.outbound.take()) {
-            open.end(Ending::AfterFlush);
+            open.end(CloseMode::AfterFlush);
         }
     }
 
@@ -177,7 +177,7 @@ impl<E: Send + 'static> Peers<E> {
         self.shared.stop.cancel();
         for (_, peer) in std::mem::take(&mut self.table) {
             if let Some(open) = peer.outbound {
-                open.end(Ending::AfterFlush);
+                open.end(CloseMode::AfterFlush);
             }
         }
         self.shared.tasks.close();
@@ -193,22 +193,24 @@ impl<E: Send + 'static> Shared<E> {
         self,
         stream: TcpStream,
         remote: SocketAddr,
-        welcome: Arc<(Vec<Welcome<E>>, Option<Beside>)>,
-        places: Places,
+        welcome: Arc<(Vec<Welcome<E>>, Option<ConversationServer>)>,
+        permits: ConnectionPermits,
     ) {
-        let (welcome, beside) = &*welcome;
+        let (welcome, server) = &*welcome;
         let roles = welcome.iter().map(|welcome| welcome.role);
-        let roles: Vec<Role> = roles.chain(beside.iter().map(|beside| beside.role)).collect();
+        let roles: Vec<Role> = roles.chain(server.iter().map(|server| server.role)).collect();
         let shaken = self.stop.run_until_cancelled(shake_hands(stream, &self.hello, &roles)).await;
         let introduced = match shaken {
             None => return,
             Some(Ok(introduced)) => introduced,
             Some(Err(error)) => return log_failed(remote, &error),
         };
-        let Places { half_open, open } = places;
+        let ConnectionPermits { half_open, open } = permits;
         drop(half_open);
         let role = introduced.hello.role;
-        if let Some(Beside { conversations, .. }) = beside.as_ref().filter(|beside| beside.role == role) {
+        if let Some(ConversationServer { conversations, .. }) =
+            server.as_ref().filter(|server| server.role == role)
+        {
             let conversation = Conversation::new(introduced, remote, open);
             // If the receiver is gone, the conversation ends here.
             let _ = self.stop.run_until_cancelled(conversations.send(conversation)).await;
@@ -243,9 +245,9 @@ impl<E: Send + 'static> Shared<E> {
 
 /// Logs a failed handshake in one line. A port scanner does not deserve a warning.
 fn log_failed(remote: SocketAddr, error: &HandshakeError) {
-    match error.concern() {
-        Concern::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
-        Concern::Stranger => tracing::info!(%remote, "connection closed: {error}"),
-        Concern::Misfit => tracing::warn!(%remote, "connection rejected: {error}"),
+    match error.peer_kind() {
+        PeerKind::Probe => tracing::debug!(%remote, "connection ended before the handshake: {error}"),
+        PeerKind::Foreign => tracing::info!(%remote, "connection closed: {error}"),
+        PeerKind::Incompatible => tracing::warn!(%remote, "connection rejected: {error}"),
     }
 }

@@ -16,7 +16,7 @@ use tokio_util::codec::Encoder;
 use super::connection::next_frame;
 use super::frame::Frames;
 use super::handshake::Introduced;
-use super::{Limits, Listener, Welcome, dial};
+use super::{Listener, QueueLimits, Welcome, dial};
 use crate::clock::Clock;
 use crate::owner::{self, Context, Shell};
 use crate::signals::{EndRequest, EndRequests};
@@ -130,7 +130,7 @@ struct Running {
 
 impl Running {
     /// Starts a puppet that accepts clients and Workers, and that dials `dial` first if given.
-    async fn start(role: Role, dial: Option<Address>, limits: Limits) -> Self {
+    async fn start(role: Role, dial: Option<Address>, limits: QueueLimits) -> Self {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("there is a free port");
         let address = Address::new("127.0.0.1", listener.local().port());
         let mut context = Context::new(role, "a puppet", limits, Clock::start());
@@ -145,7 +145,7 @@ impl Running {
     }
 
     async fn master() -> Self {
-        Self::start(Role::Master, None, Limits::default()).await
+        Self::start(Role::Master, None, QueueLimits::default()).await
     }
 
     async fn next(&mut self) -> Event {
@@ -222,20 +222,20 @@ async fn peers_are_counted_from_1_and_a_number_never_comes_back() {
 #[tokio::test]
 async fn whoever_is_dialled_is_known_before_he_speaks() {
     let mut master = Running::master().await;
-    let mut worker = Running::start(Role::Worker, Some(master.address.clone()), Limits::default()).await;
+    let mut worker = Running::start(Role::Worker, Some(master.address.clone()), QueueLimits::default()).await;
     assert_eq!(worker.next().await, Event::Connected(PeerId(1)));
     assert_eq!(master.next().await, message(1, "hello"));
 }
 
 #[tokio::test]
 async fn a_dial_that_fails_says_why() {
-    let worker = Running::start(Role::Worker, None, Limits::default()).await;
-    let mut other = Running::start(Role::Worker, Some(worker.address.clone()), Limits::default()).await;
+    let worker = Running::start(Role::Worker, None, QueueLimits::default()).await;
+    let mut other = Running::start(Role::Worker, Some(worker.address.clone()), QueueLimits::default()).await;
     let Event::ConnectFailed(error) = other.next().await else { panic!("a Worker is no Master") };
     assert!(error.contains("is not a Master of this version of Firesteel: its role is Worker"), "{error}");
 
     let nobody = Address::new("127.0.0.1", 1);
-    let mut alone = Running::start(Role::Worker, Some(nobody), Limits::default()).await;
+    let mut alone = Running::start(Role::Worker, Some(nobody), QueueLimits::default()).await;
     let Event::ConnectFailed(error) = alone.next().await else { panic!("nobody listens there") };
     assert!(error.starts_with("cannot connect to 127.0.0.1:1: "), "{error}");
 }
@@ -261,7 +261,7 @@ async fn a_deadline_is_kept_while_messages_never_cease() {
 
 #[tokio::test]
 async fn a_peer_whose_queue_is_full_is_told_off_and_others_are_not() {
-    let limits = Limits { frames: 100, bytes: 64 << 20 };
+    let limits = QueueLimits { frames: 100, bytes: 64 << 20 };
     let mut puppet = Running::start(Role::Master, None, limits).await;
     let mut slow = Hand::connect(&puppet.address).await;
     slow.send(&["flood"]).await;

@@ -50,7 +50,7 @@ use super::blueprint::{Blueprint, BlueprintError, Deploy};
 use super::staging;
 use firesteel_host::clock::Clock;
 use firesteel_host::daemon;
-use firesteel_host::net::{Limits, ListenError, Listener, Welcome};
+use firesteel_host::net::{ListenError, Listener, QueueLimits, Welcome};
 use firesteel_host::owner::{self, Context};
 use firesteel_host::signals::EndRequests;
 use firesteel_settings::SettingError;
@@ -118,7 +118,8 @@ pub async fn run(
     let config = settings.config(&blueprint, &attempt, &reached);
     let launches = settings.launches;
 
-    let mut context = Context::new(Role::Master, &reached.to_string(), Limits::default(), Clock::start());
+    let mut context =
+        Context::new(Role::Master, &reached.to_string(), QueueLimits::default(), Clock::start());
     context.peers.serve(
         listener,
         vec![

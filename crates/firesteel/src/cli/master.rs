@@ -6,7 +6,7 @@ use firesteel_settings::Reader;
 use firesteel_settings::variables::Environment;
 
 use super::choice::{self, choose};
-use super::common::Held;
+use super::common::DaemonFlags;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
 use super::help;
@@ -30,7 +30,7 @@ pub(super) struct Args {
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
-    held: Held,
+    daemon_flags: DaemonFlags,
     /// Print all options and details; -h without a host prints the common options
     #[arg(long, action = ArgAction::HelpLong)]
     help: Option<bool>,
@@ -64,8 +64,8 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let options = Options {
         address: choice::address(&host, &port)?,
         properties: args.conf.properties(Reader::Master)?,
-        announcement: args.held.announcement(),
-        life: args.held.life(),
+        announcement: args.daemon_flags.announcement(),
+        lifetime: args.daemon_flags.lifetime(),
     };
     match run_daemon(master::run(options))? {
         Ok(()) => Ok(Exit::Done),

@@ -13,7 +13,7 @@ use firesteel_settings::variables::Environment;
 use firesteel_settings::{Properties, Reader, WorkerSettings, keys, resources, sources};
 
 use super::choice::{self, Choice, choose};
-use super::common::Held;
+use super::common::DaemonFlags;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
 use super::help;
@@ -58,7 +58,7 @@ pub(super) struct Args {
     #[command(flatten)]
     conf: Conf,
     #[command(flatten)]
-    held: Held,
+    daemon_flags: DaemonFlags,
     /// Print all options and details; -h without a host prints the common options
     #[arg(long, action = ArgAction::HelpLong)]
     help: Option<bool>,
@@ -109,8 +109,8 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         resources,
         work_directory: chosen("--work-dir", &args.work_dir).value.into(),
         settings,
-        announcement: args.held.announcement(),
-        life: args.held.life(),
+        announcement: args.daemon_flags.announcement(),
+        lifetime: args.daemon_flags.lifetime(),
     };
     run_daemon(worker::run(options))?.map(|()| Exit::Done).map_err(|error| {
         let exit = match error {

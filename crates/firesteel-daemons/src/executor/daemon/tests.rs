@@ -49,7 +49,7 @@ impl Rig {
         let listener = Listener::bind(&Address::new("127.0.0.1", 0)).await.expect("a free port");
         let port = listener.local().port();
         let (inbox, arrivals) = inbox();
-        let peers = Peers::new(Role::Driver, "driver", Limits::default(), inbox);
+        let peers = Peers::new(Role::Driver, "driver", QueueLimits::default(), inbox);
         peers.serve(listener, vec![Welcome { role: Role::Executor, decode: hear }]);
         let executor = tokio::spawn(run(options(port)));
         let mut rig = Self { peers, arrivals, executor, peer: PeerId(0) };
