@@ -496,7 +496,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         memory: MiB(4096),
         memory_free: MiB(512),
     };
-    let standing = SchedulingStatus {
+    let scheduling = SchedulingStatus {
         policy: Some(Policy::SpreadHeld),
         profiles: vec![profile],
         cores_spent: Cores(4),
@@ -513,7 +513,7 @@ fn answers(record: &mut Record, application: &ApplicationView) {
         master: "spark://m:7077".to_owned(),
         application: application.clone(),
         next_executor: Some(ExecutorId(4)),
-        standing: Some(standing),
+        scheduling: Some(scheduling),
     };
     for answer in [
         ApplicationAnswer::Known(Box::new(detail)),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use firesteel_core::driver::{MasterStanding, Note};
+use firesteel_core::driver::{MasterStatus, Note};
 
 /// A remark, followed by the command that tells more, if there is one.
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ impl fmt::Display for Remark<'_> {
         let Self(note) = self;
         write!(f, "{note}")?;
         match note {
-            Note::NoExecutor { master: MasterStanding::Registered { shortfalls, .. }, .. }
+            Note::NoExecutor { master: MasterStatus::Registered { shortfalls, .. }, .. }
                 if !shortfalls.is_empty() =>
             {
                 f.write_str("; firesteel explain shows who holds the cores")
@@ -39,8 +39,8 @@ mod tests {
         let missing = shortfall(&demand, &[], &[]).expect("there are no Workers");
         for (shortfalls, hint) in [(vec![(ProfileId::DEFAULT, missing)], true), (Vec::new(), false)] {
             let master = Address::new("m1", 7077);
-            let standing = MasterStanding::Registered { master, shortfalls, unwanted: Vec::new() };
-            let note = Note::NoExecutor { waited: Duration::from_secs(15), master: standing };
+            let status = MasterStatus::Registered { master, shortfalls, unwanted: Vec::new() };
+            let note = Note::NoExecutor { waited: Duration::from_secs(15), master: status };
             let hinted = Remark(&note).to_string().ends_with("; firesteel explain shows who holds the cores");
             assert_eq!(hinted, hint, "{}", Remark(&note));
         }

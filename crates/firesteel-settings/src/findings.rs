@@ -8,9 +8,9 @@ use super::key::Reader;
 use super::listen::Listen;
 use super::origin::Origin;
 use super::properties::Property;
+use super::property_effect::PropertyEffect;
 use super::secrets::{shown, shown_options};
 use super::sources::Loaded;
-use super::standing::Standing;
 use super::variables::{self, Environment, Role};
 use super::{ApplicationSettings, Properties, SettingError, WorkerSettings, master};
 
@@ -36,7 +36,8 @@ pub enum Outcome {
     /// The setting is read.
     Read,
     /// The setting is read, but another one takes precedence.
-    Beaten,
+    #[serde(rename = "beaten")]
+    Overridden,
     /// The setting has no effect, because it concerns something else.
     Ignored,
     /// The setting requests something that Firesteel does not support.
@@ -53,7 +54,7 @@ impl Outcome {
     pub fn words(self) -> &'static str {
         match self {
             Self::Read => "read",
-            Self::Beaten => "overridden",
+            Self::Overridden => "overridden",
             Self::Ignored => "ignored",
             Self::NotHonoured => "no effect",
             Self::Refused => "refused",
@@ -66,7 +67,7 @@ impl Outcome {
     pub fn is_fatal(self) -> bool {
         match self {
             Self::Refused | Self::BadValue => true,
-            Self::Read | Self::Beaten | Self::Ignored | Self::NotHonoured => false,
+            Self::Read | Self::Overridden | Self::Ignored | Self::NotHonoured => false,
         }
     }
 }
@@ -97,21 +98,21 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec
     let mut findings = Vec::new();
     for (key, property) in loaded.properties.each() {
         findings.push(of_property(key, property, reader, audience));
-        for beaten in loaded.properties.beaten(key) {
+        for overridden in loaded.properties.overridden(key) {
             findings.push(Finding {
-                outcome: Outcome::Beaten,
+                outcome: Outcome::Overridden,
                 why: format!("overridden by {}", property.origin),
-                ..of_property(key, beaten, reader, audience)
+                ..of_property(key, overridden, reader, audience)
             });
         }
     }
-    for (name, origin) in &loaded.strangers {
+    for (name, origin) in &loaded.unknown {
         findings.push(Finding {
             name: name.clone(),
             value: None,
             origin: Some(origin.clone()),
             outcome: Outcome::Ignored,
-            why: why_strange(name, origin).to_owned(),
+            why: why_unknown(name, origin).to_owned(),
         });
     }
     findings
@@ -119,7 +120,7 @@ pub fn of_properties(loaded: &Loaded, reader: Reader, audience: Audience) -> Vec
 
 /// Why a text is not a property.
 #[must_use]
-pub fn why_strange(name: &str, origin: &Origin) -> &'static str {
+pub fn why_unknown(name: &str, origin: &Origin) -> &'static str {
     match origin {
         Origin::JavaOption(_) if name.starts_with('-') => "an option for a JVM",
         Origin::File { .. } if name.starts_with('\u{feff}') => {
@@ -136,20 +137,20 @@ pub fn why_strange(name: &str, origin: &Origin) -> &'static str {
 
 fn of_property(key: &str, property: &Property, reader: Reader, audience: Audience) -> Finding {
     let Property { value, origin } = property;
-    let standing = Standing::of(key, value, reader);
-    let (outcome, why) = match (standing, audience) {
-        (Standing::Read(row) | Standing::Others(row), Audience::All) => {
-            (Outcome::Read, Standing::Others(row).to_string())
+    let effect = PropertyEffect::of(key, value, reader);
+    let (outcome, why) = match (effect, audience) {
+        (PropertyEffect::Read(row) | PropertyEffect::Others(row), Audience::All) => {
+            (Outcome::Read, PropertyEffect::Others(row).to_string())
         }
-        (Standing::Read(_), Audience::One(_)) => (Outcome::Read, standing.to_string()),
-        (Standing::Others(_), Audience::One(_)) | (Standing::NotOurs(_), _) => {
-            (Outcome::Ignored, standing.to_string())
+        (PropertyEffect::Read(_), Audience::One(_)) => (Outcome::Read, effect.to_string()),
+        (PropertyEffect::Others(_), Audience::One(_)) | (PropertyEffect::NotOurs(_), _) => {
+            (Outcome::Ignored, effect.to_string())
         }
-        (Standing::Harmless, _) => (Outcome::Read, standing.to_string()),
-        (Standing::NoEffect(_) | Standing::Misspelt(_) | Standing::Unknown, _) => {
-            (Outcome::NotHonoured, standing.to_string())
+        (PropertyEffect::Harmless, _) => (Outcome::Read, effect.to_string()),
+        (PropertyEffect::NoEffect(_) | PropertyEffect::Misspelt(_) | PropertyEffect::Unknown, _) => {
+            (Outcome::NotHonoured, effect.to_string())
         }
-        (Standing::Refused(_), _) => (Outcome::Refused, standing.to_string()),
+        (PropertyEffect::Refused(_), _) => (Outcome::Refused, effect.to_string()),
     };
     let bad = (outcome == Outcome::Read).then(|| bad_value(key, property)).flatten();
     let (outcome, why) = bad.map_or((outcome, why), |expected| (Outcome::BadValue, expected));

@@ -8,8 +8,8 @@
 //! - `allocation`, `amounts`, [`rolling`], [`resources`], [`task_needs`], [`description`]: parts of these settings, and
 //!   what an application tells its Master.
 //! - [`size`], [`duration`]: the forms of values.
-//! - [`sparks`], [`standing`], [`findings`], [`reference`](mod@reference): properties of Spark without a reader here,
-//!   the effect of each property that is set, and the texts about them.
+//! - [`spark_properties`], [`property_effect`], [`findings`], [`reference`](mod@reference): properties of Spark without a
+//!   reader here, the effect of each property that is set, and the texts about them.
 //! - [`near`], [`secrets`]: suggestions for misspelt names, and the redaction of secrets.
 //!
 //! A property without a reader gives a warning. A value that cannot be used gives an error with the key,
@@ -30,14 +30,14 @@ pub mod near;
 pub mod origin;
 pub mod properties;
 pub mod properties_file;
+pub mod property_effect;
 pub mod reference;
 pub mod resources;
 pub mod rolling;
 pub mod secrets;
 pub mod size;
 pub mod sources;
-pub mod sparks;
-pub mod standing;
+pub mod spark_properties;
 pub mod task_needs;
 pub mod variables;
 pub mod worker;

@@ -176,7 +176,7 @@ impl Properties {
     }
 
     /// The overridden values of a property, in order of precedence.
-    pub fn beaten(&self, key: &str) -> impl Iterator<Item = &Property> {
+    pub fn overridden(&self, key: &str) -> impl Iterator<Item = &Property> {
         self.all(key).skip(1)
     }
 

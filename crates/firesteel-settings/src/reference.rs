@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::key::{Key, Reader};
 use super::keys;
-use super::sparks::{self, Row, Verdict};
+use super::spark_properties::{self, Row, Treatment};
 use super::variables::{self, Role};
 
 /// The properties of a reader with default and meaning, in lines of at most 98 columns. Properties for YARN
@@ -118,15 +118,15 @@ Values in brackets ask for what Firesteel does anyway, and give no warning.
 |---|---|---|
 "
     .to_owned();
-    for Row { name, verdict, harmless, why } in sparks::TABLE {
-        let verdict = match verdict {
-            Verdict::NotOurs => "not Firesteel's",
-            Verdict::NoEffect => "no effect",
-            Verdict::Refused => "refused",
+    for Row { name, treatment, harmless, why } in spark_properties::TABLE {
+        let treatment = match treatment {
+            Treatment::NotOurs => "not Firesteel's",
+            Treatment::NoEffect => "no effect",
+            Treatment::Refused => "refused",
         };
         let except: Vec<_> = harmless.iter().filter(|value| !value.is_empty()).copied().collect();
         let except = if except.is_empty() { String::new() } else { format!(" ({})", except.join(", ")) };
-        let _ = writeln!(text, "| `{name}` | {verdict}{except} | {why} |");
+        let _ = writeln!(text, "| `{name}` | {treatment}{except} | {why} |");
     }
     text
 }

@@ -12,7 +12,7 @@ use crate::size::{self, Unit};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rolling {
     /// When a log is rolled.
-    pub policy: Policy,
+    pub strategy: Strategy,
     /// The number of rolled files that are kept for a log; `None`: all.
     pub retained: Option<u32>,
     /// Whether rolled files are compressed.
@@ -21,7 +21,7 @@ pub struct Rolling {
 
 /// When a log continues in another file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Policy {
+pub enum Strategy {
     /// With the first output of each period. Periods are counted from 1970-01-01 00:00 UTC.
     ByTime(Period),
     /// Before a file would exceed this number of bytes, at least [`LEAST_SIZE`].
@@ -79,17 +79,17 @@ pub fn of(properties: &Properties) -> Result<(Option<Rolling>, Option<NotRolled>
     let number = |text: &str| text.parse::<i32>().ok();
     let retained = properties.read(keys::ROLLING_RETAINED, expected, number)?;
     let compressed = properties.boolean(keys::ROLLING_COMPRESSION)?.unwrap_or(false);
-    let policy = match policy(properties) {
-        Ok(Some(policy)) => policy,
+    let strategy = match strategy(properties) {
+        Ok(Some(strategy)) => strategy,
         Ok(None) => return Ok((None, None)),
         Err(warning) => return Ok((None, Some(warning))),
     };
     let retained = retained.and_then(|number| u32::try_from(number).ok()).filter(|number| *number > 0);
     let compression = if compressed { Compression::Gzip } else { Compression::Off };
-    Ok((Some(Rolling { policy, retained, compression }), None))
+    Ok((Some(Rolling { strategy, retained, compression }), None))
 }
 
-fn policy(properties: &Properties) -> Result<Option<Policy>, NotRolled> {
+fn strategy(properties: &Properties) -> Result<Option<Strategy>, NotRolled> {
     let illegal = |key, expected| {
         let value = properties.get(key).unwrap_or_default().to_owned();
         Err(NotRolled { key, value, expected })
@@ -97,23 +97,23 @@ fn policy(properties: &Properties) -> Result<Option<Policy>, NotRolled> {
     match properties.get(keys::ROLLING_STRATEGY).unwrap_or_default() {
         "" | "none" => Ok(None),
         "time" => match properties.get(keys::ROLLING_INTERVAL).unwrap_or("daily") {
-            "daily" => Ok(Some(Policy::ByTime(Period::Daily))),
-            "hourly" => Ok(Some(Policy::ByTime(Period::Hourly))),
-            "minutely" => Ok(Some(Policy::ByTime(Period::Minutely))),
+            "daily" => Ok(Some(Strategy::ByTime(Period::Daily))),
+            "hourly" => Ok(Some(Strategy::ByTime(Period::Hourly))),
+            "minutely" => Ok(Some(Strategy::ByTime(Period::Minutely))),
             text => match text.parse::<u64>() {
-                Ok(seconds) => Ok(Some(Policy::ByTime(Period::Seconds(seconds.max(LEAST_SECONDS))))),
+                Ok(seconds) => Ok(Some(Strategy::ByTime(Period::Seconds(seconds.max(LEAST_SECONDS))))),
                 Err(_) => illegal(keys::ROLLING_INTERVAL, "daily, hourly, minutely or seconds"),
             },
         },
         "size" => match size::bytes(properties.get(keys::ROLLING_SIZE).unwrap_or("1048576"), Unit::Bytes) {
-            Ok(bytes) => Ok(Some(Policy::BySize(bytes.max(LEAST_SIZE)))),
+            Ok(bytes) => Ok(Some(Strategy::BySize(bytes.max(LEAST_SIZE)))),
             Err(_) => illegal(keys::ROLLING_SIZE, "a number of bytes, or a size such as 10m"),
         },
         _ => illegal(keys::ROLLING_STRATEGY, "time, size or nothing"),
     }
 }
 
-impl Policy {
+impl Strategy {
     /// The end of the period that contains `now`; `None` if logs are not rolled by time.
     #[must_use]
     pub fn next(self, now: Timestamp) -> Option<Timestamp> {
@@ -174,23 +174,23 @@ mod tests {
             (Period::Minutely, "2026-11-20T21:23:00.000Z"),
             (Period::Seconds(90), "2026-11-20T21:24:00.000Z"),
         ] {
-            let next = Policy::ByTime(period).next(TIME).expect("time matters");
+            let next = Strategy::ByTime(period).next(TIME).expect("time matters");
             assert_eq!(next.to_string(), end, "{period:?}");
-            assert!(Policy::ByTime(period).next(next).is_some_and(|later| later > next));
+            assert!(Strategy::ByTime(period).next(next).is_some_and(|later| later > next));
         }
-        assert_eq!(Policy::BySize(LEAST_SIZE).next(TIME), None);
+        assert_eq!(Strategy::BySize(LEAST_SIZE).next(TIME), None);
     }
 
     #[test]
     fn rolled_files_are_called_by_their_time() {
-        for (policy, suffix) in [
-            (Policy::ByTime(Period::Daily), "--2026-11-20"),
-            (Policy::ByTime(Period::Hourly), "--2026-11-20--21"),
-            (Policy::ByTime(Period::Minutely), "--2026-11-20--21-22"),
-            (Policy::ByTime(Period::Seconds(90)), "--2026-11-20--21-22-35"),
-            (Policy::BySize(LEAST_SIZE), "--2026-11-20--21-22-35--0042"),
+        for (strategy, suffix) in [
+            (Strategy::ByTime(Period::Daily), "--2026-11-20"),
+            (Strategy::ByTime(Period::Hourly), "--2026-11-20--21"),
+            (Strategy::ByTime(Period::Minutely), "--2026-11-20--21-22"),
+            (Strategy::ByTime(Period::Seconds(90)), "--2026-11-20--21-22-35"),
+            (Strategy::BySize(LEAST_SIZE), "--2026-11-20--21-22-35--0042"),
         ] {
-            assert_eq!(policy.suffix(TIME), suffix);
+            assert_eq!(strategy.suffix(TIME), suffix);
         }
     }
 
@@ -202,24 +202,24 @@ mod tests {
 
     #[test]
     fn every_strategy_has_sparks_defaults() {
-        let keep_all = |policy| Some(Rolling { policy, retained: None, compression: Compression::Off });
+        let keep_all = |strategy| Some(Rolling { strategy, retained: None, compression: Compression::Off });
         for (pairs, rolling) in [
             (&[][..], None),
             (&["strategy="], None),
             (&["maxSize=9"], None),
-            (&["strategy=time"], keep_all(Policy::ByTime(Period::Daily))),
-            (&["strategy=time", "time.interval=minutely"], keep_all(Policy::ByTime(Period::Minutely))),
-            (&["strategy=time", "time.interval=90"], keep_all(Policy::ByTime(Period::Seconds(90)))),
-            (&["strategy=time", "time.interval=1"], keep_all(Policy::ByTime(Period::Seconds(60)))),
-            (&["strategy=size", "maxRetainedFiles=0"], keep_all(Policy::BySize(1 << 20))),
-            (&["strategy=size", "maxSize=1"], keep_all(Policy::BySize(81_920))),
-            (&["strategy=size", "maxSize=2m", "maxRetainedFiles=-1"], keep_all(Policy::BySize(2 << 20))),
+            (&["strategy=time"], keep_all(Strategy::ByTime(Period::Daily))),
+            (&["strategy=time", "time.interval=minutely"], keep_all(Strategy::ByTime(Period::Minutely))),
+            (&["strategy=time", "time.interval=90"], keep_all(Strategy::ByTime(Period::Seconds(90)))),
+            (&["strategy=time", "time.interval=1"], keep_all(Strategy::ByTime(Period::Seconds(60)))),
+            (&["strategy=size", "maxRetainedFiles=0"], keep_all(Strategy::BySize(1 << 20))),
+            (&["strategy=size", "maxSize=1"], keep_all(Strategy::BySize(81_920))),
+            (&["strategy=size", "maxSize=2m", "maxRetainedFiles=-1"], keep_all(Strategy::BySize(2 << 20))),
         ] {
             assert_eq!(parsed(pairs), Ok((rolling, None)), "{pairs:?}");
         }
         let all = ["strategy=size", "maxRetainedFiles=3", "enableCompression=true"];
-        let policy = Policy::BySize(1 << 20);
-        let rolling = Rolling { policy, retained: Some(3), compression: Compression::Gzip };
+        let strategy = Strategy::BySize(1 << 20);
+        let rolling = Rolling { strategy, retained: Some(3), compression: Compression::Gzip };
         assert_eq!(parsed(&all), Ok((Some(rolling), None)));
     }
 

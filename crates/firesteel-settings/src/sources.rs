@@ -59,7 +59,7 @@ pub struct Loaded {
     /// The files that were read.
     pub files: Vec<PathBuf>,
     /// The names that are neither Spark's nor Firesteel's properties, and where each was set.
-    pub strangers: Vec<(String, Origin)>,
+    pub unknown: Vec<(String, Origin)>,
 }
 
 /// Why properties could not be read.
@@ -181,7 +181,7 @@ impl Loaded {
         for word in words.iter().rev() {
             match java_options::property(word) {
                 Some((key, value)) => self.add(key, value, Origin::JavaOption(name)),
-                None => self.strangers.push((word.clone(), Origin::JavaOption(name))),
+                None => self.unknown.push((word.clone(), Origin::JavaOption(name))),
             }
         }
         Ok(())
@@ -192,7 +192,7 @@ impl Loaded {
         if key.starts_with("spark.") || key.starts_with("firesteel.") {
             self.properties.set_weaker(key, value, origin);
         } else {
-            self.strangers.push((key.to_owned(), origin));
+            self.unknown.push((key.to_owned(), origin));
         }
     }
 }

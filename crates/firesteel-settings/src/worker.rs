@@ -66,7 +66,7 @@ fn cleanup(properties: &Properties) -> Result<Option<Cleanup>, SettingError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rolling::{Compression, Policy};
+    use crate::rolling::{Compression, Strategy};
 
     #[test]
     fn every_key_reaches_its_field() {
@@ -93,7 +93,7 @@ mod tests {
             resources: Resources::from_iter([("gpu", ["0", "1"])]),
             retained_executors: 7,
             rolling: Some(Rolling {
-                policy: Policy::BySize(1 << 20),
+                strategy: Strategy::BySize(1 << 20),
                 retained: None,
                 compression: Compression::Off,
             }),

@@ -46,12 +46,12 @@ pub struct YarnSettings {
     /// The directory of staging directories, from `spark.yarn.stagingDir`. `None`: the home directory.
     pub staging: Option<String>,
     /// Whether staged files are kept, from `spark.yarn.preserve.staging.files`.
-    pub afterwards: Afterwards,
+    pub cleanup: Cleanup,
     /// The binary that all nodes already have, from `firesteel.yarn.binary`. `None`: this program is
     /// copied.
     pub binary: Option<String>,
-    /// When the submitting command ends in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
-    pub patience: UntilWhen,
+    /// What the submitting command waits for in cluster mode, from `spark.yarn.submit.waitAppCompletion`.
+    pub submit_waits: SubmitWaits,
     /// The interval between two reports, from `spark.yarn.report.interval`.
     pub report: Duration,
     /// The same interval before the application runs, in client mode from
@@ -88,20 +88,20 @@ pub struct MasterSize {
 
 /// What happens to staged files when the application is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Afterwards {
+pub enum Cleanup {
     /// The files are deleted.
-    Deleted,
+    Delete,
     /// The files are kept.
-    Kept,
+    Keep,
 }
 
-/// When the submitting command ends in cluster mode.
+/// What the submitting command waits for in cluster mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum UntilWhen {
-    /// It ends when the application is over.
-    Over,
-    /// It ends when the application is submitted.
-    Submitted,
+pub enum SubmitWaits {
+    /// It waits for the end of the application.
+    ForEnd,
+    /// It waits until the application is submitted.
+    ForSubmission,
 }
 
 /// The default number of executors of an application on YARN. Source: Spark on YARN, 4.0.1.
@@ -146,11 +146,11 @@ impl YarnSettings {
             master_label: text(keys::YARN_MASTER_LABEL),
             executors: executor_sizing(properties, application)?,
             staging: text(keys::YARN_STAGING),
-            afterwards: if is_set(keys::YARN_PRESERVE)? { Afterwards::Kept } else { Afterwards::Deleted },
+            cleanup: if is_set(keys::YARN_PRESERVE)? { Cleanup::Keep } else { Cleanup::Delete },
             binary: text(keys::YARN_BINARY),
-            patience: match properties.boolean(keys::YARN_WAIT)? {
-                Some(false) => UntilWhen::Submitted,
-                Some(true) | None => UntilWhen::Over,
+            submit_waits: match properties.boolean(keys::YARN_WAIT)? {
+                Some(false) => SubmitWaits::ForSubmission,
+                Some(true) | None => SubmitWaits::ForEnd,
             },
             report: millis(keys::YARN_REPORT, 1000)?,
             launch_report: millis(keys::YARN_LAUNCH_REPORT, 1000)?,

@@ -12,7 +12,7 @@ use firesteel_daemons::files::{OfferError, OfferedFiles};
 use firesteel_host::exit_code;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::{EndRequest, EndRequests};
-use firesteel_settings::yarn::UntilWhen;
+use firesteel_settings::yarn::SubmitWaits;
 
 /// How the submitting command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -124,7 +124,7 @@ async fn watch(request: &Request, draft: &Draft, progress: &Progress) -> Result<
         if let Some(news) = monitor.news(&report) {
             progress.remark(news);
         }
-        if settings.patience == UntilWhen::Submitted {
+        if settings.submit_waits == SubmitWaits::ForSubmission {
             return Ok(Ending::Submitted(application));
         }
     }

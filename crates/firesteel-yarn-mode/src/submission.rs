@@ -22,7 +22,7 @@ use super::site::{AskError, Patience, Site, SiteError};
 use super::staging::{Place, RemoteFile, Staging, StagingError};
 use super::wished::Wished;
 use firesteel_daemons::files::OfferedFiles;
-use firesteel_settings::yarn::{Afterwards, Mode, YarnSettings};
+use firesteel_settings::yarn::{Cleanup, Mode, YarnSettings};
 
 /// An application to submit to YARN.
 #[derive(Clone, Debug)]
@@ -141,14 +141,14 @@ pub struct Submitted {
 #[derive(Debug)]
 pub struct Staged {
     staging: Arc<Staging>,
-    afterwards: Afterwards,
+    cleanup: Cleanup,
 }
 
 impl Drop for Staged {
     fn drop(&mut self) {
-        match self.afterwards {
-            Afterwards::Deleted => self.staging.delete(),
-            Afterwards::Kept => {}
+        match self.cleanup {
+            Cleanup::Delete => self.staging.delete(),
+            Cleanup::Keep => {}
         }
     }
 }
@@ -156,7 +156,7 @@ impl Drop for Staged {
 impl Staged {
     /// Leaves the deletion to the ApplicationMaster, when the application is over.
     pub fn leave(mut self) {
-        self.afterwards = Afterwards::Kept;
+        self.cleanup = Cleanup::Keep;
     }
 }
 
@@ -270,7 +270,7 @@ impl Request {
         let base = self.staging.clone();
         let making = spawn_blocking(move || Staging::create(&base, application));
         let staging = Arc::new(making.await.expect("staging does not panic")?);
-        Ok(Staged { staging, afterwards: self.settings.afterwards })
+        Ok(Staged { staging, cleanup: self.settings.cleanup })
     }
 
     /// Stages all files. Returns the blueprint, which lists the executors' files, and the further files of
@@ -364,9 +364,9 @@ impl Request {
             environment: BTreeMap::new(),
             view_acl: self.settings.view_acl.clone(),
             modify_acl: self.settings.modify_acl.clone(),
-            staging: match self.settings.afterwards {
-                Afterwards::Deleted => Some(staged.staging.directory().clone()),
-                Afterwards::Kept => None,
+            staging: match self.settings.cleanup {
+                Cleanup::Delete => Some(staged.staging.directory().clone()),
+                Cleanup::Keep => None,
             },
             max_attempts,
             racks: blueprint::Racks { hosts, default: Some(DEFAULT_RACK.to_owned()) },

@@ -259,8 +259,8 @@ fn queues_priorities_and_gangs_of_a_file_are_those_of_a_master() {
         let draft = Draft::from_toml(text).expect("it can be read");
         let outcome = draft.decide(Config::default()).expect("it is sound");
         let hindered = |app: &firesteel_sim::draft::ApplicationOutcome| {
-            let standing = app.detail.as_ref().and_then(|detail| detail.standing.as_ref());
-            standing.and_then(|standing| standing.hindrance.as_ref()).map(ToString::to_string)
+            let scheduling = app.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
+            scheduling.and_then(|scheduling| scheduling.hindrance.as_ref()).map(ToString::to_string)
         };
         let counts: Vec<u64> = outcome.applications.iter().map(|app| app.given).collect();
         (counts, hindered(&outcome.applications[3]))

@@ -109,9 +109,9 @@ impl Names {
             ApplicationAnswer::Ambiguous { apps } => return vec![format!("several: {apps:?}")],
         };
         let mut lines = vec![self.application(&detail.application)];
-        let Some(standing) = &detail.standing else { return lines };
-        lines.extend(standing.profiles.iter().map(profile));
-        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, hindrance, .. } = standing;
+        let Some(scheduling) = &detail.scheduling else { return lines };
+        lines.extend(scheduling.profiles.iter().map(profile));
+        let SchedulingStatus { ahead, cluster, holders, failures, relaunch_at, hindrance, .. } = scheduling;
         let holders: Vec<String> =
             holders.iter().map(|holder| format!("{} {} cores", holder.app, holder.cores.0)).collect();
         lines.push(format!(

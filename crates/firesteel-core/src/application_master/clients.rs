@@ -92,13 +92,13 @@ impl ApplicationMaster {
             master: self.config.url.clone(),
             application,
             next_executor: last.filter(|_| left > 0),
-            standing: Some(self.standing(now)),
+            scheduling: Some(self.scheduling(now)),
         }
     }
 
     /// How the scheduler sees the application. Of the cluster only the number of machines and the granted
     /// containers are known.
-    fn standing(&self, now: Timestamp) -> SchedulingStatus {
+    fn scheduling(&self, now: Timestamp) -> SchedulingStatus {
         let view = self.allocator.view(now);
         let shortfalls: BTreeMap<ProfileId, Shortfall> = self.shortfalls(now).into_iter().collect();
         let profile = |(id, profile): (&ProfileId, &allocator::ProfileView)| {

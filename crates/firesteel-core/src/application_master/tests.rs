@@ -366,10 +366,10 @@ fn status_clients_see_one_application() {
         panic!("{effects:?}")
     };
     let detail = bench.detail();
-    let standing = detail.standing.as_ref().expect("it lives");
-    assert_eq!((standing.cluster.workers, standing.profiles[0].held), (3, 1));
+    let scheduling = detail.scheduling.as_ref().expect("it lives");
+    assert_eq!((scheduling.cluster.workers, scheduling.profiles[0].held), (3, 1));
     assert_eq!(
-        standing.profiles[0].shortfall.as_ref().expect("one is missing").to_string(),
+        scheduling.profiles[0].shortfall.as_ref().expect("one is missing").to_string(),
         "1 of 2 executors is missing: the cluster has granted 1 container so far"
     );
     let application = &view.applications[0];

@@ -5,7 +5,7 @@ use firesteel_placement::{Resources, Shortfall};
 use super::executor::{Assigned, Executor};
 use super::tasks::TaskPhase;
 use super::unfit::MAX_ADDRESSES;
-use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStanding, Note};
+use super::{Answer, Driver, ExecutorLoss, FailureCause, MasterStatus, Note};
 use crate::applicant::starvation::Asked;
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId};
 use crate::messages::{DriverToExecutor, DriverToMaster, ExecutorState, LossReason, RefusedExecutor};
@@ -138,7 +138,7 @@ impl Driver {
                     }
                     let waiting = self.tasks.waiting().profiles();
                     let unwanted = waiting.filter(|profile| self.targets.wants_none(*profile)).collect();
-                    let master = MasterStanding::Registered { master: master.clone(), shortfalls, unwanted };
+                    let master = MasterStatus::Registered { master: master.clone(), shortfalls, unwanted };
                     self.effects.note(Note::NoExecutor { waited, master });
                 }
             }
@@ -164,7 +164,7 @@ impl Driver {
         if self.registration.master().is_some() {
             self.request_shortfall(Asked::Starving);
         } else if waited >= self.config.starvation_timeout {
-            self.effects.note(Note::NoExecutor { waited, master: MasterStanding::Lost });
+            self.effects.note(Note::NoExecutor { waited, master: MasterStatus::Lost });
         }
     }
 

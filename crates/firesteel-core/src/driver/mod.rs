@@ -74,7 +74,7 @@ pub use effect::{Effect, Ending, FailureCause, Outbound, TaskOutcome};
 pub use event::{Event, Inbound, Replacement, Until};
 pub use exit_codes::{BadExitCodes, ExitCodes};
 pub use health_tracker::ExclusionCause;
-pub use note::{ExecutorLoss, MasterStanding, Note, Readmission, RefusedProfile, Request};
+pub use note::{ExecutorLoss, MasterStatus, Note, Readmission, RefusedProfile, Request};
 pub use question::{Answer, Question, QuestionId};
 pub use request::TaskRequest;
 pub use unfit::Unfit;

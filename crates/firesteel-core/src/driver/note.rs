@@ -207,7 +207,7 @@ pub enum Note {
         /// How long no executor has come.
         waited: Duration,
         /// Whether a Master has the application.
-        master: MasterStanding,
+        master: MasterStatus,
     },
     /// An executor sent more output than it was granted. The driver gives it up.
     CreditExceeded {
@@ -307,7 +307,7 @@ impl fmt::Display for ExecutorLoss {
 
 /// Whether a Master has the application at the moment.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum MasterStanding {
+pub enum MasterStatus {
     /// A Master has it.
     Registered {
         /// The Master's address.

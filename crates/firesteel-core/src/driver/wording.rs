@@ -5,7 +5,7 @@ use std::fmt;
 use firesteel_placement::shortfall::Reason;
 use firesteel_placement::words::{are, counted, list, none_or};
 
-use super::{MasterStanding, Note, Readmission, Replacement};
+use super::{MasterStatus, Note, Readmission, Replacement};
 use crate::ids::{ExecutorId, ProfileId};
 
 impl fmt::Display for Note {
@@ -106,7 +106,7 @@ impl fmt::Display for Note {
                     shortfalls.iter().map(|(_, shortfall)| shortfall.to_string()).collect();
                 write!(f, "{}; waiting", reasons.join("; "))
             }
-            Self::NoExecutor { waited, master: MasterStanding::Registered { shortfalls, unwanted, .. } } => {
+            Self::NoExecutor { waited, master: MasterStatus::Registered { shortfalls, unwanted, .. } } => {
                 write!(f, "no executor has registered for {} s: ", waited.as_secs())?;
                 let mut reasons: Vec<String> = Vec::new();
                 for (profile, shortfall) in shortfalls {
@@ -123,7 +123,7 @@ impl fmt::Display for Note {
                 }
                 f.write_str(&reasons.join("; "))
             }
-            Self::NoExecutor { waited, master: MasterStanding::Lost } => {
+            Self::NoExecutor { waited, master: MasterStatus::Lost } => {
                 write!(f, "no executor has registered for {} s, and no Master is connected", waited.as_secs())
             }
             Self::CreditExceeded { executor, attempt, sent, granted } => write!(

@@ -67,12 +67,12 @@ impl Master {
     }
 
     fn detail(&self, now: Timestamp, which: &str, from: ExecutorId) -> ApplicationAnswer {
-        let (mut application, standing) = match self.meant(which) {
+        let (mut application, scheduling) = match self.meant(which) {
             Meant::Unknown => return ApplicationAnswer::Unknown,
             Meant::Several(apps) => return ApplicationAnswer::Ambiguous { apps },
             Meant::Live(id) => {
                 let app = self.applications.get(&id).expect("it was found live");
-                (self.view_of(app), Some(self.standing(app)))
+                (self.view_of(app), Some(self.scheduling(app)))
             }
             Meant::Over(id) => {
                 (self.applications.completed_one(&id).expect("it was found among the ended").view(), None)
@@ -85,11 +85,11 @@ impl Master {
             master,
             application,
             next_executor,
-            standing,
+            scheduling,
         }))
     }
 
-    fn standing(&self, app: &Application) -> SchedulingStatus {
+    fn scheduling(&self, app: &Application) -> SchedulingStatus {
         let free: Vec<Offer<'_>> = self.offers(app).collect();
         let whole: Vec<Offer<'_>> = self.workers.whole_offers().collect();
         let mut profiles = Vec::new();

@@ -68,7 +68,7 @@ pub struct ApplicationDetail {
     /// The number to request next, if there are more executors than fit one answer.
     pub next_executor: Option<ExecutorId>,
     /// How the scheduler sees the application, if it is live.
-    pub standing: Option<SchedulingStatus>,
+    pub scheduling: Option<SchedulingStatus>,
 }
 
 /// How the scheduler sees a live application.

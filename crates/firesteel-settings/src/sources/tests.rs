@@ -103,7 +103,7 @@ fn variables_stand_for_an_applications_properties_where_nothing_else_does() {
     let properties = sources.load().expect("it can be read").properties;
     assert_eq!(properties.origin(keys::MASTER), Some(&Origin::Variable("MASTER")));
     assert_eq!(properties.get(keys::EXECUTOR_CORES), Some("4"));
-    let weaker: Vec<_> = properties.beaten(keys::EXECUTOR_CORES).map(|it| it.value.as_str()).collect();
+    let weaker: Vec<_> = properties.overridden(keys::EXECUTOR_CORES).map(|it| it.value.as_str()).collect();
     assert_eq!(weaker, ["2"]);
     assert_eq!(properties.get("spark.b"), None, "a Worker's options are not an application's");
 }
@@ -117,7 +117,7 @@ fn only_properties_of_spark_and_firesteel_count_and_the_last_line_wins() {
         sources(Reader::Application, &[], Files::Named(path.clone()), &[]).load().expect("it is sound");
     let all: Vec<_> = loaded.properties.iter().collect();
     assert_eq!(all, [("firesteel.x", "y"), ("spark.cores.max", "2")]);
-    let [(stranger, origin)] = &loaded.strangers[..] else { panic!("{loaded:?}") };
-    assert_eq!((stranger.as_str(), origin.to_string()), ("colour", format!("{} line 1", path.display())));
+    let [(unknown, origin)] = &loaded.unknown[..] else { panic!("{loaded:?}") };
+    assert_eq!((unknown.as_str(), origin.to_string()), ("colour", format!("{} line 1", path.display())));
     assert_eq!(loaded.files, [path]);
 }

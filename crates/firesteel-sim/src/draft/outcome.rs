@@ -179,15 +179,15 @@ impl ApplicationOutcome {
     /// 200 cores in executors of 7 asks for 28 executors, which have 196 cores.
     #[must_use]
     pub fn is_short(&self) -> bool {
-        let standing = self.detail.as_ref().and_then(|detail| detail.standing.as_ref());
-        standing.is_some_and(|standing| standing.hindrance.is_some())
+        let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
+        scheduling.is_some_and(|scheduling| scheduling.hindrance.is_some())
             || self.profiles().any(|profile| self.lacks(profile))
     }
 
     /// How its profiles stand; empty if the application is over.
     pub(super) fn profiles(&self) -> impl Iterator<Item = &ProfileView> {
-        let standing = self.detail.as_ref().and_then(|detail| detail.standing.as_ref());
-        standing.into_iter().flat_map(|standing| &standing.profiles)
+        let scheduling = self.detail.as_ref().and_then(|detail| detail.scheduling.as_ref());
+        scheduling.into_iter().flat_map(|scheduling| &scheduling.profiles)
     }
 
     fn lacks(&self, profile: &ProfileView) -> bool {

@@ -38,12 +38,12 @@ fn text(detail: &ApplicationDetail) -> String {
     if let Some(turn) = turn(app) {
         let _ = writeln!(text, "  turn       {turn}");
     }
-    if let Some(hindrance) = detail.standing.as_ref().and_then(|standing| standing.hindrance.as_ref()) {
+    if let Some(hindrance) = detail.scheduling.as_ref().and_then(|scheduling| scheduling.hindrance.as_ref()) {
         let _ = writeln!(text, "  waits      {}", clean(&hindrance.to_string()));
     }
     let _ = writeln!(text, "  master     {}", clean(&detail.master));
-    if let Some(standing) = &detail.standing {
-        let _ = write!(text, "\nProfiles\n{}\n", profiles(&standing.profiles));
+    if let Some(scheduling) = &detail.scheduling {
+        let _ = write!(text, "\nProfiles\n{}\n", profiles(&scheduling.profiles));
     }
     let _ = write!(text, "\nExecutors\n{}", executors(detail));
     if app.executors_forgotten > 0 {
@@ -115,7 +115,7 @@ fn executors(detail: &ApplicationDetail) -> String {
     let rows = detail.application.executors.iter().map(|executor| {
         vec![
             executor.id.to_string(),
-            standing(&detail.application, executor).to_owned(),
+            shown_state(&detail.application, executor).to_owned(),
             end(&detail.application, executor),
             executor.cores.0.to_string(),
             executor.memory.to_string(),
@@ -139,12 +139,12 @@ fn lived(executor: &ExecutorView, now: Timestamp) -> std::time::Duration {
 /// the application. Its process was only told to end, which is no failure.
 ///
 /// Source: Spark Master, 4.0.1, which shows `KILLED` there, too.
-pub(super) fn standing(app: &ApplicationView, executor: &ExecutorView) -> &'static str {
+pub(super) fn shown_state(app: &ApplicationView, executor: &ExecutorView) -> &'static str {
     if finished(app, executor) { state(app.state) } else { executor.state.name() }
 }
 
 /// The executor's state and end: `EXITED (exit code 1)`, `FINISHED`.
-pub(super) fn standing_and_end(app: &ApplicationView, executor: &ExecutorView) -> String {
+pub(super) fn shown_state_and_end(app: &ApplicationView, executor: &ExecutorView) -> String {
     if finished(app, executor) { state(app.state).to_owned() } else { executor.state.to_string() }
 }
 

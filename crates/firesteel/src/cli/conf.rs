@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use firesteel_settings::sources::{Files, Loaded, Sources};
 use firesteel_settings::variables::Environment;
-use firesteel_settings::{Origin, Properties, Reader, findings, reference, standing};
+use firesteel_settings::{Origin, Properties, Reader, findings, property_effect, reference};
 
 use super::exit::Failure;
 
@@ -30,11 +30,11 @@ impl Conf {
     /// Returns the properties, and an error if one of them is dangerous. Properties without effect
     /// are logged as warnings.
     pub(super) fn properties(&self, reader: Reader) -> Result<Properties, Failure> {
-        let Loaded { properties, strangers, .. } = self.load(reader)?;
-        standing::refuse_danger(&properties, reader).map_err(|refusal| Failure::refusal(&refusal))?;
-        standing::warn(&properties, reader);
-        for (name, origin) in strangers.iter().filter(|(_, origin)| matches!(origin, Origin::File { .. })) {
-            tracing::warn!("{name} ({origin}) has no effect: {}", findings::why_strange(name, origin));
+        let Loaded { properties, unknown, .. } = self.load(reader)?;
+        property_effect::refuse_danger(&properties, reader).map_err(|refusal| Failure::refusal(&refusal))?;
+        property_effect::warn(&properties, reader);
+        for (name, origin) in unknown.iter().filter(|(_, origin)| matches!(origin, Origin::File { .. })) {
+            tracing::warn!("{name} ({origin}) has no effect: {}", findings::why_unknown(name, origin));
         }
         Ok(properties)
     }

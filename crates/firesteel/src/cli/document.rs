@@ -13,7 +13,7 @@ use firesteel_placement::advice::{Advice, Change};
 use firesteel_placement::{ExecutorLimit, ExecutorSize, ResourceAmounts, Resources};
 use serde::Serialize;
 
-use super::application::standing;
+use super::application::shown_state;
 use next_executor::NextExecutor;
 
 /// The part of the help that describes these JSON values.
@@ -44,12 +44,12 @@ pub(super) struct Detail<'a> {
     now_ms: u64,
     master: &'a str,
     application: Application<'a>,
-    standing: Option<Stand<'a>>,
+    standing: Option<Scheduling<'a>>,
 }
 
 /// The scheduling status of a live application.
 #[derive(Serialize)]
-pub(super) struct Stand<'a> {
+pub(super) struct Scheduling<'a> {
     profiles: Vec<Profile<'a>>,
     cores_spent: i64,
     failures: u32,
@@ -186,13 +186,13 @@ impl<'a> Detail<'a> {
             now_ms: detail.now.millis(),
             master: &detail.master,
             application: Application::of(&detail.application),
-            standing: detail.standing.as_ref().map(Stand::of),
+            standing: detail.scheduling.as_ref().map(Scheduling::of),
         }
     }
 }
 
-impl<'a> Stand<'a> {
-    pub(super) fn of(standing: &'a SchedulingStatus) -> Self {
+impl<'a> Scheduling<'a> {
+    pub(super) fn of(scheduling: &'a SchedulingStatus) -> Self {
         let SchedulingStatus {
             policy: _,
             profiles,
@@ -204,7 +204,7 @@ impl<'a> Stand<'a> {
             cluster,
             holders,
             more_holders,
-        } = standing;
+        } = scheduling;
         let ClusterView { workers, cores, cores_free, memory, memory_free } = cluster;
         Self {
             profiles: profiles.iter().map(Profile::of).collect(),
@@ -284,7 +284,7 @@ impl<'a> Executor<'a> {
             id: view.id,
             worker: &view.worker,
             profile: view.profile,
-            state: standing(application, view),
+            state: shown_state(application, view),
             exit_code: view.state.exit_status().map(|status| status.shell_code()),
             error,
             cores: view.cores.0,

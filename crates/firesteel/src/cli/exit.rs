@@ -10,8 +10,8 @@ use firesteel_apps::beginning::StartError;
 use firesteel_apps::cluster::ClusterError;
 use firesteel_host::exit_code;
 use firesteel_settings::SettingError;
+use firesteel_settings::property_effect::Refusal;
 use firesteel_settings::sources::SourceError;
-use firesteel_settings::standing::Refusal;
 use firesteel_yarn_mode::client::YarnError;
 use firesteel_yarn_mode::site::AskError;
 use firesteel_yarn_mode::submission::SubmitError;
@@ -75,17 +75,17 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// The form of error messages.
+/// The format of error messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum ErrorFormat {
     /// One line of text, for people.
     Text,
     /// One line of JSON, because the command line asks for JSON.
     Json,
 }
 
-impl Form {
-    /// The form that the unparsed command line asks for, even if it cannot be parsed. `--json` does
+impl ErrorFormat {
+    /// The format that the unparsed command line asks for, even if it cannot be parsed. `--json` does
     /// not count among the words of another command.
     pub(super) fn asked(words: &[OsString], command: &clap::Command) -> Self {
         let named = words.iter().skip(1).find_map(|word| command.find_subcommand(word));
@@ -219,9 +219,9 @@ impl Failure {
     }
 
     /// Writes the message to standard error.
-    pub(super) fn report(self, form: Form) -> ExitCode {
+    pub(super) fn report(self, format: ErrorFormat) -> ExitCode {
         // The reader may be gone.
-        let line = form.line(self.exit, &self.sentence);
+        let line = format.line(self.exit, &self.sentence);
         let _ = io::Write::write_all(&mut io::stderr(), line.as_bytes());
         self.exit.into()
     }
@@ -263,17 +263,17 @@ fn advise(error: &mut clap::Error) {
 
 /// Prints clap's message about the command line: help and version to standard output, errors to
 /// standard error.
-pub(super) fn usage(mut error: clap::Error, form: Form) -> ExitCode {
+pub(super) fn usage(mut error: clap::Error, format: ErrorFormat) -> ExitCode {
     forget_values(&mut error);
     advise(&mut error);
-    match form {
-        Form::Json if error.use_stderr() => {
+    match format {
+        ErrorFormat::Json if error.use_stderr() => {
             let text = error.render().to_string();
             let first = text.split("\n\n").next().unwrap_or_default().trim_start_matches("error: ");
             let sentence = first.split_whitespace().collect::<Vec<_>>().join(" ");
-            Failure::of(Exit::Usage, sentence).report(form)
+            Failure::of(Exit::Usage, sentence).report(format)
         }
-        Form::Json | Form::Text => {
+        ErrorFormat::Json | ErrorFormat::Text => {
             // The reader may be gone.
             let _ = error.print();
             if error.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() }

@@ -15,7 +15,7 @@ use firesteel_placement::words::{are, counted, have, list, none_or, noun};
 use firesteel_placement::{Cores, ExecutorLimit, ExecutorSize};
 use serde::Serialize;
 
-use super::application::{heading, standing_and_end};
+use super::application::{heading, shown_state_and_end};
 use super::ask::{self, App, Masters};
 use super::document;
 use super::exit::{self, Exit, Failure};
@@ -65,7 +65,7 @@ struct Explanation<'a> {
     outcome: Option<&'static str>,
     outcome_words: Option<&'a str>,
     sentences: &'a [String],
-    standing: Option<document::Stand<'a>>,
+    standing: Option<document::Scheduling<'a>>,
 }
 
 /// Asks for the application and explains its state.
@@ -92,7 +92,7 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
         outcome: detail.application.outcome.as_ref().map(Outcome::word),
         outcome_words: detail.application.outcome.as_ref().and_then(Outcome::words),
         sentences,
-        standing: detail.standing.as_ref().map(document::Stand::of),
+        standing: detail.scheduling.as_ref().map(document::Scheduling::of),
     };
     serde_json::to_writer_pretty(&mut stdout, &explanation)?;
     writeln!(stdout)
@@ -101,26 +101,26 @@ fn print_json(detail: &ApplicationDetail, sentences: &[String]) -> io::Result<()
 /// The explanation of an application, one sentence each. Sentences about a profile are indented.
 pub(super) fn sentences(detail: &ApplicationDetail) -> Vec<String> {
     let mut all = vec![format!("{}.", heading(detail))];
-    let Some(standing) = &detail.standing else {
+    let Some(scheduling) = &detail.scheduling else {
         all.extend(ends(detail));
         return all;
     };
     all.push(holds(detail));
-    if standing.cores_spent > Cores::ZERO {
+    if scheduling.cores_spent > Cores::ZERO {
         all.push(format!(
             "{} of its maximum were used by executors that have ended and are not replaced.",
-            cores(standing.cores_spent)
+            cores(scheduling.cores_spent)
         ));
     }
-    if let Some(wait) = waits(detail, standing) {
+    if let Some(wait) = waits(detail, scheduling) {
         all.push(wait);
     }
-    all.extend(standing.hindrance.as_ref().map(hindrance));
-    for profile in &standing.profiles {
-        all.extend(of_profile(detail, standing, profile));
+    all.extend(scheduling.hindrance.as_ref().map(hindrance));
+    for profile in &scheduling.profiles {
+        all.extend(of_profile(detail, scheduling, profile));
     }
-    if standing.profiles.iter().any(needs_room) {
-        all.extend(others(standing));
+    if scheduling.profiles.iter().any(needs_room) {
+        all.extend(others(scheduling));
     }
     all
 }
@@ -153,12 +153,12 @@ fn holds(detail: &ApplicationDetail) -> String {
     }
 }
 
-fn waits(detail: &ApplicationDetail, standing: &SchedulingStatus) -> Option<String> {
-    let until = standing.relaunch_at.filter(|until| *until > detail.now)?;
+fn waits(detail: &ApplicationDetail, scheduling: &SchedulingStatus) -> Option<String> {
+    let until = scheduling.relaunch_at.filter(|until| *until > detail.now)?;
     let why = last_failed(detail).map(|executor| format!("; {}", logs_of(detail, executor)));
     Some(format!(
         "After {} in a row it is given no new one before {until}, in {}{}.",
-        none_or(u64::from(standing.failures), "failed executor"),
+        none_or(u64::from(scheduling.failures), "failed executor"),
         duration(until.since(detail.now)),
         why.unwrap_or_default()
     ))
@@ -181,27 +181,31 @@ fn logs_of(detail: &ApplicationDetail, executor: &ExecutorView) -> String {
     format!("firesteel logs {} {} --stderr shows what the last one wrote", detail.application.id, executor.id)
 }
 
-fn of_profile(detail: &ApplicationDetail, standing: &SchedulingStatus, profile: &ProfileView) -> Vec<String> {
-    let subject = match standing.profiles.len() {
+fn of_profile(
+    detail: &ApplicationDetail,
+    scheduling: &SchedulingStatus,
+    profile: &ProfileView,
+) -> Vec<String> {
+    let subject = match scheduling.profiles.len() {
         0 | 1 => "It".to_owned(),
         _ => format!("Profile {}", profile.id),
     };
     let mut all = vec![wants(&subject, profile)];
-    all.extend(reasons(detail, standing, profile).into_iter().map(|reason| format!("  {reason}")));
+    all.extend(reasons(detail, scheduling, profile).into_iter().map(|reason| format!("  {reason}")));
     all
 }
 
 /// Why a profile has no more executors, and what would bring more.
 pub(super) fn reasons(
     detail: &ApplicationDetail,
-    standing: &SchedulingStatus,
+    scheduling: &SchedulingStatus,
     profile: &ProfileView,
 ) -> Vec<String> {
     let mut all = Vec::new();
     match &profile.shortfall {
         Some(shortfall) => all.push(format!("Of what it asked for, {shortfall}.")),
         // The profile lacks no room: something else keeps it waiting, which was explained above.
-        None if profile.may_have_more && profile.with_room > 0 && standing.hindrance.is_some() => {}
+        None if profile.may_have_more && profile.with_room > 0 && scheduling.hindrance.is_some() => {}
         None if profile.may_have_more && profile.with_room > 0 => {
             all.push(format!("{} for one more now.", workers_have_room(profile.with_room)));
         }
@@ -216,7 +220,7 @@ pub(super) fn reasons(
         Some(Reason::Busy { .. }) => all.push(format!(
             "{} of {} would be large enough if nothing else ran there.",
             profile.large_enough,
-            none_or(standing.cluster.workers, "Worker")
+            none_or(scheduling.cluster.workers, "Worker")
         )),
         Some(Reason::LimitReached { .. }) => {
             all.push(
@@ -307,8 +311,8 @@ fn target(limit: u64) -> String {
 }
 
 /// The other applications in the cluster.
-fn others(standing: &SchedulingStatus) -> Vec<String> {
-    let cluster = &standing.cluster;
+fn others(scheduling: &SchedulingStatus) -> Vec<String> {
+    let cluster = &scheduling.cluster;
     let mut all = vec![format!(
         "The cluster has {} with {} and {} of memory, of which {} and {} are free.",
         none_or(cluster.workers, "Worker"),
@@ -317,8 +321,8 @@ fn others(standing: &SchedulingStatus) -> Vec<String> {
         cores(cluster.cores_free),
         cluster.memory_free
     )];
-    if !standing.holders.is_empty() {
-        let mut holders: Vec<String> = standing
+    if !scheduling.holders.is_empty() {
+        let mut holders: Vec<String> = scheduling
             .holders
             .iter()
             .map(|holder| {
@@ -326,16 +330,16 @@ fn others(standing: &SchedulingStatus) -> Vec<String> {
                 format!("{} ({}) has {} in {with}", holder.app, clean(&holder.name), cores(holder.cores))
             })
             .collect();
-        if standing.more_holders > 0 {
-            holders.push(format!("{} have the rest", none_or(standing.more_holders, "other application")));
+        if scheduling.more_holders > 0 {
+            holders.push(format!("{} have the rest", none_or(scheduling.more_holders, "other application")));
         }
         all.push(format!("Other applications hold cores: {}.", list(&holders)));
     }
-    if standing.ahead > 0 {
+    if scheduling.ahead > 0 {
         all.push(format!(
             "{} came earlier, may still have more, and {} served first.",
-            none_or(standing.ahead, "other application"),
-            are(standing.ahead)
+            none_or(scheduling.ahead, "other application"),
+            are(scheduling.ahead)
         ));
     }
     all
@@ -349,7 +353,7 @@ fn ends(detail: &ApplicationDetail) -> Vec<String> {
     }
     let mut by_end: BTreeMap<String, u64> = BTreeMap::new();
     for executor in &app.executors {
-        *by_end.entry(clean(&standing_and_end(app, executor))).or_default() += 1;
+        *by_end.entry(clean(&shown_state_and_end(app, executor))).or_default() += 1;
     }
     let each: Vec<String> = by_end.iter().map(|(end, count)| format!("{count} {end}")).collect();
     let had = none_or(app.executors_ended, "executor");

@@ -8,9 +8,9 @@ use firesteel_core::process::Command;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::Reader;
 
+use super::command_context::{directory, environment};
 use super::exit::Failure;
 use super::submit::{Submission, Submit, TaskOptions};
-use super::surroundings::{directory, environment};
 use super::yarn::{program, request};
 use super::{block_on, brought, conf, help, stray};
 

@@ -17,9 +17,9 @@ use tracing_subscriber::util::SubscriberInitExt;
 
 use super::color::Colors;
 
-/// How much is said.
+/// The options of the log.
 #[derive(Clone, Copy, Debug, Args)]
-pub(super) struct Talk {
+pub(super) struct LogOptions {
     /// Log more; repeat for everything
     #[arg(short, long, global = true, action = ArgAction::Count, display_order = 900)]
     verbose: u8,
@@ -42,7 +42,7 @@ pub(super) struct Talk {
 
 /// The default log level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Usual {
+pub(super) enum DefaultLevel {
     /// The level of daemons.
     Info,
     /// The level of commands that print a result.
@@ -80,14 +80,14 @@ impl FormatTime for Utc {
     }
 }
 
-impl Talk {
+impl LogOptions {
     /// Starts the log. `RUST_LOG` overrides the flags.
-    pub(super) fn start(self, usual: Usual) {
+    pub(super) fn start(self, default: DefaultLevel) {
         let asked = std::env::var("RUST_LOG").ok().filter(|words| !words.is_empty());
         let (filter, unsound) = match asked.as_deref().map(str::parse::<Targets>) {
             Some(Ok(filter)) => (filter, None),
-            Some(Err(error)) => (self.filter(usual), Some(error)),
-            None => (self.filter(usual), None),
+            Some(Err(error)) => (self.filter(default), Some(error)),
+            None => (self.filter(default), None),
         };
         let log = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
@@ -96,20 +96,20 @@ impl Talk {
             // A failed write to the log, for example on a full disk, must not end the daemon.
             .log_internal_errors(false)
             .with_writer(io::stderr);
-        match usual {
+        match default {
             // Times and modules are shown only on request.
-            Usual::Warnings if self.verbose == 0 && asked.is_none() => {
+            DefaultLevel::Warnings if self.verbose == 0 && asked.is_none() => {
                 log.event_format(Remarks).finish().with(filter).init();
             }
-            Usual::Warnings | Usual::Info => log.finish().with(filter).init(),
+            DefaultLevel::Warnings | DefaultLevel::Info => log.finish().with(filter).init(),
         }
         if let Some(error) = unsound {
             tracing::warn!("RUST_LOG is ignored: {error}");
         }
     }
 
-    fn filter(self, usual: Usual) -> Targets {
-        Targets::new().with_default(self.level(usual))
+    fn filter(self, default: DefaultLevel) -> Targets {
+        Targets::new().with_default(self.level(default))
     }
 
     /// Whether commands show a progress bar and print remarks.
@@ -117,13 +117,13 @@ impl Talk {
         if self.quiet > 0 { Show::Quiet } else { Show::Auto }
     }
 
-    fn level(self, usual: Usual) -> Level {
+    fn level(self, default: DefaultLevel) -> Level {
         const LEVELS: [Level; 5] = [Level::ERROR, Level::WARN, Level::INFO, Level::DEBUG, Level::TRACE];
-        let usual: usize = match usual {
-            Usual::Info => 2,
-            Usual::Warnings => 1,
+        let default: usize = match default {
+            DefaultLevel::Info => 2,
+            DefaultLevel::Warnings => 1,
         };
-        let level = usual.saturating_add(self.verbose.into()).saturating_sub(self.quiet.into());
+        let level = default.saturating_add(self.verbose.into()).saturating_sub(self.quiet.into());
         LEVELS[level.min(LEVELS.len() - 1)]
     }
 }
@@ -134,11 +134,12 @@ mod tests {
 
     #[test]
     fn flags_move_the_level_within_its_ends() {
-        let level = |verbose, quiet, usual| Talk { verbose, quiet, color: Colors::Auto }.level(usual);
-        assert_eq!(level(0, 0, Usual::Info), Level::INFO);
-        assert_eq!(level(0, 0, Usual::Warnings), Level::WARN);
-        assert_eq!(level(1, 0, Usual::Info), Level::DEBUG);
-        assert_eq!(level(9, 0, Usual::Warnings), Level::TRACE);
-        assert_eq!(level(0, 9, Usual::Info), Level::ERROR);
+        let level =
+            |verbose, quiet, default| LogOptions { verbose, quiet, color: Colors::Auto }.level(default);
+        assert_eq!(level(0, 0, DefaultLevel::Info), Level::INFO);
+        assert_eq!(level(0, 0, DefaultLevel::Warnings), Level::WARN);
+        assert_eq!(level(1, 0, DefaultLevel::Info), Level::DEBUG);
+        assert_eq!(level(9, 0, DefaultLevel::Warnings), Level::TRACE);
+        assert_eq!(level(0, 9, DefaultLevel::Info), Level::ERROR);
     }
 }

@@ -47,7 +47,7 @@ pub(super) fn run(args: &Args, mut command: Command) -> Result<Exit, Failure> {
 /// The manual page in roff.
 fn page(command: &Command) -> io::Result<Vec<u8>> {
     let man = Man::new(command.clone()).source("firesteel").manual("Firesteel Manual");
-    let words = Words::of(command);
+    let words = HelpTexts::of(command);
     let mut page = Vec::new();
     man.render_title(&mut page)?;
     man.render_name_section(&mut page)?;
@@ -132,14 +132,14 @@ fn values(argument: &Arg) -> String {
 
 /// The text below the options in a command's help, by topic.
 #[derive(Debug, Default)]
-struct Words {
+struct HelpTexts {
     notes: Vec<String>,
     examples: Vec<String>,
     codes: String,
     properties: Vec<(String, String)>,
 }
 
-impl Words {
+impl HelpTexts {
     fn of(command: &Command) -> Self {
         let help = command.get_after_long_help().or(command.get_after_help());
         let help = help.map(ToString::to_string).unwrap_or_default();

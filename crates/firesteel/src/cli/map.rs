@@ -22,9 +22,9 @@ use firesteel_core::wire::MAX_STDIN;
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::{ApplicationSettings, Reader, size};
 
+use super::command_context::CommandContext;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
-use super::surroundings::Surroundings;
 use super::yarn::{program, request};
 use super::{block_on, brought, conf, help, placeholders, stray};
 
@@ -100,7 +100,7 @@ pub(super) struct Args {
         help_heading = "Output",
         hide_short_help = true
     )]
-    summary: Form,
+    summary: SummaryFormat,
     /// Also write the summary to FILE, as JSON
     #[arg(long, value_name = "FILE", help_heading = "Output", hide_short_help = true)]
     summary_file: Option<PathBuf>,
@@ -111,7 +111,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "FILE", help_heading = "Output", conflicts_with = "locality")]
     failed: Option<PathBuf>,
     #[command(flatten)]
-    surroundings: Surroundings,
+    command_context: CommandContext,
     /// Command with its arguments, then optionally ::: and the items
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "COMMAND")]
     command: Vec<String>,
@@ -119,7 +119,7 @@ pub(super) struct Args {
 
 /// How the summary is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Form {
+enum SummaryFormat {
     /// Lines for people
     Text,
     /// One line of JSON
@@ -218,7 +218,7 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
         );
     }
     match form {
-        Form::Text if !matches!(ending, Ending::ReaderGone) => {
+        SummaryFormat::Text if !matches!(ending, Ending::ReaderGone) => {
             say(&progress, show, &summary);
             if directory == TaskDirectory::Executor && summary.failures.iter().any(is_here) {
                 progress.remark(
@@ -230,8 +230,8 @@ pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
                 progress.remark("--failed FILE lists all items that fail, for another run");
             }
         }
-        Form::Json => progress.say(summary.to_json()),
-        Form::Text | Form::None => {}
+        SummaryFormat::Json => progress.say(summary.to_json()),
+        SummaryFormat::Text | SummaryFormat::None => {}
     }
     Ok(map::exit_code(&ending, &summary))
 }
@@ -332,7 +332,7 @@ impl Args {
         if let Some(idle) = settings.idle_resources() {
             progress.remark(idle);
         }
-        let directory = self.surroundings.directory(&settings)?;
+        let directory = self.command_context.directory(&settings)?;
         brought::remark(program, &settings, &directory).iter().for_each(|remark| progress.remark(remark));
         let source = source(items, self.input, progress)?;
         let unit =
@@ -371,7 +371,7 @@ impl Args {
             command: Command {
                 program: program.clone(),
                 arguments: arguments.to_vec(),
-                environment: self.surroundings.environment()?,
+                environment: self.command_context.environment()?,
             },
             directory,
             order: if self.unordered { Order::Completion } else { Order::Input },
@@ -385,7 +385,7 @@ impl Args {
     }
 }
 
-impl Form {
+impl SummaryFormat {
     /// The value as on the command line.
     fn word(self) -> &'static str {
         match self {

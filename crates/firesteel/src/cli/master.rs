@@ -5,10 +5,10 @@ use firesteel_daemons::master::{self, MasterError, Options};
 use firesteel_settings::Reader;
 use firesteel_settings::variables::Environment;
 
-use super::choice::{self, choose};
 use super::common::DaemonFlags;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
+use super::flag_value::{self, choose};
 use super::help;
 use super::run_daemon;
 
@@ -62,7 +62,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let host = choose(Reader::Master, "--host", args.host.as_deref(), &environment);
     let port = choose(Reader::Master, "--port", args.port.as_deref(), &environment);
     let options = Options {
-        address: choice::address(&host, &port)?,
+        address: flag_value::address(&host, &port)?,
         properties: args.conf.properties(Reader::Master)?,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),

@@ -6,8 +6,8 @@ mod application;
 mod application_master;
 mod ask;
 mod brought;
-mod choice;
 mod color;
+mod command_context;
 mod common;
 mod completions;
 mod conf;
@@ -16,6 +16,7 @@ mod document;
 mod executor;
 mod exit;
 mod explain;
+mod flag_value;
 mod help;
 mod kill;
 mod launch;
@@ -32,7 +33,6 @@ mod simulate;
 mod status;
 mod stray;
 mod submit;
-mod surroundings;
 mod table;
 mod top;
 mod worker;
@@ -44,7 +44,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use color::Colors;
-use exit::{Exit, Failure, Form};
+use exit::{ErrorFormat, Exit, Failure};
 
 /// A cluster manager with Apache Spark's Standalone model.
 #[derive(Debug, Parser)]
@@ -52,7 +52,7 @@ use exit::{Exit, Failure, Form};
 #[command(after_help = help::short("", exit::EXAMPLES), after_long_help = exit::HELP)]
 struct Cli {
     #[command(flatten)]
-    talk: log::Talk,
+    log_options: log::LogOptions,
     #[command(subcommand)]
     command: Command,
 }
@@ -108,15 +108,15 @@ pub(crate) fn main() -> ExitCode {
     let mut words: Vec<OsString> = std::env::args_os().collect();
     ask_for_help(&mut words);
     let known = Cli::command().color(Colors::asked(&words).for_help());
-    let form = Form::asked(&words, &known);
+    let format = ErrorFormat::asked(&words, &known);
     let parsed = known.try_get_matches_from(words).and_then(|found| Cli::from_arg_matches(&found));
-    let Cli { talk, command } = match parsed {
+    let Cli { log_options, command } = match parsed {
         Ok(cli) => cli,
-        Err(error) => return exit::usage(error, form),
+        Err(error) => return exit::usage(error, format),
     };
-    talk.start(match command {
+    log_options.start(match command {
         Command::Master(_) | Command::Worker(_) | Command::Executor(_) | Command::ApplicationMaster(_) => {
-            log::Usual::Info
+            log::DefaultLevel::Info
         }
         Command::Config(_)
         | Command::Completions(_)
@@ -132,7 +132,7 @@ pub(crate) fn main() -> ExitCode {
         | Command::Plan(_)
         | Command::Simulate(_)
         | Command::Yarn(_)
-        | Command::Reaper(_) => log::Usual::Warnings,
+        | Command::Reaper(_) => log::DefaultLevel::Warnings,
     });
     let done = match command {
         Command::Master(args) => master::run(args),
@@ -144,16 +144,16 @@ pub(crate) fn main() -> ExitCode {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
-        Command::Logs(args) => logs::run(&args, talk.show()),
-        Command::Map(args) => match map::run(args, talk.show()) {
+        Command::Logs(args) => logs::run(&args, log_options.show()),
+        Command::Map(args) => match map::run(args, log_options.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
-        Command::Shell(args) => match shell::run(args, talk.show()) {
+        Command::Shell(args) => match shell::run(args, log_options.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
-        Command::Launch(args) => match launch::run(args, talk.show()) {
+        Command::Launch(args) => match launch::run(args, log_options.show()) {
             Ok(code) => return code.into(),
             Err(failure) => Err(failure),
         },
@@ -172,7 +172,7 @@ pub(crate) fn main() -> ExitCode {
     };
     match done {
         Ok(exit) => exit.into(),
-        Err(failure) => failure.report(form),
+        Err(failure) => failure.report(format),
     }
 }
 

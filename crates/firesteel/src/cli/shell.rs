@@ -10,9 +10,9 @@ use firesteel_apps::shell::{self, Defaults, Job, OnFailure, StartError};
 use firesteel_host::progress::{Progress, Show};
 use firesteel_settings::Reader;
 
+use super::command_context::CommandContext;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
-use super::surroundings::Surroundings;
 use super::yarn::request;
 use super::{block_on, conf, help};
 
@@ -40,7 +40,7 @@ pub(super) struct Args {
     #[arg(long, help_heading = "Terminal", conflicts_with = "history", hide_short_help = true)]
     no_history: bool,
     #[command(flatten)]
-    surroundings: Surroundings,
+    command_context: CommandContext,
     /// Script with commands to run before leaving [default: standard input]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -127,8 +127,8 @@ impl Args {
             on_failure: if self.keep_going { OnFailure::GoesOn } else { OnFailure::Stops },
             defaults: Defaults {
                 needs: settings.task_needs(),
-                directory: self.surroundings.directory(&settings)?,
-                environment: self.surroundings.environment()?,
+                directory: self.command_context.directory(&settings)?,
+                environment: self.command_context.environment()?,
             },
             name: settings.name.unwrap_or_else(|| NAME.to_owned()),
             cluster,

@@ -12,10 +12,10 @@ use firesteel_settings::size::{self, Unit};
 use firesteel_settings::variables::Environment;
 use firesteel_settings::{Properties, Reader, WorkerSettings, keys, resources, sources};
 
-use super::choice::{self, Choice, choose};
 use super::common::DaemonFlags;
 use super::conf::{self, Conf};
 use super::exit::{Exit, Failure};
+use super::flag_value::{self, FlagValue, choose};
 use super::help;
 use super::run_daemon;
 
@@ -90,7 +90,7 @@ file or variable is wrong.";
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
     let environment = Environment::of_this_process();
     let chosen = |name, given: &Option<String>| choose(Reader::Worker, name, given.as_deref(), &environment);
-    let address = choice::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
+    let address = flag_value::address(&chosen("--host", &args.host), &chosen("--port", &args.port))?;
     let properties = args.conf.properties(Reader::Worker)?;
     let masters = masters(&args, &properties)?;
     warn_of_loopback(&address, &masters);
@@ -107,7 +107,7 @@ pub(super) fn run(args: Args) -> Result<Exit, Failure> {
         cores,
         memory,
         resources,
-        work_directory: chosen("--work-dir", &args.work_dir).value.into(),
+        work_directory: chosen("--work-dir", &args.work_dir).text.into(),
         settings,
         announcement: args.daemon_flags.announcement(),
         lifetime: args.daemon_flags.lifetime(),
@@ -170,19 +170,19 @@ fn is_loopback(host: &str) -> bool {
 }
 
 /// The cores to offer. `config check` reads them too.
-pub(super) fn cores(choice: &Choice) -> Result<Cores, Failure> {
-    let Some(text) = choice.chosen() else { return Ok(capacity::cores()) };
+pub(super) fn cores(value: &FlagValue) -> Result<Cores, Failure> {
+    let Some(text) = value.chosen() else { return Ok(capacity::cores()) };
     match text.parse::<i64>().map(Cores) {
         Ok(cores) if cores > Cores::ZERO && cores <= MOST_CORES => Ok(cores),
         Ok(_) | Err(_) => {
             let words = format!("write a whole number from 1 to {MOST_CORES}");
-            Err(choice.error(format_args!(" cannot be {text:?}: {words}")))
+            Err(value.error(format_args!(" cannot be {text:?}: {words}")))
         }
     }
 }
 
 /// The memory to offer. `config check` reads it too.
-pub(super) fn memory(choice: &Choice) -> Result<MiB, Failure> {
-    let Some(text) = choice.chosen() else { return Ok(capacity::memory()) };
-    size::memory(text, Unit::Bytes).map_err(|error| choice.error(format_args!(": {error}")))
+pub(super) fn memory(value: &FlagValue) -> Result<MiB, Failure> {
+    let Some(text) = value.chosen() else { return Ok(capacity::memory()) };
+    size::memory(text, Unit::Bytes).map_err(|error| value.error(format_args!(": {error}")))
 }

@@ -6,7 +6,7 @@ use firesteel_placement::{Cores, MiB, Resources, Shortfall, shortfall};
 
 use super::bench::*;
 use crate::driver::{
-    Effect, Ending, Event, ExecutorLoss, Inbound, MasterStanding, Note, Outbound, Patience, Reason,
+    Effect, Ending, Event, ExecutorLoss, Inbound, MasterStatus, Note, Outbound, Patience, Reason,
 };
 use crate::ids::{AppId, ExecutorId, PeerId, ProfileId, WorkerId};
 use crate::machine::Machine;
@@ -296,8 +296,8 @@ fn tasks_without_executors_are_explained_again_and_again() {
         assert_eq!(bench.pass(15 * SECOND), [request_shortfall(MASTER, "app-1")]);
         let shortfalls = vec![(ProfileId::DEFAULT, too_small())];
         let answer = bench.master(MasterToDriver::Shortfalls(shortfalls.clone()));
-        let standing = MasterStanding::Registered { master: master("m1"), shortfalls, unwanted: Vec::new() };
-        let note = Note::NoExecutor { waited: round * 15 * SECOND, master: standing };
+        let status = MasterStatus::Registered { master: master("m1"), shortfalls, unwanted: Vec::new() };
+        let note = Note::NoExecutor { waited: round * 15 * SECOND, master: status };
         assert_eq!(answer, [Effect::Note(note)]);
     }
     bench.executor(0, register(0, 1));
@@ -330,6 +330,6 @@ fn tasks_without_executors_and_without_a_master_are_remarked_on() {
     bench.submit(0, 1);
     bench.apply(Event::Disconnected { peer: MASTER });
     let effects = bench.pass(15 * SECOND);
-    let note = Note::NoExecutor { waited: 15 * SECOND, master: MasterStanding::Lost };
+    let note = Note::NoExecutor { waited: 15 * SECOND, master: MasterStatus::Lost };
     assert_eq!(effects, [connect("m1"), Effect::Note(note)]);
 }

@@ -118,7 +118,7 @@ fn a_name_means_the_one_live_application_that_has_it_or_the_latest_that_ended() 
     bench.kill_application(app().as_str());
     let other = AppId::new("app-20261120212235-0001");
     assert_eq!(bench.detail("test").application.id, other);
-    assert_eq!(bench.detail(app().as_str()).standing, None);
+    assert_eq!(bench.detail(app().as_str()).scheduling, None);
     // When none is live any more it is the latest that ended.
     bench.kill_application("test");
     assert_eq!(bench.detail("test").application.id, other);
@@ -135,7 +135,7 @@ fn a_live_application_is_told_with_what_it_lacks_and_who_holds_it() {
     bench.application(Some(16), 6);
     let id = "app-20261120212235-0001";
     let SchedulingStatus { profiles, ahead, cluster, holders, more_holders, .. } =
-        bench.detail(id).standing.expect("it is live");
+        bench.detail(id).scheduling.expect("it is live");
     let [profile] = &profiles[..] else { panic!("{profiles:?}") };
     assert_eq!((profile.held, profile.large_enough, profile.with_room), (0, 2, 0));
     let shortfall = profile.shortfall.as_ref().expect("it has nothing");
@@ -158,9 +158,9 @@ fn an_application_that_waits_after_failures_says_until_when() {
         bench.report(1, executor, ExecutorState::Running);
         bench.report(1, executor, CRASH);
     }
-    let standing = bench.detail("test").standing.expect("it is live");
-    assert_eq!(standing.failures, 2);
-    assert_eq!(standing.relaunch_at, Some(T0 + Duration::from_millis(100)));
+    let scheduling = bench.detail("test").scheduling.expect("it is live");
+    assert_eq!(scheduling.failures, 2);
+    assert_eq!(scheduling.relaunch_at, Some(T0 + Duration::from_millis(100)));
 }
 
 #[test]
@@ -278,7 +278,7 @@ fn an_explanation_fits_a_frame_and_gives_advice_for_the_first_profiles_only() {
     let answer = bench.answer("test", 0);
     crate::wire::encode(&answer, crate::wire::MAX_FRAME).expect("it fits a frame");
     let ApplicationAnswer::Known(detail) = answer else { panic!("it is known") };
-    let profiles = detail.standing.expect("it is live").profiles;
+    let profiles = detail.scheduling.expect("it is live").profiles;
     assert_eq!(profiles.len(), MOST_PROFILES);
     for profile in &profiles[1..] {
         let shortfall = profile.shortfall.as_ref().expect("there is one worker for all of them");

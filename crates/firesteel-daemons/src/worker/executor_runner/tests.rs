@@ -16,7 +16,7 @@ use crate::worker::log::LogReader;
 use firesteel_core::messages::{LogRequest, LogStart};
 use firesteel_core::worker::LogRead;
 use firesteel_host::inbox::{Arrival, Arrivals, inbox};
-use firesteel_settings::rolling::{Compression, LEAST_SIZE, Policy};
+use firesteel_settings::rolling::{Compression, LEAST_SIZE, Strategy};
 
 /// A plan for executor `app-1/3` with 2 cores and 512 MiB.
 pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
@@ -291,7 +291,7 @@ async fn a_command_runs_where_its_application_says() {
 }
 
 const BY_SIZE: Rolling =
-    Rolling { policy: Policy::BySize(LEAST_SIZE), retained: None, compression: Compression::Gzip };
+    Rolling { strategy: Strategy::BySize(LEAST_SIZE), retained: None, compression: Compression::Gzip };
 
 fn read_log(rig: &Rig, stream: Stream) -> Vec<u8> {
     let reader = LogReader::new(rig.site.work.clone(), Arc::clone(&rig.site.books));

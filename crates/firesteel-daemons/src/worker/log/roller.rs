@@ -13,7 +13,7 @@ use flate2::write::GzEncoder;
 use super::books::Book;
 use super::names::Names;
 use super::segments::{self, COMPRESSED, active_name, in_words};
-use firesteel_settings::rolling::{Compression, Policy, Rolling};
+use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 
 /// A longer file is not compressed, because the end of a gzip file cannot tell a length beyond this.
 const LONGEST_COMPRESSED: u64 = u32::MAX as u64;
@@ -71,7 +71,7 @@ impl Roller {
             active,
             book,
             file,
-            next: rolling.policy.next(now),
+            next: rolling.strategy.next(now),
             names: Names::after(active_name(stream), last),
             rolled,
             rolling,
@@ -121,19 +121,19 @@ impl Roller {
     }
 
     fn is_due(&self, now: Timestamp, more: usize) -> bool {
-        match self.rolling.policy {
+        match self.rolling.strategy {
             // An empty file is never rolled.
-            Policy::ByTime(_) | Policy::BySize(_) if self.length == 0 => false,
-            Policy::ByTime(_) => self.next.is_some_and(|next| next <= now),
-            Policy::BySize(most) => self.length.saturating_add(more as u64) > most,
+            Strategy::ByTime(_) | Strategy::BySize(_) if self.length == 0 => false,
+            Strategy::ByTime(_) => self.next.is_some_and(|next| next <= now),
+            Strategy::BySize(most) => self.length.saturating_add(more as u64) > most,
         }
     }
 
     /// Continues in a new file. After an error the log stays in the old file, or keeps more files than it
     /// should.
     fn roll(&mut self, now: Timestamp) -> io::Result<()> {
-        self.next = self.rolling.policy.next(now);
-        let path = self.directory.join(self.names.next(&self.rolling.policy.suffix(now)));
+        self.next = self.rolling.strategy.next(now);
+        let path = self.directory.join(self.names.next(&self.rolling.strategy.suffix(now)));
         self.start_file(&path)?;
         let length = std::mem::take(&mut self.length);
         let path = match self.rolling.compression {

@@ -71,15 +71,15 @@ impl Ledger {
 
     fn check_detail(&self, detail: &ApplicationDetail) -> Result<(), String> {
         let app = &detail.application;
-        if self.apps.contains_key(&app.id) != detail.standing.is_some() {
+        if self.apps.contains_key(&app.id) != detail.scheduling.is_some() {
             return Err(format!(
                 "a client is told that {} is live, or that it is not, against the books",
                 app.id
             ));
         }
         self.compare_outcome(app)?;
-        let Some(standing) = &detail.standing else { return Ok(()) };
-        let held: u64 = standing.profiles.iter().map(|profile| profile.held).sum();
+        let Some(scheduling) = &detail.scheduling else { return Ok(()) };
+        let held: u64 = scheduling.profiles.iter().map(|profile| profile.held).sum();
         let (executors, cores) = self.holding(&app.id);
         if (held, app.executors_live, app.cores_granted) != (executors, executors, cores) {
             return Err(format!(

@@ -10,9 +10,9 @@ use firesteel_settings::sources::{self, Files, Sources};
 use firesteel_settings::variables::Environment;
 use serde::Serialize;
 
-use super::{For, print_json, wrong};
-use crate::cli::choice;
+use super::{ReaderArg, print_json, wrong};
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::flag_value;
 use crate::cli::table::table;
 
 #[derive(Debug, ClapArgs)]
@@ -32,7 +32,7 @@ pub(super) struct Check {
     files: Vec<PathBuf>,
     /// Check for one reader only; settings of other readers are then shown as ignored
     #[arg(long = "for", value_enum, value_name = "READER")]
-    reader: Option<For>,
+    reader: Option<ReaderArg>,
     /// Print one JSON value instead of a table
     #[arg(long)]
     json: bool,
@@ -74,10 +74,10 @@ impl Checked {
         let environment = Environment::of_this_process();
         self.findings.extend(findings::of_variables(&environment, audience));
         for reader in audience.readers() {
-            for flag in choice::flags(reader) {
-                let choice = choice::choose(reader, flag.name, None, &environment);
-                let variable = self.findings.iter_mut().find(|it| choice.is_of(&it.name));
-                if let (Some(wrong), Some(variable)) = (wrong(flag, &choice), variable) {
+            for flag in flag_value::flags(reader) {
+                let value = flag_value::choose(reader, flag.name, None, &environment);
+                let variable = self.findings.iter_mut().find(|it| value.is_of(&it.name));
+                if let (Some(wrong), Some(variable)) = (wrong(flag, &value), variable) {
                     variable.outcome = Outcome::BadValue;
                     variable.why = wrong;
                 }

@@ -9,8 +9,8 @@ use clap::{Args as ClapArgs, Subcommand, ValueEnum};
 use firesteel_settings::Reader;
 use serde::Serialize;
 
-use super::choice::{self, Choice, Flag};
 use super::exit::{Exit, Failure};
+use super::flag_value::{self, Flag, FlagValue};
 use super::worker;
 use check::Check;
 use show::Show;
@@ -23,20 +23,20 @@ use show::Show;
 Exit codes: 0 done; 2 wrong usage; 78 a setting keeps a command from starting.")]
 pub(super) struct Args {
     #[command(subcommand)]
-    question: Question,
+    command: ConfigCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Question {
+enum ConfigCommand {
     /// Check every property and variable that is set: read, ignored, unsupported or wrong
     Check(Check),
     /// Show the effective value of every property
     Show(Show),
 }
 
-/// Who reads.
+/// A reader of properties, as an argument.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum For {
+enum ReaderArg {
     /// A Master
     Master,
     /// A Worker
@@ -45,31 +45,31 @@ enum For {
     Application,
 }
 
-impl From<For> for Reader {
-    fn from(reader: For) -> Self {
+impl From<ReaderArg> for Reader {
+    fn from(reader: ReaderArg) -> Self {
         match reader {
-            For::Master => Self::Master,
-            For::Worker => Self::Worker,
-            For::Application => Self::Application,
+            ReaderArg::Master => Self::Master,
+            ReaderArg::Worker => Self::Worker,
+            ReaderArg::Application => Self::Application,
         }
     }
 }
 
 /// Runs the subcommand.
 pub(super) fn run(args: Args) -> Result<Exit, Failure> {
-    match args.question {
-        Question::Check(check) => check.run(),
-        Question::Show(show) => show.run(),
+    match args.command {
+        ConfigCommand::Check(check) => check.run(),
+        ConfigCommand::Show(show) => show.run(),
     }
 }
 
 /// The error in the chosen value of a daemon's flag, if there is one.
-fn wrong(flag: &Flag, choice: &Choice) -> Option<String> {
+fn wrong(flag: &Flag, value: &FlagValue) -> Option<String> {
     let failure = match flag.name {
-        "--cores" => worker::cores(choice).err(),
-        "--memory" => worker::memory(choice).err(),
-        "--port" => choice::port(choice).err(),
-        "--host" => choice::host(choice).err(),
+        "--cores" => worker::cores(value).err(),
+        "--memory" => worker::memory(value).err(),
+        "--port" => flag_value::port(value).err(),
+        "--host" => flag_value::host(value).err(),
         _ => None,
     };
     failure.map(|failure| failure.sentence().to_owned())

@@ -11,10 +11,10 @@ use firesteel_settings::secrets::shown;
 use firesteel_settings::{Origin, Reader, reference};
 use serde::Serialize;
 
-use super::{For, print_json, wrong};
-use crate::cli::choice;
+use super::{ReaderArg, print_json, wrong};
 use crate::cli::conf::Conf;
 use crate::cli::exit::{self, Exit, Failure};
+use crate::cli::flag_value;
 use crate::cli::help;
 use crate::cli::submit::Submit;
 use crate::cli::table::table;
@@ -40,7 +40,7 @@ pub(super) struct Show {
     names: Vec<String>,
     /// Show the settings of this reader only [default: all readers]
     #[arg(long = "for", value_enum, value_name = "READER")]
-    reader: Option<For>,
+    reader: Option<ReaderArg>,
     /// Show where each value comes from, and which values it overrides
     #[arg(long)]
     origin: bool,
@@ -55,11 +55,11 @@ pub(super) struct Show {
 #[derive(Serialize)]
 struct Shown {
     schema: u32,
-    readers: Vec<OfReader>,
+    readers: Vec<ReaderSettings>,
 }
 
 #[derive(Serialize)]
-struct OfReader {
+struct ReaderSettings {
     #[serde(rename = "for")]
     reader: Reader,
     files: Vec<PathBuf>,
@@ -75,13 +75,13 @@ struct Setting {
     /// Origin of the value. `None`: it is the default, and the value may be a description.
     origin: Option<Origin>,
     meaning: &'static str,
-    beaten: Vec<Beaten>,
+    beaten: Vec<Overridden>,
     /// The error in the value. Commands that read it will not start.
     error: Option<String>,
 }
 
 #[derive(Serialize)]
-struct Beaten {
+struct Overridden {
     value: String,
     origin: Origin,
 }
@@ -90,8 +90,10 @@ impl Show {
     /// Reads all settings and prints them.
     pub(super) fn run(self) -> Result<Exit, Failure> {
         let readers = self.reader.map_or(Reader::ALL.to_vec(), |reader| vec![reader.into()]);
-        let readers =
-            readers.into_iter().map(|reader| of_reader(reader, &self.conf)).collect::<Result<_, _>>()?;
+        let readers = readers
+            .into_iter()
+            .map(|reader| reader_settings(reader, &self.conf))
+            .collect::<Result<_, _>>()?;
         let mut all = Shown { schema: 1, readers };
         if !self.names.is_empty() {
             all.keep(&self.names)?;
@@ -102,13 +104,13 @@ impl Show {
     }
 }
 
-fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
+fn reader_settings(reader: Reader, conf: &Conf) -> Result<ReaderSettings, Failure> {
     let sources = conf.sources(reader);
     let loaded = conf.load(reader)?;
-    let flags = choice::flags(reader).iter().map(|flag| {
-        let choice = choice::choose(reader, flag.name, None, &sources.environment);
-        let error = wrong(flag, &choice);
-        let (name, value, origin) = (flag.name.to_owned(), choice.value, choice.origin);
+    let flags = flag_value::flags(reader).iter().map(|flag| {
+        let value = flag_value::choose(reader, flag.name, None, &sources.environment);
+        let error = wrong(flag, &value);
+        let (name, value, origin) = (flag.name.to_owned(), value.text, value.origin);
         Setting { name, value, origin, meaning: flag.meaning, beaten: Vec::new(), error }
     });
     let mut settings: Vec<Setting> = flags.collect();
@@ -120,11 +122,11 @@ fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
     for key in reference::of(reader) {
         let names: Vec<&str> = loaded.properties.names(key.name).collect();
         for name in &names {
-            let mut all = loaded.properties.all(name).map(|property| Beaten {
+            let mut all = loaded.properties.all(name).map(|property| Overridden {
                 value: shown(name, &property.value).to_owned(),
                 origin: property.origin.clone(),
             });
-            let Some(Beaten { value, origin }) = all.next() else { continue };
+            let Some(Overridden { value, origin }) = all.next() else { continue };
             let (error, beaten) = (error(name), all.collect());
             let (name, origin) = ((*name).to_owned(), Some(origin));
             settings.push(Setting { name, value, origin, meaning: key.meaning(), beaten, error });
@@ -136,7 +138,7 @@ fn of_reader(reader: Reader, conf: &Conf) -> Result<OfReader, Failure> {
         }
     }
     let error = findings::contradiction(&loaded.properties).map(|error| error.to_string());
-    Ok(OfReader { reader, files: loaded.files, settings, error })
+    Ok(ReaderSettings { reader, files: loaded.files, settings, error })
 }
 
 /// The setting that the user probably meant: the property of an option with the same name, or the
@@ -148,7 +150,7 @@ fn meant<'a>(stranger: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a
     property.or_else(|| near(stranger, known))
 }
 
-impl OfReader {
+impl ReaderSettings {
     /// The errors that prevent this reader from starting.
     fn errors(&self) -> impl Iterator<Item = &String> {
         self.settings.iter().filter_map(|setting| setting.error.as_ref()).chain(&self.error)
@@ -181,8 +183,8 @@ impl Shown {
 
     fn print(&self, with_origin: bool) -> io::Result<()> {
         let mut stdout = io::stdout().lock();
-        for (number, of_reader) in self.readers.iter().enumerate() {
-            let OfReader { reader, files, settings, error: _ } = of_reader;
+        for (number, reader_settings) in self.readers.iter().enumerate() {
+            let ReaderSettings { reader, files, settings, error: _ } = reader_settings;
             if number > 0 {
                 writeln!(stdout)?;
             }
@@ -202,7 +204,7 @@ impl Shown {
             let header: &[&str] =
                 if with_origin { &["SETTING", "VALUE", "ORIGIN"] } else { &["SETTING", "VALUE"] };
             writeln!(stdout, "{}", table(header, rows.collect()))?;
-            for error in of_reader.errors() {
+            for error in reader_settings.errors() {
                 writeln!(stdout, "error: {error}")?;
             }
         }
@@ -213,7 +215,7 @@ impl Shown {
 /// The value's origin: `--conf, overrides 4 (/etc/spark/conf/spark-defaults.conf line 3)`.
 fn origin(setting: &Setting) -> String {
     let mut words = setting.origin.as_ref().map_or("default".to_owned(), ToString::to_string);
-    for Beaten { value, origin } in &setting.beaten {
+    for Overridden { value, origin } in &setting.beaten {
         words += &format!(", overrides {value} ({origin})");
     }
     words

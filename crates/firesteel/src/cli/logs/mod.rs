@@ -10,7 +10,7 @@ use firesteel_core::messages::{ApplicationView, ExecutorView, LogStart, Stream};
 use firesteel_daemons::executor_log::{ExecutorLog, LogError};
 use firesteel_host::progress::Show;
 
-use super::application::standing_and_end;
+use super::application::shown_state_and_end;
 use super::ask::{self, App, Masters};
 use super::block_on;
 use super::exit::{self, Exit, Failure};
@@ -195,5 +195,5 @@ async fn row(application: &ApplicationView, executor: &ExecutorView) -> Vec<Stri
     };
     let place = format!("{}:{}", executor.host, executor.directory);
     let id = format!("{}/{}", application.id, executor.id);
-    vec![id, standing_and_end(application, executor), stdout, stderr, place]
+    vec![id, shown_state_and_end(application, executor), stdout, stderr, place]
 }

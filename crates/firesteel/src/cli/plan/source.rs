@@ -146,9 +146,9 @@ fn worker(view: &WorkerView) -> WorkerDescription {
 /// An application of the running Master: what it holds and what it asks for. `None`: it has ended meanwhile.
 fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
     let ApplicationAnswer::Known(detail) = answer else { return None };
-    let ApplicationDetail { application: view, standing, .. } = &**detail;
-    let standing = standing.as_ref()?;
-    let mut profiles: Vec<ProfileSnapshot> = standing.profiles.iter().map(profile).collect();
+    let ApplicationDetail { application: view, scheduling, .. } = &**detail;
+    let scheduling = scheduling.as_ref()?;
+    let mut profiles: Vec<ProfileSnapshot> = scheduling.profiles.iter().map(profile).collect();
     let default = profiles.iter().position(|profile| profile.id == ProfileId::DEFAULT)?;
     let ProfileSnapshot { profile, limit, .. } = profiles.remove(default);
     let live = view.executors.iter().filter(|executor| !executor.state.is_finished());
@@ -163,7 +163,7 @@ fn live(answer: &ApplicationAnswer) -> Option<DraftApplication> {
         Submitter::new(view.name.clone(), view.user.clone()),
         WantedExecutors { profile, max_cores: view.max_cores, limit, ..WantedExecutors::default() },
         Placing {
-            policy: standing.policy,
+            policy: scheduling.policy,
             queue: view.queue.clone(),
             priority: view.priority,
             gang: view.gang,

@@ -102,9 +102,10 @@ pub(super) fn places(outcome: &Outcome, app: usize) -> String {
 /// The reasons why it does not have more, in sentences. Empty if it has what it asks for.
 pub(super) fn why(app: &ApplicationOutcome) -> Vec<String> {
     let Some(detail) = app.detail.as_ref().filter(|_| app.is_short()) else { return Vec::new() };
-    let Some(standing) = &detail.standing else { return Vec::new() };
-    let reasons = standing.profiles.iter().flat_map(|profile| explain::reasons(detail, standing, profile));
-    let hindrance = standing.hindrance.clone().map(|hindrance| explain::hindrance(&signed(hindrance)));
+    let Some(scheduling) = &detail.scheduling else { return Vec::new() };
+    let reasons =
+        scheduling.profiles.iter().flat_map(|profile| explain::reasons(detail, scheduling, profile));
+    let hindrance = scheduling.hindrance.clone().map(|hindrance| explain::hindrance(&signed(hindrance)));
     hindrance.into_iter().chain(reasons).collect()
 }
 

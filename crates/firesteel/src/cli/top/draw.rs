@@ -8,8 +8,8 @@ use ratatui::text::Line;
 use ratatui::widgets::{Block, Clear, Paragraph, Row as Drawn, Table, TableState, Wrap};
 
 use super::super::table::clean;
-use super::model::{Model, Over};
-use super::rows::{Row, Which, alive, cores_bar, memory_bar};
+use super::model::{Model, Panel};
+use super::rows::{Row, TableKind, alive, cores_bar, memory_bar};
 
 /// With fewer lines than this, only the selected table is shown.
 const LOW: u16 = 16;
@@ -41,14 +41,16 @@ pub(super) fn draw(frame: &mut Frame<'_>, model: &mut Model) {
     } else {
         let [workers, applications, executors] =
             Layout::vertical(heights(model, middle.height)).areas(middle);
-        for (which, area) in
-            [(Which::Workers, workers), (Which::Applications, applications), (Which::Executors, executors)]
-        {
-            table(frame, model, which, area);
+        for (kind, area) in [
+            (TableKind::Workers, workers),
+            (TableKind::Applications, applications),
+            (TableKind::Executors, executors),
+        ] {
+            table(frame, model, kind, area);
         }
     }
     frame.render_widget(last_line(model), bottom);
-    over(frame, model);
+    panel(frame, model);
 }
 
 /// The cluster's state in one line.
@@ -75,7 +77,8 @@ fn summary(model: &Model) -> String {
 /// Gives each table the height that it needs, if there is room. Otherwise all get equal parts, and
 /// unused lines go to the others.
 fn heights(model: &Model, height: u16) -> [Constraint; 3] {
-    let needs = Which::ALL.map(|which| u16::try_from(model.rows(which).len().max(1) + 2).unwrap_or(u16::MAX));
+    let needs =
+        TableKind::ALL.map(|kind| u16::try_from(model.rows(kind).len().max(1) + 2).unwrap_or(u16::MAX));
     let mut given = [0_u16; 3];
     let mut left = height;
     while left > 0 && given != needs {
@@ -90,31 +93,31 @@ fn heights(model: &Model, height: u16) -> [Constraint; 3] {
     given.map(Constraint::Length)
 }
 
-fn table(frame: &mut Frame<'_>, model: &mut Model, which: Which, area: Rect) {
-    let rows = model.rows(which);
-    let has_mark = model.table == which;
-    let title = format!("{} {}, by {}", which.title(), rows.len(), model.order(which).to_lowercase());
-    let left_out = model.view.as_ref().map_or(0, |view| match which {
-        Which::Workers => view.left_out.workers,
-        Which::Applications => view.left_out.applications,
-        Which::Executors => view.left_out.executors,
+fn table(frame: &mut Frame<'_>, model: &mut Model, kind: TableKind, area: Rect) {
+    let rows = model.rows(kind);
+    let has_mark = model.table == kind;
+    let title = format!("{} {}, by {}", kind.title(), rows.len(), model.order(kind).to_lowercase());
+    let left_out = model.view.as_ref().map_or(0, |view| match kind {
+        TableKind::Workers => view.left_out.workers,
+        TableKind::Applications => view.left_out.applications,
+        TableKind::Executors => view.left_out.executors,
     });
     let title = if left_out > 0 { format!("{title}, and {left_out} more") } else { title };
     let style = if has_mark { Style::new().fg(Color::Cyan).bold() } else { Style::new().bold() };
     let [head, body] = Layout::vertical([Constraint::Length(1), Constraint::Min(0)]).areas(area);
     frame.render_widget(Line::styled(title, style), head);
-    let place = model.mark(which, &rows);
+    let place = model.mark(kind, &rows);
     let mut state = TableState::default();
     if has_mark && !rows.is_empty() {
         state.select(Some(place));
         model.page = usize::from(body.height.saturating_sub(2)).max(1);
     }
-    let widths = widths(which, &rows, usize::from(body.width));
+    let widths = widths(kind, &rows, usize::from(body.width));
     let drawn = rows.iter().map(|row| {
         let cells = row.cells.iter().zip(&widths).map(|(cell, width)| tail(cell, *width));
         Drawn::new(cells.collect::<Vec<String>>())
     });
-    let names = which.header().iter().copied().take(widths.len());
+    let names = kind.header().iter().copied().take(widths.len());
     let lengths = widths.iter().map(|width| Constraint::Length(u16::try_from(*width).unwrap_or(u16::MAX)));
     let table = Table::new(drawn, lengths)
         .header(Drawn::new(names).style(Modifier::DIM))
@@ -125,10 +128,10 @@ fn table(frame: &mut Frame<'_>, model: &mut Model, which: Which, area: Rect) {
 
 /// The widths of the columns that fit. Each is as wide as its widest cell; the first may be cut to
 /// the screen.
-fn widths(which: Which, rows: &[Row], screen: usize) -> Vec<usize> {
+fn widths(kind: TableKind, rows: &[Row], screen: usize) -> Vec<usize> {
     let mut left = screen;
     let mut fitting = Vec::new();
-    for (column, name) in which.header().iter().enumerate() {
+    for (column, name) in kind.header().iter().enumerate() {
         let cells = rows.iter().filter_map(|row| row.cells.get(column));
         let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0).max(name.len());
         if fitting.is_empty() {
@@ -155,22 +158,22 @@ fn tail(text: &str, width: usize) -> String {
 
 fn last_line(model: &Model) -> Line<'_> {
     let loud = Style::new().fg(Color::Red).bold();
-    match (&model.over, &model.trouble, &model.message) {
-        (Over::Question { app }, ..) => Line::styled(format!("end {app}? y/n"), loud),
+    match (&model.panel, &model.trouble, &model.message) {
+        (Panel::Question { app }, ..) => Line::styled(format!("end {app}? y/n"), loud),
         (_, Some(trouble), _) => Line::styled(format!("no answer, trying again: {}", clean(trouble)), loud),
         (_, None, Some(message)) => Line::raw(clean(message)),
         (_, None, None) => Line::styled(KEYS, Modifier::DIM),
     }
 }
 
-fn over(frame: &mut Frame<'_>, model: &mut Model) {
-    match &mut model.over {
-        Over::Nothing | Over::Question { .. } => {}
-        Over::Help => {
+fn panel(frame: &mut Frame<'_>, model: &mut Model) {
+    match &mut model.panel {
+        Panel::Nothing | Panel::Question { .. } => {}
+        Panel::Help => {
             let lines: Vec<Line<'_>> = HELP.iter().map(|line| Line::raw(*line)).collect();
             pane(frame, "keys", lines, &mut 0);
         }
-        Over::Explained { sentences, from } => {
+        Panel::Explained { sentences, from } => {
             let lines: Vec<Line<'_>> = sentences.iter().map(|sentence| Line::raw(clean(sentence))).collect();
             pane(frame, "explained; any key", lines, from);
         }
@@ -207,7 +210,7 @@ mod tests {
             app: None,
             cells: ["app-1234567890", "sums", "RUNNING"].map(String::from).to_vec(),
         };
-        let widths = |screen| widths(Which::Applications, std::slice::from_ref(&row), screen);
+        let widths = |screen| widths(TableKind::Applications, std::slice::from_ref(&row), screen);
         assert_eq!(widths(100)[..3], [14, 4, 7]);
         assert_eq!(widths(20), [14, 4]);
         assert_eq!(widths(19), [14]);

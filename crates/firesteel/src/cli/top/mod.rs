@@ -25,7 +25,7 @@ use super::ask::{self, Cluster, Masters};
 use super::exit::{self, Exit, Failure};
 use super::help;
 use super::{block_on, explain, kill, status};
-use model::{Model, Wish};
+use model::{Action, Model};
 use screen::Screen;
 
 /// Maximum number of queued inputs. This is enough for fast typing on a slow terminal.
@@ -118,11 +118,11 @@ async fn live(cluster: Cluster, pace: Duration) -> Result<u8, Failure> {
         let Some(input) = inputs.recv().await else { return Ok(0) };
         match input {
             Input::Terminal(Event::Key(key)) if key.kind == KeyEventKind::Press => match model.on_key(key) {
-                Wish::Nothing => {}
-                Wish::Quit => return Ok(0),
-                Wish::Interrupt => return Ok(130),
-                Wish::Explain(app) => look_up(cluster.clone(), app, sender.clone()),
-                Wish::Kill(app) => end_application(cluster.clone(), app, sender.clone()),
+                Action::Nothing => {}
+                Action::Quit => return Ok(0),
+                Action::Interrupt => return Ok(130),
+                Action::Explain(app) => look_up(cluster.clone(), app, sender.clone()),
+                Action::Kill(app) => end_application(cluster.clone(), app, sender.clone()),
             },
             Input::Terminal(_) => {}
             Input::TerminalLost(error) => return Err(broken(error)),

@@ -3,7 +3,7 @@
 use firesteel_core::messages::MasterView;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
-use super::rows::{Row, Which};
+use super::rows::{Row, TableKind};
 
 /// The state of the view.
 #[derive(Debug)]
@@ -15,13 +15,13 @@ pub(super) struct Model {
     /// The error of the latest request, if it failed.
     pub(super) trouble: Option<String>,
     /// The table that keys act on.
-    pub(super) table: Which,
+    pub(super) table: TableKind,
     /// Key of the selected row of each table. `None`: the first row.
     marks: [Option<String>; 3],
     /// Sort order of each table.
     orders: [usize; 3],
     /// The panel over the tables.
-    pub(super) over: Over,
+    pub(super) panel: Panel,
     /// The latest message, shown in the last line.
     pub(super) message: Option<String>,
     /// Number of rows of the selected table that fit on the screen.
@@ -30,7 +30,7 @@ pub(super) struct Model {
 
 /// The panel over the tables.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Over {
+pub(super) enum Panel {
     Nothing,
     Help,
     /// The question whether to end this application.
@@ -46,7 +46,7 @@ pub(super) enum Over {
 
 /// The action that a key asks of the loop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Wish {
+pub(super) enum Action {
     Nothing,
     Quit,
     Interrupt,
@@ -60,10 +60,10 @@ impl Model {
             masters,
             view: None,
             trouble: None,
-            table: Which::Applications,
+            table: TableKind::Applications,
             marks: [None, None, None],
             orders: [0; 3],
-            over: Over::Nothing,
+            panel: Panel::Nothing,
             message: None,
             page: 10,
         }
@@ -79,50 +79,50 @@ impl Model {
     }
 
     pub(super) fn on_explained(&mut self, sentences: Vec<String>) {
-        self.over = Over::Explained { sentences, from: 0 };
+        self.panel = Panel::Explained { sentences, from: 0 };
     }
 
     pub(super) fn on_message(&mut self, line: String) {
         self.message = Some(line);
     }
 
-    pub(super) fn on_key(&mut self, key: KeyEvent) -> Wish {
+    pub(super) fn on_key(&mut self, key: KeyEvent) -> Action {
         if key.modifiers.contains(KeyModifiers::CONTROL) && matches!(key.code, KeyCode::Char('c' | 'C')) {
-            return Wish::Interrupt;
+            return Action::Interrupt;
         }
-        match std::mem::replace(&mut self.over, Over::Nothing) {
-            Over::Nothing => self.on_plain_key(key.code),
+        match std::mem::replace(&mut self.panel, Panel::Nothing) {
+            Panel::Nothing => self.on_plain_key(key.code),
             // Any key closes the help.
-            Over::Help => Wish::Nothing,
-            Over::Question { app } => match key.code {
+            Panel::Help => Action::Nothing,
+            Panel::Question { app } => match key.code {
                 KeyCode::Char('y' | 'Y') => {
                     self.message = Some(format!("ending {app} .."));
-                    Wish::Kill(app)
+                    Action::Kill(app)
                 }
                 _ => {
                     self.message = Some(format!("{app} keeps running"));
-                    Wish::Nothing
+                    Action::Nothing
                 }
             },
-            Over::Explained { sentences, from } => {
+            Panel::Explained { sentences, from } => {
                 let from = match key.code {
                     KeyCode::Down | KeyCode::Char('j') => from.saturating_add(1),
                     KeyCode::Up => from.saturating_sub(1),
                     KeyCode::PageDown | KeyCode::Char(' ') => from.saturating_add(10),
                     KeyCode::PageUp => from.saturating_sub(10),
-                    _ => return Wish::Nothing,
+                    _ => return Action::Nothing,
                 };
-                self.over = Over::Explained { sentences, from };
-                Wish::Nothing
+                self.panel = Panel::Explained { sentences, from };
+                Action::Nothing
             }
         }
     }
 
-    fn on_plain_key(&mut self, code: KeyCode) -> Wish {
+    fn on_plain_key(&mut self, code: KeyCode) -> Action {
         self.message = None;
         match code {
-            KeyCode::Char('q' | 'Q') | KeyCode::Esc => return Wish::Quit,
-            KeyCode::Char('?' | 'h') => self.over = Over::Help,
+            KeyCode::Char('q' | 'Q') | KeyCode::Esc => return Action::Quit,
+            KeyCode::Char('?' | 'h') => self.panel = Panel::Help,
             KeyCode::Tab | KeyCode::Right => self.table = self.table.next(),
             KeyCode::BackTab | KeyCode::Left => self.table = self.table.previous(),
             KeyCode::Down | KeyCode::Char('j') => self.step(1),
@@ -136,30 +136,30 @@ impl Model {
                 *order = (*order + 1) % self.table.orders().len();
             }
             KeyCode::Char('e' | 'E') | KeyCode::Enter => match self.marked_app() {
-                Some(app) => return Wish::Explain(app),
+                Some(app) => return Action::Explain(app),
                 None => self.message = Some("select an application first: tab moves there".to_owned()),
             },
             KeyCode::Char('k' | 'K') => match self.marked_app() {
-                Some(app) => self.over = Over::Question { app },
+                Some(app) => self.panel = Panel::Question { app },
                 None => self.message = Some("select an application first: tab moves there".to_owned()),
             },
             _ => {}
         }
-        Wish::Nothing
+        Action::Nothing
     }
 
     /// The rows of a table, in its sort order.
-    pub(super) fn rows(&self, table: Which) -> Vec<Row> {
+    pub(super) fn rows(&self, table: TableKind) -> Vec<Row> {
         self.view.as_ref().map_or_else(Vec::new, |view| table.rows(view, self.orders[table as usize]))
     }
 
     /// The name of a table's sort order.
-    pub(super) fn order(&self, table: Which) -> &'static str {
+    pub(super) fn order(&self, table: TableKind) -> &'static str {
         table.orders()[self.orders[table as usize]]
     }
 
     /// The index of the selected row. If that row is gone, the first row is selected.
-    pub(super) fn mark(&self, table: Which, rows: &[Row]) -> usize {
+    pub(super) fn mark(&self, table: TableKind, rows: &[Row]) -> usize {
         let key = self.marks[table as usize].as_ref();
         key.and_then(|key| rows.iter().position(|row| row.key == *key)).unwrap_or(0)
     }

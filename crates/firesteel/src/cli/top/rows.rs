@@ -8,7 +8,7 @@ use super::super::table::{clean, duration};
 
 /// One of the three tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Which {
+pub(super) enum TableKind {
     Workers,
     Applications,
     Executors,
@@ -25,7 +25,7 @@ pub(super) struct Row {
     pub(super) cells: Vec<String>,
 }
 
-impl Which {
+impl TableKind {
     pub(super) const ALL: [Self; 3] = [Self::Workers, Self::Applications, Self::Executors];
 
     pub(super) fn title(self) -> &'static str {

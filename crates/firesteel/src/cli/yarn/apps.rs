@@ -11,7 +11,7 @@ use firesteel_yarn::messages::application::{
 use firesteel_yarn_mode::states::{STATES, final_status, is_over, state};
 use serde::Serialize;
 
-use super::{Where, ask, codes};
+use super::{ClusterArgs, ask, codes};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
 use crate::cli::table::{duration, table};
@@ -30,7 +30,7 @@ pub(super) struct Apps {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    site: Where,
+    site: ClusterArgs,
 }
 
 const ALL: &str = "ALL";
@@ -165,7 +165,8 @@ mod tests {
     fn states_are_named_in_any_case_and_without_a_name_nothing_that_is_over_is_listed() {
         let states = |names: &[&str]| {
             let states = names.iter().map(|name| (*name).to_owned()).collect();
-            let apps = Apps { states, json: false, site: Where { conf: crate::cli::conf::Conf::default() } };
+            let apps =
+                Apps { states, json: false, site: ClusterArgs { conf: crate::cli::conf::Conf::default() } };
             apps.states().into_iter().map(state).collect::<Vec<_>>()
         };
         assert_eq!(states(&[]), ["NEW", "NEW_SAVING", "SUBMITTED", "ACCEPTED", "RUNNING"]);

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn_mode::states::{is_over, state};
 
-use super::{Where, ask, codes, report};
+use super::{ClusterArgs, ask, codes, report};
 use crate::cli::ask::who;
 use crate::cli::exit::{Exit, Failure};
 use crate::cli::help;
@@ -21,7 +21,7 @@ pub(super) struct Kill {
     #[arg(value_name = "APP", required = true)]
     apps: Vec<ApplicationId>,
     #[command(flatten)]
-    site: Where,
+    site: ClusterArgs,
 }
 
 /// Ends the applications one by one, and prints the result of each.

@@ -11,7 +11,7 @@ use firesteel_yarn_mode::monitor::master;
 use firesteel_yarn_mode::site::Site;
 use firesteel_yarn_mode::states::{is_over, state};
 
-use super::{Where, ask, codes, report};
+use super::{ClusterArgs, ask, codes, report};
 use crate::cli::ask::{self as running, Cluster};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
@@ -28,28 +28,28 @@ pub(super) struct Logs {
     #[arg(value_name = "APP")]
     app: ApplicationId,
     /// Number of an executor or id of a container [default: all that run]
-    #[arg(value_name = "EXECUTOR|CONTAINER", value_parser = which)]
-    which: Option<Which>,
+    #[arg(value_name = "EXECUTOR|CONTAINER", value_parser = container_arg)]
+    which: Option<ContainerArg>,
     /// Show standard error instead of standard output
     #[arg(long)]
     stderr: bool,
     #[command(flatten)]
-    site: Where,
+    site: ClusterArgs,
 }
 
 /// One container of an application.
 #[derive(Clone, Debug, PartialEq, Eq)]
-enum Which {
+enum ContainerArg {
     Executor(ExecutorId),
     Container(ContainerId),
 }
 
-fn which(word: &str) -> Result<Which, String> {
+fn container_arg(word: &str) -> Result<ContainerArg, String> {
     match word.parse() {
-        Ok(number) => Ok(Which::Executor(ExecutorId(number))),
+        Ok(number) => Ok(ContainerArg::Executor(ExecutorId(number))),
         Err(_) => word
             .parse()
-            .map(Which::Container)
+            .map(ContainerArg::Container)
             .map_err(|error| format!("{error}; write the number of an executor or the id of a container")),
     }
 }
@@ -63,8 +63,8 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
         return Err(Failure::of(Exit::Failure, over(args.app, state(now))));
     }
     let places = match &args.which {
-        Some(Which::Executor(executor)) => vec![of_executor(&report, *executor)?],
-        Some(Which::Container(container)) => {
+        Some(ContainerArg::Executor(executor)) => vec![of_executor(&report, *executor)?],
+        Some(ContainerArg::Container(container)) => {
             let container = container.to_string();
             let mut all = containers(&site, &report)?;
             all.retain(|place| place.container == container);
@@ -146,10 +146,13 @@ mod tests {
 
     #[test]
     fn a_number_is_an_executor_and_an_id_a_container() {
-        assert_eq!(which("3"), Ok(Which::Executor(ExecutorId(3))));
+        assert_eq!(container_arg("3"), Ok(ContainerArg::Executor(ExecutorId(3))));
         let container = "container_1700000000123_0007_01_000001";
-        assert_eq!(which(container), Ok(Which::Container(container.parse().expect("it is one"))));
-        let error = which("x").expect_err("it is neither");
+        assert_eq!(
+            container_arg(container),
+            Ok(ContainerArg::Container(container.parse().expect("it is one")))
+        );
+        let error = container_arg("x").expect_err("it is neither");
         assert_eq!(
             error,
             "`x` is no container id; one looks like container_1700000000123_0007_01_000002; write the number of an executor or the id of a container"

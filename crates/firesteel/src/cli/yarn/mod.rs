@@ -28,11 +28,11 @@ use super::help;
 #[command(after_help = help::short("yarn", EXAMPLES), after_long_help = codes(EXAMPLES))]
 pub(super) struct Args {
     #[command(subcommand)]
-    question: Question,
+    command: YarnCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Question {
+enum YarnCommand {
     /// List applications that are not over, or those in the states of --state
     Apps(apps::Apps),
     /// Show one application
@@ -61,22 +61,22 @@ fn codes(examples: &str) -> String {
 
 /// Runs the subcommand.
 pub(super) fn run(args: &Args) -> Result<Exit, Failure> {
-    match &args.question {
-        Question::Apps(args) => apps::run(args),
-        Question::Status(args) => status::run(args),
-        Question::Kill(args) => kill::run(args),
-        Question::Logs(args) => logs::run(args),
+    match &args.command {
+        YarnCommand::Apps(args) => apps::run(args),
+        YarnCommand::Status(args) => status::run(args),
+        YarnCommand::Kill(args) => kill::run(args),
+        YarnCommand::Logs(args) => logs::run(args),
     }
 }
 
 /// Which cluster is asked.
 #[derive(Debug, ClapArgs)]
-struct Where {
+struct ClusterArgs {
     #[command(flatten)]
     conf: Conf,
 }
 
-impl Where {
+impl ClusterArgs {
     fn site(&self) -> Result<Site, Failure> {
         let properties = self.conf.properties(Reader::Application)?;
         Site::of(&Environment::of_this_process(), &properties)
@@ -87,11 +87,11 @@ impl Where {
 /// Runs a closure with one or several requests to a cluster.
 fn ask<T, F: Future<Output = Result<T, CallError>>>(
     site: &Site,
-    question: impl FnOnce(YarnClient) -> F,
+    call: impl FnOnce(YarnClient) -> F,
 ) -> Result<T, Failure> {
     let answer = block_on(async {
         let client = site.client(Patience::Short)?;
-        question(client).await.map_err(|error| site.explained(error))
+        call(client).await.map_err(|error| site.explained(error))
     });
     answer?.map_err(|error| Failure::asked(&error))
 }

@@ -43,9 +43,9 @@ const DONE: [&str; 10] = [
 ];
 
 /// The arguments of a program, while they are collected.
-struct Words(Vec<String>);
+struct ProgramArguments(Vec<String>);
 
-impl Words {
+impl ProgramArguments {
     fn of(command: &str, name: &str, properties: &Properties) -> Self {
         let mut words = Self(vec![command.to_owned(), "--only-conf".to_owned()]);
         words.option("--name", name);
@@ -117,7 +117,7 @@ pub(in crate::cli) fn map(
     summary: &Summary<'_>,
     output: Option<&Path>,
 ) -> Result<(Program, Vec<Input>), Failure> {
-    let mut words = Words::of("map", &job.name, &job.properties);
+    let mut words = ProgramArguments::of("map", &job.name, &job.properties);
     let (content, separator) = content(&job.source, job.cut.separator);
     words.option("--input", INPUT);
     words.flag("--null", separator == Separator::Nul);
@@ -163,7 +163,7 @@ fn content(source: &Source, separator: Separator) -> (Content, Separator) {
 
 /// The program for `firesteel launch` in a container.
 pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<Input>) {
-    let mut words = Words::of("launch", &launch.name, &launch.properties);
+    let mut words = ProgramArguments::of("launch", &launch.name, &launch.properties);
     let until = match launch.until {
         Until::Any => "any",
         Until::All => "all",

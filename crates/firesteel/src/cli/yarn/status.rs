@@ -10,7 +10,7 @@ use firesteel_yarn_mode::states::{attempt_state, diagnostics, final_status, stat
 use serde::Serialize;
 
 use super::apps::{Application, since};
-use super::{Where, ask, codes, report};
+use super::{ClusterArgs, ask, codes, report};
 use crate::cli::exit::{self, Exit, Failure};
 use crate::cli::help;
 use crate::cli::table::{clean, duration};
@@ -28,7 +28,7 @@ pub(super) struct Status {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    site: Where,
+    site: ClusterArgs,
 }
 
 /// Prints the application's report.

@@ -78,11 +78,11 @@ impl Rig {
 
 fn rolled(chance: &mut Chance) -> Rolling {
     Rolling {
-        policy: match chance.below(4) {
-            0 => Policy::BySize(1 + chance.below(500)),
-            1 => Policy::BySize(1_000),
-            2 => Policy::ByTime(Period::Seconds(60)),
-            _ => Policy::ByTime(Period::Hourly),
+        strategy: match chance.below(4) {
+            0 => Strategy::BySize(1 + chance.below(500)),
+            1 => Strategy::BySize(1_000),
+            2 => Strategy::ByTime(Period::Seconds(60)),
+            _ => Strategy::ByTime(Period::Hourly),
         },
         retained: [None, None, Some(1), Some(3)][usize::try_from(chance.below(4)).expect("it is small")],
         compression: if chance.below(2) == 0 { Compression::Off } else { Compression::Gzip },
@@ -115,7 +115,7 @@ fn no_byte_is_lost_or_moved_and_every_bound_holds() {
             let files = rig.files();
             let most = rolling.retained.map_or(usize::MAX, |retained| retained as usize + 1);
             assert!(files.len() <= most, "seed {seed}: {} files, {rolling:?}", files.len());
-            if let Policy::BySize(most) = rolling.policy {
+            if let Strategy::BySize(most) = rolling.strategy {
                 let fits = |length: u64| length <= most.max(400);
                 assert!(files.iter().all(|file| fits(file.length)), "seed {seed}: {files:?}");
             }
@@ -141,7 +141,7 @@ fn last_lines(bytes: &[u8], lines: usize) -> &[u8] {
 }
 
 const BY_SIZE: Rolling =
-    Rolling { policy: Policy::BySize(10), retained: None, compression: Compression::Gzip };
+    Rolling { strategy: Strategy::BySize(10), retained: None, compression: Compression::Gzip };
 
 #[test]
 fn a_log_goes_on_behind_what_another_worker_left() {

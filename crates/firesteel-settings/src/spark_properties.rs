@@ -4,7 +4,7 @@ use super::key::matched;
 
 /// How Firesteel treats a Spark property that is not in the table of [`keys`](super::keys).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum Treatment {
     /// The property concerns something that Firesteel does not have. It may be in a file that Spark reads
     /// too.
     NotOurs,
@@ -20,7 +20,7 @@ pub struct Row {
     /// The name, as a pattern for [`matched`].
     pub name: &'static str,
     /// How the property is treated.
-    pub verdict: Verdict,
+    pub treatment: Treatment,
     /// The values, in lower case, that request only what Firesteel does anyway.
     pub harmless: &'static [&'static str],
     /// The reason for this treatment.
@@ -29,14 +29,14 @@ pub struct Row {
 
 const fn row(
     name: &'static str,
-    verdict: Verdict,
+    treatment: Treatment,
     harmless: &'static [&'static str],
     why: &'static str,
 ) -> Row {
-    Row { name, verdict, harmless, why }
+    Row { name, treatment, harmless, why }
 }
 
-use Verdict::{NoEffect, NotOurs, Refused};
+use Treatment::{NoEffect, NotOurs, Refused};
 
 const NO_DRIVERS: &str = "Firesteel does not run drivers on Workers yet";
 const NO_STATE: &str = "a Master keeps its state in memory only and loses it on a restart";
@@ -250,7 +250,7 @@ impl Row {
     /// Whether the row stands for a family with arbitrary names: `spark.executor.*`.
     #[must_use]
     pub fn is_family(&self) -> bool {
-        self.name.ends_with(".*") && self.verdict == Verdict::NotOurs
+        self.name.ends_with(".*") && self.treatment == Treatment::NotOurs
     }
 }
 

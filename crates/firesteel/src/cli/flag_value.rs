@@ -21,9 +21,9 @@ pub(super) struct Flag {
 
 /// The value of a flag and its origin.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Choice {
+pub(super) struct FlagValue {
     /// The value as given.
-    pub(super) value: String,
+    pub(super) text: String,
     /// Origin of the value. `None`: it is the default.
     pub(super) origin: Option<Origin>,
     flag: &'static str,
@@ -64,12 +64,12 @@ pub(super) fn choose(
     name: &'static str,
     given: Option<&str>,
     environment: &Environment,
-) -> Choice {
+) -> FlagValue {
     if let Some(value) = given {
-        return Choice { value: value.to_owned(), origin: Some(Origin::Flag(name)), flag: name };
+        return FlagValue { text: value.to_owned(), origin: Some(Origin::Flag(name)), flag: name };
     }
-    let standing_for = variables::of(reader).filter(|variable| variable.role == Role::Flag(name));
-    for variable in standing_for {
+    let replacements = variables::of(reader).filter(|variable| variable.role == Role::Flag(name));
+    for variable in replacements {
         match environment.get(variable.name) {
             Some(value) if is_foreign(name, value) => {
                 let variable = variable.name;
@@ -79,17 +79,17 @@ pub(super) fn choose(
             }
             Some(value) => {
                 let origin = Some(Origin::Variable(variable.name));
-                return Choice { value: value.to_owned(), origin, flag: name };
+                return FlagValue { text: value.to_owned(), origin, flag: name };
             }
             None => {}
         }
     }
     if let (Reader::Worker, "--work-dir", Some(home)) = (reader, name, environment.get("SPARK_HOME")) {
         let origin = Some(Origin::Variable("SPARK_HOME"));
-        return Choice { value: format!("{home}/work"), origin, flag: name };
+        return FlagValue { text: format!("{home}/work"), origin, flag: name };
     }
     let flag = flags(reader).iter().find(|flag| flag.name == name).expect("the daemon has the flag");
-    Choice { value: flag.default.to_owned(), origin: None, flag: name }
+    FlagValue { text: flag.default.to_owned(), origin: None, flag: name }
 }
 
 /// Whether Kubernetes set the variable. It sets `SPARK_MASTER_PORT=tcp://10.0.0.1:7077` for a
@@ -98,10 +98,10 @@ pub(super) fn is_foreign(flag: &str, value: &str) -> bool {
     flag == "--port" && value.starts_with("tcp://")
 }
 
-impl Choice {
+impl FlagValue {
     /// The value, unless it is the default.
     pub(super) fn chosen(&self) -> Option<&str> {
-        self.origin.is_some().then_some(self.value.as_str())
+        self.origin.is_some().then_some(self.text.as_str())
     }
 
     /// Whether the value comes from the variable with this name.
@@ -121,26 +121,26 @@ impl Choice {
 }
 
 /// The address to listen on, from `--host` and `--port`.
-pub(super) fn address(host_choice: &Choice, port_choice: &Choice) -> Result<Address, Failure> {
-    Ok(Address::new(host(host_choice)?, port(port_choice)?))
+pub(super) fn address(host_value: &FlagValue, port_value: &FlagValue) -> Result<Address, Failure> {
+    Ok(Address::new(host(host_value)?, port(port_value)?))
 }
 
 /// The port; 0 takes any free port.
-pub(super) fn port(choice: &Choice) -> Result<u16, Failure> {
-    choice.value.parse().map_err(|_| {
+pub(super) fn port(value: &FlagValue) -> Result<u16, Failure> {
+    value.text.parse().map_err(|_| {
         let words = "write a port from 1 to 65535, or 0 for any free port";
-        choice.error(format_args!(" cannot be {:?}: {words}", choice.value))
+        value.error(format_args!(" cannot be {:?}: {words}", value.text))
     })
 }
 
 /// The host, checked by the same rules as in a URL. Only an IPv6 address contains colons.
-pub(super) fn host(choice: &Choice) -> Result<String, Failure> {
-    let name = &choice.value;
+pub(super) fn host(value: &FlagValue) -> Result<String, Failure> {
+    let name = &value.text;
     let is_ipv6 = name.parse::<Ipv6Addr>().is_ok();
     let url_host = if is_ipv6 { format!("[{name}]:1") } else { format!("{name}:1") };
     url_host.parse::<Address>().map(|address| address.host).map_err(|_| {
         let words = "write a name or an IP address, without a port";
-        choice.error(format_args!(" cannot be {name:?}: {words}"))
+        value.error(format_args!(" cannot be {name:?}: {words}"))
     })
 }
 
@@ -151,8 +151,8 @@ mod tests {
     fn chosen(name: &'static str, given: Option<&str>, variables: &[(&str, &str)]) -> (String, String) {
         let environment =
             variables.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
-        let choice = choose(Reader::Worker, name, given, &environment);
-        (choice.value, choice.origin.map_or("default".to_owned(), |origin| origin.to_string()))
+        let value = choose(Reader::Worker, name, given, &environment);
+        (value.text, value.origin.map_or("default".to_owned(), |origin| origin.to_string()))
     }
 
     fn pair(value: &str, origin: &str) -> (String, String) {

@@ -10,7 +10,7 @@ use super::exit::{Exit, Failure};
 
 /// `--chdir` and `--env`.
 #[derive(Clone, Debug, Default, Args)]
-pub(super) struct Surroundings {
+pub(super) struct CommandContext {
     /// Working directory on the executors' machines; "executor" is the executor's own [default: the current one]
     ///
     /// An executor's own directory is below its Worker's work directory. It is the default with --files and --archives.
@@ -23,7 +23,7 @@ pub(super) struct Surroundings {
     env: Vec<String>,
 }
 
-impl Surroundings {
+impl CommandContext {
     /// The environment variables of the command.
     pub(super) fn environment(&self) -> Result<BTreeMap<String, String>, Failure> {
         environment(&self.env)

@@ -1,4 +1,4 @@
-//! The standing of each property that is set: its effect here.
+//! The effect of each property that is set.
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use super::near::near;
 use super::origin::Origin;
 use super::properties::Property;
 use super::secrets::shown;
-use super::sparks::{self, Verdict};
+use super::spark_properties::{self, Treatment};
 use super::{Properties, keys};
 
 /// The effect of a property.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Standing {
+pub enum PropertyEffect {
     /// This reader reads it.
     Read(&'static Key),
     /// Only other readers read it.
@@ -45,14 +45,14 @@ pub struct Refusal {
     pub why: &'static str,
 }
 
-impl Standing {
+impl PropertyEffect {
     /// The effect of the property for this reader.
     #[must_use]
     pub fn of(name: &str, value: &str, reader: Reader) -> Self {
         if let Some(key) = keys::find(name) {
             return if key.readers.contains(&reader) { Self::Read(key) } else { Self::Others(key) };
         }
-        let row = sparks::find(name);
+        let row = spark_properties::find(name);
         // Only the prefix of a family is known, so the property may be a misspelt one of Firesteel's.
         if row.is_none_or(|row| row.is_family())
             && let Some(meant) = near(name, keys::TABLE.iter().map(|key| key.name)).and_then(keys::find)
@@ -63,16 +63,16 @@ impl Standing {
         if row.harmless.contains(&value.to_ascii_lowercase().as_str()) {
             return Self::Harmless;
         }
-        match row.verdict {
-            Verdict::NotOurs => Self::NotOurs(row.why),
-            Verdict::NoEffect => Self::NoEffect(row.why),
-            Verdict::Refused => Self::Refused(row.why),
+        match row.treatment {
+            Treatment::NotOurs => Self::NotOurs(row.why),
+            Treatment::NoEffect => Self::NoEffect(row.why),
+            Treatment::Refused => Self::Refused(row.why),
         }
     }
 }
 
 /// The reason in words.
-impl fmt::Display for Standing {
+impl fmt::Display for PropertyEffect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Read(key) => f.write_str(key.meaning()),
@@ -94,7 +94,7 @@ impl fmt::Display for Standing {
 /// The first such property.
 pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refusal> {
     for (key, Property { value, origin }) in properties.each() {
-        if let Standing::Refused(why) = Standing::of(key, value, reader) {
+        if let PropertyEffect::Refused(why) = PropertyEffect::of(key, value, reader) {
             let (key, value, origin) = (key.to_owned(), value.clone(), origin.clone());
             return Err(Refusal { key, value, origin, why });
         }
@@ -106,17 +106,20 @@ pub fn refuse_danger(properties: &Properties, reader: Reader) -> Result<(), Refu
 /// they were set for this command, because a file may be Spark's too.
 pub fn warn(properties: &Properties, reader: Reader) {
     for (key, Property { value, origin }) in properties.each() {
-        let standing = Standing::of(key, value, reader);
+        let effect = PropertyEffect::of(key, value, reader);
         let value = shown(key, value);
-        match standing {
-            Standing::Read(_) | Standing::Others(_) | Standing::Harmless | Standing::Refused(_) => {}
-            Standing::NoEffect(_) | Standing::Misspelt(_) | Standing::Unknown => {
-                tracing::warn!("{key}={value} ({origin}) has no effect: {standing}");
+        match effect {
+            PropertyEffect::Read(_)
+            | PropertyEffect::Others(_)
+            | PropertyEffect::Harmless
+            | PropertyEffect::Refused(_) => {}
+            PropertyEffect::NoEffect(_) | PropertyEffect::Misspelt(_) | PropertyEffect::Unknown => {
+                tracing::warn!("{key}={value} ({origin}) has no effect: {effect}");
             }
-            Standing::NotOurs(_) if origin.is_command_line() => {
-                tracing::warn!("{key}={value} ({origin}) has no effect: {standing}");
+            PropertyEffect::NotOurs(_) if origin.is_command_line() => {
+                tracing::warn!("{key}={value} ({origin}) has no effect: {effect}");
             }
-            Standing::NotOurs(_) => tracing::debug!("{key}={value} ({origin}) has no effect: {standing}"),
+            PropertyEffect::NotOurs(_) => tracing::debug!("{key}={value} ({origin}) has no effect: {effect}"),
         }
     }
 }
@@ -126,7 +129,7 @@ mod tests {
     use super::*;
 
     /// The names in Spark's standalone documentation and classes, with * for a family. Every name must have
-    /// a standing.
+    /// an effect.
     const LISTED: &str = "\
         spark.deploy.recoveryMode spark.deploy.recoveryDirectory spark.deploy.recoveryCompressionCodec \
         spark.deploy.recoveryMode.factory spark.deploy.recoverySerializationFilter spark.deploy.recoveryTimeout \
@@ -164,21 +167,24 @@ mod tests {
     fn every_property_of_spark_standalone_has_its_standing() {
         for name in LISTED.split_whitespace() {
             for reader in Reader::ALL {
-                let standing = Standing::of(name, "x", reader);
-                assert!(!matches!(standing, Standing::Unknown | Standing::Misspelt(_)), "{name}: {standing}");
+                let effect = PropertyEffect::of(name, "x", reader);
+                assert!(
+                    !matches!(effect, PropertyEffect::Unknown | PropertyEffect::Misspelt(_)),
+                    "{name}: {effect}"
+                );
             }
         }
     }
 
     #[test]
     fn a_property_is_read_by_those_whom_it_is_for() {
-        let of = |reader| Standing::of("spark.cores.max", "4", reader);
-        assert!(matches!(of(Reader::Application), Standing::Read(_)));
+        let of = |reader| PropertyEffect::of("spark.cores.max", "4", reader);
+        assert!(matches!(of(Reader::Application), PropertyEffect::Read(_)));
         assert_eq!(of(Reader::Worker).to_string(), "read by an application");
-        let engine = Standing::of("spark.sql.shuffle.partitions", "8", Reader::Master);
-        assert!(matches!(engine, Standing::NotOurs(_)));
-        assert_eq!(Standing::of("spark.colour", "red", Reader::Master), Standing::Unknown);
-        assert_eq!(Standing::of("firesteel.colour", "red", Reader::Master), Standing::Unknown);
+        let engine = PropertyEffect::of("spark.sql.shuffle.partitions", "8", Reader::Master);
+        assert!(matches!(engine, PropertyEffect::NotOurs(_)));
+        assert_eq!(PropertyEffect::of("spark.colour", "red", Reader::Master), PropertyEffect::Unknown);
+        assert_eq!(PropertyEffect::of("firesteel.colour", "red", Reader::Master), PropertyEffect::Unknown);
     }
 
     #[test]
@@ -190,10 +196,11 @@ mod tests {
             ("firesteel.topology.tabel", "firesteel.topology.table"),
         ] {
             let words = format!("unknown property; did you mean {meant}?");
-            assert_eq!(Standing::of(name, "1", Reader::Application).to_string(), words, "{name}");
+            assert_eq!(PropertyEffect::of(name, "1", Reader::Application).to_string(), words, "{name}");
         }
-        let ratio = Standing::of("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
-        assert!(matches!(ratio, Standing::NoEffect(_)), "what Spark has is not misspelt");
+        let ratio =
+            PropertyEffect::of("spark.scheduler.minRegisteredResourcesRatio", "1", Reader::Application);
+        assert!(matches!(ratio, PropertyEffect::NoEffect(_)), "what Spark has is not misspelt");
     }
 
     #[test]
@@ -205,8 +212,11 @@ mod tests {
             assert!(refusal.starts_with(&format!("{key}=true (--conf) is not supported: ")), "{refusal}");
             assert_eq!(refuse_danger(&properties(&format!("{key}=False")), Reader::Worker), Ok(()));
         }
-        let state = Standing::of("spark.deploy.recoveryMode", "ZOOKEEPER", Reader::Master);
-        assert!(matches!(state, Standing::NoEffect(_)));
-        assert_eq!(Standing::of("spark.deploy.recoveryMode", "NONE", Reader::Master), Standing::Harmless);
+        let state = PropertyEffect::of("spark.deploy.recoveryMode", "ZOOKEEPER", Reader::Master);
+        assert!(matches!(state, PropertyEffect::NoEffect(_)));
+        assert_eq!(
+            PropertyEffect::of("spark.deploy.recoveryMode", "NONE", Reader::Master),
+            PropertyEffect::Harmless
+        );
     }
 }
