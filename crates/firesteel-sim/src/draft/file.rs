@@ -20,10 +20,10 @@
 //! `fixtures/plan/README.md` describes every field.
 
 mod applications;
+mod builder;
+mod entries;
 mod fault;
-mod form;
 mod names;
-mod reader;
 mod scalar;
 
 use firesteel_core::queues::Queues;
@@ -32,9 +32,9 @@ use firesteel_placement::Cores;
 use toml::Spanned;
 
 use super::Draft;
+use builder::{DraftBuilder, line_of};
+use entries::DraftFile;
 pub use fault::{Fault, FileError};
-use form::Form;
-use reader::{Reader, line_of};
 
 /// Maximum number of Workers of a file.
 pub const MOST_WORKERS: u64 = 100_000;
@@ -51,26 +51,26 @@ impl Draft {
     /// # Errors
     /// The first mistake in the file.
     pub fn from_toml(text: &str) -> Result<Self, FileError> {
-        let form = parse(text)?;
-        let queues = form.queues.as_ref().map_or(Ok(Queues::default()), |queues| {
+        let file = parse(text)?;
+        let queues = file.queues.as_ref().map_or(Ok(Queues::default()), |queues| {
             queues.as_ref().parse().map_err(|error| FileError {
                 line: line_of(text, queues.span().start),
                 field: "queues".to_owned(),
                 fault: Fault::Queue(error),
             })
         })?;
-        let nameless = form.workers.iter().map(At::as_ref).filter(|worker| worker.name.is_none());
+        let nameless = file.workers.iter().map(At::as_ref).filter(|worker| worker.name.is_none());
         let counts = nameless.map(|worker| worker.count.map_or(1, |count| count.0) as u64);
         let digits = counts.fold(0, u64::saturating_add).to_string().len();
-        let draft = Self::empty(&form, queues);
-        Reader::new(text, digits, draft).read(form)
+        let draft = Self::empty(&file, queues);
+        DraftBuilder::new(text, digits, draft).build(file)
     }
 
-    fn empty(form: &Form, queues: Queues) -> Self {
+    fn empty(file: &DraftFile, queues: Queues) -> Self {
         Self {
-            default_cores: form.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0)),
+            default_cores: file.default_cores.map_or(Cores::UNLIMITED, |cores| Cores(cores.0)),
             queues,
-            backfill: match form.backfill {
+            backfill: match file.backfill {
                 Some(false) => Backfill::Off,
                 Some(true) | None => Backfill::On,
             },
@@ -81,7 +81,7 @@ impl Draft {
     }
 }
 
-fn parse(text: &str) -> Result<Form, FileError> {
+fn parse(text: &str) -> Result<DraftFile, FileError> {
     let wrong = |field: String, error: &toml::de::Error| {
         let start = error.span().map_or(0, |span| span.start);
         let field = field.split('.').filter(|part| !part.starts_with("$__")).collect::<Vec<_>>().join(".");

@@ -17,7 +17,7 @@ use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
 pub use file::{Fault, FileError, LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 pub use metrics::Metrics;
-pub use outcome::{ApplicationOutcome, Likeness, Outcome, Since, WorkerExecutor, WorkerOutcome};
+pub use outcome::{ApplicationOutcome, GroupKey, Outcome, Since, WorkerExecutor, WorkerOutcome};
 
 /// A cluster on paper.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -156,12 +156,12 @@ impl Outcome {
 }
 
 /// What equal Workers have in common: everything but their names.
-pub type Likeness<'a> = (Cores, MiB, &'a ResourceAmounts, &'a [WorkerExecutor]);
+pub type GroupKey<'a> = (Cores, MiB, &'a ResourceAmounts, &'a [WorkerExecutor]);
 
 impl WorkerOutcome {
     /// What the Worker has, and its executors. Workers with equal ones share a row in tables and pictures.
     #[must_use]
-    pub fn likeness(&self) -> Likeness<'_> {
+    pub fn group_key(&self) -> GroupKey<'_> {
         (self.cores, self.memory, &self.resources, &self.executors)
     }
 }

@@ -1,7 +1,7 @@
 //! Charts: two axes with a grid, and a step curve for each series.
 
 use super::axis::Axis;
-use super::curve::{Look, corners};
+use super::curve::{SeriesStyle, corners};
 use super::{Anchor, Area, Paint, Point, SMALL, Svg, TEXT, Weight};
 
 /// Space that a chart needs below its area, for ticks and the title of the axis, in pixels.
@@ -66,7 +66,7 @@ impl Chart {
     }
 
     fn curve(&self, svg: &mut Svg, area: Area, number: usize) {
-        let (series, look) = (&self.series[number], Look { number, of: self.series.len() });
+        let (series, style) = (&self.series[number], SeriesStyle { number, of: self.series.len() });
         let (left, right) = (area.at.x, area.at.x + area.width);
         let place = |&(x, y): &(f64, f64)| Point {
             x: left + self.x.part(x) * area.width,
@@ -74,8 +74,8 @@ impl Chart {
         };
         let corners = corners(series.points.iter().map(place));
         svg.group(&series.words, |svg| {
-            look.line(svg, &corners);
-            look.markers(svg, &corners, left, right);
+            style.line(svg, &corners);
+            style.markers(svg, &corners, left, right);
             if let Some(end) = corners.last().filter(|end| end.x < right - 1.0) {
                 svg.circle(*end, 3.0, Paint::Series(number));
             }

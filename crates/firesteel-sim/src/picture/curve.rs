@@ -12,14 +12,14 @@ const MARKER: f64 = 4.0;
 
 /// The look of one curve among several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Look {
+pub struct SeriesStyle {
     /// Its number, from 0.
     pub number: usize,
     /// How many curves there are.
     pub of: usize,
 }
 
-impl Look {
+impl SeriesStyle {
     fn paint(self) -> Paint {
         Paint::Series(self.number)
     }
@@ -115,7 +115,7 @@ mod tests {
     fn every_curve_has_a_look_of_its_own() {
         let looks = (0..7).map(|number| {
             let mut svg = Svg::new("", "");
-            Look { number, of: 7 }.sample(&mut svg, Point { x: 0.0, y: 0.0 }, 30.0);
+            SeriesStyle { number, of: 7 }.sample(&mut svg, Point { x: 0.0, y: 0.0 }, 30.0);
             svg.document(1.0, 1.0)
         });
         let looks: Vec<String> = looks.collect();
@@ -134,8 +134,9 @@ mod tests {
     fn markers_of_curves_that_coincide_are_at_different_places() {
         for of in 1..=7 {
             for width in [200.0, 800.0] {
-                let mut places: Vec<f64> =
-                    (0..of).flat_map(|number| Look { number, of }.places(50.0, 50.0 + width)).collect();
+                let mut places: Vec<f64> = (0..of)
+                    .flat_map(|number| SeriesStyle { number, of }.places(50.0, 50.0 + width))
+                    .collect();
                 places.sort_by(f64::total_cmp);
                 assert!(
                     places.len() >= of && places.windows(2).all(|pair| pair[1] - pair[0] > 2.0 * MARKER),

@@ -17,8 +17,8 @@ use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 
 use super::{
-    AppAfter, AppStanding, HeldExecutors, Launch, PassAnswer, PassApp, PassProfile, PassWorker, SchedulePass,
-    WorkerStanding,
+    AppAfter, HeldExecutors, Launch, PassAnswer, PassApp, PassAppState, PassProfile, PassWorker,
+    PassWorkerState, SchedulePass,
 };
 
 /// A Worker that is not in the line. It runs the executors that applications hold, and has nothing free.
@@ -83,7 +83,7 @@ impl SchedulePass {
         let granted = master.view().applications.into_iter().map(|app| app.cores_granted);
         let after = |((index, app), granted): ((usize, &PassApp), Cores)| AppAfter {
             cores_left: app.cores_max.unwrap_or(self.default_cores) - granted,
-            state: if launched.contains(&index) { AppStanding::Running } else { AppStanding::Waiting },
+            state: if launched.contains(&index) { PassAppState::Running } else { PassAppState::Waiting },
         };
         let apps_after = self.apps.iter().enumerate().zip(granted).map(after).collect();
         Ok(PassAnswer { i: self.i, launches, apps_after })
@@ -91,7 +91,7 @@ impl SchedulePass {
 
     fn snapshot(&self) -> Result<Snapshot, PassError> {
         let all = self.workers.iter().zip(0..);
-        let alive = all.filter(|(worker, _)| worker.state == WorkerStanding::Alive);
+        let alive = all.filter(|(worker, _)| worker.state == PassWorkerState::Alive);
         let mut workers: Vec<_> = alive.map(|(worker, peer)| worker.snapshot(PeerId(peer))).collect();
         workers.push(self.elsewhere());
         let applications = self.apps.iter().enumerate().map(|(index, app)| self.application(index, app));

@@ -17,7 +17,7 @@ pub use answer::PassError;
 pub use call::{CallAnswer, CallWorker, PlacementCall};
 pub use line::{LineError, answers, calls, passes, questions, write_line};
 pub use pass::{
-    AppAfter, AppStanding, HeldExecutors, Launch, PassAddresses, PassAnswer, PassApp, PassProfile,
-    PassWorker, SchedulePass, WorkerStanding,
+    AppAfter, HeldExecutors, Launch, PassAddresses, PassAnswer, PassApp, PassAppState, PassProfile,
+    PassWorker, PassWorkerState, SchedulePass,
 };
 pub use question::{Answer, Question};

@@ -33,7 +33,7 @@ pub struct PassWorker {
     /// Id of the Worker.
     pub id: String,
     /// State of the Worker. Only Workers that are alive get executors.
-    pub state: WorkerStanding,
+    pub state: PassWorkerState,
     /// Cores of the Worker.
     pub cores: Cores,
     /// Free cores.
@@ -61,7 +61,7 @@ pub struct PassAddresses {
 /// The state of a Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum WorkerStanding {
+pub enum PassWorkerState {
     /// The Worker takes executors.
     Alive,
     /// The Worker is lost.
@@ -163,13 +163,13 @@ pub struct AppAfter {
     /// Cores that the application may still get.
     pub cores_left: Cores,
     /// Whether it got executors in this pass.
-    pub state: AppStanding,
+    pub state: PassAppState,
 }
 
 /// Whether an application got executors in this pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum AppStanding {
+pub enum PassAppState {
     /// The application got no executor.
     Waiting,
     /// The application got at least one executor.

@@ -37,7 +37,7 @@ pub fn compact(config: &Config, workload: &Workload, apply: &mut impl Apply) -> 
         for (application, driver) in workload.applications.iter().zip(0..) {
             stage.register(driver, describe(application, Placing::default()));
         }
-        (all - stage.books.executors() as u64) * 1000 <= all * PICKY
+        (all - stage.allocations.executors() as u64) * 1000 <= all * PICKY
     };
     let of = workload.workers.len();
     let (mut too_few, mut enough) = (0, of);

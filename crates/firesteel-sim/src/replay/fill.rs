@@ -48,9 +48,9 @@ pub fn fill(config: &Config, workload: &Workload, apply: &mut impl Apply) -> Fil
         let is_last = driver + 1 == workload.applications.len() as u64;
         let now = workload.asked(asked);
         if is_last || now * 100.0 >= steps.len() as f64 + 1.0 {
-            steps.push(Filled { asked: now, given: workload.asked(stage.books.used()) });
+            steps.push(Filled { asked: now, given: workload.asked(stage.allocations.used()) });
         }
     }
-    let stranded = Shares::of(stage.books.stranded(&requests(workload)), workload.capacity());
-    Fill { steps, stranded, executors: stage.books.executors() as u64 }
+    let stranded = Shares::of(stage.allocations.stranded(&requests(workload)), workload.capacity());
+    Fill { steps, stranded, executors: stage.allocations.executors() as u64 }
 }

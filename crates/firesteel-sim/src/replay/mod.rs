@@ -10,7 +10,7 @@
 //!
 //! This module reads no clock. To measure the Master's time, pass a closure that applies its events ([`Apply`]).
 
-mod books;
+mod allocations;
 mod compact;
 mod fill;
 mod outcome;
@@ -21,7 +21,7 @@ mod workload;
 
 pub use compact::{Compaction, compact};
 pub use fill::{Fill, Filled, fill};
-pub use outcome::{Life, Outcome, Shares};
+pub use outcome::{ApplicationTimes, Outcome, Shares};
 pub use run::{Gangs, Replay, replay};
 pub use stage::{Apply, directly};
 pub use waits::{SizeClass, Waits};

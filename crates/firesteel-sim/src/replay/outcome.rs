@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use super::books::Books;
+use super::allocations::Allocations;
 use super::waits::{SizeClass, Waits};
 use super::workload::{Size, Workload};
 use crate::trace::TraceApplication;
@@ -13,7 +13,7 @@ const SPANS: u32 = 100;
 
 /// What happened to an application. Times are since the beginning of the replay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Life {
+pub struct ApplicationTimes {
     /// Number of executors that it holds.
     pub held: u64,
     /// When it got its first executor.
@@ -86,35 +86,35 @@ impl Shares {
 }
 
 impl Outcome {
-    pub(super) fn new(applications: &[TraceApplication], lives: Vec<Life>, meter: Meter) -> Self {
-        let each = || applications.iter().zip(&lives);
+    pub(super) fn new(applications: &[TraceApplication], times: Vec<ApplicationTimes>, meter: Meter) -> Self {
+        let each = || applications.iter().zip(&times);
         let end = meter.now;
         // An application that never began waits until the end.
-        let wait = |application: &TraceApplication, life: &Life| {
-            life.began.unwrap_or(end).saturating_sub(application.arrival)
+        let wait = |application: &TraceApplication, times: &ApplicationTimes| {
+            times.began.unwrap_or(end).saturating_sub(application.arrival)
         };
-        let until = |until: fn(&Life) -> Option<Duration>| {
-            Waits::of(each().filter_map(|(application, life)| Some(until(life)? - application.arrival)))
+        let until = |until: fn(&ApplicationTimes) -> Option<Duration>| {
+            Waits::of(each().filter_map(|(application, times)| Some(until(times)? - application.arrival)))
         };
         let of_class = |class: SizeClass| {
             let those = each().filter(|(application, _)| SizeClass::of(application) == class);
-            (class, Waits::of(those.map(|(application, life)| wait(application, life))))
+            (class, Waits::of(those.map(|(application, times)| wait(application, times))))
         };
         let gangs = each().filter(|(application, _)| application.gang > 1);
         Self {
-            first: until(|life| life.first),
-            began: Waits::of(each().map(|(application, life)| wait(application, life))),
-            gangs: Waits::of(gangs.map(|(application, life)| wait(application, life))),
+            first: until(|times| times.first),
+            began: Waits::of(each().map(|(application, times)| wait(application, times))),
+            gangs: Waits::of(gangs.map(|(application, times)| wait(application, times))),
             by_size: SizeClass::ALL.into_iter().map(of_class).collect(),
-            all: until(|life| life.all),
-            stuck: lives.iter().filter(|life| life.began.is_none()).count() as u64,
+            all: until(|times| times.all),
+            stuck: times.iter().filter(|times| times.began.is_none()).count() as u64,
             executors: each()
-                .filter(|(_, life)| life.began.is_some())
+                .filter(|(_, times)| times.began.is_some())
                 .map(|(application, _)| application.executors)
                 .sum(),
-            fairness: jain(each().map(|(application, life)| {
+            fairness: jain(each().map(|(application, times)| {
                 let ran = application.lifetime.as_secs_f64().max(1.0);
-                ran / (ran + wait(application, life).as_secs_f64())
+                ran / (ran + wait(application, times).as_secs_f64())
             })),
             used: meter.used,
             stranded: meter.stranded,
@@ -166,12 +166,12 @@ impl Meter {
     }
 
     /// Lets time pass in which nothing changes.
-    pub(super) fn advance(&mut self, to: Duration, books: &Books, waiting: u64) {
+    pub(super) fn advance(&mut self, to: Duration, allocations: &Allocations, waiting: u64) {
         while self.now < to {
             let end = self.span * (self.used.len() as u32 + 1);
             let is_over = self.used.len() >= SPANS as usize;
             let until = if is_over { to } else { to.min(end) };
-            let [cores, memory, gpus] = books.used();
+            let [cores, memory, gpus] = allocations.used();
             let passed = (until - self.now).as_secs_f64();
             let amounts = [cores, memory, gpus, waiting as f64];
             self.sum.iter_mut().zip(amounts).for_each(|(sum, amount)| *sum += amount * passed);
@@ -181,7 +181,7 @@ impl Meter {
                 let [cores, memory, gpus, waiting] = self.sum.map(|sum| sum / seconds);
                 self.used.push(Shares::of([cores, memory, gpus], self.capacity));
                 self.waiting.push(waiting);
-                self.stranded.push(Shares::of(books.stranded(&self.requests), self.capacity));
+                self.stranded.push(Shares::of(allocations.stranded(&self.requests), self.capacity));
                 self.sum = [0.0; 4];
             }
         }

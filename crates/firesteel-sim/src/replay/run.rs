@@ -11,8 +11,8 @@ use firesteel_core::messages::{
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, ResourceAmounts};
 
-use super::outcome::{Life, Meter, Outcome};
-use super::stage::{Apply, GPU, News, Stage};
+use super::outcome::{ApplicationTimes, Meter, Outcome};
+use super::stage::{Apply, ExecutorChange, GPU, Stage};
 use super::workload::Workload;
 use crate::trace::TraceApplication;
 
@@ -44,7 +44,7 @@ pub fn replay(how: &Replay, workload: &Workload, apply: &mut impl Apply) -> Outc
     let mut run = Run {
         gangs: how.gangs,
         applications: &workload.applications,
-        lives: vec![Life::default(); workload.applications.len()],
+        times: vec![ApplicationTimes::default(); workload.applications.len()],
         calendar: BTreeMap::new(),
         waiting: Vec::new(),
         meter: Meter::new(workload),
@@ -74,7 +74,7 @@ struct Run<'a, A> {
     stage: Stage<'a, A>,
     gangs: Gangs,
     applications: &'a [TraceApplication],
-    lives: Vec<Life>,
+    times: Vec<ApplicationTimes>,
     calendar: BTreeMap<(Duration, Happening, usize), Happening>,
     /// Applications that retry, in order of arrival.
     waiting: Vec<usize>,
@@ -88,20 +88,20 @@ impl<A: Apply> Run<'_, A> {
 
     fn pass_time(&mut self, at: Duration) {
         let waiting = self.meter.came - self.meter.began;
-        self.meter.advance(at, &self.stage.books, waiting);
+        self.meter.advance(at, &self.stage.allocations, waiting);
         self.stage.advance(Timestamp::default() + at);
         self.learn();
     }
 
     fn arrive(&mut self, driver: usize) {
         self.meter.came += 1;
-        if self.attempt(driver) == Attempt::InVain {
+        if self.try_to_begin(driver) == Registration::Withdrawn {
             self.waiting.push(driver);
         }
     }
 
     fn end(&mut self, driver: usize) {
-        self.lives[driver].ended = Some(self.meter.now);
+        self.times[driver].ended = Some(self.meter.now);
         self.stage.unregister(driver as u64);
         self.learn();
         self.try_again();
@@ -112,8 +112,8 @@ impl<A: Apply> Run<'_, A> {
         let mut failed: BTreeMap<_, u64> = BTreeMap::new();
         for driver in std::mem::take(&mut self.waiting) {
             let application = &self.applications[driver];
-            let is_vain = failed.get(&application.request).is_some_and(|gang| application.gang >= *gang);
-            if is_vain || self.attempt(driver) == Attempt::InVain {
+            let is_hopeless = failed.get(&application.request).is_some_and(|gang| application.gang >= *gang);
+            if is_hopeless || self.try_to_begin(driver) == Registration::Withdrawn {
                 let least = failed.entry(application.request).or_insert(application.gang);
                 *least = application.gang.min(*least);
                 self.waiting.push(driver);
@@ -122,7 +122,7 @@ impl<A: Apply> Run<'_, A> {
     }
 
     /// Registers an application, and unregisters it if it cannot begin and gives back incomplete gangs.
-    fn attempt(&mut self, driver: usize) -> Attempt {
+    fn try_to_begin(&mut self, driver: usize) -> Registration {
         let application = self.applications[driver];
         let gang = match self.gangs {
             Gangs::Keep | Gangs::Retry => 0,
@@ -134,54 +134,54 @@ impl<A: Apply> Run<'_, A> {
             Gangs::Keep | Gangs::Reserve => true,
             Gangs::Retry => false,
         };
-        if waits || self.lives[driver].began.is_some() {
-            return Attempt::Registered;
+        if waits || self.times[driver].began.is_some() {
+            return Registration::Registered;
         }
         self.stage.unregister(driver as u64);
         self.learn();
-        let life = &mut self.lives[driver];
-        (life.held, life.first) = (0, None);
-        Attempt::InVain
+        let own = &mut self.times[driver];
+        (own.held, own.first) = (0, None);
+        Registration::Withdrawn
     }
 
     /// Tells drivers of their executors.
     fn learn(&mut self) {
-        while let Some(news) = self.stage.news() {
-            match news {
-                News::Launched { driver } => self.launched(driver as usize),
-                News::Lost { driver } => self.lives[driver as usize].held -= 1,
+        while let Some(change) = self.stage.next_change() {
+            match change {
+                ExecutorChange::Launched { driver } => self.launched(driver as usize),
+                ExecutorChange::Lost { driver } => self.times[driver as usize].held -= 1,
             }
         }
     }
 
     fn launched(&mut self, driver: usize) {
-        let (application, life) = (&self.applications[driver], &mut self.lives[driver]);
+        let (application, own) = (&self.applications[driver], &mut self.times[driver]);
         let now = self.meter.now;
-        life.held += 1;
-        life.first.get_or_insert(now);
-        if life.held >= application.gang && life.began.is_none() {
-            life.began = Some(now);
+        own.held += 1;
+        own.first.get_or_insert(now);
+        if own.held >= application.gang && own.began.is_none() {
+            own.began = Some(now);
             self.meter.began += 1;
             self.schedule(now + application.lifetime, driver, Happening::End);
         }
-        let life = &mut self.lives[driver];
-        if life.held >= application.executors {
-            life.all.get_or_insert(now);
+        let own = &mut self.times[driver];
+        if own.held >= application.executors {
+            own.all.get_or_insert(now);
         }
     }
 
     fn finish(self) -> Outcome {
-        Outcome::new(self.applications, self.lives, self.meter)
+        Outcome::new(self.applications, self.times, self.meter)
     }
 }
 
 /// The result of an attempt to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Attempt {
+enum Registration {
     /// The application stays registered.
     Registered,
     /// The application was unregistered.
-    InVain,
+    Withdrawn,
 }
 
 /// The application as its driver registers it.

@@ -13,7 +13,7 @@ use firesteel_core::messages::{
 use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::Resources;
 
-use super::books::Books;
+use super::allocations::Allocations;
 use super::workload::Size;
 
 /// Name of the resource that stands for GPUs.
@@ -37,17 +37,17 @@ pub(super) struct Stage<'a, A> {
     master: Master,
     apply: &'a mut A,
     now: Timestamp,
-    pub(super) books: Books,
+    pub(super) allocations: Allocations,
     /// The driver of each live application.
     drivers: BTreeMap<AppId, u64>,
     applications: BTreeMap<u64, AppId>,
-    /// News for drivers, in order.
-    news: VecDeque<News>,
+    /// Changes to report to drivers, in order.
+    changes: VecDeque<ExecutorChange>,
 }
 
-/// News for a driver.
+/// A change of the executors that a driver has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum News {
+pub(super) enum ExecutorChange {
     /// The driver has one more executor.
     Launched { driver: u64 },
     /// The driver has one executor less.
@@ -67,10 +67,10 @@ impl<'a, A: Apply> Stage<'a, A> {
             master: Master::new(config),
             apply,
             now: Timestamp::default(),
-            books: Books::new(workers),
+            allocations: Allocations::new(workers),
             drivers: BTreeMap::new(),
             applications: BTreeMap::new(),
-            news: VecDeque::new(),
+            changes: VecDeque::new(),
         };
         for (size, n) in workers.iter().zip(0..) {
             let message =
@@ -107,9 +107,9 @@ impl<'a, A: Apply> Stage<'a, A> {
         self.tell(Event::Disconnected { peer: PeerId(DRIVERS + driver) });
     }
 
-    /// The next news for a driver.
-    pub(super) fn news(&mut self) -> Option<News> {
-        self.news.pop_front()
+    /// The next change to report to a driver.
+    pub(super) fn next_change(&mut self) -> Option<ExecutorChange> {
+        self.changes.pop_front()
     }
 
     fn say(&mut self, driver: u64, message: DriverToMaster) {
@@ -136,9 +136,10 @@ impl<'a, A: Apply> Stage<'a, A> {
             MasterToWorker::LaunchExecutor(launch) => {
                 let size =
                     Size { cores: launch.cores, memory: launch.memory, gpus: launch.resources.count(GPU) };
-                self.books.take(launch.executor.clone(), index(peer), size);
-                self.news
-                    .extend(self.drivers.get(&launch.executor.app).map(|&driver| News::Launched { driver }));
+                self.allocations.take(launch.executor.clone(), index(peer), size);
+                self.changes.extend(
+                    self.drivers.get(&launch.executor.app).map(|&driver| ExecutorChange::Launched { driver }),
+                );
                 (launch.executor, ExecutorState::Running)
             }
             MasterToWorker::KillExecutor { executor } => {
@@ -156,8 +157,8 @@ impl<'a, A: Apply> Stage<'a, A> {
     }
 
     fn ended(&mut self, executor: &ExecutorKey) {
-        self.books.give_back(executor);
-        self.news.extend(self.drivers.get(&executor.app).map(|&driver| News::Lost { driver }));
+        self.allocations.give_back(executor);
+        self.changes.extend(self.drivers.get(&executor.app).map(|&driver| ExecutorChange::Lost { driver }));
     }
 
     fn at_driver(&mut self, peer: PeerId, message: MasterToDriver) {

@@ -25,7 +25,7 @@ pub const GPUS: [f64; 3] = [0.13, 0.86, 0.009];
 
 /// One figure of applications, and its distribution in the real cluster.
 #[derive(Clone, Copy, Debug)]
-pub struct Look {
+pub struct Figure {
     /// Name of the figure.
     pub name: &'static str,
     /// Its distribution in the real cluster.
@@ -35,15 +35,15 @@ pub struct Look {
 }
 
 /// The figures that are compared: those of requests first, then the run time.
-pub const LOOKS: [Look; 4] = [
-    Look { name: "cores", table: CORES, of: cores },
-    Look { name: "GiB", table: GIB, of: gib },
-    Look {
+pub const FIGURES: [Figure; 4] = [
+    Figure { name: "cores", table: CORES, of: cores },
+    Figure { name: "GiB", table: GIB, of: gib },
+    Figure {
         name: "GiB for each core",
         table: GIB_PER_CORE,
         of: |application| gib(application) / cores(application),
     },
-    Look { name: "seconds", table: LIFETIME, of: |application| application.lifetime.as_secs_f64() },
+    Figure { name: "seconds", table: LIFETIME, of: |application| application.lifetime.as_secs_f64() },
 ];
 
 fn cores(application: &TraceApplication) -> f64 {
@@ -74,7 +74,7 @@ pub fn distance(values: impl Iterator<Item = (f64, f64)>, table: Quantiles) -> f
 /// The distance of a trace's applications from the real cluster, by figure.
 #[must_use]
 pub fn distances(trace: &Trace) -> [(&'static str, f64); 4] {
-    LOOKS.map(|Look { name, table, of }| {
+    FIGURES.map(|Figure { name, table, of }| {
         (name, distance(trace.applications.iter().map(|application| (of(application), 1.0)), table))
     })
 }
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn values_of_the_table_are_at_no_distance_from_it_and_others_are() {
-        for Look { name, table, .. } in LOOKS {
+        for Figure { name, table, .. } in FIGURES {
             let drawn = |factor: f64| {
                 (0..10_000).map(move |n| (factor * value(table, (f64::from(n) + 0.5) / 10_000.0, 1e7), 1.0))
             };

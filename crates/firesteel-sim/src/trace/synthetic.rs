@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use firesteel_placement::{Cores, MiB};
 
-use super::quantiles::{self, Look, Quantiles, distance, value};
+use super::quantiles::{self, Figure, Quantiles, distance, value};
 use super::{Request, Trace, TraceApplication, WorkerKind};
 use crate::dice::Dice;
 
@@ -198,12 +198,12 @@ fn farthest(shapes: &[(Request, f64)]) -> f64 {
         lifetime: Duration::ZERO,
         gang: 1,
     };
-    let off = |look: &Look| {
-        let of = |&(request, weight): &(Request, f64)| ((look.of)(&application(request)), weight);
-        distance(shapes.iter().map(of), look.table)
+    let off = |figure: &Figure| {
+        let of = |&(request, weight): &(Request, f64)| ((figure.of)(&application(request)), weight);
+        distance(shapes.iter().map(of), figure.table)
     };
     // The last figure is the run time.
-    quantiles::LOOKS[..3].iter().map(off).fold(0.0, f64::max)
+    quantiles::FIGURES[..3].iter().map(off).fold(0.0, f64::max)
 }
 
 /// Gives several GPUs to the shapes with most cores, none to some others at random, until the shares match, and one to

@@ -9,52 +9,52 @@ use firesteel_core::messages::{
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, ExecutorLimit, MiB, ResourceAmounts};
 
+use super::builder::DraftBuilder;
+use super::entries::{ApplicationEntry, RunningEntry};
 use super::fault::{Fault, FileError};
-use super::form::{ApplicationForm, RunningForm};
-use super::reader::Reader;
 use crate::draft::{DraftApplication, DraftExecutor};
 
 /// Memory of executors of applications that set none. Source: Spark 4.0.1 (`spark.executor.memory`).
 const EXECUTOR_MEMORY: MiB = MiB(1024);
 
-impl Reader<'_> {
-    /// An application of the form.
+impl DraftBuilder<'_> {
+    /// An application of the file.
     pub(super) fn application(
         &mut self,
         name: String,
-        form: &ApplicationForm,
+        entry: &ApplicationEntry,
         at: &Range<usize>,
         field: &str,
     ) -> Result<DraftApplication, FileError> {
-        let gang = self.gang(form).map_err(|fault| self.error(at, &format!("{field}.gang"), fault))?;
-        if let Err(error) = self.draft.queues.find(form.queue.as_deref()) {
+        let gang = self.gang(entry).map_err(|fault| self.error(at, &format!("{field}.gang"), fault))?;
+        if let Err(error) = self.draft.queues.find(entry.queue.as_deref()) {
             return Err(self.error(at, &format!("{field}.queue"), Fault::Queue(error)));
         }
-        let resources = form.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64));
+        let resources = entry.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64));
         let profile = ResourceProfile {
-            cores: form.executor_cores.map(|cores| Cores(cores.0)),
-            memory: Some(form.executor_memory.map_or(EXECUTOR_MEMORY, |memory| memory.0)),
+            cores: entry.executor_cores.map(|cores| Cores(cores.0)),
+            memory: Some(entry.executor_memory.map_or(EXECUTOR_MEMORY, |memory| memory.0)),
             resources: resources.collect(),
         };
         let mut running = Vec::new();
-        for (index, executors) in form.running.iter().enumerate() {
+        for (index, executors) in entry.running.iter().enumerate() {
             let field = format!("{field}.running[{index}]");
             running.extend(self.running(executors, &profile, &field)?);
         }
-        let limit = form.num_executors.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost);
+        let limit = entry.num_executors.map_or(ExecutorLimit::Unlimited, ExecutorLimit::AtMost);
         Ok(DraftApplication {
             description: ApplicationDescription::new(
                 Submitter::new(name, ""),
                 WantedExecutors {
                     profile,
-                    max_cores: form.max_cores.map(|cores| Cores(cores.0)),
+                    max_cores: entry.max_cores.map(|cores| Cores(cores.0)),
                     limit,
                     ..WantedExecutors::default()
                 },
                 Placing {
-                    policy: form.placement_policy,
-                    queue: form.queue.clone(),
-                    priority: form.priority,
+                    policy: entry.placement_policy,
+                    queue: entry.queue.clone(),
+                    priority: entry.priority,
                     gang,
                 },
                 Work::of(Command::of("true")),
@@ -65,11 +65,11 @@ impl Reader<'_> {
     }
 
     /// The gang's size; 0 without a gang. It is at most the number of executors that the application asks for.
-    fn gang(&self, form: &ApplicationForm) -> Result<u64, Fault> {
-        let Some(gang) = form.gang.map(|gang| gang.0 as u64).filter(|gang| *gang > 1) else { return Ok(0) };
-        let each = form.executor_cores.ok_or(Fault::GangWithoutCores)?.0 as u64;
-        let cores = form.max_cores.map_or(self.draft.default_cores.0, |cores| cores.0) as u64;
-        let most = (cores / each).min(form.num_executors.unwrap_or(u64::MAX));
+    fn gang(&self, entry: &ApplicationEntry) -> Result<u64, Fault> {
+        let Some(gang) = entry.gang.map(|gang| gang.0 as u64).filter(|gang| *gang > 1) else { return Ok(0) };
+        let each = entry.executor_cores.ok_or(Fault::GangWithoutCores)?.0 as u64;
+        let cores = entry.max_cores.map_or(self.draft.default_cores.0, |cores| cores.0) as u64;
+        let most = (cores / each).min(entry.num_executors.unwrap_or(u64::MAX));
         match gang <= most {
             true => Ok(gang),
             false => Err(Fault::GangTooLarge { gang, most }),
@@ -78,20 +78,20 @@ impl Reader<'_> {
 
     fn running(
         &mut self,
-        form: &RunningForm,
+        entry: &RunningEntry,
         profile: &ResourceProfile,
         field: &str,
     ) -> Result<Vec<DraftExecutor>, FileError> {
-        let (at, worker) = (form.worker.span(), form.worker.as_ref().as_str());
+        let (at, worker) = (entry.worker.span(), entry.worker.as_ref().as_str());
         let id = WorkerId::new(worker);
-        let Some(cores) = form.cores.map(|cores| Cores(cores.0)).or(profile.cores) else {
+        let Some(cores) = entry.cores.map(|cores| Cores(cores.0)).or(profile.cores) else {
             return Err(self.error(&at, field, Fault::NoCores));
         };
         let memory = profile.memory.unwrap_or(EXECUTOR_MEMORY);
         let (profile, resources) = (ProfileId::DEFAULT, profile.resources.clone());
         let executor = DraftExecutor { profile, worker: id, cores, memory, resources };
         let mut executors = Vec::new();
-        for _ in 0..form.executors.map_or(1, |executors| executors.0) {
+        for _ in 0..entry.executors.map_or(1, |executors| executors.0) {
             let Some(free) = self.free.get_mut(&executor.worker) else {
                 let like = self.draft.workers.first().map(|worker| worker.id.to_string());
                 let fault = Fault::NoSuchWorker { worker: worker.to_owned(), like };

@@ -71,7 +71,7 @@ fn alike(workers: &[WorkerOutcome]) -> Vec<(&WorkerOutcome, String)> {
     }
     let mut kinds: BTreeMap<_, Vec<&WorkerOutcome>> = BTreeMap::new();
     for worker in workers {
-        kinds.entry(worker.likeness()).or_default().push(worker);
+        kinds.entry(worker.group_key()).or_default().push(worker);
     }
     let mut kinds: Vec<_> = kinds.into_values().collect();
     kinds.sort_by_key(|kind| kind[0].id.clone());

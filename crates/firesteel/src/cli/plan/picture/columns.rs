@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use firesteel_placement::Cores;
 use firesteel_placement::words::none_or;
-use firesteel_sim::draft::{Likeness, WorkerOutcome};
+use firesteel_sim::draft::{GroupKey, WorkerOutcome};
 
 use super::super::Decided;
 use super::super::text::stranded;
@@ -59,10 +59,10 @@ pub(super) fn rows(columns: &[Column<'_>]) -> (Vec<Row>, usize) {
     if workers <= EACH {
         return ((0..workers).map(|first| Row { first, count: 1 }).collect(), 0);
     }
-    let mut kinds: BTreeMap<Vec<Likeness<'_>>, Row> = BTreeMap::new();
+    let mut kinds: BTreeMap<Vec<GroupKey<'_>>, Row> = BTreeMap::new();
     for first in 0..workers {
-        let likeness = columns.iter().map(|column| column.workers[first].likeness()).collect();
-        kinds.entry(likeness).or_insert(Row { first, count: 0 }).count += 1;
+        let group_key = columns.iter().map(|column| column.workers[first].group_key()).collect();
+        kinds.entry(group_key).or_insert(Row { first, count: 0 }).count += 1;
     }
     let mut rows: Vec<Row> = kinds.into_values().collect();
     rows.sort_by_key(|row| (std::cmp::Reverse(row.count), row.first));

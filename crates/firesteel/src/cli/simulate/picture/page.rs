@@ -1,7 +1,7 @@
 //! A page that grows downwards: a title, a legend, and charts.
 
 use firesteel_sim::picture::chart::{self, ABOVE, BELOW, Chart, LEFT, RIGHT};
-use firesteel_sim::picture::curve::Look;
+use firesteel_sim::picture::curve::SeriesStyle;
 use firesteel_sim::picture::words::{self, width};
 use firesteel_sim::picture::{Anchor, Area, HEADING, MARGIN, Paint, Point, SMALL, Svg, TEXT, Weight};
 
@@ -49,7 +49,7 @@ impl Page {
         self.y += ROW / 2.0;
         for ((setup, runs), number) in all.iter().zip(0..) {
             let at = Point { x: MARGIN, y: self.y - 4.5 };
-            Look { number, of: all.len() }.sample(&mut self.svg, at, SAMPLE);
+            SeriesStyle { number, of: all.len() }.sample(&mut self.svg, at, SAMPLE);
             self.write(names, TEXT, Weight::Bold, Paint::Ink, setup.name());
             self.write(results, TEXT, Weight::Plain, Paint::Muted, &result(runs));
             self.y += ROW;

@@ -11,20 +11,20 @@ use super::scalar::{Addresses, Memory, Positive};
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct Form {
+pub(super) struct DraftFile {
     pub(super) default_cores: Option<Positive>,
     pub(super) queues: Option<At<String>>,
     pub(super) backfill: Option<bool>,
     #[serde(default)]
-    pub(super) workers: Vec<At<WorkerForm>>,
+    pub(super) workers: Vec<At<WorkerEntry>>,
     #[serde(default)]
-    pub(super) applications: Vec<At<ApplicationForm>>,
+    pub(super) applications: Vec<At<ApplicationEntry>>,
 }
 
 /// An entry of equal Workers.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct WorkerForm {
+pub(super) struct WorkerEntry {
     pub(super) name: Option<String>,
     pub(super) host: Option<String>,
     pub(super) count: Option<Positive>,
@@ -37,7 +37,7 @@ pub(super) struct WorkerForm {
 /// An entry of equal applications.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct ApplicationForm {
+pub(super) struct ApplicationEntry {
     pub(super) name: Option<String>,
     pub(super) count: Option<Positive>,
     #[serde(alias = "total-executor-cores")]
@@ -53,13 +53,13 @@ pub(super) struct ApplicationForm {
     pub(super) priority: i32,
     pub(super) gang: Option<Positive>,
     #[serde(default)]
-    pub(super) running: Vec<RunningForm>,
+    pub(super) running: Vec<RunningEntry>,
 }
 
 /// Executors that run already.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub(super) struct RunningForm {
+pub(super) struct RunningEntry {
     pub(super) worker: At<String>,
     pub(super) executors: Option<Positive>,
     pub(super) cores: Option<Positive>,

@@ -8,13 +8,13 @@ use super::workload::Size;
 
 /// Free capacity by Worker, and held capacity by executor.
 #[derive(Debug)]
-pub(super) struct Books {
+pub(super) struct Allocations {
     free: Vec<Size>,
     held: BTreeMap<ExecutorKey, (usize, Size)>,
     used: [f64; 3],
 }
 
-impl Books {
+impl Allocations {
     pub(super) fn new(workers: &[Size]) -> Self {
         Self { free: workers.to_vec(), held: BTreeMap::new(), used: [0.0; 3] }
     }

@@ -1,4 +1,4 @@
-//! Makes a draft of the form of a file, entry by entry.
+//! Makes a draft of the file of a file, entry by entry.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -8,14 +8,14 @@ use firesteel_core::ids::WorkerId;
 use firesteel_core::messages::{Offered, WorkerDescription};
 use firesteel_placement::{Cores, MiB, ResourceAmounts};
 
+use super::entries::{DraftFile, WorkerEntry};
 use super::fault::{Fault, FileError};
-use super::form::{Form, WorkerForm};
 use super::names::expanded;
 use super::{LONGEST_NAME, MOST_APPLICATIONS, MOST_EXECUTORS, MOST_WORKERS};
 use crate::draft::Draft;
 
 /// A draft in the making.
-pub(super) struct Reader<'a> {
+pub(super) struct DraftBuilder<'a> {
     text: &'a str,
     /// What each Worker has free for executors that run already.
     pub(super) free: BTreeMap<WorkerId, (Cores, MiB, ResourceAmounts)>,
@@ -26,19 +26,19 @@ pub(super) struct Reader<'a> {
     pub(super) draft: Draft,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> DraftBuilder<'a> {
     /// Begins with an empty draft. `text` is the file, `digits` the length of numbers in names that are made up.
     pub(super) fn new(text: &'a str, digits: usize, draft: Draft) -> Self {
         Self { text, free: BTreeMap::new(), digits, nameless: 0, draft }
     }
 
-    /// Adds all entries of the form.
-    pub(super) fn read(mut self, form: Form) -> Result<Draft, FileError> {
-        if form.workers.is_empty() {
+    /// Adds all entries of the file.
+    pub(super) fn build(mut self, file: DraftFile) -> Result<Draft, FileError> {
+        if file.workers.is_empty() {
             return Err(FileError { line: 1, field: "workers".to_owned(), fault: Fault::NoWorkers });
         }
         let (mut workers, mut cores, mut addresses) = (0_u64, 0_u64, 0_u64);
-        for (index, worker) in form.workers.into_iter().enumerate() {
+        for (index, worker) in file.workers.into_iter().enumerate() {
             let (at, field) = (worker.span(), format!("workers[{index}]"));
             let worker = worker.into_inner();
             let count = worker.count.map_or(1, |count| count.0) as u64;
@@ -56,7 +56,7 @@ impl<'a> Reader<'a> {
         }
         let mut names = BTreeSet::new();
         let mut applications = 0;
-        for (index, application) in form.applications.into_iter().enumerate() {
+        for (index, application) in file.applications.into_iter().enumerate() {
             let (at, field) = (application.span(), format!("applications[{index}]"));
             let application = application.into_inner();
             let count = application.count.map_or(1, |count| count.0) as u64;
@@ -78,12 +78,12 @@ impl<'a> Reader<'a> {
 
     fn workers(
         &mut self,
-        form: &WorkerForm,
+        entry: &WorkerEntry,
         count: u64,
         at: &Range<usize>,
         field: &str,
     ) -> Result<(), FileError> {
-        let ids: Vec<String> = match &form.name {
+        let ids: Vec<String> = match &entry.name {
             Some(pattern) => expanded(pattern, count),
             None => {
                 let (first, digits) = (self.nameless + 1, self.digits);
@@ -91,10 +91,10 @@ impl<'a> Reader<'a> {
                 (first..first + count).map(|number| format!("worker-{number:0digits$}")).collect()
             }
         };
-        let hosts = form.host.as_deref().map_or_else(|| ids.clone(), |host| expanded(host, count));
-        let (cores, memory) = (Cores(form.cores.0), form.memory.0);
+        let hosts = entry.host.as_deref().map_or_else(|| ids.clone(), |host| expanded(host, count));
+        let (cores, memory) = (Cores(entry.cores.0), entry.memory.0);
         let resources: ResourceAmounts =
-            form.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64)).collect();
+            entry.resources.iter().map(|(name, amount)| (name.clone(), amount.0 as u64)).collect();
         for (name, host) in ids.into_iter().zip(hosts) {
             let id = WorkerId::new(name.as_str());
             if self.free.insert(id.clone(), (cores, memory, resources.clone())).is_some() {
