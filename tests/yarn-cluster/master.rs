@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use firesteel_yarn::heartbeats::News;
+use firesteel_yarn::heartbeats::Changes;
 use firesteel_yarn::ipc::{CallError, Kind};
 use firesteel_yarn::messages::master::{
     AllocateResponse, ContainerStatus, RegisterApplicationMasterResponse, ResourceRequest,
@@ -26,14 +26,14 @@ const LONGEST: Duration = Duration::from_secs(60);
 pub(crate) struct Master {
     pub(crate) client: AmRmClient,
     /// What it wants, all of it: told again to a ResourceManager that has forgotten it.
-    wanted: News,
+    wanted: Changes,
 }
 
 impl Master {
     /// That of an attempt with this token.
     pub(crate) fn new(cluster: &YarnCluster, token: Token) -> Self {
         let client = AmRmClient::new(vec![cluster.scheduler.clone()], token, RETRY);
-        Self { client, wanted: News::default() }
+        Self { client, wanted: Changes::default() }
     }
 
     pub(crate) async fn register(&mut self) -> Result<RegisterApplicationMasterResponse, CallError> {
@@ -58,7 +58,7 @@ impl Master {
         let begun = Instant::now();
         let mut news = self.wanted.clone();
         loop {
-            match self.client.tell(std::mem::take(&mut news), 0.1).await {
+            match self.client.allocate(std::mem::take(&mut news), 0.1).await {
                 Ok(response) => {
                     if let Some(found) = what(&response) {
                         return found;
@@ -77,10 +77,10 @@ impl Master {
 }
 
 /// So many containers on that host: at its rack and anywhere they are counted, too, and not to be had.
-fn wanted(host: &str, rack: &str, count: i32) -> News {
+fn wanted(host: &str, rack: &str, count: i32) -> Changes {
     let ask = |place: &str| {
         let ask = ResourceRequest::new(0, place, Resource::new(256, 1), count);
         ResourceRequest { relax_locality: Some(place == host), ..ask }
     };
-    News { ask: [host, rack, ANYWHERE].map(ask).into(), ..News::default() }
+    Changes { ask: [host, rack, ANYWHERE].map(ask).into(), ..Changes::default() }
 }

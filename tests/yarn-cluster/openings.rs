@@ -6,7 +6,7 @@ use bytes::BytesMut;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::frame::{self, FrameReader, Part};
 use firesteel_yarn::ipc::{
-    CallError, ClientId, Connection, Greeting, Identity, IpcError, Kind, Patience, Protocol,
+    CallError, ClientId, Connection, Greeting, Identity, IpcError, Kind, Protocol, Timeouts,
 };
 use firesteel_yarn::messages::cluster::{GetClusterMetricsRequest, GetClusterMetricsResponse};
 use firesteel_yarn::messages::master::{AllocateRequest, AllocateResponse};
@@ -130,16 +130,16 @@ fn says(failure: &CallError, kind: Kind, words: &str) {
 async fn connect(address: &str, identity: Identity, protocol: Protocol) -> Result<Connection, IpcError> {
     let stream = TcpStream::connect(address).await.expect("it listens");
     let greeting = Greeting { protocol, identity, client: CLIENT };
-    Connection::open(stream, &greeting, patience()).await
+    Connection::open(stream, &greeting, timeouts()).await
 }
 
-fn patience() -> Patience {
-    Patience { answer: Duration::from_secs(20), ..Patience::default() }
+fn timeouts() -> Timeouts {
+    Timeouts { answer: Duration::from_secs(20), ..Timeouts::default() }
 }
 
 /// How a call fails.
 async fn call(address: &str, identity: Identity, protocol: Protocol, method: &'static str) -> CallError {
-    let fail = |error| CallError { method, fate: firesteel_yarn::ipc::Fate::NotCalled, error };
+    let fail = |error| CallError { method, delivery: firesteel_yarn::ipc::Delivery::NotDelivered, error };
     match connect(address, identity, protocol).await {
         Ok(connection) => {
             let request = AllocateRequest::default();
@@ -162,7 +162,7 @@ async fn read(mut stream: TcpStream) -> CallError {
     let (near, far): (DuplexStream, DuplexStream) = tokio::io::duplex(1 << 16);
     let greeting =
         Greeting { protocol: Protocol::ApplicationClient, identity: user("alice"), client: CLIENT };
-    let connection = Connection::open(near, &greeting, patience()).await.expect("it waits for nothing");
+    let connection = Connection::open(near, &greeting, timeouts()).await.expect("it waits for nothing");
     let (mut said, mut heard) = tokio::io::split(far);
     let pump = tokio::spawn(async move {
         // The call must be under way before its answer comes.

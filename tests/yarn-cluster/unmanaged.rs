@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use firesteel_yarn::heartbeats::News;
+use firesteel_yarn::heartbeats::Changes;
 use firesteel_yarn::ipc::{Kind, Retry};
 use firesteel_yarn::messages::application::{
     ApplicationReport, ApplicationSubmissionContext, FinalApplicationStatus, YarnApplicationState,
@@ -56,7 +56,7 @@ async fn run_on(cluster: &YarnCluster) {
     let (application, token) = submitted(&client).await;
 
     let mut master = Master::new(cluster, token);
-    let early = master.client.tell(News::default(), 0.1).await;
+    let early = master.client.allocate(Changes::default(), 0.1).await;
     let early = early.expect_err("nobody is registered");
     assert_eq!(early.kind(), Some(Kind::NotRegistered), "{early}");
     let registered = master.register().await.expect("it registers");

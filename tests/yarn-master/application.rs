@@ -28,7 +28,7 @@ use firesteel_yarn::messages::records::{ApplicationId, Resource};
 use firesteel_yarn_mode::blueprint::{
     BINARY, Blueprint, Deploy, FILE, Hadoop, LocalFile, LocalKind, Racks, Visibility,
 };
-use firesteel_yarn_mode::staging::Place;
+use firesteel_yarn_mode::staging::SharedPath;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::time::sleep;
@@ -80,7 +80,7 @@ impl Submitted {
             environment: pairs(&[("ODD", "a \"b\" $c `d` \\e {{PWD}} <LOG_DIR>")]),
             view_acl: None,
             modify_acl: None,
-            staging: Some(Place::local(staging.path())),
+            staging: Some(SharedPath::local(staging.path())),
             max_attempts: attempts,
             racks: Racks { hosts: pairs(&NODES), default: Some("/default-rack".to_owned()) },
         };

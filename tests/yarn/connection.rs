@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use firesteel_yarn::ipc::{
-    CallError, ClientId, Connection, Fate, Greeting, Identity, IpcError, Kind, Patience, Protocol,
+    CallError, ClientId, Connection, Delivery, Greeting, Identity, IpcError, Kind, Protocol, Timeouts,
 };
 use firesteel_yarn::messages::application::{GetNewApplicationRequest, GetNewApplicationResponse};
 use firesteel_yarn::messages::records::ApplicationId;
@@ -16,18 +16,18 @@ type Answer = JoinHandle<Result<GetNewApplicationResponse, CallError>>;
 
 /// A connection of alice's, its greeting heard.
 async fn connected() -> (Connection, Peer) {
-    connected_with(Patience::default()).await
+    connected_with(Timeouts::default()).await
 }
 
-/// The same, with that patience.
-async fn connected_with(patience: Patience) -> (Connection, Peer) {
+/// The same, with these timeouts.
+async fn connected_with(timeouts: Timeouts) -> (Connection, Peer) {
     let (near, far) = tokio::io::duplex(1 << 16);
     let greeting = Greeting {
         protocol: Protocol::ApplicationClient,
         identity: Identity::Simple { user: "alice".to_owned() },
         client: ClientId(CLIENT),
     };
-    let connection = Connection::open(near, &greeting, patience).await.expect("it opens");
+    let connection = Connection::open(near, &greeting, timeouts).await.expect("it opens");
     let mut peer = Peer(far);
     peer.hear(7).await;
     peer.hear_frame().await;
@@ -76,7 +76,7 @@ async fn an_objection_is_one_calls_alone() {
     peer.answer(1, &numbered(1)).await;
     let failure = failure(refused).await;
     assert_eq!(failure.kind(), Some(Kind::ApplicationNotFound));
-    assert_eq!(failure.fate, Fate::Answered);
+    assert_eq!(failure.delivery, Delivery::Answered);
     assert_eq!(failure.to_string(), "getNewApplication: no such application (ApplicationNotFoundException)");
     assert!(taken.await.expect("it does not panic").is_ok());
 }
@@ -92,7 +92,7 @@ async fn a_fatal_objection_ends_every_call() {
         for call in calls {
             let failure = failure(call).await;
             assert!(matches!(&failure.error, IpcError::Remote(_)), "{failure}");
-            assert_eq!(failure.fate, Fate::Unknown);
+            assert_eq!(failure.delivery, Delivery::Unknown);
         }
         assert!(connection.is_closed());
     }
@@ -104,10 +104,10 @@ async fn a_connection_that_ends_leaves_calls_in_doubt_and_takes_no_more() {
     let call = calling(&connection, &mut peer).await;
     drop(peer);
     let failure = failure(call).await;
-    assert_eq!(failure.fate, Fate::Unknown);
+    assert_eq!(failure.delivery, Delivery::Unknown);
     let again =
         connection.call::<GetNewApplicationResponse>("getNewApplication", &GetNewApplicationRequest {});
-    assert_eq!(again.await.expect_err("it is closed").fate, Fate::NotCalled);
+    assert_eq!(again.await.expect_err("it is closed").delivery, Delivery::NotDelivered);
 }
 
 #[tokio::test(start_paused = true)]
@@ -121,15 +121,15 @@ async fn a_silent_server_is_asked_and_then_given_up() {
     let failure = failure(call).await;
     assert_eq!(begun.elapsed().as_secs(), 120);
     assert_eq!(
-        (failure.fate, failure.to_string().as_str()),
-        (Fate::Unknown, "getNewApplication: there was no answer within 120 s")
+        (failure.delivery, failure.to_string().as_str()),
+        (Delivery::Unknown, "getNewApplication: there was no answer within 120 s")
     );
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_server_that_is_slow_is_asked_whether_it_is_there_and_its_answer_counts() {
-    let patience = Patience { ping: Duration::from_secs(10), ..Patience::default() };
-    let (connection, mut peer) = connected_with(patience).await;
+    let timeouts = Timeouts { ping: Duration::from_secs(10), ..Timeouts::default() };
+    let (connection, mut peer) = connected_with(timeouts).await;
     let call = calling(&connection, &mut peer).await;
     for _ in 0..3 {
         let ping = peer.hear_frame().await;
@@ -160,7 +160,7 @@ async fn what_is_no_answer_ends_the_connection() {
         let call = calling(&connection, &mut peer).await;
         peer.say(bytes).await;
         let failure = failure(call).await;
-        assert_eq!(failure.fate, Fate::Unknown, "{failure}");
+        assert_eq!(failure.delivery, Delivery::Unknown, "{failure}");
     }
 }
 
@@ -171,6 +171,6 @@ async fn an_answer_that_cannot_be_read_ends_its_call() {
     // The header of call 0, and a message of five bytes of which there is one.
     peer.say(b"\0\0\0\x07\x04\x08\0\x10\0\x05\x0a").await;
     let failure = failure(call).await;
-    assert_eq!(failure.fate, Fate::Answered, "{failure}");
+    assert_eq!(failure.delivery, Delivery::Answered, "{failure}");
     assert!(!connection.is_closed());
 }

@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use firesteel_yarn::heartbeats::{Heard, Heartbeats, News};
+use firesteel_yarn::heartbeats::{Acknowledged, Changes, Heartbeats};
 use firesteel_yarn::messages::master::{AllocateRequest, AllocateResponse, ResourceRequest};
 use firesteel_yarn::messages::records::{ApplicationAttemptId, ApplicationId, ContainerId, Resource};
 use quickcheck::quickcheck;
 
 /// So many containers are wanted at each of these locations.
-fn asks(counts: &[(&str, i32)]) -> News {
+fn asks(counts: &[(&str, i32)]) -> Changes {
     let ask =
         |(location, count): &(&str, i32)| ResourceRequest::new(0, location, Resource::new(1408, 1), *count);
-    News { ask: counts.iter().map(ask).collect(), ..News::default() }
+    Changes { ask: counts.iter().map(ask).collect(), ..Changes::default() }
 }
 
 fn container(id: i64) -> ContainerId {
@@ -45,13 +45,13 @@ fn answer_to(request: &AllocateRequest) -> AllocateResponse {
 /// Sends the next heartbeat and has it answered.
 fn beat(heartbeats: &mut Heartbeats) -> String {
     let request = heartbeats.next(0.1);
-    assert_eq!(heartbeats.answered(&answer_to(&request)), Heard::All);
+    assert_eq!(heartbeats.answered(&answer_to(&request)), Acknowledged::All);
     row(&request)
 }
 
 /// The same, with something to tell.
-fn tell(heartbeats: &mut Heartbeats, news: News) -> String {
-    heartbeats.tell(news);
+fn tell(heartbeats: &mut Heartbeats, changes: Changes) -> String {
+    heartbeats.add(changes);
     beat(heartbeats)
 }
 
@@ -62,15 +62,16 @@ fn heartbeats_tell_what_hadoops_own_client_tells() {
     assert_eq!(tell(&mut heartbeats, all), "0 *=3 /default-rack=2 /rack1=2 h1=2 h2=1");
     let fewer = asks(&[("h1", 1), ("/rack1", 1), ("/default-rack", 1), ("*", 2)]);
     assert_eq!(tell(&mut heartbeats, fewer), "1 *=2 /default-rack=1 /rack1=1 h1=1");
-    let bad = News { release: vec![container(3)], exclude: names(&["bad1", "bad2"]), ..News::default() };
+    let bad =
+        Changes { release: vec![container(3)], exclude: names(&["bad1", "bad2"]), ..Changes::default() };
     assert_eq!(tell(&mut heartbeats, bad), "2 release 3 +bad1 +bad2");
-    let better = News { include: names(&["bad1"]), ..News::default() };
+    let better = Changes { include: names(&["bad1"]), ..Changes::default() };
     assert_eq!(tell(&mut heartbeats, better), "3 -bad1");
     assert_eq!(row(&heartbeats.next(0.1)), "4");
 
     heartbeats.forgotten();
     let all = asks(&[("h1", 1), ("h2", 1), ("/rack1", 1), ("/default-rack", 1), ("*", 2)]);
-    let all = News { release: vec![container(3)], exclude: names(&["bad2"]), ..all };
+    let all = Changes { release: vec![container(3)], exclude: names(&["bad2"]), ..all };
     let told = "0 *=2 /default-rack=1 /rack1=1 h1=1 h2=1 release 3 +bad2";
     assert_eq!(tell(&mut heartbeats, all), told);
     assert_eq!(beat(&mut heartbeats), "1");
@@ -93,10 +94,10 @@ fn a_count_is_told_again_though_it_is_the_one_told_before() {
 #[test]
 fn what_was_refused_is_told_again_with_what_came_since() {
     let mut heartbeats = Heartbeats::default();
-    heartbeats.tell(News { exclude: names(&["bad", "worse"]), ..asks(&[("*", 1), ("h1", 1)]) });
+    heartbeats.add(Changes { exclude: names(&["bad", "worse"]), ..asks(&[("*", 1), ("h1", 1)]) });
     heartbeats.next(0.1);
     heartbeats.refused();
-    let since = News { release: vec![container(3)], include: names(&["bad"]), ..asks(&[("*", 0)]) };
+    let since = Changes { release: vec![container(3)], include: names(&["bad"]), ..asks(&[("*", 0)]) };
     assert_eq!(tell(&mut heartbeats, since), "0 *=0 h1=1 release 3 +worse -bad");
 }
 
@@ -125,11 +126,11 @@ quickcheck! {
             match step % 4 {
                 0 => {
                     meant.insert(location.to_owned(), i32::from(which));
-                    heartbeats.tell(asks(&[(location, i32::from(which))]));
+                    heartbeats.add(asks(&[(location, i32::from(which))]));
                 }
                 1 => {
                     given_back.insert(number, ());
-                    heartbeats.tell(News { release: vec![container(number)], ..News::default() });
+                    heartbeats.add(Changes { release: vec![container(number)], ..Changes::default() });
                 }
                 _ => drop(send(&mut heartbeats, which % 2 == 0)),
             }

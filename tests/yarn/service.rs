@@ -2,7 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use firesteel_yarn::ipc::{CallError, Fate, Identity, IpcError, Kind, Protocol, Repeat, Retry, Service};
+use firesteel_yarn::ipc::{
+    CallError, Delivery, Idempotence, Identity, IpcError, Kind, Protocol, Retry, Service,
+};
 use firesteel_yarn::messages::application::{GetNewApplicationRequest, GetNewApplicationResponse};
 use firesteel_yarn::messages::security::Token;
 
@@ -31,9 +33,9 @@ fn service(addresses: &[&str], retry: Retry) -> Service {
 }
 
 /// Calls, and tells the number that comes back.
-async fn call(service: &Service, repeat: Repeat) -> Result<i32, CallError> {
+async fn call(service: &Service, idempotence: Idempotence) -> Result<i32, CallError> {
     let answer: GetNewApplicationResponse =
-        service.call("getNewApplication", &GetNewApplicationRequest {}, repeat).await?;
+        service.call("getNewApplication", &GetNewApplicationRequest {}, idempotence).await?;
     Ok(answer.application_id.map_or(0, |application| application.id()))
 }
 
@@ -47,7 +49,7 @@ async fn a_standby_passes_a_call_on_and_is_not_called_again() {
     let active = Server::of_users(&[Deed::Answer(1), Deed::Answer(2)]).await;
     let service = service(&[&standby.address, &active.address], RETRY);
     for number in [1, 2] {
-        assert_eq!(call(&service, Repeat::Harmful).await.expect("one is in charge"), number);
+        assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is in charge"), number);
     }
     assert_eq!((standby.heard(), active.heard()), (calls(1), calls(2)));
 }
@@ -58,7 +60,7 @@ async fn the_standby_is_called_again_when_it_has_taken_over() {
     let second = Server::of_users(&[Deed::Answer(2), Deed::Object(STANDBY)]).await;
     let service = service(&[&first.address, &second.address], RETRY);
     for number in [1, 2, 4] {
-        assert_eq!(call(&service, Repeat::Harmful).await.expect("one is in charge"), number);
+        assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is in charge"), number);
     }
     assert_eq!((first.heard(), second.heard()), (calls(3), calls(2)));
 }
@@ -67,7 +69,7 @@ async fn the_standby_is_called_again_when_it_has_taken_over() {
 async fn an_address_where_nobody_listens_is_passed() {
     let active = Server::of_users(&[Deed::Answer(1)]).await;
     let service = service(&[&nobody().await, &nobody().await, &active.address], RETRY);
-    assert_eq!(call(&service, Repeat::Harmful).await.expect("one is there"), 1);
+    assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is there"), 1);
     assert_eq!(active.heard(), calls(1));
 }
 
@@ -77,7 +79,8 @@ async fn calls_that_meet_a_standby_together_go_to_the_same_next_one() {
     let standby = Server::of_users(&[Deed::Keep, Deed::ObjectToAll(STANDBY)]).await;
     let active = Server::of_users(&[Deed::Answer(1)]).await;
     let service = service(&[&standby.address, &active.address], RETRY);
-    let both = tokio::join!(call(&service, Repeat::Harmful), call(&service, Repeat::Harmful));
+    let both =
+        tokio::join!(call(&service, Idempotence::NotIdempotent), call(&service, Idempotence::NotIdempotent));
     assert_eq!((both.0.expect("one is in charge"), both.1.expect("one is in charge")), (1, 1));
     assert_eq!((standby.heard(), active.heard()), (calls(2), calls(2)));
 }
@@ -89,7 +92,7 @@ async fn all_are_tried_in_turn_until_the_time_is_up() {
     let retry = Retry { within: Duration::from_millis(100), ..RETRY };
     let service = service(&[&standbys[0].address, &standbys[1].address], retry);
     let begun = Instant::now();
-    let failure = call(&service, Repeat::Harmless).await.expect_err("nobody is in charge");
+    let failure = call(&service, Idempotence::Idempotent).await.expect_err("nobody is in charge");
     assert_eq!(failure.kind(), Some(Kind::Standby), "{failure}");
     let [first, second] = standbys.map(|standby| standby.heard().len());
     assert!(first.abs_diff(second) <= 1, "{first} and {second}");
@@ -100,8 +103,9 @@ async fn all_are_tried_in_turn_until_the_time_is_up() {
 #[tokio::test]
 async fn where_nobody_is_reached_the_failure_names_the_address() {
     let nobody = nobody().await;
-    let failure = call(&service(&[&nobody], NEVER), Repeat::Harmless).await.expect_err("nobody is there");
-    assert_eq!(failure.fate, Fate::NotCalled);
+    let failure =
+        call(&service(&[&nobody], NEVER), Idempotence::Idempotent).await.expect_err("nobody is there");
+    assert_eq!(failure.delivery, Delivery::NotDelivered);
     assert!(
         matches!(&failure.error, IpcError::Unreachable { address, .. } if *address == nobody),
         "{failure}"
@@ -117,21 +121,21 @@ async fn a_server_that_asks_for_patience_is_called_again_and_no_other() {
     let busy = Server::of_users(&[Deed::Object(LATER), Deed::Object(LATER), Deed::Answer(3)]).await;
     let other = Server::of_users(&[Deed::Answer(9)]).await;
     let service = service(&[&busy.address, &other.address], RETRY);
-    assert_eq!(call(&service, Repeat::Harmful).await.expect("it has time"), 3);
+    assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("it has time"), 3);
     assert_eq!((busy.heard(), other.heard()), (calls(3), calls(0)));
 }
 
 #[tokio::test]
 async fn an_objection_to_the_call_itself_ends_it() {
-    for (deed, kind, fate) in [
-        (Deed::Object(UNKNOWN), Kind::ApplicationNotFound, Fate::Answered),
-        (Deed::ObjectForGood(REFUSED), Kind::AccessDenied, Fate::Unknown),
+    for (deed, kind, delivery) in [
+        (Deed::Object(UNKNOWN), Kind::ApplicationNotFound, Delivery::Answered),
+        (Deed::ObjectForGood(REFUSED), Kind::AccessDenied, Delivery::Unknown),
     ] {
         let first = Server::of_users(&[deed]).await;
         let second = Server::of_users(&[Deed::Answer(1)]).await;
         let service = service(&[&first.address, &second.address], RETRY);
-        let failure = call(&service, Repeat::Harmless).await.expect_err("it is refused");
-        assert_eq!((failure.kind(), failure.fate), (Some(kind), fate), "{failure}");
+        let failure = call(&service, Idempotence::Idempotent).await.expect_err("it is refused");
+        assert_eq!((failure.kind(), failure.delivery), (Some(kind), delivery), "{failure}");
         assert_eq!((first.heard(), second.heard()), (calls(1), calls(0)));
     }
 }
@@ -141,15 +145,16 @@ async fn a_call_in_doubt_is_made_again_only_if_that_does_no_harm() {
     let falling = || Server::of_users(&[Deed::Hang, Deed::Answer(1)]);
     let (first, second) = (falling().await, Server::of_users(&[Deed::Answer(2)]).await);
     let harmless = service(&[&first.address, &second.address], RETRY);
-    assert_eq!(call(&harmless, Repeat::Harmless).await.expect("another answers"), 2);
+    assert_eq!(call(&harmless, Idempotence::Idempotent).await.expect("another answers"), 2);
 
     let first = falling().await;
     let harmful = service(&[&first.address, &second.address], RETRY);
-    let failure = call(&harmful, Repeat::Harmful).await.expect_err("nobody knows whether it was done");
-    assert_eq!(failure.fate, Fate::Unknown, "{failure}");
+    let failure =
+        call(&harmful, Idempotence::NotIdempotent).await.expect_err("nobody knows whether it was done");
+    assert_eq!(failure.delivery, Delivery::Unknown, "{failure}");
     assert_eq!((first.heard(), second.heard()), (calls(1), calls(1)));
     // The next call has a connection of its own.
-    assert_eq!(call(&harmful, Repeat::Harmful).await.expect("it listens still"), 1);
+    assert_eq!(call(&harmful, Idempotence::NotIdempotent).await.expect("it listens still"), 1);
 }
 
 fn token(name: &str) -> Token {
@@ -169,10 +174,10 @@ async fn whoever_is_identified_anew_is_so_from_the_next_connection_on() {
     let server = Server::of_tokens(&script, &tokens).await;
     let identity = Identity::Token(tokens[0].clone());
     let service = Service::new(vec![server.address.clone()], Protocol::ApplicationMaster, identity, RETRY);
-    assert_eq!(call(&service, Repeat::Harmless).await.expect("it is known"), 1);
+    assert_eq!(call(&service, Idempotence::Idempotent).await.expect("it is known"), 1);
     service.identify(Identity::Token(tokens[1].clone())).await;
     for number in [2, 3] {
-        assert_eq!(call(&service, Repeat::Harmless).await.expect("it is known"), number);
+        assert_eq!(call(&service, Idempotence::Idempotent).await.expect("it is known"), number);
     }
     let by = |name: &str| format!("getNewApplication by {name}");
     assert_eq!(server.heard(), [by("first"), by("first"), by("first"), by("second")]);
@@ -185,7 +190,7 @@ async fn a_token_is_proved_to_each_server() {
     let active = Server::of_tokens(&[Deed::Answer(1)], &[token("one")]).await;
     let addresses = vec![standby.address.clone(), active.address.clone()];
     let service = Service::new(addresses, Protocol::ApplicationMaster, Identity::Token(token("one")), RETRY);
-    assert_eq!(call(&service, Repeat::Harmful).await.expect("one is in charge"), 1);
+    assert_eq!(call(&service, Idempotence::NotIdempotent).await.expect("one is in charge"), 1);
     assert_eq!(standby.heard(), ["getNewApplication by one"]);
     assert_eq!(active.heard(), ["getNewApplication by one"]);
 }

@@ -9,7 +9,7 @@ use firesteel_yarn::GrantedContainer;
 use firesteel_yarn::credentials::{Credentials, TokenFileFormat};
 use firesteel_yarn::ipc::frame::{self, FrameReader, Part};
 use firesteel_yarn::ipc::{
-    ClientId, Connection, FrameError, Greeting, Identity, IpcError, Patience, Protocol,
+    ClientId, Connection, FrameError, Greeting, Identity, IpcError, Protocol, Timeouts,
 };
 use firesteel_yarn::messages::application::*;
 use firesteel_yarn::messages::cluster::*;
@@ -89,7 +89,7 @@ async fn sent(identity: Identity, length: usize) -> Vec<u8> {
     let (near, far) = tokio::io::duplex(4096);
     let greeting = Greeting { protocol: Protocol::ApplicationClient, identity, client: ClientId(CLIENT) };
     let caller = tokio::spawn(async move {
-        let connection = Connection::open(near, &greeting, Patience::default()).await.expect("it opens");
+        let connection = Connection::open(near, &greeting, Timeouts::default()).await.expect("it opens");
         connection.call("getClusterMetrics", &GetClusterMetricsRequest {}).await
     });
     let mut peer = Peer(far);
@@ -161,7 +161,7 @@ async fn a_token_opens_a_connection_as_hadoop_does() {
         identity: Identity::Token(am_rm_token()),
         client: ClientId(CLIENT),
     };
-    let opening = tokio::spawn(async move { Connection::open(near, &greeting, Patience::default()).await });
+    let opening = tokio::spawn(async move { Connection::open(near, &greeting, Timeouts::default()).await });
     let mut peer = Peer(far);
     let expected = vector("token-open");
     assert_eq!(peer.hear(expected.len()).await, expected);
@@ -296,7 +296,7 @@ async fn heard(identity: Identity, said: &str) -> String {
     let mut peer = Peer(far);
     peer.say(&vector(said)).await;
     drop(peer);
-    let error: IpcError = match Connection::open(near, &greeting, Patience::default()).await {
+    let error: IpcError = match Connection::open(near, &greeting, Timeouts::default()).await {
         Ok(connection) => {
             let nothing = AllocateRequest::default();
             let answer = connection.call::<AllocateResponse>("allocate", &nothing).await;

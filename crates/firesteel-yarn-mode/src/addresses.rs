@@ -6,22 +6,22 @@ use super::hadoop_conf::{HadoopConf, HadoopConfError};
 
 /// A service of a ResourceManager.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Desk {
+pub enum RmService {
     /// The service for users.
     Clients,
     /// The service for ApplicationMasters.
     Scheduler,
     /// The web pages of the ResourceManager.
-    Pages,
+    WebApp,
 }
 
-impl Desk {
+impl RmService {
     /// The property and the default port of the service. Source: Hadoop 3.4.1, `yarn-default.xml`.
     fn key_and_port(self) -> (&'static str, u16) {
         match self {
             Self::Clients => ("yarn.resourcemanager.address", 8032),
             Self::Scheduler => ("yarn.resourcemanager.scheduler.address", 8030),
-            Self::Pages => ("yarn.resourcemanager.webapp.address", 8088),
+            Self::WebApp => ("yarn.resourcemanager.webapp.address", 8088),
         }
     }
 }
@@ -53,8 +53,8 @@ pub enum AddressError {
 ///
 /// # Errors
 /// The configuration gives no address.
-pub fn resource_managers(conf: &HadoopConf, desk: Desk) -> Result<Vec<Address>, AddressError> {
-    let (key, port) = desk.key_and_port();
+pub fn resource_managers(conf: &HadoopConf, service: RmService) -> Result<Vec<Address>, AddressError> {
+    let (key, port) = service.key_and_port();
     let at = |name: &str| {
         conf.read(name, "a host, or HOST:PORT", |text| host_and_port(text, port)).map_err(AddressError::from)
     };
@@ -97,29 +97,31 @@ fn host_and_port(text: &str, port: u16) -> Option<Address> {
 mod tests {
     use super::*;
 
-    fn found(pairs: &[(&str, &str)], desk: Desk) -> Result<Vec<String>, String> {
+    fn found(pairs: &[(&str, &str)], service: RmService) -> Result<Vec<String>, String> {
         let conf = HadoopConf::of(pairs.iter().copied());
-        let addresses = resource_managers(&conf, desk).map_err(|error| error.to_string())?;
+        let addresses = resource_managers(&conf, service).map_err(|error| error.to_string())?;
         Ok(addresses.iter().map(ToString::to_string).collect())
     }
 
     #[test]
     fn a_host_has_all_desks_at_their_usual_ports() {
         let conf = [("yarn.resourcemanager.hostname", "rm")];
-        for (desk, address) in
-            [(Desk::Clients, "rm:8032"), (Desk::Scheduler, "rm:8030"), (Desk::Pages, "rm:8088")]
-        {
-            assert_eq!(found(&conf, desk), Ok(vec![address.to_owned()]));
+        for (service, address) in [
+            (RmService::Clients, "rm:8032"),
+            (RmService::Scheduler, "rm:8030"),
+            (RmService::WebApp, "rm:8088"),
+        ] {
+            assert_eq!(found(&conf, service), Ok(vec![address.to_owned()]));
         }
-        assert_eq!(found(&[], Desk::Clients), Ok(vec!["127.0.0.1:8032".to_owned()]));
+        assert_eq!(found(&[], RmService::Clients), Ok(vec!["127.0.0.1:8032".to_owned()]));
         let own = [("yarn.resourcemanager.hostname", "rm"), ("yarn.resourcemanager.address", "other:1")];
-        assert_eq!(found(&own, Desk::Clients), Ok(vec!["other:1".to_owned()]));
-        assert_eq!(found(&own, Desk::Scheduler), Ok(vec!["rm:8030".to_owned()]));
+        assert_eq!(found(&own, RmService::Clients), Ok(vec!["other:1".to_owned()]));
+        assert_eq!(found(&own, RmService::Scheduler), Ok(vec!["rm:8030".to_owned()]));
         let everywhere = [
             ("yarn.resourcemanager.address", "${yarn.resourcemanager.hostname}:9"),
             ("yarn.resourcemanager.hostname", "0.0.0.0"),
         ];
-        assert_eq!(found(&everywhere, Desk::Clients), Ok(vec!["127.0.0.1:9".to_owned()]));
+        assert_eq!(found(&everywhere, RmService::Clients), Ok(vec!["127.0.0.1:9".to_owned()]));
     }
 
     #[test]
@@ -131,16 +133,16 @@ mod tests {
             ("yarn.resourcemanager.address.rm2", "b:1"),
             ("yarn.resourcemanager.hostname", "not this one"),
         ];
-        assert_eq!(found(&standbys, Desk::Clients), Ok(vec!["b:1".to_owned(), "a:8032".to_owned()]));
+        assert_eq!(found(&standbys, RmService::Clients), Ok(vec!["b:1".to_owned(), "a:8032".to_owned()]));
         assert_eq!(
-            found(&standbys, Desk::Scheduler),
+            found(&standbys, RmService::Scheduler),
             Err("yarn.resourcemanager.ha.rm-ids has \"rm2\", but neither yarn.resourcemanager.hostname.rm2 nor \
                  yarn.resourcemanager.scheduler.address.rm2 is set: set one of them"
                 .to_owned())
         );
         let nobody = [("yarn.resourcemanager.ha.enabled", "true")];
         assert_eq!(
-            found(&nobody, Desk::Clients),
+            found(&nobody, RmService::Clients),
             Err("yarn.resourcemanager.ha.enabled is true, but yarn.resourcemanager.ha.rm-ids is empty: list the ResourceManagers"
                 .to_owned())
         );
@@ -149,7 +151,7 @@ mod tests {
     #[test]
     fn what_is_no_address_is_told_with_its_place() {
         for bad in ["a:b:x", ":8032", "rm:0", "rm:70000", "a b", "http://rm:8032", "${nobody}:1"] {
-            let error = found(&[("yarn.resourcemanager.address", bad)], Desk::Clients).expect_err(bad);
+            let error = found(&[("yarn.resourcemanager.address", bad)], RmService::Clients).expect_err(bad);
             let words = "yarn.resourcemanager.address cannot be ";
             assert!(error.starts_with(words) && error.ends_with(": write a host, or HOST:PORT"), "{error}");
         }

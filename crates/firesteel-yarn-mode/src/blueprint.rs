@@ -7,7 +7,7 @@ use std::{fs, io};
 use firesteel_placement::locality::Topology;
 use serde::{Deserialize, Serialize};
 
-use super::staging::Place;
+use super::staging::SharedPath;
 
 /// The name of the file in the container of an ApplicationMaster.
 pub const FILE: &str = "__firesteel__.json";
@@ -41,7 +41,7 @@ pub struct Blueprint {
     pub modify_acl: Option<String>,
     /// The directory to delete when the application is over for good. `None` if nothing was staged, if it
     /// is to be kept, or if the client deletes it.
-    pub staging: Option<Place>,
+    pub staging: Option<SharedPath>,
     /// The number of attempts in all, at least 1.
     pub max_attempts: u32,
     /// The racks of hosts, as the ResourceManager sees them.
@@ -254,7 +254,7 @@ pub(crate) mod tests {
             environment: pairs(&[("COLOUR", "red")]),
             view_acl: Some("ann staff".to_owned()),
             modify_acl: None,
-            staging: Some(Place::local(Path::new(
+            staging: Some(SharedPath::local(Path::new(
                 "/shared/.firesteelStaging/application_1700000000123_0007",
             ))),
             max_attempts: 2,

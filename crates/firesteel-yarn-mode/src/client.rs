@@ -2,9 +2,9 @@
 //! a task of this process.
 //!
 //! ```text
-//!  draft -> stage, submit -> ACCEPTED -> RUNNING at host:port -> the driver dials it
-//!    |           |              |            |
-//!    `-----------+--------------+------------+-- ctrl-c, an error: killed, and staged files are deleted
+//!  new id -> stage, submit -> ACCEPTED -> RUNNING at host:port -> the driver dials it
+//!    |            |              |            |
+//!    `------------+--------------+------------+-- ctrl-c, an error: killed, and staged files are deleted
 //! ```
 //!
 //! While the application runs, a task asks the ResourceManager for its report. A restarted
@@ -26,9 +26,9 @@ use tokio::time::timeout;
 
 use super::application_master::{self, ApplicationMasterError, Attempt, Ended};
 use super::blueprint::Blueprint;
-use super::monitor::{End, Monitor, master};
-use super::site::{AskError, Patience, Site};
-use super::submission::{Draft, Request, Staged, SubmitError, Submitted};
+use super::monitor::{FinalReport, Monitor, master};
+use super::site::{AskError, RetryLimit, Site};
+use super::submission::{NewApplication, Request, Staged, SubmitError, Submitted};
 use firesteel_daemons::cluster_news::ClusterNews;
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::net::route::facing;
@@ -59,7 +59,7 @@ pub enum YarnError {
     },
     /// The application was over before it ran.
     #[error("{0}")]
-    Ended(End),
+    Ended(FinalReport),
     /// The ApplicationMaster has registered without an address.
     #[error("{0} runs, but its ApplicationMaster did not report its address")]
     Nowhere(ApplicationId),
@@ -96,14 +96,14 @@ impl RunningApplication {
         progress: &Progress,
         requests: &mut EndRequests,
     ) -> Result<ControlFlow<EndRequest, Self>, YarnError> {
-        let draft = tokio::select! {
-            draft = request.draft() => draft?,
+        let created = tokio::select! {
+            created = request.new_application() => created?,
             asked = requests.next() => return Ok(ControlFlow::Break(asked)),
         };
         let started = tokio::select! {
-            started = Self::submit(request, &draft, files, progress) => started,
+            started = Self::submit(request, &created, files, progress) => started,
             asked = requests.next() => {
-                give_up(&request.site, draft.application, requests).await;
+                give_up(&request.site, created.application, requests).await;
                 return Ok(ControlFlow::Break(asked));
             }
         };
@@ -111,7 +111,7 @@ impl RunningApplication {
             Ok(started) => Ok(ControlFlow::Continue(started)),
             Err(error) => {
                 // Kill the application in any state, because it has no driver.
-                give_up(&request.site, draft.application, requests).await;
+                give_up(&request.site, created.application, requests).await;
                 Err(error)
             }
         }
@@ -119,14 +119,14 @@ impl RunningApplication {
 
     async fn submit(
         request: &Request,
-        draft: &Draft,
+        created: &NewApplication,
         files: &OfferedFiles,
         progress: &Progress,
     ) -> Result<Self, YarnError> {
-        let Submitted { blueprint, topology, staged } = request.submit(draft, files).await?;
-        let (application, settings) = (draft.application, &request.settings);
+        let Submitted { blueprint, topology, staged } = request.submit(created, files).await?;
+        let (application, settings) = (created.application, &request.settings);
         progress.remark(format_args!("submitted {application} to YARN at {}", request.site.names()));
-        let client = request.site.client(Patience::Long).map_err(SubmitError::from)?;
+        let client = request.site.client(RetryLimit::Long).map_err(SubmitError::from)?;
         let mut monitor = Monitor::new(client, application, settings.reports_between);
         let mut own = None;
         let mut pause = FIRST_PAUSE.min(settings.launch_report);
@@ -135,7 +135,7 @@ impl RunningApplication {
             let report = monitor.next(pause).await;
             pause = (pause * 2).min(settings.launch_report);
             let report = report.map_err(|error| asked(&request.site, application, error))?;
-            if let Some(end) = End::of(&report) {
+            if let Some(end) = FinalReport::of(&report) {
                 return Err(YarnError::Ended(end));
             }
             if let Some(news) = monitor.news(&report) {
@@ -193,11 +193,11 @@ impl RunningApplication {
 
     /// Waits until the application is over, or its report cannot be requested any more.
     async fn over(&self) {
-        let Ok(client) = self.site.client(Patience::Short) else { return };
+        let Ok(client) = self.site.client(RetryLimit::Short) else { return };
         let monitor = Monitor::new(client, self.application, u64::MAX);
         let mut pause = FIRST_PAUSE.min(self.interval);
         while let Ok(report) = monitor.next(pause).await {
-            if End::of(&report).is_some() {
+            if FinalReport::of(&report).is_some() {
                 return;
             }
             pause = (pause * 2).min(self.interval);
@@ -247,7 +247,7 @@ pub(super) async fn give_up(site: &Site, application: ApplicationId, requests: &
 
 /// Kills an application, even if it is not known.
 async fn kill(site: &Site, application: ApplicationId) {
-    let Ok(client) = site.client(Patience::Short) else { return };
+    let Ok(client) = site.client(RetryLimit::Short) else { return };
     if let Err(error) = client.kill(application, "the submitter gave it up").await {
         tracing::debug!("cannot kill {application}: {error}");
     }
@@ -267,7 +267,7 @@ impl Watch {
         loop {
             match self.monitor.next(self.interval).await {
                 Ok(report) => {
-                    if let Some(end) = End::of(&report) {
+                    if let Some(end) = FinalReport::of(&report) {
                         tracing::info!("{end}");
                         return self.tell(ClusterNews::Over(over(&end))).await;
                     }
@@ -292,7 +292,7 @@ impl Watch {
 }
 
 /// The application's end, as a Master reports it.
-fn over(end: &End) -> ApplicationEnd {
+fn over(end: &FinalReport) -> ApplicationEnd {
     match end.state {
         YarnApplicationState::Killed => ApplicationEnd::Killed { by: killer(end) },
         _ if end.is_success() => ApplicationEnd::Finished { outcome: None },
@@ -301,7 +301,7 @@ fn over(end: &End) -> ApplicationEnd {
 }
 
 /// The name of the killer, as far as YARN reports it.
-fn killer(end: &End) -> String {
+fn killer(end: &FinalReport) -> String {
     match &end.diagnostics {
         Some(words) => format!("YARN ({words})"),
         None => "YARN".to_owned(),

@@ -4,10 +4,10 @@
 use firesteel_yarn::messages::records::ApplicationId;
 
 use super::client::{YarnError, give_up};
-use super::monitor::{End, Monitor};
-use super::site::Patience;
+use super::monitor::{FinalReport, Monitor};
+use super::site::RetryLimit;
 use super::staging::is_remote;
-use super::submission::{Draft, Request, SubmitError};
+use super::submission::{NewApplication, Request, SubmitError};
 use firesteel_daemons::files::{OfferError, OfferedFiles};
 use firesteel_host::exit_code;
 use firesteel_host::progress::Progress;
@@ -20,7 +20,7 @@ pub enum Ending {
     /// The application was submitted, and the command does not wait for it.
     Submitted(ApplicationId),
     /// The application is over.
-    Over(End),
+    Over(FinalReport),
     /// The command was asked to end. The application goes on if it was submitted.
     Asked(EndRequest),
 }
@@ -76,23 +76,23 @@ async fn submit_and_watch(
     progress: &Progress,
     requests: &mut EndRequests,
 ) -> Result<Ending, YarnError> {
-    let draft = tokio::select! {
-        draft = request.draft() => draft?,
+    let created = tokio::select! {
+        created = request.new_application() => created?,
         asked = requests.next() => return Ok(Ending::Asked(asked)),
     };
     let submitted = tokio::select! {
-        submitted = request.submit(&draft, files) => submitted,
+        submitted = request.submit(&created, files) => submitted,
         asked = requests.next() => {
-            give_up(&request.site, draft.application, requests).await;
+            give_up(&request.site, created.application, requests).await;
             return Ok(Ending::Asked(asked));
         }
     };
     let staged = submitted?.staged;
     // If the command stops watching, the ApplicationMaster deletes the staged files.
-    let application = draft.application;
+    let application = created.application;
     progress.remark(format_args!("submitted {application} to YARN at {}", request.site.names()));
     let watched = tokio::select! {
-        watched = watch(request, &draft, progress) => watched,
+        watched = watch(request, &created, progress) => watched,
         asked = requests.next() => {
             progress.remark(format_args!("{application} keeps running: firesteel yarn kill {application} ends it"));
             Ok(Ending::Asked(asked))
@@ -105,15 +105,19 @@ async fn submit_and_watch(
     watched
 }
 
-async fn watch(request: &Request, draft: &Draft, progress: &Progress) -> Result<Ending, YarnError> {
-    let (application, settings) = (draft.application, &request.settings);
-    let client = request.site.client(Patience::Long).map_err(SubmitError::from)?;
+async fn watch(
+    request: &Request,
+    created: &NewApplication,
+    progress: &Progress,
+) -> Result<Ending, YarnError> {
+    let (application, settings) = (created.application, &request.settings);
+    let client = request.site.client(RetryLimit::Long).map_err(SubmitError::from)?;
     let mut monitor = Monitor::new(client, application, settings.reports_between);
     loop {
         let report = monitor.next(settings.report).await;
         let report =
             report.map_err(|error| YarnError::Ask { application, error: request.site.explained(error) })?;
-        if let Some(end) = End::of(&report) {
+        if let Some(end) = FinalReport::of(&report) {
             if end.is_success() {
                 progress.remark(&end);
             } else {

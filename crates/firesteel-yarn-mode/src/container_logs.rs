@@ -33,7 +33,7 @@ impl Stream {
 
 /// A container, and the NodeManager that has its logs.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LogLocation {
     /// The id of the container.
     pub container: String,
     /// The address of the NodeManager's web pages: `host:port`.
@@ -71,16 +71,16 @@ pub enum LogError {
     },
 }
 
-impl Place {
-    /// The place in a container's report; `None` if the report does not name it.
+impl LogLocation {
+    /// The location in a container's report; `None` if the report does not name it.
     #[must_use]
     pub fn of(report: &ContainerReport) -> Option<Self> {
         let pages = report.node_http_address().trim_start_matches("http://").trim_end_matches('/');
         let container = report.container_id?.to_string();
-        Some(Self { container, pages: pages.to_owned() }).filter(|place| !place.pages.is_empty())
+        Some(Self { container, pages: pages.to_owned() }).filter(|location| !location.pages.is_empty())
     }
 
-    /// The place in a link to a log, as an ApplicationMaster reports it:
+    /// The location in a link to a log, as an ApplicationMaster reports it:
     /// `http://host:port/node/containerlogs/container_1_2_3_4/ann`.
     #[must_use]
     pub fn of_link(link: &str) -> Option<Self> {
@@ -173,13 +173,15 @@ mod tests {
 
     #[test]
     fn a_place_is_read_off_a_link_to_a_log() {
-        let place =
-            Place::of_link("http://127.0.0.3:40769/node/containerlogs/container_1_0005_01_000001/ann");
-        let expected =
-            Place { container: "container_1_0005_01_000001".to_owned(), pages: "127.0.0.3:40769".to_owned() };
-        assert_eq!(place, Some(expected));
+        let location =
+            LogLocation::of_link("http://127.0.0.3:40769/node/containerlogs/container_1_0005_01_000001/ann");
+        let expected = LogLocation {
+            container: "container_1_0005_01_000001".to_owned(),
+            pages: "127.0.0.3:40769".to_owned(),
+        };
+        assert_eq!(location, Some(expected));
         for other in ["", "/work/app-1/0", "http://h/node/containerlogs/", "http://h/x/container_1"] {
-            assert_eq!(Place::of_link(other), None, "{other}");
+            assert_eq!(LogLocation::of_link(other), None, "{other}");
         }
     }
 
@@ -206,9 +208,9 @@ mod tests {
         let log = shown("hello\n");
         let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{log}", log.len());
         let (pages, asked) = answering(answer);
-        let place = Place { container: "container_1_0005_01_000001".to_owned(), pages };
+        let location = LogLocation { container: "container_1_0005_01_000001".to_owned(), pages };
         let mut out = Vec::new();
-        place.copy(Stream::Stderr, &mut out).expect("it answers");
+        location.copy(Stream::Stderr, &mut out).expect("it answers");
         assert_eq!(out, b"hello\n");
         let asked = asked.join().expect("it does not panic");
         assert_eq!(asked, "GET /ws/v1/node/containers/container_1_0005_01_000001/logs/stderr HTTP/1.1");
@@ -217,15 +219,18 @@ mod tests {
     #[test]
     fn a_container_that_is_not_known_any_more_is_told() {
         let (pages, asked) = answering("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n".to_owned());
-        let place = Place { container: "container_1_0005_01_000001".to_owned(), pages: pages.clone() };
-        let error = place.copy(Stream::Stdout, &mut Vec::new()).expect_err("it is gone").to_string();
+        let location =
+            LogLocation { container: "container_1_0005_01_000001".to_owned(), pages: pages.clone() };
+        let error = location.copy(Stream::Stdout, &mut Vec::new()).expect_err("it is gone").to_string();
         asked.join().expect("it does not panic");
         assert_eq!(
             error,
             format!("container_1_0005_01_000001: the NodeManager at {pages} no longer has its logs")
         );
-        let nobody =
-            Place { container: "container_1_0005_01_000001".to_owned(), pages: "127.0.0.1:1".to_owned() };
+        let nobody = LogLocation {
+            container: "container_1_0005_01_000001".to_owned(),
+            pages: "127.0.0.1:1".to_owned(),
+        };
         let error = nobody.copy(Stream::Stdout, &mut Vec::new()).expect_err("nobody is there").to_string();
         assert!(
             error.starts_with("container_1_0005_01_000001: the NodeManager's pages at 127.0.0.1:1: "),

@@ -27,7 +27,7 @@
 //! The files, from the cluster to the running application:
 //!
 //! - [`site`], [`hadoop_conf`], [`site_file`], [`addresses`], [`racks`]: the YARN cluster, from Hadoop's configuration.
-//! - [`submission`], [`contexts`], [`staging`], [`wished`]: an application is submitted, with its staged files and
+//! - [`submission`], [`contexts`], [`staging`], [`preferred_hosts`]: an application is submitted, with its staged files and
 //!   preferred hosts.
 //! - [`client`], [`cluster_mode`]: what the submitting command does in each mode, after the submission.
 //! - [`monitor`], [`states`]: watching an application's reports.
@@ -43,10 +43,10 @@ pub mod container_logs;
 pub mod contexts;
 pub mod hadoop_conf;
 pub mod monitor;
+pub mod preferred_hosts;
 pub mod racks;
 pub mod site;
 pub mod site_file;
 pub mod staging;
 pub mod states;
 pub mod submission;
-pub mod wished;

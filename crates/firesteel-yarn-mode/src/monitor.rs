@@ -24,9 +24,9 @@ pub struct Monitor {
     reports_between: u64,
 }
 
-/// The end of an application.
+/// The last report about an application that is over.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct End {
+pub struct FinalReport {
     /// The id of the application.
     pub application: ApplicationId,
     /// The last state of the application.
@@ -37,7 +37,7 @@ pub struct End {
     pub diagnostics: Option<String>,
 }
 
-impl End {
+impl FinalReport {
     /// The end in a report, if the application is over.
     #[must_use]
     pub fn of(report: &ApplicationReport) -> Option<Self> {
@@ -64,7 +64,7 @@ impl End {
 }
 
 /// One line of text: `application_1_0007 is FAILED: no such queue`.
-impl fmt::Display for End {
+impl fmt::Display for FinalReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { application, state: how, status, diagnostics } = self;
         write!(f, "{application} is {}", state(*how))?;
@@ -183,15 +183,15 @@ mod tests {
 
     #[test]
     fn an_end_is_told_with_its_reason() {
-        assert_eq!(End::of(&report(YarnApplicationState::Running)), None);
-        let failed = End::of(&report(YarnApplicationState::Failed)).expect("it is over");
+        assert_eq!(FinalReport::of(&report(YarnApplicationState::Running)), None);
+        let failed = FinalReport::of(&report(YarnApplicationState::Failed)).expect("it is over");
         assert_eq!(failed.to_string(), "application_1_0007 is FAILED: [now] waiting");
         let finished = ApplicationReport {
             final_application_status: Some(FinalApplicationStatus::Succeeded.into()),
             diagnostics: None,
             ..report(YarnApplicationState::Finished)
         };
-        let finished = End::of(&finished).expect("it is over");
+        let finished = FinalReport::of(&finished).expect("it is over");
         assert_eq!(finished.to_string(), "application_1_0007 is FINISHED and SUCCEEDED");
         assert!(finished.is_success() && !failed.is_success());
     }

@@ -6,7 +6,7 @@ use firesteel_core::address::Address;
 use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, IpcError, Retry};
 
-use super::addresses::{self, AddressError, Desk};
+use super::addresses::{self, AddressError, RmService};
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
 use firesteel_settings::Properties;
 use firesteel_settings::description;
@@ -84,7 +84,7 @@ pub enum AskError {
 
 /// How long a ResourceManager that cannot be reached is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Patience {
+pub enum RetryLimit {
     /// Some seconds, because a user waits for the answer.
     Short,
     /// The time in `yarn.resourcemanager.connect.max-wait.ms`, by default a quarter of an hour, because an
@@ -101,7 +101,7 @@ impl Site {
         let conf = HadoopConf::load(environment, properties)?;
         refuse_protection(&conf)?;
         let user = environment.get("HADOOP_USER_NAME").map_or_else(description::user, str::to_owned);
-        let resource_managers = addresses::resource_managers(&conf, Desk::Clients)?;
+        let resource_managers = addresses::resource_managers(&conf, RmService::Clients)?;
         Ok(Self { conf, user, resource_managers })
     }
 
@@ -110,27 +110,27 @@ impl Site {
     /// # Errors
     /// The configuration does not name them.
     pub fn schedulers(&self) -> Result<Vec<Address>, SiteError> {
-        Ok(addresses::resource_managers(&self.conf, Desk::Scheduler)?)
+        Ok(addresses::resource_managers(&self.conf, RmService::Scheduler)?)
     }
 
     /// A client of the active ResourceManager.
     ///
     /// # Errors
     /// The configuration cannot be read.
-    pub fn client(&self, patience: Patience) -> Result<YarnClient, SiteError> {
+    pub fn client(&self, retry_limit: RetryLimit) -> Result<YarnClient, SiteError> {
         let addresses = self.resource_managers.iter().map(ToString::to_string).collect();
-        Ok(YarnClient::new(addresses, &self.user, self.retry(patience)?))
+        Ok(YarnClient::new(addresses, &self.user, self.retry(retry_limit)?))
     }
 
     /// The retry policy for a ResourceManager.
-    fn retry(&self, patience: Patience) -> Result<Retry, SiteError> {
+    fn retry(&self, retry_limit: RetryLimit) -> Result<Retry, SiteError> {
         let first = Duration::from_millis(200);
-        Ok(match patience {
+        Ok(match retry_limit {
             // Each standby is tried at least once.
-            Patience::Short => {
+            RetryLimit::Short => {
                 Retry { first, longest: Duration::from_secs(1), within: Duration::from_secs(3) }
             }
-            Patience::Long => {
+            RetryLimit::Long => {
                 let most = self.conf.count("yarn.resourcemanager.connect.max-wait.ms")?;
                 Retry {
                     first,

@@ -17,10 +17,10 @@ use tokio::task::spawn_blocking;
 
 use super::blueprint::{self, Blueprint, Deploy, Hadoop, LocalFile};
 use super::contexts;
+use super::preferred_hosts::PreferredHosts;
 use super::racks::{DEFAULT_RACK, RackError, Racks};
-use super::site::{AskError, Patience, Site, SiteError};
-use super::staging::{Place, RemoteFile, Staging, StagingError};
-use super::wished::Wished;
+use super::site::{AskError, RetryLimit, Site, SiteError};
+use super::staging::{RemoteFile, SharedPath, Staging, StagingError};
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_settings::yarn::{Cleanup, Mode, YarnSettings};
 
@@ -36,22 +36,22 @@ pub struct Request {
     /// Its properties, for its ApplicationMaster.
     pub properties: BTreeMap<String, String>,
     /// The directory that contains the applications' staging directories.
-    pub staging: Place,
+    pub staging: SharedPath,
     /// The program that all nodes already have. `None`: a copy of this one is staged.
-    pub program: Option<Place>,
+    pub program: Option<SharedPath>,
     /// The files of the application that are already on HDFS.
     pub remote: Vec<RemoteFile>,
     /// Where its driver runs.
     pub deploy: Deploy,
     /// The files that its driver reads in its container.
-    pub inputs: Vec<Input>,
+    pub inputs: Vec<DriverFile>,
     /// The hosts that its tasks prefer, as far as they are known.
-    pub wished: Wished,
+    pub preferred_hosts: PreferredHosts,
 }
 
 /// A file that is staged for a driver in a container, and its name there.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
+pub struct DriverFile {
     /// The name of the file.
     pub name: &'static str,
     /// The content of the file.
@@ -118,11 +118,11 @@ impl From<SiteError> for SubmitError {
 
 /// An application that has an id and is not submitted yet.
 #[derive(Debug)]
-pub struct Draft {
+pub struct NewApplication {
     /// The id of the application.
     pub application: ApplicationId,
     /// The response with the largest container that can be granted.
-    new: GetNewApplicationResponse,
+    response: GetNewApplicationResponse,
     client: YarnClient,
 }
 
@@ -165,19 +165,19 @@ impl Request {
     ///
     /// # Errors
     /// The request failed, or the application is too large for any container.
-    pub async fn draft(&self) -> Result<Draft, SubmitError> {
-        let client = self.site.client(Patience::Short)?;
-        let new = client.new_application().await.map_err(|error| self.site.explained(error))?;
-        let application = new.application_id.ok_or(SubmitError::NoId)?;
-        let draft = Draft { application, new, client };
-        self.check_sizes(&draft)?;
-        Ok(draft)
+    pub async fn new_application(&self) -> Result<NewApplication, SubmitError> {
+        let client = self.site.client(RetryLimit::Short)?;
+        let response = client.new_application().await.map_err(|error| self.site.explained(error))?;
+        let application = response.application_id.ok_or(SubmitError::NoId)?;
+        let created = NewApplication { application, response, client };
+        self.check_sizes(&created)?;
+        Ok(created)
     }
 
     /// Checks that the containers are not too large. Source: Spark on YARN, 4.0.1, which looks at memory
     /// alone.
-    fn check_sizes(&self, draft: &Draft) -> Result<(), SubmitError> {
-        let Some(most) = &draft.new.maximum_capability else { return Ok(()) };
+    fn check_sizes(&self, created: &NewApplication) -> Result<(), SubmitError> {
+        let Some(most) = &created.response.maximum_capability else { return Ok(()) };
         let (memory, cores) = (most.memory(), i64::from(most.virtual_cores()));
         let executor = self.settings.executors.default_container();
         let master = &self.settings.master;
@@ -214,17 +214,21 @@ impl Request {
     ///
     /// # Errors
     /// Files cannot be staged, or the ResourceManager refuses the application.
-    pub async fn submit(&self, draft: &Draft, files: &OfferedFiles) -> Result<Submitted, SubmitError> {
-        let topology = self.topology(&draft.client).await?;
-        let staged = self.stage(draft.application).await?;
+    pub async fn submit(
+        &self,
+        created: &NewApplication,
+        files: &OfferedFiles,
+    ) -> Result<Submitted, SubmitError> {
+        let topology = self.topology(&created.client).await?;
+        let staged = self.stage(created.application).await?;
         let (blueprint, own) = self.fill(&staged, files.clone(), &topology).await?;
         // An ApplicationMaster's container has the files of executors and the inputs of the driver.
         let inputs = self.inputs(&staged, &topology).await?;
         let all: Vec<LocalFile> = blueprint.files.iter().cloned().chain(own).chain(inputs).collect();
         let acls = contexts::acls(blueprint.view_acl.as_deref(), blueprint.modify_acl.as_deref());
         let container = contexts::master_container(&all, &self.environment(), acls);
-        let context = contexts::submission(draft.application, &self.name, &self.settings, container);
-        draft.client.submit(context).await.map_err(|error| self.site.explained(error))?;
+        let context = contexts::submission(created.application, &self.name, &self.settings, container);
+        created.client.submit(context).await.map_err(|error| self.site.explained(error))?;
         Ok(Submitted { blueprint, topology, staged })
     }
 
@@ -245,10 +249,10 @@ impl Request {
         };
         let told: BTreeMap<String, String> = nodes.iter().filter_map(rack).collect();
         let racks = Racks::of(&self.site.conf)?;
-        let wished = self.wished.clone();
+        let preferred_hosts = self.preferred_hosts.clone();
         let found = spawn_blocking(move || {
             // The file of hosts is read only if a table or script can give their racks.
-            let hosts = if racks == Racks::None { BTreeSet::new() } else { wished.hosts() };
+            let hosts = if racks == Racks::None { BTreeSet::new() } else { preferred_hosts.hosts() };
             racks.topology(&hosts, &told)
         })
         .await;
@@ -261,7 +265,7 @@ impl Request {
     /// The configuration cannot be read.
     pub fn unasked(&self) -> Result<Option<&'static str>, RackError> {
         let is_asked = matches!(Racks::of(&self.site.conf)?, Racks::Script { .. });
-        Ok((is_asked && self.wished == Wished::Unknown).then_some(
+        Ok((is_asked && self.preferred_hosts == PreferredHosts::Unknown).then_some(
             "net.topology.script.file.name is asked for hosts that are known when an application is submitted, and those              of items from standard input are not: hosts that are no nodes of the cluster share one rack",
         ))
     }
@@ -313,7 +317,7 @@ impl Request {
     async fn inputs(&self, staged: &Staged, topology: &Topology) -> Result<Vec<LocalFile>, SubmitError> {
         let (staging, inputs) = (Arc::clone(&staged.staging), self.inputs.clone());
         let rows: Vec<String> = topology.iter().map(|(host, rack)| format!("{host} {rack}\n")).collect();
-        let add = move |Input { name, content }| match content {
+        let add = move |DriverFile { name, content }| match content {
             Content::Bytes(bytes) => staging.add_bytes(name, &bytes),
             Content::File(path) => staging.add_file(name, &path),
             Content::StandardInput => staging.add_all(name, &mut io::stdin()),

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::heartbeats::{Heard, Heartbeats, News};
-use crate::ipc::{CallError, Identity, Kind, Protocol, Repeat, Retry, Service};
+use crate::heartbeats::{Acknowledged, Changes, Heartbeats};
+use crate::ipc::{CallError, Idempotence, Identity, Kind, Protocol, Retry, Service};
 use crate::messages::application::FinalApplicationStatus;
 use crate::messages::master::{
     AllocateResponse, Container, FinishApplicationMasterRequest, FinishApplicationMasterResponse, NmToken,
@@ -59,7 +59,7 @@ impl AmRmClient {
             tracking_url: Some(tracking_url.to_owned()),
         };
         let answer: RegisterApplicationMasterResponse =
-            self.service.call("registerApplicationMaster", &registration, Repeat::Harmful).await?;
+            self.service.call("registerApplicationMaster", &registration, Idempotence::NotIdempotent).await?;
         self.keep(&answer.nm_tokens_from_previous_attempts);
         Ok(answer)
     }
@@ -71,14 +71,14 @@ impl AmRmClient {
     /// `NotRegistered` if the ResourceManager has forgotten everything: then the ApplicationMaster
     /// registers again and reports everything. `ApplicationAttemptNotFound` if the attempt is over. Also
     /// any error of a call. The next heartbeat reports what this one could not.
-    pub async fn tell(&mut self, news: News, progress: f32) -> Result<AllocateResponse, CallError> {
-        self.heartbeats.tell(news);
+    pub async fn allocate(&mut self, changes: Changes, progress: f32) -> Result<AllocateResponse, CallError> {
+        self.heartbeats.add(changes);
         let mut all: Option<AllocateResponse> = None;
         // At most two requests: first the one that was not answered, then the new changes.
         for _ in 0..2 {
             let request = self.heartbeats.next(progress);
             let response: AllocateResponse =
-                match self.service.call("allocate", &request, Repeat::Harmless).await {
+                match self.service.call("allocate", &request, Idempotence::Idempotent).await {
                     Ok(response) => response,
                     Err(failure) => {
                         match failure.kind() {
@@ -94,14 +94,14 @@ impl AmRmClient {
             if let Some(token) = response.am_rm_token.clone() {
                 self.service.identify(Identity::Token(token)).await;
             }
-            let heard = self.heartbeats.answered(&response);
-            if heard != Heard::Repeated {
+            let acknowledged = self.heartbeats.answered(&response);
+            if acknowledged != Acknowledged::Repeated {
                 all = Some(match all {
                     Some(earlier) => joined(earlier, response),
                     None => response,
                 });
             }
-            if heard != Heard::More {
+            if acknowledged != Acknowledged::More {
                 break;
             }
         }
@@ -125,7 +125,7 @@ impl AmRmClient {
         };
         loop {
             let answer: FinishApplicationMasterResponse =
-                self.service.call("finishApplicationMaster", &request, Repeat::Harmless).await?;
+                self.service.call("finishApplicationMaster", &request, Idempotence::Idempotent).await?;
             if answer.is_unregistered() {
                 return Ok(());
             }

@@ -16,7 +16,7 @@ use crate::messages::records::ContainerId;
 
 /// The changes to report. Counts are absolute.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct News {
+pub struct Changes {
     /// The number of wanted containers at locations. Other locations do not change.
     pub ask: Vec<ResourceRequest>,
     /// Containers that are given back.
@@ -44,7 +44,7 @@ impl Latest {
 
 /// The meaning of a response.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Acknowledged {
     /// All changes were received.
     All,
     /// The last request was received; there are more changes to report.
@@ -57,22 +57,22 @@ pub enum Heard {
 #[derive(Clone, Debug, Default)]
 pub struct Heartbeats {
     response_id: i32,
-    news: Latest,
+    changes: Latest,
     /// The request that was sent and not answered.
     sent: Option<(AllocateRequest, Latest)>,
 }
 
 impl Heartbeats {
     /// Adds changes to report. They replace earlier changes with the same key that were not sent yet.
-    pub fn tell(&mut self, news: News) {
-        let News { ask, release, exclude, include } = news;
+    pub fn add(&mut self, changes: Changes) {
+        let Changes { ask, release, exclude, include } = changes;
         let key = |ask: &ResourceRequest| {
             (ask.priority.unwrap_or_default().priority(), ask.resource_name().to_owned())
         };
-        self.news.ask.extend(ask.into_iter().map(|ask| (key(&ask), ask)));
-        self.news.release.extend(release);
-        self.news.hosts.extend(exclude.into_iter().map(|host| (host, false)));
-        self.news.hosts.extend(include.into_iter().map(|host| (host, true)));
+        self.changes.ask.extend(ask.into_iter().map(|ask| (key(&ask), ask)));
+        self.changes.release.extend(release);
+        self.changes.hosts.extend(exclude.into_iter().map(|host| (host, false)));
+        self.changes.hosts.extend(include.into_iter().map(|host| (host, true)));
     }
 
     /// The next heartbeat. It repeats the last one if that was not answered.
@@ -80,14 +80,14 @@ impl Heartbeats {
         if let Some((sent, _)) = &self.sent {
             return sent.clone();
         }
-        let news = std::mem::take(&mut self.news);
+        let changes = std::mem::take(&mut self.changes);
         let hosts = |wanted: bool| {
-            let named = news.hosts.iter().filter(move |(_, is_wanted)| **is_wanted == wanted);
+            let named = changes.hosts.iter().filter(move |(_, is_wanted)| **is_wanted == wanted);
             named.map(|(host, _)| host.clone()).collect()
         };
         let request = AllocateRequest {
-            ask: news.ask.values().cloned().collect(),
-            release: news.release.iter().copied().collect(),
+            ask: changes.ask.values().cloned().collect(),
+            release: changes.release.iter().copied().collect(),
             blacklist_request: Some(ResourceBlacklistRequest {
                 blacklist_additions: hosts(false),
                 blacklist_removals: hosts(true),
@@ -96,19 +96,19 @@ impl Heartbeats {
             progress: Some(progress),
             ..AllocateRequest::default()
         };
-        self.sent = Some((request.clone(), news));
+        self.sent = Some((request.clone(), changes));
         request
     }
 
     /// Takes the response to a heartbeat.
-    pub fn answered(&mut self, response: &AllocateResponse) -> Heard {
+    pub fn answered(&mut self, response: &AllocateResponse) -> Acknowledged {
         if response.response_id() == self.response_id {
             self.refused();
-            return Heard::Repeated;
+            return Acknowledged::Repeated;
         }
         self.sent = None;
         self.response_id = response.response_id();
-        if self.news.is_empty() { Heard::All } else { Heard::More }
+        if self.changes.is_empty() { Acknowledged::All } else { Acknowledged::More }
     }
 
     /// Takes a refusal: the request was not processed. Its changes are reported again, except those with a
@@ -116,11 +116,11 @@ impl Heartbeats {
     pub fn refused(&mut self) {
         let Some((_, sent)) = self.sent.take() else { return };
         for (key, ask) in sent.ask {
-            self.news.ask.entry(key).or_insert(ask);
+            self.changes.ask.entry(key).or_insert(ask);
         }
-        self.news.release.extend(sent.release);
+        self.changes.release.extend(sent.release);
         for (host, wanted) in sent.hosts {
-            self.news.hosts.entry(host).or_insert(wanted);
+            self.changes.hosts.entry(host).or_insert(wanted);
         }
     }
 
@@ -140,9 +140,9 @@ mod tests {
         ResourceRequest::new(0, location, Resource::new(1024, 1), containers)
     }
 
-    fn news(asks: &[(&str, i32)]) -> News {
+    fn changes(asks: &[(&str, i32)]) -> Changes {
         let ask = asks.iter().map(|(location, containers)| ask(location, *containers)).collect();
-        News { ask, ..News::default() }
+        Changes { ask, ..Changes::default() }
     }
 
     fn asks(request: &AllocateRequest) -> Vec<(&str, i32)> {
@@ -156,30 +156,30 @@ mod tests {
     #[test]
     fn what_was_not_answered_is_sent_again_as_it_was_and_what_came_since_follows() {
         let mut heartbeats = Heartbeats::default();
-        heartbeats.tell(news(&[("*", 3), ("h1", 1)]));
+        heartbeats.add(changes(&[("*", 3), ("h1", 1)]));
         let first = heartbeats.next(0.1);
         assert_eq!((first.response_id(), asks(&first)), (0, vec![("*", 3), ("h1", 1)]));
-        heartbeats.tell(news(&[("*", 2)]));
-        heartbeats.tell(News { exclude: vec!["h9".to_owned()], ..News::default() });
+        heartbeats.add(changes(&[("*", 2)]));
+        heartbeats.add(Changes { exclude: vec!["h9".to_owned()], ..Changes::default() });
         assert_eq!(heartbeats.next(0.1), first, "nobody knows whether it was done");
-        assert_eq!(heartbeats.answered(&response(1)), Heard::More);
+        assert_eq!(heartbeats.answered(&response(1)), Acknowledged::More);
         let second = heartbeats.next(0.1);
         assert_eq!((second.response_id(), asks(&second)), (1, vec![("*", 2)]));
         let hosts = second.blacklist_request.as_ref().expect("it is always there");
         assert_eq!(hosts.blacklist_additions, ["h9"]);
-        assert_eq!(heartbeats.answered(&response(2)), Heard::All);
+        assert_eq!(heartbeats.answered(&response(2)), Acknowledged::All);
         assert_eq!(asks(&heartbeats.next(0.1)), []);
     }
 
     #[test]
     fn what_was_refused_is_told_again_unless_something_else_was_said_since() {
         let mut heartbeats = Heartbeats::default();
-        heartbeats.tell(news(&[("*", 3), ("h1", 1)]));
+        heartbeats.add(changes(&[("*", 3), ("h1", 1)]));
         heartbeats.next(0.1);
-        heartbeats.tell(news(&[("*", 5)]));
+        heartbeats.add(changes(&[("*", 5)]));
         heartbeats.refused();
         assert_eq!(asks(&heartbeats.next(0.1)), [("*", 5), ("h1", 1)]);
-        assert_eq!(heartbeats.answered(&response(0)), Heard::Repeated);
+        assert_eq!(heartbeats.answered(&response(0)), Acknowledged::Repeated);
         assert_eq!(asks(&heartbeats.next(0.1)), [("*", 5), ("h1", 1)]);
         heartbeats.forgotten();
         assert_eq!((heartbeats.next(0.1).response_id(), asks(&heartbeats.next(0.1))), (0, vec![]));

@@ -2,7 +2,7 @@
 
 use prost::Message as _;
 
-use crate::ipc::{CallError, Identity, Protocol, Repeat, Retry, Service};
+use crate::ipc::{CallError, Idempotence, Identity, Protocol, Retry, Service};
 use crate::messages::container::{
     ContainerExceptionMap, StartContainerRequest, StartContainersRequest, StartContainersResponse,
 };
@@ -99,7 +99,7 @@ impl NmClient {
         };
         let (address, identity) = (vec![node.to_string()], Identity::Token(token));
         let service = Service::new(address, Protocol::ContainerManagement, identity, self.retry);
-        let called = service.call("startContainers", &request, Repeat::Harmless).await;
+        let called = service.call("startContainers", &request, Idempotence::Idempotent).await;
         let answer: StartContainersResponse =
             called.map_err(|error| NodeError::Call { node: node.clone(), error })?;
         match refusal(&node, &answer.failed_requests) {

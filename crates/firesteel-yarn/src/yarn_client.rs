@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::time::sleep;
 
-use crate::ipc::{CallError, Identity, Protocol, Repeat, Retry, Service};
+use crate::ipc::{CallError, Idempotence, Identity, Protocol, Retry, Service};
 use crate::messages::application::{
     ApplicationAttemptReport, ApplicationReport, ApplicationSubmissionContext, ContainerReport,
     GetApplicationAttemptReportRequest, GetApplicationAttemptReportResponse, GetApplicationReportRequest,
@@ -38,7 +38,7 @@ impl YarnClient {
     /// Any error of a call: see [`CallError`].
     pub async fn new_application(&self) -> Result<GetNewApplicationResponse, CallError> {
         // A repeated call wastes an id, and there are plenty.
-        self.service.call("getNewApplication", &GetNewApplicationRequest {}, Repeat::Harmless).await
+        self.service.call("getNewApplication", &GetNewApplicationRequest {}, Idempotence::Idempotent).await
     }
 
     /// Submits an application. Submitting the same id again changes nothing.
@@ -48,7 +48,7 @@ impl YarnClient {
     pub async fn submit(&self, context: ApplicationSubmissionContext) -> Result<(), CallError> {
         let request = SubmitApplicationRequest { application_submission_context: Some(context) };
         let SubmitApplicationResponse {} =
-            self.service.call("submitApplication", &request, Repeat::Harmless).await?;
+            self.service.call("submitApplication", &request, Idempotence::Idempotent).await?;
         Ok(())
     }
 
@@ -59,7 +59,7 @@ impl YarnClient {
     pub async fn report(&self, application: ApplicationId) -> Result<ApplicationReport, CallError> {
         let request = GetApplicationReportRequest { application_id: Some(application) };
         let answer: GetApplicationReportResponse =
-            self.service.call("getApplicationReport", &request, Repeat::Harmless).await?;
+            self.service.call("getApplicationReport", &request, Idempotence::Idempotent).await?;
         Ok(answer.application_report.unwrap_or_default())
     }
 
@@ -73,7 +73,7 @@ impl YarnClient {
     ) -> Result<ApplicationAttemptReport, CallError> {
         let request = GetApplicationAttemptReportRequest { application_attempt_id: Some(attempt) };
         let answer: GetApplicationAttemptReportResponse =
-            self.service.call("getApplicationAttemptReport", &request, Repeat::Harmless).await?;
+            self.service.call("getApplicationAttemptReport", &request, Idempotence::Idempotent).await?;
         Ok(answer.application_attempt_report.unwrap_or_default())
     }
 
@@ -84,7 +84,7 @@ impl YarnClient {
     pub async fn containers(&self, attempt: ApplicationAttemptId) -> Result<Vec<ContainerReport>, CallError> {
         let request = GetContainersRequest { application_attempt_id: Some(attempt) };
         let answer: GetContainersResponse =
-            self.service.call("getContainers", &request, Repeat::Harmless).await?;
+            self.service.call("getContainers", &request, Idempotence::Idempotent).await?;
         Ok(answer.containers)
     }
 
@@ -97,7 +97,7 @@ impl YarnClient {
         matching: GetApplicationsRequest,
     ) -> Result<Vec<ApplicationReport>, CallError> {
         let answer: GetApplicationsResponse =
-            self.service.call("getApplications", &matching, Repeat::Harmless).await?;
+            self.service.call("getApplications", &matching, Idempotence::Idempotent).await?;
         Ok(answer.applications)
     }
 
@@ -112,7 +112,7 @@ impl YarnClient {
         };
         loop {
             let answer: KillApplicationResponse =
-                self.service.call("forceKillApplication", &request, Repeat::Harmless).await?;
+                self.service.call("forceKillApplication", &request, Idempotence::Idempotent).await?;
             if answer.is_kill_completed() {
                 return Ok(());
             }
@@ -128,7 +128,7 @@ impl YarnClient {
         let states = states.iter().map(|&state| state.into());
         let request = GetClusterNodesRequest { node_states: states.collect() };
         let answer: GetClusterNodesResponse =
-            self.service.call("getClusterNodes", &request, Repeat::Harmless).await?;
+            self.service.call("getClusterNodes", &request, Idempotence::Idempotent).await?;
         Ok(answer.node_reports)
     }
 }

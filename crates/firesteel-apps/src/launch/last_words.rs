@@ -15,7 +15,7 @@ use firesteel_core::wire::Role;
 use crate::table::clean;
 use firesteel_daemons::executor_log::ExecutorLog;
 use firesteel_host::net;
-use firesteel_yarn_mode::container_logs::{self, Place};
+use firesteel_yarn_mode::container_logs::{self, LogLocation};
 
 /// Number of executors whose last lines are shown. The first failures show the cause.
 const MOST: u32 = 3;
@@ -27,7 +27,7 @@ const LINES: u64 = 5;
 const LONGEST: usize = 300;
 
 /// Timeout for the answers of the Master and the Worker. Events wait meanwhile.
-const PATIENCE: Duration = Duration::from_secs(2);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Fetches the last lines of failed executors.
 #[derive(Debug, Default)]
@@ -49,7 +49,7 @@ impl LastWords {
                 executor, end: ExecutorEnd::Told(ExecutorState::Exited(status)), ..
             } if status.shell_code() != 0 && self.shown < MOST => {
                 let Some((master, app)) = &self.application else { return Vec::new() };
-                let asked = tokio::time::timeout(PATIENCE, last_lines(master, app, *executor)).await;
+                let asked = tokio::time::timeout(ANSWER_TIMEOUT, last_lines(master, app, *executor)).await;
                 let Some(lines) = asked.ok().flatten().filter(|lines| !lines.is_empty()) else {
                     return Vec::new();
                 };
@@ -89,8 +89,8 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
         | MasterToClient::KillApplicationResponse(_) => return None,
     };
     let view = detail.application.executors.iter().find(|view| view.id == executor)?;
-    if let Some(place) = Place::of_link(&view.directory) {
-        return last_lines_in_container(place).await;
+    if let Some(location) = LogLocation::of_link(&view.directory) {
+        return last_lines_in_container(location).await;
     }
     let mut log = ExecutorLog::open(app, view, &name).await.ok()?;
     let piece = log.piece(Stream::Stderr, LogStart::LastLines(LINES)).await.ok()?;
@@ -98,10 +98,10 @@ async fn last_lines(master: &Address, app: &AppId, executor: ExecutorId) -> Opti
 }
 
 /// The same for an executor in a container. Its NodeManager sends the log from the beginning.
-async fn last_lines_in_container(place: Place) -> Option<Vec<String>> {
-    let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + PATIENCE };
+async fn last_lines_in_container(location: LogLocation) -> Option<Vec<String>> {
+    let mut end = Tail { bytes: VecDeque::new(), until: Instant::now() + ANSWER_TIMEOUT };
     let reading = tokio::task::spawn_blocking(move || {
-        place.copy(container_logs::Stream::Stderr, &mut end).map(|()| end)
+        location.copy(container_logs::Stream::Stderr, &mut end).map(|()| end)
     });
     let end = reading.await.ok()?.ok()?;
     let text: Vec<u8> = end.bytes.into();

@@ -25,7 +25,7 @@ pub mod spool;
 pub mod summary;
 pub mod template;
 mod undone;
-pub mod wished_hosts;
+pub mod unknown_hosts;
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -60,7 +60,7 @@ use run::Run;
 use spool::{Limits, Order};
 use summary::Summary;
 use template::Template;
-use wished_hosts::WishedHosts;
+use unknown_hosts::UnknownHosts;
 
 pub use firesteel_core::map::Ending;
 
@@ -166,12 +166,12 @@ async fn drive(
     let listen =
         Listen::of(&job.properties, || facing(&application.masters)).map_err(beginning::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
-    let wished = match (job.preference, job.cluster) {
-        (Preference::None, _) => WishedHosts::none(),
+    let unknown_hosts = match (job.preference, job.cluster) {
+        (Preference::None, _) => UnknownHosts::none(),
         // An ApplicationMaster does not know the cluster's hosts.
-        (Preference::Column { .. } | Preference::File(_), Cluster::Yarn(_)) => WishedHosts::none(),
+        (Preference::Column { .. } | Preference::File(_), Cluster::Yarn(_)) => UnknownHosts::none(),
         (Preference::Column { .. } | Preference::File(_), Cluster::Running(_) | Cluster::Local(_)) => {
-            WishedHosts::ask(application.masters.clone())
+            UnknownHosts::ask(application.masters.clone())
         }
     };
     let started = driver_daemon::start(application, listen).await;
@@ -181,7 +181,7 @@ async fn drive(
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let (work, driver) = ((input, template), (driver, reports));
     let run = Run::new(work, driver, outlet, progress.clone(), Scope::Application, requests);
-    Ok(run.leaving(record).looking_after(wished).finish().await)
+    Ok(run.leaving(record).checking_hosts(unknown_hosts).finish().await)
 }
 
 /// Records all items as left, since none of them ran.

@@ -7,7 +7,7 @@ use firesteel_core::address::hosts;
 
 use super::input::{InputError, Origin, Source};
 use super::items::{Content, Item, MAX_ARGUMENT, Separator};
-use firesteel_yarn_mode::wished::Wished;
+use firesteel_yarn_mode::preferred_hosts::PreferredHosts;
 
 /// Where the preferred hosts of items are given.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -103,17 +103,17 @@ impl Preferences {
 
 /// The preferred hosts of the tasks, as far as they are known when the application is submitted.
 #[must_use]
-pub fn wished(preference: &Preference, source: &Source, end: Separator) -> Wished {
+pub fn preferred_hosts(preference: &Preference, source: &Source, end: Separator) -> PreferredHosts {
     match (preference, source) {
-        (Preference::None, _) => Wished::Anywhere,
-        (Preference::File(path), _) => Wished::in_file(path, Separator::Newline.byte(), None),
+        (Preference::None, _) => PreferredHosts::Anywhere,
+        (Preference::File(path), _) => PreferredHosts::in_file(path, Separator::Newline.byte(), None),
         (Preference::Column { number, delimiter }, Source::File(path)) => {
-            Wished::in_file(path, end.byte(), Some((*number, delimiter.clone())))
+            PreferredHosts::in_file(path, end.byte(), Some((*number, delimiter.clone())))
         }
         (Preference::Column { number, delimiter }, Source::Words(words)) => {
-            Wished::in_words(words, &(*number, delimiter.clone()))
+            PreferredHosts::in_words(words, &(*number, delimiter.clone()))
         }
-        (Preference::Column { .. }, Source::StandardInput) => Wished::Unknown,
+        (Preference::Column { .. }, Source::StandardInput) => PreferredHosts::Unknown,
     }
 }
 
@@ -142,12 +142,12 @@ mod tests {
     #[test]
     fn hosts_are_known_at_submission_unless_they_come_by_standard_input() {
         let column = Preference::Column { number: 2, delimiter: "\t".to_owned() };
-        let known = |source| wished(&column, &source, Separator::Newline);
-        assert_eq!(known(Source::StandardInput), Wished::Unknown);
-        assert_eq!(known(Source::File("/dev/null".into())), Wished::Unknown, "it may be read once");
-        assert_ne!(known(Source::Words(vec!["x\tnode-9".to_owned()])), Wished::Unknown);
-        let none = wished(&Preference::None, &Source::StandardInput, Separator::Newline);
-        assert_eq!(none, Wished::Anywhere);
+        let known = |source| preferred_hosts(&column, &source, Separator::Newline);
+        assert_eq!(known(Source::StandardInput), PreferredHosts::Unknown);
+        assert_eq!(known(Source::File("/dev/null".into())), PreferredHosts::Unknown, "it may be read once");
+        assert_ne!(known(Source::Words(vec!["x\tnode-9".to_owned()])), PreferredHosts::Unknown);
+        let none = preferred_hosts(&Preference::None, &Source::StandardInput, Separator::Newline);
+        assert_eq!(none, PreferredHosts::Anywhere);
     }
 
     #[test]

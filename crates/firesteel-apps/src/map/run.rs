@@ -30,7 +30,7 @@ use super::record::Record;
 use super::remarks;
 use super::summary::{Summary, shown};
 use super::template::Template;
-use super::wished_hosts::WishedHosts;
+use super::unknown_hosts::UnknownHosts;
 
 /// How often the bar is drawn, and a closed standard output looked for.
 const TICK: Duration = Duration::from_millis(100);
@@ -50,7 +50,7 @@ pub struct Run {
     record: Option<Record>,
     /// Where items are left.
     left: PathBuf,
-    wished_hosts: WishedHosts,
+    unknown_hosts: UnknownHosts,
     /// What is known at once, before anything else happens.
     raised: VecDeque<Event>,
 }
@@ -97,7 +97,7 @@ impl Run {
             progress,
             record: None,
             left: PathBuf::new(),
-            wished_hosts: WishedHosts::none(),
+            unknown_hosts: UnknownHosts::none(),
             raised: VecDeque::from([Event::Start]),
         }
     }
@@ -111,8 +111,8 @@ impl Run {
 
     /// The same, saying which hosts items prefer in vain.
     #[must_use]
-    pub fn looking_after(self, wished_hosts: WishedHosts) -> Self {
-        Self { wished_hosts, ..self }
+    pub fn checking_hosts(self, unknown_hosts: UnknownHosts) -> Self {
+        Self { unknown_hosts, ..self }
     }
 
     /// Runs it to its end.
@@ -199,7 +199,7 @@ impl Run {
             record.take(&item);
         }
         let items::Item { number, content, hosts } = item;
-        self.wished_hosts.add(number, &hosts);
+        self.unknown_hosts.add(number, &hosts);
         let bytes = match &content {
             Content::Argument(_) => 0,
             Content::Block { bytes, .. } => bytes.len(),
@@ -227,7 +227,7 @@ impl Run {
     }
 
     fn on_tick(&mut self) -> Option<Event> {
-        self.wished_hosts.remarks().iter().for_each(|remark| self.progress.remark(remark));
+        self.unknown_hosts.remarks().iter().for_each(|remark| self.progress.remark(remark));
         self.progress.update(&self.run_progress());
         stdout_is_closed().then_some(Event::ReaderClosed)
     }
@@ -300,7 +300,7 @@ impl Run {
     }
 
     async fn conclude(mut self) -> (Ending, Summary) {
-        let remarks = self.wished_hosts.last_remarks().await;
+        let remarks = self.unknown_hosts.last_remarks().await;
         remarks.iter().for_each(|remark| self.progress.remark(remark));
         self.progress.finish();
         let ending = self.machine.ending().clone();

@@ -11,8 +11,8 @@ use firesteel_core::application_master::{ContainerHandle, Event, FinalStatus, No
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::{Cores, MiB};
 use firesteel_yarn::AmRmClient;
-use firesteel_yarn::heartbeats::News;
-use firesteel_yarn::ipc::{CallError, Fate, Kind};
+use firesteel_yarn::heartbeats::Changes;
+use firesteel_yarn::ipc::{CallError, Delivery, Kind};
 use firesteel_yarn::messages::application::FinalApplicationStatus;
 use firesteel_yarn::messages::cluster::NodeState;
 use firesteel_yarn::messages::master::{AllocateResponse, AmCommand, Container, ResourceRequest};
@@ -27,7 +27,7 @@ use firesteel_host::inbox::Inbox;
 /// the same.
 const PROGRESS: f32 = 0.1;
 /// The maximum number of queued requests. The machine has one at a time, and one more at its end.
-const WISHES: usize = 4;
+const QUEUE: usize = 4;
 /// The pause between two registrations, if the result of the first is not known.
 const REGISTER_PAUSE: Duration = Duration::from_secs(1);
 /// The maximum number of registrations in that case.
@@ -35,7 +35,7 @@ const REGISTRATIONS: u32 = 3;
 
 /// A request for the ResourceManager.
 #[derive(Debug)]
-pub(super) enum Wish {
+pub(super) enum ManagerRequest {
     Register,
     Allocate(Call),
     Unregister { status: FinalStatus, message: String },
@@ -44,7 +44,7 @@ pub(super) enum Wish {
 /// The handle of the task.
 #[derive(Debug)]
 pub(super) struct Manager {
-    wishes: mpsc::Sender<Wish>,
+    requests: mpsc::Sender<ManagerRequest>,
 }
 
 impl Manager {
@@ -57,9 +57,9 @@ impl Manager {
         node_label: Option<String>,
         inbox: Inbox<Event>,
     ) -> Self {
-        let (sender, wishes) = mpsc::channel(WISHES);
+        let (sender, requests) = mpsc::channel(QUEUE);
         let scheme = if blueprint.hadoop.https { "https" } else { "http" };
-        let conversation = Conversation {
+        let task = ManagerTask {
             client,
             address: address.clone(),
             scheme,
@@ -67,17 +67,17 @@ impl Manager {
             node_label,
             inbox,
         };
-        tokio::spawn(conversation.run(wishes));
-        Self { wishes: sender }
+        tokio::spawn(task.run(requests));
+        Self { requests: sender }
     }
 
     /// Queues a request for the ResourceManager.
-    pub(super) fn wish(&self, wish: Wish) {
-        self.wishes.try_send(wish).expect("the machine waits for an answer before its next wish");
+    pub(super) fn send(&self, request: ManagerRequest) {
+        self.requests.try_send(request).expect("the machine waits for an answer before its next request");
     }
 }
 
-struct Conversation {
+struct ManagerTask {
     client: AmRmClient,
     address: Address,
     scheme: &'static str,
@@ -86,21 +86,23 @@ struct Conversation {
     inbox: Inbox<Event>,
 }
 
-impl Conversation {
-    async fn run(mut self, mut wishes: mpsc::Receiver<Wish>) {
-        let mut next = wishes.recv().await;
-        while let Some(wish) = next {
-            let (event, later) = match wish {
-                Wish::Register => (self.register().await, None),
+impl ManagerTask {
+    async fn run(mut self, mut requests: mpsc::Receiver<ManagerRequest>) {
+        let mut next = requests.recv().await;
+        while let Some(request) = next {
+            let (event, later) = match request {
+                ManagerRequest::Register => (self.register().await, None),
                 // Near the end, a ResourceManager that does not answer is not waited for.
-                Wish::Allocate(call) => tokio::select! {
+                ManagerRequest::Allocate(call) => tokio::select! {
                     event = self.allocate(call) => (event, None),
-                    later = wishes.recv() => match later {
+                    later = requests.recv() => match later {
                         Some(later) => (None, Some(later)),
                         None => return,
                     },
                 },
-                Wish::Unregister { status, message } => (Some(self.unregister(status, &message).await), None),
+                ManagerRequest::Unregister { status, message } => {
+                    (Some(self.unregister(status, &message).await), None)
+                }
             };
             if let Some(event) = event
                 && self.inbox.send(event).await.is_err()
@@ -109,7 +111,7 @@ impl Conversation {
             }
             next = match later {
                 Some(later) => Some(later),
-                None => wishes.recv().await,
+                None => requests.recv().await,
             };
         }
     }
@@ -130,7 +132,7 @@ impl Conversation {
                     let largest = ContainerSize { cores, memory, ..ContainerSize::default() };
                     return Some(Event::Registered { largest });
                 }
-                Err(error) if error.fate == Fate::Unknown && tried < REGISTRATIONS => {
+                Err(error) if error.delivery == Delivery::Unknown && tried < REGISTRATIONS => {
                     unsure = true;
                     sleep(REGISTER_PAUSE).await;
                 }
@@ -141,8 +143,8 @@ impl Conversation {
     }
 
     async fn allocate(&mut self, call: Call) -> Option<Event> {
-        let news = self.news(call);
-        Some(match self.client.tell(news, PROGRESS).await {
+        let changes = self.changes(call);
+        Some(match self.client.allocate(changes, PROGRESS).await {
             Ok(response) => match command(&response) {
                 Some(failure) => Event::AllocateFailed(failure),
                 None => self.allocated(response),
@@ -164,11 +166,11 @@ impl Conversation {
         }
     }
 
-    fn news(&self, call: Call) -> News {
+    fn changes(&self, call: Call) -> Changes {
         let Call { asks, release, exclude, include } = call;
         // The machine only has ids of granted containers, so the other texts are no ids and are dropped.
         let release = release.iter().filter_map(|container| container.as_str().parse().ok()).collect();
-        News { ask: asks.iter().map(|ask| self.request(ask)).collect(), release, exclude, include }
+        Changes { ask: asks.iter().map(|ask| self.request(ask)).collect(), release, exclude, include }
     }
 
     fn request(&self, ask: &Ask) -> ResourceRequest {

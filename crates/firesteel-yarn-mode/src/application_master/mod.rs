@@ -128,14 +128,14 @@ pub async fn run(
         ],
     );
     tracing::info!("{} listens on {}", attempt.id, reached.url());
-    let patience = |millis| Retry { within: Duration::from_millis(millis), ..Retry::default() };
+    let retry = |millis| Retry { within: Duration::from_millis(millis), ..Retry::default() };
     let client = AmRmClient::new(
         blueprint.hadoop.schedulers.clone(),
         attempt.token.clone(),
-        patience(blueprint.hadoop.resource_manager_patience),
+        retry(blueprint.hadoop.resource_manager_patience),
     );
     let manager = Manager::start(client, &reached, &blueprint, settings.node_label, context.inbox());
-    let nodes = NmClient::new(patience(blueprint.hadoop.node_manager_patience));
+    let nodes = NmClient::new(retry(blueprint.hadoop.node_manager_patience));
     let launching = Arc::new(Launching::of(&blueprint, &attempt));
     let launches = Launches::new(nodes, launching, launches);
     let program = match &blueprint.deploy {

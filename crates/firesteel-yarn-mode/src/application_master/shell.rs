@@ -6,7 +6,7 @@ use firesteel_core::application_master::{ApplicationMaster, Effect, Event, Exit,
 use firesteel_core::ids::PeerId;
 
 use super::launches::Launches;
-use super::manager::{Manager, Wish};
+use super::manager::{Manager, ManagerRequest};
 use super::program::Programs;
 use firesteel_host::owner::{self, Context, Shell};
 use firesteel_host::signals::EndRequest;
@@ -38,8 +38,8 @@ impl Shell for ApplicationMasterShell {
 
     fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Exit> {
         match effect {
-            Effect::Register => self.manager.wish(Wish::Register),
-            Effect::Allocate(call) => self.manager.wish(Wish::Allocate(call)),
+            Effect::Register => self.manager.send(ManagerRequest::Register),
+            Effect::Allocate(call) => self.manager.send(ManagerRequest::Allocate(call)),
             Effect::Launch(launch) => self.launches.start(launch, context.inbox()),
             Effect::StartProgram => self.programs.start(context.inbox()),
             Effect::EndProgram => self.programs.stop(),
@@ -47,7 +47,7 @@ impl Shell for ApplicationMasterShell {
             Effect::Send { peer, message: Outbound::Client(message) } => context.peers.send(peer, &message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Unregister { status, message } => {
-                self.manager.wish(Wish::Unregister { status, message });
+                self.manager.send(ManagerRequest::Unregister { status, message });
             }
             Effect::Exit(exit) => return ControlFlow::Break(exit),
             Effect::Note(note) => owner::note(note.level(), &note),

@@ -14,16 +14,16 @@ use hdfs_native::{Client, ClientBuilder, HdfsError, WriteOptions};
 use tokio::runtime::{self, Runtime};
 use tokio::time::timeout;
 
-use super::place::{Described, NameService};
+use super::shared_path::{Described, NameService};
 use crate::blueprint::Visibility;
 
 pub(super) const IS_SPOKEN: bool = true;
 
 /// How long a NameNode may be silent, because a user waits.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// How long a call with data may take. DataNodes may be slow, and be replaced by others.
-const PATIENCE_WITH_DATA: Duration = Duration::from_secs(120);
+const DATA_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The number of bytes that are sent at once.
 const PIECE: usize = 1 << 20;
@@ -82,7 +82,7 @@ impl From<HdfsError> for Failure {
 }
 
 pub(super) fn make_directory(service: &NameService, path: &str) -> Result<(), Failure> {
-    on(service, async |client| answered(PATIENCE, client.mkdirs(path, 0o700, true)).await)
+    on(service, async |client| answered(TIMEOUT, client.mkdirs(path, 0o700, true)).await)
 }
 
 pub(super) fn write(
@@ -97,21 +97,21 @@ pub(super) fn write(
             overwrite: true,
             ..WriteOptions::default()
         };
-        let mut file = answered(PATIENCE, client.create(path, options)).await?;
+        let mut file = answered(TIMEOUT, client.create(path, options)).await?;
         loop {
             let mut piece = Vec::with_capacity(PIECE);
             let read = (&mut *source).take(PIECE as u64).read_to_end(&mut piece).map_err(Failure::Source)?;
             if read == 0 {
-                return answered(PATIENCE_WITH_DATA, file.close()).await;
+                return answered(DATA_TIMEOUT, file.close()).await;
             }
-            answered(PATIENCE_WITH_DATA, file.write_bytes(Bytes::from(piece))).await?;
+            answered(DATA_TIMEOUT, file.write_bytes(Bytes::from(piece))).await?;
         }
     })
 }
 
 pub(super) fn described(service: &NameService, path: &str) -> Result<Described, Failure> {
     on(service, async |client| {
-        let status = answered(PATIENCE, client.get_file_info(path)).await?;
+        let status = answered(TIMEOUT, client.get_file_info(path)).await?;
         if status.isdir {
             return Err(Failure::Irregular);
         }
@@ -121,7 +121,7 @@ pub(super) fn described(service: &NameService, path: &str) -> Result<Described, 
 }
 
 pub(super) fn delete(service: &NameService, path: &str) -> Result<(), Failure> {
-    on(service, async |client| answered(PATIENCE, client.delete(path, true)).await.map(drop))
+    on(service, async |client| answered(TIMEOUT, client.delete(path, true)).await.map(drop))
 }
 
 /// The visibility of a file, by the same rule as on a local file system.
@@ -132,7 +132,7 @@ async fn visibility(client: &Client, path: &str, status: &FileStatus) -> Result<
     let mut directory = path;
     while let Some((parent, _)) = directory.rsplit_once('/') {
         let name = if parent.is_empty() { "/" } else { parent };
-        if answered(PATIENCE, client.get_file_info(name)).await?.permission & 0o001 == 0 {
+        if answered(TIMEOUT, client.get_file_info(name)).await?.permission & 0o001 == 0 {
             return Ok(Visibility::Private);
         }
         directory = parent;
@@ -141,12 +141,12 @@ async fn visibility(client: &Client, path: &str, status: &FileStatus) -> Result<
 }
 
 async fn answered<T>(
-    patience: Duration,
+    limit: Duration,
     call: impl Future<Output = Result<T, HdfsError>>,
 ) -> Result<T, Failure> {
-    match timeout(patience, call).await {
+    match timeout(limit, call).await {
         Ok(answer) => Ok(answer?),
-        Err(_) => Err(Failure::Silent(patience)),
+        Err(_) => Err(Failure::Silent(limit)),
     }
 }
 

@@ -1,7 +1,7 @@
 //! The staging directory: where files are put for an application's containers.
 //!
 //! All nodes share the directory. It is on a local file system (`local.rs`) or on HDFS (`hdfs.rs`, with the
-//! feature `hdfs`; otherwise `without_hdfs.rs`). `place.rs` parses the locations and calls one of them.
+//! feature `hdfs`; otherwise `without_hdfs.rs`). `shared_path.rs` parses the paths and calls one of them.
 //!
 //! ```text
 //! <spark.yarn.stagingDir>/<user>/.firesteelStaging/<application>/firesteel            this program
@@ -18,8 +18,8 @@ mod hdfs;
 #[path = "without_hdfs.rs"]
 mod hdfs;
 mod local;
-mod place;
 mod remote;
+mod shared_path;
 
 use std::fs::File;
 use std::io::{self, Read, Seek as _};
@@ -29,8 +29,8 @@ use firesteel_core::messages::{ArchiveFormat, FileDescription, FileKind};
 use firesteel_yarn::messages::records::ApplicationId;
 
 pub use self::hdfs::Failure as HdfsFailure;
-pub use self::place::{FileSystem, NameService, Place};
 pub use self::remote::{RemoteFile, is_remote};
+pub use self::shared_path::{FileSystem, NameService, SharedPath};
 
 use super::blueprint::{BINARY, FILE, LocalFile, LocalKind};
 use super::hadoop_conf::{HadoopConf, HadoopConfError};
@@ -49,12 +49,12 @@ pub enum StagingError {
     Conf(#[from] HadoopConfError),
     /// The place is on a file system that is not supported.
     #[error(
-        "cannot use {place} ({origin}), which is neither on this machine nor on HDFS: set {key}=file:///PATH, which all \
+        "cannot use {location} ({origin}), which is neither on this machine nor on HDFS: set {key}=file:///PATH, which all \
          nodes share, or {key}=hdfs://HOST:PORT/PATH"
     )]
     Unspoken {
         /// The place as it was given.
-        place: String,
+        location: String,
         /// Where the place is set.
         origin: String,
         /// The property that needs the place.
@@ -62,32 +62,32 @@ pub enum StagingError {
     },
     /// The place is on HDFS, and this program was built without HDFS.
     #[error(
-        "cannot use {place} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
+        "cannot use {location} ({origin}): this firesteel was built without HDFS; use one that has it (cargo build \
          --features hdfs), or set {key}=file:///PATH, which all nodes share"
     )]
     WithoutHdfs {
         /// The place as it was given.
-        place: String,
+        location: String,
         /// Where the place is set.
         origin: String,
         /// The property that needs the place.
         key: &'static str,
     },
     /// The place is on HDFS, and no NameNode is named.
-    #[error("cannot use {place} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
+    #[error("cannot use {location} ({origin}), which names no NameNode: set {key}=hdfs://HOST:PORT/PATH")]
     NoNameNode {
         /// The place as it was given.
-        place: String,
+        location: String,
         /// Where the place is set.
         origin: String,
         /// The property that needs the place.
         key: &'static str,
     },
     /// An operation on HDFS failed.
-    #[error("cannot stage {place}: {failure}")]
+    #[error("cannot stage {location}: {failure}")]
     Hdfs {
         /// The place of the file or directory.
-        place: String,
+        location: String,
         /// Why the operation failed.
         failure: HdfsFailure,
     },
@@ -158,9 +158,9 @@ pub fn base(
     user: &str,
     conf: &HadoopConf,
     environment: &Environment,
-) -> Result<Place, StagingError> {
-    if let Some(place) = setting {
-        return Ok(Place::parse(place, keys::YARN_STAGING, user, conf)?.join(user).join(PARENT));
+) -> Result<SharedPath, StagingError> {
+    if let Some(location) = setting {
+        return Ok(SharedPath::parse(location, keys::YARN_STAGING, user, conf)?.join(user).join(PARENT));
     }
     let system = FileSystem::default_of(keys::YARN_STAGING, user, conf)?;
     let path = match &system {
@@ -170,13 +170,13 @@ pub fn base(
             home.ok_or(StagingError::NoHome)?.to_owned()
         }
     };
-    Ok(Place { system, path }.join(PARENT))
+    Ok(SharedPath { system, path }.join(PARENT))
 }
 
 /// The staging directory of one application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Staging {
-    directory: Place,
+    directory: SharedPath,
 }
 
 impl Staging {
@@ -184,7 +184,7 @@ impl Staging {
     ///
     /// # Errors
     /// The directory cannot be made.
-    pub fn create(base: &Place, application: ApplicationId) -> Result<Self, StagingError> {
+    pub fn create(base: &SharedPath, application: ApplicationId) -> Result<Self, StagingError> {
         let directory = base.join(&application.to_string());
         directory.make_directory()?;
         Ok(Self { directory })
@@ -192,13 +192,13 @@ impl Staging {
 
     /// The staging directory at a place where it already exists.
     #[must_use]
-    pub fn at(directory: Place) -> Self {
+    pub fn at(directory: SharedPath) -> Self {
         Self { directory }
     }
 
     /// The place of the directory.
     #[must_use]
-    pub fn directory(&self) -> &Place {
+    pub fn directory(&self) -> &SharedPath {
         &self.directory
     }
 
@@ -206,9 +206,13 @@ impl Staging {
     ///
     /// # Errors
     /// The program cannot be read or written.
-    pub fn add_program(&self, program: &Path, shared: Option<&Place>) -> Result<LocalFile, StagingError> {
+    pub fn add_program(
+        &self,
+        program: &Path,
+        shared: Option<&SharedPath>,
+    ) -> Result<LocalFile, StagingError> {
         match shared {
-            Some(place) => place.described(BINARY, LocalKind::File),
+            Some(location) => location.described(BINARY, LocalKind::File),
             None => self.add_file(BINARY, program),
         }
     }
@@ -265,9 +269,9 @@ impl Staging {
         kind: LocalKind,
         source: &mut (dyn Read + Send),
     ) -> Result<LocalFile, StagingError> {
-        let place = self.directory.join(staged);
-        place.write(source)?;
-        place.described(name, kind)
+        let location = self.directory.join(staged);
+        location.write(source)?;
+        location.described(name, kind)
     }
 
     /// Deletes the directory with its files. It is no error if they are gone. A failure is logged.
@@ -288,8 +292,8 @@ mod tests {
     use super::super::blueprint::Visibility;
     use super::*;
 
-    fn place(setting: Option<&str>, default: Option<&str>, home: Option<&str>) -> Result<String, String> {
-        let conf = HadoopConf::of(default.map(|place| ("fs.defaultFS", place)));
+    fn location(setting: Option<&str>, default: Option<&str>, home: Option<&str>) -> Result<String, String> {
+        let conf = HadoopConf::of(default.map(|location| ("fs.defaultFS", location)));
         let environment = home.map(|home| ("HOME".to_owned(), home.to_owned())).into_iter().collect();
         let found = base(setting, "ann", &conf, &environment).map_err(|error| error.to_string())?;
         Ok(found.to_string())
@@ -298,36 +302,38 @@ mod tests {
     #[test]
     fn files_are_staged_in_the_home_directory_or_where_one_says() {
         let home = Some("/home/ann");
-        assert_eq!(place(None, None, home).as_deref(), Ok("/home/ann/.firesteelStaging"));
-        assert_eq!(place(None, Some("file:///"), home).as_deref(), Ok("/home/ann/.firesteelStaging"));
+        assert_eq!(location(None, None, home).as_deref(), Ok("/home/ann/.firesteelStaging"));
+        assert_eq!(location(None, Some("file:///"), home).as_deref(), Ok("/home/ann/.firesteelStaging"));
         for setting in ["file:///shared", "file:/shared"] {
-            let found = place(Some(setting), Some("hdfs://nn"), None);
+            let found = location(Some(setting), Some("hdfs://nn"), None);
             assert_eq!(found.as_deref(), Ok("/shared/ann/.firesteelStaging"), "{setting}");
         }
-        assert_eq!(place(Some("/shared"), None, None).as_deref(), Ok("/shared/ann/.firesteelStaging"));
+        assert_eq!(location(Some("/shared"), None, None).as_deref(), Ok("/shared/ann/.firesteelStaging"));
         assert!(
-            place(None, None, None).expect_err("there is none").contains("set HOME or spark.yarn.stagingDir")
+            location(None, None, None)
+                .expect_err("there is none")
+                .contains("set HOME or spark.yarn.stagingDir")
         );
     }
 
     #[test]
     fn a_file_system_that_is_not_spoken_with_is_told() {
         assert_eq!(
-            place(None, Some("viewfs://all"), Some("/home/ann")),
+            location(None, Some("viewfs://all"), Some("/home/ann")),
             Err("cannot use viewfs://all (fs.defaultFS in spark.hadoop.fs.defaultFS), which is neither on this machine \
                  nor on HDFS: set spark.yarn.stagingDir=file:///PATH, which all nodes share, or \
                  spark.yarn.stagingDir=hdfs://HOST:PORT/PATH"
                 .to_owned())
         );
-        assert!(place(Some("/x"), Some("s3a://b"), None).is_err(), "that is a path of the default one");
-        let found = place(Some("s3a://b/x"), None, None).expect_err("nobody speaks that");
+        assert!(location(Some("/x"), Some("s3a://b"), None).is_err(), "that is a path of the default one");
+        let found = location(Some("s3a://b/x"), None, None).expect_err("nobody speaks that");
         assert!(found.starts_with("cannot use s3a://b/x (spark.yarn.stagingDir), "), "{found}");
     }
 
     #[cfg(feature = "hdfs")]
     #[test]
     fn files_are_staged_on_hdfs_where_that_is_the_default_or_where_one_says() {
-        let on_hdfs = |setting| place(setting, Some("hdfs://nn:9000"), None).expect("there is one");
+        let on_hdfs = |setting| location(setting, Some("hdfs://nn:9000"), None).expect("there is one");
         assert_eq!(on_hdfs(None), "hdfs://nn:9000/user/ann/.firesteelStaging");
         assert_eq!(on_hdfs(Some("/tmp")), "hdfs://nn:9000/tmp/ann/.firesteelStaging");
         assert_eq!(on_hdfs(Some("hdfs://other/tmp")), "hdfs://other/tmp/ann/.firesteelStaging");
@@ -339,15 +345,15 @@ mod tests {
         let advice = "this firesteel was built without HDFS; use one that has it (cargo build --features hdfs), or set \
                       spark.yarn.stagingDir=file:///PATH, which all nodes share";
         assert_eq!(
-            place(None, Some("hdfs://nn:8020"), Some("/home/ann")),
+            location(None, Some("hdfs://nn:8020"), Some("/home/ann")),
             Err(format!("cannot use hdfs://nn:8020 (fs.defaultFS in spark.hadoop.fs.defaultFS): {advice}"))
         );
         assert!(
-            place(Some("/shared"), Some("hdfs://nn"), None).is_err(),
+            location(Some("/shared"), Some("hdfs://nn"), None).is_err(),
             "that is a path of the default one"
         );
         assert_eq!(
-            place(Some("hdfs://nn/x"), None, None),
+            location(Some("hdfs://nn/x"), None, None),
             Err(format!("cannot use hdfs://nn/x (spark.yarn.stagingDir): {advice}"))
         );
     }
@@ -359,7 +365,7 @@ mod tests {
         fs::write(&source, "echo hi\n").expect("written");
         let words = format!("{}#tool", source.display());
         let offered = OfferedFiles::open(&[words], &[]).await.expect("it is there");
-        let base = Place::local(&directory.path().join("base"));
+        let base = SharedPath::local(&directory.path().join("base"));
         let staging = Staging::create(&base, ApplicationId::new(1, 2)).expect("a directory");
         let mode = |path: &Path| fs::metadata(path).expect("it is there").permissions().mode() & 0o777;
         let staged = Path::new(&staging.directory().path);
@@ -380,7 +386,7 @@ mod tests {
         assert_eq!((blueprint.name.as_str(), blueprint.size), (FILE, 2));
         let program = staging.add_program(&source, None).expect("there is room");
         assert_eq!(program.name, BINARY);
-        let shared = staging.add_program(&source, Some(&Place::local(&source))).expect("it is there");
+        let shared = staging.add_program(&source, Some(&SharedPath::local(&source))).expect("it is there");
         assert!(shared.url.ends_with("/tool.sh"), "{}", shared.url);
         staging.delete();
         assert!(!staged.exists());
@@ -393,8 +399,8 @@ mod tests {
         let source = directory.path().join(BINARY);
         fs::write(&source, "x").expect("written");
         let offered = OfferedFiles::open(&[source.display().to_string()], &[]).await.expect("it is there");
-        let staging =
-            Staging::create(&Place::local(directory.path()), ApplicationId::new(1, 2)).expect("a directory");
+        let staging = Staging::create(&SharedPath::local(directory.path()), ApplicationId::new(1, 2))
+            .expect("a directory");
         let error = staging.add_files(&offered).expect_err("there is one already").to_string();
         assert!(error.starts_with("a file cannot be called \"firesteel\" on YARN"), "{error}");
     }

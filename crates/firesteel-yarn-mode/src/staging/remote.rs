@@ -2,7 +2,7 @@
 
 use firesteel_core::messages::is_file_name;
 
-use super::place::Place;
+use super::shared_path::SharedPath;
 use super::{StagingError, taken};
 use crate::blueprint::{LocalFile, LocalKind};
 use crate::hadoop_conf::HadoopConf;
@@ -14,7 +14,7 @@ const ARCHIVES: [&str; 5] = [".tar", ".tar.gz", ".tgz", ".zip", ".jar"];
 /// A file on HDFS that an application brings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemoteFile {
-    place: Place,
+    location: SharedPath,
     /// The name of the file in containers.
     name: String,
     kind: LocalKind,
@@ -50,19 +50,19 @@ impl RemoteFile {
         user: &str,
         conf: &HadoopConf,
     ) -> Result<Self, StagingError> {
-        let (place, name) = match word.rsplit_once('#') {
-            Some((place, name)) => (place, name),
+        let (location, name) = match word.rsplit_once('#') {
+            Some((location, name)) => (location, name),
             None => (word, word.rsplit('/').next().unwrap_or_default()),
         };
         if !is_file_name(name) {
             return Err(StagingError::Name { word: word.to_owned(), name: name.to_owned() });
         }
-        let is_archive = |end: &&str| place.to_ascii_lowercase().ends_with(*end);
+        let is_archive = |end: &&str| location.to_ascii_lowercase().ends_with(*end);
         if kind == LocalKind::Archive && !ARCHIVES.iter().any(is_archive) {
             return Err(StagingError::Format { word: word.to_owned() });
         }
         taken(name)?;
-        Ok(Self { place: Place::parse(place, key, user, conf)?, name: name.to_owned(), kind })
+        Ok(Self { location: SharedPath::parse(location, key, user, conf)?, name: name.to_owned(), kind })
     }
 
     /// The description of the file for a NodeManager.
@@ -70,7 +70,7 @@ impl RemoteFile {
     /// # Errors
     /// The file does not exist, or HDFS does not answer.
     pub fn described(&self) -> Result<LocalFile, StagingError> {
-        self.place.described(&self.name, self.kind)
+        self.location.described(&self.name, self.kind)
     }
 }
 
@@ -83,12 +83,12 @@ mod tests {
         let conf = HadoopConf::of([("fs.defaultFS", "hdfs://nn:9000")]);
         let found = RemoteFile::among(&owned(files), &owned(archives), "ann", &conf);
         let found = found.map_err(|error| error.to_string())?;
-        Ok(found.into_iter().map(|file| (file.name, file.place.to_string())).collect())
+        Ok(found.into_iter().map(|file| (file.name, file.location.to_string())).collect())
     }
 
     #[test]
     fn files_on_hdfs_are_found_among_others() {
-        let pair = |name: &str, place: &str| (name.to_owned(), place.to_owned());
+        let pair = |name: &str, location: &str| (name.to_owned(), location.to_owned());
         assert_eq!(
             found(&["a.txt", "hdfs://other/d/x", "hdfs:///d/y#z"], &["b.zip", "hdfs:///e.tar.gz#e"]),
             Ok(vec![

@@ -2,7 +2,7 @@
 
 use std::io::Read;
 
-use super::place::{Described, NameService};
+use super::shared_path::{Described, NameService};
 
 pub(super) const IS_SPOKEN: bool = false;
 

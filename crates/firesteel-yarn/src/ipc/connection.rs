@@ -2,7 +2,7 @@
 //!
 //! A task owns the stream. It writes the requests of callers and reads responses. It ends when the stream
 //! ends, when a response is late, when there was no call for a while, or when no handle is left. Callers
-//! that are waiting then learn the fate of their calls.
+//! that are waiting then learn whether their calls were delivered.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, OnceLock};
@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::error::{CallError, Fate, IpcError, RemoteError};
+use super::error::{CallError, Delivery, IpcError, RemoteError};
 use super::frame::{self, FrameError, FrameReader};
 use super::greeting::{ClientId, Greeting, PING_CALL, Protocol, header};
 use crate::messages::rpc::{RequestHeader, RpcResponseHeader, RpcStatus};
@@ -33,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// The timeouts of a connection.
 #[derive(Clone, Copy, Debug)]
-pub struct Patience {
+pub struct Timeouts {
     /// The timeout for connecting, and for authenticating.
     pub opening: Duration,
     /// The timeout of the response to a call.
@@ -44,7 +44,7 @@ pub struct Patience {
     pub idle: Duration,
 }
 
-impl Default for Patience {
+impl Default for Timeouts {
     /// Hadoop's default timeouts.
     fn default() -> Self {
         Self {
@@ -77,14 +77,14 @@ impl Connection {
     ///
     /// # Errors
     /// The server refuses the greeting, or does not answer it.
-    pub async fn open<S>(mut stream: S, greeting: &Greeting, patience: Patience) -> Result<Self, IpcError>
+    pub async fn open<S>(mut stream: S, greeting: &Greeting, timeouts: Timeouts) -> Result<Self, IpcError>
     where
         S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
     {
         let mut frames = FrameReader::default();
-        let out = timeout(patience.opening, greeting.exchange(&mut stream, &mut frames))
+        let out = timeout(timeouts.opening, greeting.exchange(&mut stream, &mut frames))
             .await
-            .map_err(|_| IpcError::TimedOut(patience.opening))??;
+            .map_err(|_| IpcError::TimedOut(timeouts.opening))??;
         let (calls, queue) = mpsc::channel(QUEUE);
         let (reader, writer) = tokio::io::split(stream);
         let now = Instant::now();
@@ -100,7 +100,7 @@ impl Connection {
             next_call: 0,
             protocol: greeting.protocol,
             client: greeting.client,
-            patience,
+            timeouts,
             heard: now,
             used: now,
         };
@@ -123,16 +123,16 @@ impl Connection {
         method: &'static str,
         request: &impl Message,
     ) -> Result<A, CallError> {
-        let fail = |fate, error| CallError { method, fate, error };
+        let fail = |delivery, error| CallError { method, delivery, error };
         let (answer, answered) = oneshot::channel();
         let request = Bytes::from(request.encode_length_delimited_to_vec());
         if self.calls.send(Call { method, request, answer }).await.is_err() {
-            return Err(fail(Fate::NotCalled, self.end()));
+            return Err(fail(Delivery::NotDelivered, self.end()));
         }
         // If the task drops a call, it has not written it.
-        let answer = answered.await.unwrap_or_else(|_| Err(fail(Fate::NotCalled, self.end())));
+        let answer = answered.await.unwrap_or_else(|_| Err(fail(Delivery::NotDelivered, self.end())));
         A::decode_length_delimited(answer?)
-            .map_err(|error| fail(Fate::Answered, IpcError::broken(error.into())))
+            .map_err(|error| fail(Delivery::Answered, IpcError::broken(error.into())))
     }
 
     fn end(&self) -> IpcError {
@@ -158,7 +158,7 @@ struct Task<S> {
     next_call: u32,
     protocol: Protocol,
     client: ClientId,
-    patience: Patience,
+    timeouts: Timeouts,
     /// When the server last sent something, or was pinged.
     heard: Instant,
     /// When a call was last made or answered.
@@ -184,7 +184,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         self.ended.set(error.clone()).expect("it ends once");
         self.queue.close();
         for waiting in std::mem::take(&mut self.in_flight).into_values() {
-            let failure = CallError { method: waiting.method, fate: Fate::Unknown, error: error.clone() };
+            let failure =
+                CallError { method: waiting.method, delivery: Delivery::Unknown, error: error.clone() };
             // A caller that gave up does not wait for the failure.
             let _ = waiting.answer.send(Err(failure));
         }
@@ -238,20 +239,20 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
     /// When to check the timeouts again.
     fn wake(&self) -> Instant {
         match self.in_flight.values().map(|waiting| waiting.due).min() {
-            Some(due) => due.min(self.heard + self.patience.ping),
-            None => self.used + self.patience.idle,
+            Some(due) => due.min(self.heard + self.timeouts.ping),
+            None => self.used + self.timeouts.idle,
         }
     }
 
     fn on_time(&mut self) -> Option<End> {
         let now = Instant::now();
         if self.in_flight.is_empty() {
-            return (now >= self.used + self.patience.idle).then_some(End::Idle);
+            return (now >= self.used + self.timeouts.idle).then_some(End::Idle);
         }
         if self.in_flight.values().any(|waiting| waiting.due <= now) {
-            return Some(End::Error(IpcError::TimedOut(self.patience.answer)));
+            return Some(End::Error(IpcError::TimedOut(self.timeouts.answer)));
         }
-        if now >= self.heard + self.patience.ping {
+        if now >= self.heard + self.timeouts.ping {
             frame::put(&[&header(PING_CALL, -1, &self.client.0)], &mut self.out);
             self.heard = now;
         }
@@ -273,7 +274,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
             client_protocol_version: 1,
         };
         frame::put(&[&header(signed, 0, &self.client.0), &method, &Encoded(call.request)], &mut self.out);
-        let due = now + self.patience.answer;
+        let due = now + self.timeouts.answer;
         self.in_flight.insert(number, Waiting { method: call.method, answer: call.answer, due });
     }
 
@@ -290,7 +291,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Task<S> {
         // A response that no call waits for repeats an earlier response.
         if let Some(Waiting { method, answer: waiting, .. }) = self.in_flight.remove(&number) {
             self.used = self.heard;
-            let answer = answer.map_err(|error| CallError { method, fate: Fate::Answered, error });
+            let answer = answer.map_err(|error| CallError { method, delivery: Delivery::Answered, error });
             let _ = waiting.send(answer);
         }
         Ok(())

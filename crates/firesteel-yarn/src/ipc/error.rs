@@ -48,7 +48,7 @@ pub struct CallError {
     /// The method that was called.
     pub method: &'static str,
     /// Whether the call may have been processed.
-    pub fate: Fate,
+    pub delivery: Delivery,
     /// The cause of the failure.
     pub error: IpcError,
 }
@@ -66,9 +66,9 @@ impl CallError {
 
 /// Whether a call that failed may have been processed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum Delivery {
     /// The call was not sent, or was rejected unread: it can be repeated.
-    NotCalled,
+    NotDelivered,
     /// The call may have been processed or not.
     Unknown,
     /// The call was answered.

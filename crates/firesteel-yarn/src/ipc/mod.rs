@@ -6,7 +6,7 @@
 //! - `connection.rs`: one connection with many concurrent calls.
 //! - `service.rs`: a server, or several servers of which one is active. It connects for a call, and again
 //!   after a loss.
-//! - `error.rs`: the errors of servers, by the class of the exception, and the fate of a call.
+//! - `error.rs`: the errors of servers, by the class of the exception, and whether a failed call was delivered.
 
 mod connection;
 mod error;
@@ -14,8 +14,8 @@ pub mod frame;
 mod greeting;
 mod service;
 
-pub use connection::{Connection, Patience};
-pub use error::{CallError, Fate, IpcError, Kind, RemoteError};
+pub use connection::{Connection, Timeouts};
+pub use error::{CallError, Delivery, IpcError, Kind, RemoteError};
 pub use frame::{FrameError, MAX_FRAME};
 pub use greeting::{ClientId, Greeting, Identity, Protocol};
-pub use service::{Repeat, Retry, Service};
+pub use service::{Idempotence, Retry, Service};

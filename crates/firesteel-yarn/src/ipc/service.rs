@@ -8,8 +8,8 @@ use tokio::net::TcpStream;
 use tokio::sync::Mutex;
 use tokio::time::{Instant, sleep, timeout};
 
-use super::connection::{Connection, Patience};
-use super::error::{CallError, Fate, IpcError, Kind};
+use super::connection::{Connection, Timeouts};
+use super::error::{CallError, Delivery, IpcError, Kind};
 use super::greeting::{ClientId, Greeting, Identity, Protocol};
 
 /// The retry policy for a server that cannot be reached or is not active.
@@ -36,11 +36,11 @@ impl Default for Retry {
 
 /// Whether a call that may have been processed may be repeated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Repeat {
+pub enum Idempotence {
     /// A repetition does no harm.
-    Harmless,
+    Idempotent,
     /// A repetition would be a second call; the caller decides.
-    Harmful,
+    NotIdempotent,
 }
 
 /// A server, or several servers of which one is active.
@@ -50,14 +50,14 @@ pub struct Service {
     protocol: Protocol,
     client: ClientId,
     retry: Retry,
-    line: Mutex<Line>,
+    current: Mutex<Current>,
 }
 
 #[derive(Debug)]
-struct Line {
+struct Current {
     identity: Identity,
     /// The index of the address that is called.
-    current: usize,
+    index: usize,
     connection: Option<Connection>,
 }
 
@@ -72,13 +72,13 @@ impl Service {
             protocol,
             client: ClientId::random(),
             retry,
-            line: Mutex::new(Line { identity, current: 0, connection: None }),
+            current: Mutex::new(Current { identity, index: 0, connection: None }),
         }
     }
 
     /// Sets the caller's identity for new connections. An open connection keeps its identity.
     pub async fn identify(&self, identity: Identity) {
-        self.line.lock().await.identity = identity;
+        self.current.lock().await.identity = identity;
     }
 
     /// Calls a method, with retries if necessary.
@@ -90,23 +90,23 @@ impl Service {
         &self,
         method: &'static str,
         request: &impl Message,
-        repeat: Repeat,
+        idempotence: Idempotence,
     ) -> Result<A, CallError> {
         let begun = Instant::now();
         let mut pause = self.retry.first;
         let mut tried = 0;
         loop {
-            let called = self.line.lock().await.current;
+            let index = self.current.lock().await.index;
             let failure = match self.try_call(method, request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,
             };
-            let next = after(&failure, repeat);
+            let next = after(&failure, idempotence);
             if next == Next::GiveUp || begun.elapsed() + pause > self.retry.within {
                 return Err(failure);
             }
             if next == Next::TryAnother {
-                self.turn(called).await;
+                self.switch(index).await;
             }
             tried += 1;
             // All addresses are tried once before there is a pause.
@@ -122,37 +122,40 @@ impl Service {
         method: &'static str,
         request: &impl Message,
     ) -> Result<A, CallError> {
-        let connection =
-            self.connection().await.map_err(|error| CallError { method, fate: Fate::NotCalled, error })?;
+        let connection = self.connection().await.map_err(|error| CallError {
+            method,
+            delivery: Delivery::NotDelivered,
+            error,
+        })?;
         connection.call(method, request).await
     }
 
     async fn connection(&self) -> Result<Connection, IpcError> {
-        let mut line = self.line.lock().await;
-        if let Some(connection) = line.connection.as_ref().filter(|connection| !connection.is_closed()) {
+        let mut current = self.current.lock().await;
+        if let Some(connection) = current.connection.as_ref().filter(|connection| !connection.is_closed()) {
             return Ok(connection.clone());
         }
-        let (address, patience) = (&self.addresses[line.current], Patience::default());
+        let (address, timeouts) = (&self.addresses[current.index], Timeouts::default());
         let unreachable =
             |why: std::io::Error| IpcError::Unreachable { address: address.clone(), why: why.into() };
-        let stream = timeout(patience.opening, TcpStream::connect(address))
+        let stream = timeout(timeouts.opening, TcpStream::connect(address))
             .await
             .map_err(|_| unreachable(std::io::ErrorKind::TimedOut.into()))?
             .map_err(unreachable)?;
         stream.set_nodelay(true).map_err(unreachable)?;
         let greeting =
-            Greeting { protocol: self.protocol, identity: line.identity.clone(), client: self.client };
-        let connection = Connection::open(stream, &greeting, patience).await?;
-        line.connection = Some(connection.clone());
+            Greeting { protocol: self.protocol, identity: current.identity.clone(), client: self.client };
+        let connection = Connection::open(stream, &greeting, timeouts).await?;
+        current.connection = Some(connection.clone());
         Ok(connection)
     }
 
     /// Switches from this address to the next one, unless another call has done so already.
-    async fn turn(&self, called: usize) {
-        let mut line = self.line.lock().await;
-        if line.current == called {
-            line.current = (called + 1) % self.addresses.len();
-            line.connection = None;
+    async fn switch(&self, index: usize) {
+        let mut current = self.current.lock().await;
+        if current.index == index {
+            current.index = (index + 1) % self.addresses.len();
+            current.connection = None;
         }
     }
 }
@@ -164,8 +167,8 @@ enum Next {
     TryAnother,
 }
 
-fn after(failure: &CallError, repeat: Repeat) -> Next {
-    match (&failure.error, failure.fate) {
+fn after(failure: &CallError, idempotence: Idempotence) -> Next {
+    match (&failure.error, failure.delivery) {
         (IpcError::Remote(remote), _) => match remote.kind() {
             Kind::Standby => Next::TryAnother,
             Kind::Retriable => Next::TryAgain,
@@ -182,11 +185,11 @@ fn after(failure: &CallError, repeat: Repeat) -> Next {
             | Kind::NotSpoken
             | Kind::Other => Next::GiveUp,
         },
-        (IpcError::Sasl(_), _) | (_, Fate::Answered) => Next::GiveUp,
-        (_, Fate::NotCalled) => Next::TryAnother,
-        (_, Fate::Unknown) => match repeat {
-            Repeat::Harmless => Next::TryAnother,
-            Repeat::Harmful => Next::GiveUp,
+        (IpcError::Sasl(_), _) | (_, Delivery::Answered) => Next::GiveUp,
+        (_, Delivery::NotDelivered) => Next::TryAnother,
+        (_, Delivery::Unknown) => match idempotence {
+            Idempotence::Idempotent => Next::TryAnother,
+            Idempotence::NotIdempotent => Next::GiveUp,
         },
     }
 }

@@ -20,7 +20,7 @@ use super::exit::{self, Exit, Failure};
 const VARIABLE: &str = "FIRESTEEL_COMPLETE";
 
 /// Timeout for a Master's answer after tab is pressed.
-const PATIENCE: Duration = Duration::from_millis(500);
+const ANSWER_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// Which shell's script.
 #[derive(Debug, ClapArgs)]
@@ -183,7 +183,7 @@ fn ask() -> Option<MasterView> {
         None => (word == "--master").then(|| after(word)).flatten(),
     });
     let cluster = Masters::of(named).cluster_in("completions", Environment::of_this_process()).ok()?;
-    let asking = async { tokio::time::timeout(PATIENCE, cluster.state()).await };
+    let asking = async { tokio::time::timeout(ANSWER_TIMEOUT, cluster.state()).await };
     super::block_on(asking).ok()?.ok()?.ok()
 }
 

@@ -9,7 +9,7 @@ use firesteel_apps::cluster::Cluster;
 use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Cut, Separator, Unit};
 use firesteel_apps::map::preference::Preference;
-use firesteel_apps::map::preference::wished;
+use firesteel_apps::map::preference::preferred_hosts;
 use firesteel_apps::map::printer::Sinks;
 use firesteel_apps::map::record::RecordError;
 use firesteel_apps::map::spool::{Limits, Order};
@@ -357,7 +357,7 @@ impl Args {
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
         let mut cluster = cluster;
         if let Cluster::Yarn(request) = &mut cluster {
-            request.wished = wished(&preference, &source, separator);
+            request.preferred_hosts = preferred_hosts(&preference, &source, separator);
             if let Some(words) =
                 request.unasked().map_err(|error| Failure::with(Exit::Configuration, &error))?
             {

@@ -6,7 +6,7 @@ use clap::Args as ClapArgs;
 use firesteel_core::ids::ExecutorId;
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::{ApplicationId, ContainerId};
-use firesteel_yarn_mode::container_logs::{LogError, Place, Stream};
+use firesteel_yarn_mode::container_logs::{LogError, LogLocation, Stream};
 use firesteel_yarn_mode::monitor::master;
 use firesteel_yarn_mode::site::Site;
 use firesteel_yarn_mode::states::{is_over, state};
@@ -62,24 +62,24 @@ pub(super) fn run(args: &Logs) -> Result<Exit, Failure> {
     if is_over(now) {
         return Err(Failure::of(Exit::Failure, over(args.app, state(now))));
     }
-    let places = match &args.which {
+    let locations = match &args.which {
         Some(ContainerArg::Executor(executor)) => vec![of_executor(&report, *executor)?],
         Some(ContainerArg::Container(container)) => {
             let container = container.to_string();
             let mut all = containers(&site, &report)?;
-            all.retain(|place| place.container == container);
+            all.retain(|location| location.container == container);
             all
         }
         None => containers(&site, &report)?,
     };
-    if places.is_empty() {
+    if locations.is_empty() {
         let words = match &args.which {
             Some(_) => format!("{} has no such container, or it has ended", args.app),
             None => format!("{} is {} and has no container yet", args.app, state(now)),
         };
         return Err(Failure::of(Exit::Failure, words));
     }
-    print(&places, if args.stderr { Stream::Stderr } else { Stream::Stdout })
+    print(&locations, if args.stderr { Stream::Stderr } else { Stream::Stdout })
 }
 
 /// Advice about logs that are no longer served.
@@ -92,16 +92,16 @@ fn over(app: ApplicationId, how: &str) -> String {
 }
 
 /// The containers of the running attempt.
-fn containers(site: &Site, report: &ApplicationReport) -> Result<Vec<Place>, Failure> {
+fn containers(site: &Site, report: &ApplicationReport) -> Result<Vec<LogLocation>, Failure> {
     let Some(attempt) = report.current_application_attempt_id else { return Ok(Vec::new()) };
     let found = ask(site, |client| async move { client.containers(attempt).await })?;
-    let mut places: Vec<Place> = found.iter().filter_map(Place::of).collect();
-    places.sort_by(|one, other| one.container.cmp(&other.container));
-    Ok(places)
+    let mut locations: Vec<LogLocation> = found.iter().filter_map(LogLocation::of).collect();
+    locations.sort_by(|one, other| one.container.cmp(&other.container));
+    Ok(locations)
 }
 
 /// The container of an executor, as the ApplicationMaster reports it.
-fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<Place, Failure> {
+fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<LogLocation, Failure> {
     let app = report.application_id.unwrap_or_default();
     let fail = |words: String| Failure::of(Exit::Failure, words);
     let Some(master) = master(report) else {
@@ -111,22 +111,22 @@ fn of_executor(report: &ApplicationReport, executor: ExecutorId) -> Result<Place
     let detail = running::detail(&Cluster::of(Some(vec![master]), "yarn logs"), &app.to_string())?;
     let found = detail.application.executors.iter().find(|found| found.id == executor);
     found
-        .and_then(|found| Place::of_link(&found.directory))
+        .and_then(|found| LogLocation::of_link(&found.directory))
         .ok_or_else(|| fail(format!("{app} has no executor {executor}, or it has ended")))
 }
 
 /// Prints logs. If there are several, each follows the name of its container.
-fn print(places: &[Place], stream: Stream) -> Result<Exit, Failure> {
+fn print(locations: &[LogLocation], stream: Stream) -> Result<Exit, Failure> {
     let mut stdout = io::stdout().lock();
     let mut failed = Vec::new();
-    for (at, place) in places.iter().enumerate() {
-        if places.len() > 1 {
+    for (at, location) in locations.iter().enumerate() {
+        if locations.len() > 1 {
             let gap = if at > 0 { "\n" } else { "" };
-            if let Err(error) = writeln!(stdout, "{gap}==> {} <==", place.container) {
+            if let Err(error) = writeln!(stdout, "{gap}==> {} <==", location.container) {
                 return exit::written(Err(error));
             }
         }
-        match place.copy(stream, &mut stdout) {
+        match location.copy(stream, &mut stdout) {
             Ok(()) => {}
             Err(LogError::Io { error, .. }) if error.kind() == io::ErrorKind::BrokenPipe => {
                 return Ok(Exit::Done);

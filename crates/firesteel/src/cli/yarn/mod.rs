@@ -16,7 +16,7 @@ use firesteel_yarn::YarnClient;
 use firesteel_yarn::ipc::{CallError, Kind};
 use firesteel_yarn::messages::application::ApplicationReport;
 use firesteel_yarn::messages::records::ApplicationId;
-use firesteel_yarn_mode::site::{Patience, Site};
+use firesteel_yarn_mode::site::{RetryLimit, Site};
 
 use super::block_on;
 use super::conf::Conf;
@@ -90,7 +90,7 @@ fn ask<T, F: Future<Output = Result<T, CallError>>>(
     call: impl FnOnce(YarnClient) -> F,
 ) -> Result<T, Failure> {
     let answer = block_on(async {
-        let client = site.client(Patience::Short)?;
+        let client = site.client(RetryLimit::Short)?;
         call(client).await.map_err(|error| site.explained(error))
     });
     answer?.map_err(|error| Failure::asked(&error))

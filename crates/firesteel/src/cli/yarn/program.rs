@@ -17,7 +17,7 @@ use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
 use firesteel_settings::{Properties, keys};
 use firesteel_yarn_mode::blueprint::Program;
-use firesteel_yarn_mode::submission::{Content, Input};
+use firesteel_yarn_mode::submission::{Content, DriverFile};
 
 use crate::cli::exit::{Exit, Failure};
 
@@ -116,7 +116,7 @@ pub(in crate::cli) fn map(
     job: &Job,
     summary: &Summary<'_>,
     output: Option<&Path>,
-) -> Result<(Program, Vec<Input>), Failure> {
+) -> Result<(Program, Vec<DriverFile>), Failure> {
     let mut words = ProgramArguments::of("map", &job.name, &job.properties);
     let (content, separator) = content(&job.source, job.cut.separator);
     words.option("--input", INPUT);
@@ -128,7 +128,8 @@ pub(in crate::cli) fn map(
             words.option("--block", &format!("{bytes}b"));
         }
     }
-    let mut inputs = vec![Input { name: INPUT, content }, Input { name: RACKS, content: Content::Racks }];
+    let mut inputs =
+        vec![DriverFile { name: INPUT, content }, DriverFile { name: RACKS, content: Content::Racks }];
     match &job.preference {
         Preference::None => {}
         Preference::Column { number, delimiter } => {
@@ -137,7 +138,7 @@ pub(in crate::cli) fn map(
         }
         Preference::File(path) => {
             words.option("--locality", LOCALITY);
-            inputs.push(Input { name: LOCALITY, content: Content::File(path.clone()) });
+            inputs.push(DriverFile { name: LOCALITY, content: Content::File(path.clone()) });
         }
     }
     words.flag("--unordered", job.order == Order::Completion);
@@ -162,7 +163,7 @@ fn content(source: &Source, separator: Separator) -> (Content, Separator) {
 }
 
 /// The program for `firesteel launch` in a container.
-pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<Input>) {
+pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<DriverFile>) {
     let mut words = ProgramArguments::of("launch", &launch.name, &launch.properties);
     let until = match launch.until {
         Until::Any => "any",
@@ -172,6 +173,6 @@ pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<Input
     words.option("--until", until);
     words.flag("--json", form == Form::Json);
     let arguments = words.command(&launch.command, &launch.directory);
-    let racks = Input { name: RACKS, content: Content::Racks };
+    let racks = DriverFile { name: RACKS, content: Content::Racks };
     (Program { arguments, ..Program::default() }, vec![racks])
 }

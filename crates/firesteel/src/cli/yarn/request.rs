@@ -8,10 +8,10 @@ use firesteel_settings::yarn::{EXECUTORS, Mode, YarnSettings};
 use firesteel_settings::{ApplicationSettings, Origin, Properties, keys};
 use firesteel_yarn_mode::blueprint::{Deploy, Program};
 use firesteel_yarn_mode::cluster_mode;
+use firesteel_yarn_mode::preferred_hosts::PreferredHosts;
 use firesteel_yarn_mode::site::Site;
-use firesteel_yarn_mode::staging::{self, Place, RemoteFile, StagingError};
-use firesteel_yarn_mode::submission::{Input, Request};
-use firesteel_yarn_mode::wished::Wished;
+use firesteel_yarn_mode::staging::{self, RemoteFile, SharedPath, StagingError};
+use firesteel_yarn_mode::submission::{DriverFile, Request};
 
 use crate::cli::block_on;
 use crate::cli::exit::{Exit, Failure};
@@ -44,7 +44,8 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
     let base = staging::base(settings.staging.as_deref(), &site.user, &site.conf, &environment);
     let staging = base.map_err(|error| unstaged(&error, properties, keys::YARN_STAGING))?;
     let program = settings.binary.as_deref();
-    let program = program.map(|place| Place::of_file(place, keys::YARN_BINARY, &site.user, &site.conf));
+    let program =
+        program.map(|location| SharedPath::of_file(location, keys::YARN_BINARY, &site.user, &site.conf));
     let program = program.transpose().map_err(|error| unstaged(&error, properties, keys::YARN_BINARY))?;
     let remote = RemoteFile::among(&application.files, &application.archives, &site.user, &site.conf);
     let remote = remote.map_err(|error| unstaged(&error, properties, keys::FILES))?;
@@ -58,7 +59,7 @@ pub(in crate::cli) fn of(properties: &mut Properties, name: &str) -> Result<Requ
         remote,
         deploy,
         inputs: Vec::new(),
-        wished: Wished::default(),
+        preferred_hosts: PreferredHosts::default(),
     })
 }
 
@@ -148,7 +149,7 @@ pub(in crate::cli) fn refuse_shell(cluster: &Cluster) -> Result<(), Failure> {
 /// Submits a command that runs in a container, and watches it.
 pub(in crate::cli) fn submit(
     request: &Request,
-    (program, inputs): (Program, Vec<Input>),
+    (program, inputs): (Program, Vec<DriverFile>),
     settings: &ApplicationSettings,
     progress: &Progress,
 ) -> Result<u8, Failure> {

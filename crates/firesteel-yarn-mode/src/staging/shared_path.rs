@@ -1,4 +1,4 @@
-//! Places that all nodes share: a path, and its file system.
+//! Paths on file systems that all nodes share.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -17,7 +17,7 @@ pub(super) const DEFAULT: &str = "fs.defaultFS";
 /// A file or a directory on a shared file system.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Place {
+pub struct SharedPath {
     /// The file system of the path.
     pub system: FileSystem,
     /// The path from its root.
@@ -56,7 +56,7 @@ pub(super) struct Described {
     pub(super) visibility: Visibility,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for SharedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.system {
             FileSystem::Local => f.write_str(&self.path),
@@ -65,7 +65,7 @@ impl fmt::Display for Place {
     }
 }
 
-impl Place {
+impl SharedPath {
     /// A path that this machine and all nodes share.
     #[must_use]
     pub fn local(path: &Path) -> Self {
@@ -80,20 +80,20 @@ impl Place {
     /// The file system is not supported.
     pub fn parse(text: &str, key: &'static str, user: &str, conf: &HadoopConf) -> Result<Self, StagingError> {
         let Some((scheme, rest)) = scheme(text) else {
-            return FileSystem::default_of(key, user, conf)?.place(text);
+            return FileSystem::default_of(key, user, conf)?.location(text);
         };
         let (authority, path) = split(rest);
         match (scheme, authority) {
             // `hdfs:///PATH` is on the default HDFS.
             ("hdfs", "") => match FileSystem::default_of(key, user, conf)? {
-                system @ FileSystem::Hdfs(_) => system.place(path),
+                system @ FileSystem::Hdfs(_) => system.location(path),
                 FileSystem::Local => {
-                    Err(StagingError::NoNameNode { place: text.to_owned(), origin: key.to_owned(), key })
+                    Err(StagingError::NoNameNode { location: text.to_owned(), origin: key.to_owned(), key })
                 }
             },
             (scheme, authority) => {
-                let named = Named { scheme, authority, text, origin: key.to_owned(), key };
-                FileSystem::named(named, user, conf)?.place(path)
+                let named = NamedFileSystem { scheme, authority, text, origin: key.to_owned(), key };
+                FileSystem::named(named, user, conf)?.location(path)
             }
         }
     }
@@ -110,7 +110,7 @@ impl Place {
     ) -> Result<Self, StagingError> {
         match scheme(text) {
             Some(_) => Self::parse(text, key, user, conf),
-            None => FileSystem::Local.place(text),
+            None => FileSystem::Local.location(text),
         }
     }
 
@@ -165,19 +165,19 @@ impl Place {
     }
 
     fn failed(&self) -> impl FnOnce(hdfs::Failure) -> StagingError {
-        move |failure| StagingError::Hdfs { place: self.to_string(), failure }
+        move |failure| StagingError::Hdfs { location: self.to_string(), failure }
     }
 }
 
 /// A file system in the form in which it was given.
-struct Named<'a> {
+struct NamedFileSystem<'a> {
     scheme: &'a str,
     authority: &'a str,
     /// The whole text that was given.
     text: &'a str,
     /// Where the text is set.
     origin: String,
-    /// The property that needs the place.
+    /// The property that needs the path.
     key: &'static str,
 }
 
@@ -187,15 +187,19 @@ impl FileSystem {
         let Some(text) = conf.get(DEFAULT)? else { return Ok(Self::Local) };
         let origin = format!("{DEFAULT} in {}", conf.origin(DEFAULT));
         let (scheme, rest) = scheme(&text).unwrap_or((&text, ""));
-        Self::named(Named { scheme, authority: split(rest).0, text: &text, origin, key }, user, conf)
+        Self::named(
+            NamedFileSystem { scheme, authority: split(rest).0, text: &text, origin, key },
+            user,
+            conf,
+        )
     }
 
-    fn named(named: Named<'_>, user: &str, conf: &HadoopConf) -> Result<Self, StagingError> {
-        let Named { scheme, authority, text, origin, key } = named;
-        let place = text.to_owned();
+    fn named(named: NamedFileSystem<'_>, user: &str, conf: &HadoopConf) -> Result<Self, StagingError> {
+        let NamedFileSystem { scheme, authority, text, origin, key } = named;
+        let location = text.to_owned();
         match scheme {
             "file" => Ok(Self::Local),
-            "hdfs" if authority.is_empty() => Err(StagingError::NoNameNode { place, origin, key }),
+            "hdfs" if authority.is_empty() => Err(StagingError::NoNameNode { location, origin, key }),
             "hdfs" if hdfs::IS_SPOKEN => {
                 let mut properties = BTreeMap::new();
                 for name in conf.names().filter(|name| name.starts_with("dfs.")) {
@@ -204,13 +208,13 @@ impl FileSystem {
                 let (authority, user) = (authority.to_owned(), user.to_owned());
                 Ok(Self::Hdfs(NameService { authority, user, properties }))
             }
-            "hdfs" => Err(StagingError::WithoutHdfs { place, origin, key }),
-            _ => Err(StagingError::Unspoken { place, origin, key }),
+            "hdfs" => Err(StagingError::WithoutHdfs { location, origin, key }),
+            _ => Err(StagingError::Unspoken { location, origin, key }),
         }
     }
 
     /// A path on this file system.
-    fn place(self, path: &str) -> Result<Place, StagingError> {
+    fn location(self, path: &str) -> Result<SharedPath, StagingError> {
         let path = match &self {
             Self::Local => {
                 let path = std::path::absolute(path).map_err(super::unstaged(Path::new(path)))?;
@@ -219,7 +223,7 @@ impl FileSystem {
             Self::Hdfs(_) if path.starts_with('/') => path.to_owned(),
             Self::Hdfs(service) => format!("{}/{path}", service.home()),
         };
-        Ok(Place { system: self, path })
+        Ok(SharedPath { system: self, path })
     }
 }
 
@@ -268,20 +272,22 @@ mod tests {
             ("yarn.x", "y"),
         ]);
         let found = |text: &str| {
-            Place::parse(text, "x.y", "ann", &conf).map(|place| place.to_string()).expect("it is one")
+            SharedPath::parse(text, "x.y", "ann", &conf)
+                .map(|location| location.to_string())
+                .expect("it is one")
         };
         assert_eq!(found("hdfs://other/a b#c"), "hdfs://other/a b#c");
         assert_eq!(found("hdfs:///a"), "hdfs://nn:9000/a");
         assert_eq!(found("/a"), "hdfs://nn:9000/a");
         assert_eq!(found("a/b"), "hdfs://nn:9000/homes/ann/a/b");
         assert_eq!(found("file:///a"), "/a");
-        let file = Place::of_file("/a", "x.y", "ann", &conf).expect("it is one");
-        assert_eq!(file, Place::local(Path::new("/a")), "a file alone is one of this machine");
-        let place = Place::parse("/a", "x.y", "ann", &conf).expect("it is one");
-        let FileSystem::Hdfs(service) = &place.system else { panic!("{place:?}") };
+        let file = SharedPath::of_file("/a", "x.y", "ann", &conf).expect("it is one");
+        assert_eq!(file, SharedPath::local(Path::new("/a")), "a file alone is one of this machine");
+        let location = SharedPath::parse("/a", "x.y", "ann", &conf).expect("it is one");
+        let FileSystem::Hdfs(service) = &location.system else { panic!("{location:?}") };
         assert_eq!(service.properties.keys().collect::<Vec<_>>(), ["dfs.user.home.dir.prefix"]);
-        assert_eq!(place.join("x").to_string(), "hdfs://nn:9000/a/x");
-        let nowhere = Place::parse("hdfs:///a", "x.y", "ann", &HadoopConf::default());
+        assert_eq!(location.join("x").to_string(), "hdfs://nn:9000/a/x");
+        let nowhere = SharedPath::parse("hdfs:///a", "x.y", "ann", &HadoopConf::default());
         assert_eq!(
             nowhere.expect_err("there is none").to_string(),
             "cannot use hdfs:///a (x.y), which names no NameNode: set x.y=hdfs://HOST:PORT/PATH"

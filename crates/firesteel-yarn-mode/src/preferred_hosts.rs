@@ -16,7 +16,7 @@ const MAX_LINE: u64 = 128 << 10;
 
 /// The preferred hosts of an application's tasks.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Wished {
+pub enum PreferredHosts {
     /// The tasks prefer no hosts.
     #[default]
     Anywhere,
@@ -36,7 +36,7 @@ pub enum Wished {
     Unknown,
 }
 
-impl Wished {
+impl PreferredHosts {
     /// The hosts in a file. Only a regular file can be read twice: anything else is
     /// [`Unknown`](Self::Unknown).
     #[must_use]
@@ -101,15 +101,19 @@ mod tests {
         let file = tempfile::NamedTempFile::new().expect("a file");
         std::fs::write(file.path(), "a.log\tnode-1\nb.log\tnode-2, node-3\nc.log\n").expect("written");
         let column = (2, "\t".to_owned());
-        let wished = Wished::in_file(file.path(), b'\n', Some(column.clone()));
-        assert_eq!(wished.hosts(), set(&["node-1", "node-2", "node-3"]));
+        let preferred_hosts = PreferredHosts::in_file(file.path(), b'\n', Some(column.clone()));
+        assert_eq!(preferred_hosts.hosts(), set(&["node-1", "node-2", "node-3"]));
         let words = ["x\tnode-9".to_owned()];
-        assert_eq!(Wished::in_words(&words, &column).hosts(), set(&["node-9"]));
+        assert_eq!(PreferredHosts::in_words(&words, &column).hosts(), set(&["node-9"]));
         let pipe = Path::new("/dev/null");
-        assert_eq!(Wished::in_file(pipe, b'\n', Some(column)), Wished::Unknown, "it may be read once");
+        assert_eq!(
+            PreferredHosts::in_file(pipe, b'\n', Some(column)),
+            PreferredHosts::Unknown,
+            "it may be read once"
+        );
         std::fs::write(file.path(), "node-1\n\nnode-4,node-5\n").expect("written");
-        let wished = Wished::in_file(file.path(), b'\n', None);
-        assert_eq!(wished.hosts(), set(&["node-1", "node-4", "node-5"]));
-        assert_eq!(Wished::Anywhere.hosts(), set(&[]));
+        let preferred_hosts = PreferredHosts::in_file(file.path(), b'\n', None);
+        assert_eq!(preferred_hosts.hosts(), set(&["node-1", "node-4", "node-5"]));
+        assert_eq!(PreferredHosts::Anywhere.hosts(), set(&[]));
     }
 }

@@ -12,37 +12,42 @@ use tokio::time::timeout;
 use firesteel_host::net;
 
 /// Maximum number of hosts that get a remark of their own.
-const MOST_TOLD: usize = 5;
+const MOST_REMARKS: usize = 5;
 /// Maximum number of hosts that are remembered.
 const MOST_REMEMBERED: usize = 10_000;
 /// How long the end of a run waits for a Master's answer about the hosts.
-const PATIENCE: Duration = Duration::from_secs(1);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The hosts that items prefer, compared with the hosts of the Workers.
 #[derive(Debug)]
-pub struct WishedHosts {
-    there: There,
+pub struct UnknownHosts {
+    worker_hosts: WorkerHosts,
     /// Each host that no Worker is known to have, with the first item that prefers it.
-    wished: BTreeMap<String, u64>,
+    unseen: BTreeMap<String, u64>,
     /// Hosts that were reported, or that a Worker has.
-    settled: BTreeSet<String>,
-    told: usize,
+    done: BTreeSet<String>,
+    remarked: usize,
 }
 
 /// The hosts of the Workers.
 #[derive(Debug)]
-enum There {
+enum WorkerHosts {
     /// No Master was asked, or none answered.
     Unknown,
     Asked(oneshot::Receiver<BTreeSet<String>>),
     Known(BTreeSet<String>),
 }
 
-impl WishedHosts {
+impl UnknownHosts {
     /// The value for items without preferred hosts.
     #[must_use]
     pub fn none() -> Self {
-        Self { there: There::Unknown, wished: BTreeMap::new(), settled: BTreeSet::new(), told: 0 }
+        Self {
+            worker_hosts: WorkerHosts::Unknown,
+            unseen: BTreeMap::new(),
+            done: BTreeSet::new(),
+            remarked: 0,
+        }
     }
 
     /// Asks the Masters for the hosts. The first answer counts.
@@ -63,60 +68,60 @@ impl WishedHosts {
                 }
             }
         });
-        Self { there: There::Asked(asked), ..Self::none() }
+        Self { worker_hosts: WorkerHosts::Asked(asked), ..Self::none() }
     }
 
     /// Adds the preferred hosts of an item.
     pub fn add(&mut self, item: u64, hosts: &[String]) {
-        let known = match &self.there {
-            There::Unknown => return,
-            There::Asked(_) => None,
-            There::Known(there) => Some(there),
+        let known = match &self.worker_hosts {
+            WorkerHosts::Unknown => return,
+            WorkerHosts::Asked(_) => None,
+            WorkerHosts::Known(worker_hosts) => Some(worker_hosts),
         };
         for host in hosts {
-            let is_there = known.is_some_and(|there| there.contains(host));
-            let room = self.wished.len() + self.settled.len() < MOST_REMEMBERED;
-            if room && !is_there && !self.settled.contains(host) {
-                self.wished.entry(host.clone()).or_insert(item);
+            let is_there = known.is_some_and(|worker_hosts| worker_hosts.contains(host));
+            let room = self.unseen.len() + self.done.len() < MOST_REMEMBERED;
+            if room && !is_there && !self.done.contains(host) {
+                self.unseen.entry(host.clone()).or_insert(item);
             }
         }
     }
 
     /// The remarks that are known now.
     pub fn remarks(&mut self) -> Vec<String> {
-        if let There::Asked(asked) = &mut self.there {
+        if let WorkerHosts::Asked(asked) = &mut self.worker_hosts {
             match asked.try_recv() {
-                Ok(there) => self.there = There::Known(there),
+                Ok(worker_hosts) => self.worker_hosts = WorkerHosts::Known(worker_hosts),
                 Err(oneshot::error::TryRecvError::Empty) => {}
                 Err(oneshot::error::TryRecvError::Closed) => *self = Self::none(),
             }
         }
-        let There::Known(there) = &self.there else { return Vec::new() };
+        let WorkerHosts::Known(worker_hosts) = &self.worker_hosts else { return Vec::new() };
         let mut remarks = Vec::new();
-        for (host, item) in std::mem::take(&mut self.wished) {
-            if !there.contains(&host) && self.told <= MOST_TOLD {
-                remarks.push(match self.told {
-                    MOST_TOLD => "further preferred hosts are not those of Workers".to_owned(),
+        for (host, item) in std::mem::take(&mut self.unseen) {
+            if !worker_hosts.contains(&host) && self.remarked <= MOST_REMARKS {
+                remarks.push(match self.remarked {
+                    MOST_REMARKS => "further preferred hosts are not those of Workers".to_owned(),
                     _ => format!(
                         "no Worker runs on {host:?}, a preferred host of item {item}: firesteel status --json shows the hosts"
                     ),
                 });
-                self.told += 1;
+                self.remarked += 1;
             }
-            self.settled.insert(host);
+            self.done.insert(host);
         }
         remarks
     }
 
     /// The last remarks, after the end of the run.
     pub async fn last_remarks(&mut self) -> Vec<String> {
-        if self.wished.is_empty() {
+        if self.unseen.is_empty() {
             return Vec::new();
         }
-        if let There::Asked(asked) = &mut self.there
-            && let Ok(Ok(there)) = timeout(PATIENCE, asked).await
+        if let WorkerHosts::Asked(asked) = &mut self.worker_hosts
+            && let Ok(Ok(worker_hosts)) = timeout(ANSWER_TIMEOUT, asked).await
         {
-            self.there = There::Known(there);
+            self.worker_hosts = WorkerHosts::Known(worker_hosts);
         }
         self.remarks()
     }
@@ -131,36 +136,36 @@ fn hosts(view: MasterView) -> BTreeSet<String> {
 mod tests {
     use super::*;
 
-    fn knowing(hosts: &[&str]) -> WishedHosts {
-        let there = hosts.iter().map(|host| (*host).to_owned()).collect();
-        WishedHosts { there: There::Known(there), ..WishedHosts::none() }
+    fn knowing(hosts: &[&str]) -> UnknownHosts {
+        let worker_hosts = hosts.iter().map(|host| (*host).to_owned()).collect();
+        UnknownHosts { worker_hosts: WorkerHosts::Known(worker_hosts), ..UnknownHosts::none() }
     }
 
-    fn add(wished: &mut WishedHosts, item: u64, hosts: &[&str]) {
-        wished.add(item, &hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>());
+    fn add(unknown: &mut UnknownHosts, item: u64, hosts: &[&str]) {
+        unknown.add(item, &hosts.iter().map(|host| (*host).to_owned()).collect::<Vec<_>>());
     }
 
     #[test]
     fn a_host_that_no_worker_has_is_told_once_with_its_first_item() {
-        let mut wished = knowing(&["a", "b"]);
-        add(&mut wished, 1, &["a"]);
-        add(&mut wished, 2, &["b", "nodee"]);
-        add(&mut wished, 3, &["nodee"]);
+        let mut unknown = knowing(&["a", "b"]);
+        add(&mut unknown, 1, &["a"]);
+        add(&mut unknown, 2, &["b", "nodee"]);
+        add(&mut unknown, 3, &["nodee"]);
         let said = "no Worker runs on \"nodee\", a preferred host of item 2: firesteel status --json shows the hosts";
-        assert_eq!(wished.remarks(), [said]);
-        add(&mut wished, 4, &["nodee"]);
-        assert!(wished.remarks().is_empty());
+        assert_eq!(unknown.remarks(), [said]);
+        add(&mut unknown, 4, &["nodee"]);
+        assert!(unknown.remarks().is_empty());
     }
 
     #[test]
     fn of_many_the_first_few_are_told() {
-        let mut wished = knowing(&[]);
+        let mut unknown = knowing(&[]);
         for item in 0..100 {
-            add(&mut wished, item, &[&format!("node-{item}")]);
+            add(&mut unknown, item, &[&format!("node-{item}")]);
         }
-        let remarks = wished.remarks();
-        assert_eq!(remarks.len(), MOST_TOLD + 1, "{remarks:?}");
-        add(&mut wished, 100, &["node-x"]);
-        assert!(wished.remarks().is_empty());
+        let remarks = unknown.remarks();
+        assert_eq!(remarks.len(), MOST_REMARKS + 1, "{remarks:?}");
+        add(&mut unknown, 100, &["node-x"]);
+        assert!(unknown.remarks().is_empty());
     }
 }
