@@ -11,8 +11,8 @@ use firesteel_core::wire::{self, DecodeError, Role};
 use tokio::sync::{mpsc, oneshot};
 
 use super::Launch;
-use super::occurrence::Occurrence;
-use crate::beginning::StartError;
+use super::event::LaunchEvent;
+use crate::startup::StartError;
 use firesteel_daemons::cluster_news::ClusterNews;
 use firesteel_daemons::driver_daemon::{open, seed};
 use firesteel_daemons::files::OfferedFiles;
@@ -26,12 +26,12 @@ use firesteel_host::signals::{EndRequest, EndRequests};
 use firesteel_settings::description::describe;
 use firesteel_settings::listen::Listen;
 
-/// Maximum number of occurrences in the print queue. More are dropped, and the log says so.
+/// Maximum number of events in the print queue. More are dropped, and the log says so.
 const MOST_WAITING: usize = 65_536;
 
 /// How the daemon ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Last {
+pub enum LaunchResult {
     /// The application is over.
     Done {
         /// How the application ended.
@@ -49,7 +49,7 @@ pub struct Handle {
     /// The launcher's event queue.
     pub inbox: Inbox<Event>,
     /// Receives the final result, once.
-    pub last: oneshot::Receiver<Last>,
+    pub result: oneshot::Receiver<LaunchResult>,
 }
 
 /// Asks a launcher to end.
@@ -77,10 +77,10 @@ pub async fn start(
     masters: Vec<Address>,
     files: OfferedFiles,
     requests: EndRequests,
-) -> Result<(Handle, mpsc::Receiver<Occurrence>), StartError> {
+) -> Result<(Handle, mpsc::Receiver<LaunchEvent>), StartError> {
     daemon::raise_open_files();
-    let (sender, occurrences) = mpsc::channel(MOST_WAITING);
-    let (finished, last) = oneshot::channel();
+    let (sender, events) = mpsc::channel(MOST_WAITING);
+    let (finished, result) = oneshot::channel();
     let mut context = Context::new(Role::Driver, "launcher", QueueLimits::default(), Clock::start());
     let mut source = None;
     if !files.is_empty() {
@@ -91,13 +91,13 @@ pub async fn start(
     let launcher = Launcher::new(config(launch, masters, source));
     context.raise(Event::Start);
     let inbox = context.inbox();
-    let shell = LaunchShell { occurrences: sender, asked: None };
+    let shell = LaunchShell { events: sender, asked: None };
     tokio::spawn(async move {
-        let last = owner::run(launcher, shell, context, requests).await;
+        let result = owner::run(launcher, shell, context, requests).await;
         // The caller may be gone.
-        let _ = finished.send(last);
+        let _ = finished.send(result);
     });
-    Ok((Handle { inbox, last }, occurrences))
+    Ok((Handle { inbox, result }, events))
 }
 
 fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>) -> Config {
@@ -115,14 +115,14 @@ fn config(launch: Launch, masters: Vec<Address>, files: Option<ApplicationFiles>
 
 /// Performs a launcher's effects: talks to Masters, and passes events on.
 struct LaunchShell {
-    occurrences: mpsc::Sender<Occurrence>,
+    events: mpsc::Sender<LaunchEvent>,
     /// The first request to end, and its time.
     asked: Option<(EndRequest, Instant)>,
 }
 
 impl LaunchShell {
-    fn tell(&self, occurrence: Occurrence) {
-        match self.occurrences.try_send(occurrence) {
+    fn tell(&self, event: LaunchEvent) {
+        match self.events.try_send(event) {
             // A closed queue has no reader: the process is about to end.
             Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
             Err(mpsc::error::TrySendError::Full(_)) => {
@@ -134,7 +134,7 @@ impl LaunchShell {
 
 impl Shell for LaunchShell {
     type Machine = Launcher;
-    type End = Last;
+    type End = LaunchResult;
 
     fn deadline() -> Event {
         Event::Deadline
@@ -144,7 +144,7 @@ impl Shell for LaunchShell {
         Event::Disconnected { peer }
     }
 
-    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<Last> {
+    fn perform(&mut self, effect: Effect, context: &mut Context<Event>) -> ControlFlow<LaunchResult> {
         match effect {
             Effect::Connect { master } => {
                 let dialled = master.clone();
@@ -156,13 +156,13 @@ impl Shell for LaunchShell {
             Effect::Send { peer, message } => context.peers.send(peer, &message),
             Effect::Close { peer } => context.peers.close(peer),
             Effect::Note(note) => {
-                // The receiver of the occurrences words the important ones for people.
+                // The receiver of the events words the important ones for people.
                 tracing::info!("{note}");
-                self.tell(Occurrence::Noted { at: context.now(), note });
+                self.tell(LaunchEvent::Noted { at: context.now(), note });
             }
             Effect::Done(ending) => {
-                self.tell(Occurrence::Done { at: context.now(), ending: ending.clone() });
-                return ControlFlow::Break(Last::Done {
+                self.tell(LaunchEvent::Done { at: context.now(), ending: ending.clone() });
+                return ControlFlow::Break(LaunchResult::Done {
                     ending,
                     asked: self.asked.map(|(request, _)| request),
                 });
@@ -171,13 +171,13 @@ impl Shell for LaunchShell {
         ControlFlow::Continue(())
     }
 
-    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<Last, Event> {
+    fn asked_to_end(&mut self, request: EndRequest) -> ControlFlow<LaunchResult, Event> {
         let now = Instant::now();
         let (first, since) = *self.asked.get_or_insert((request, now));
         if first.is_echoed_by(request, now - since) {
             return ControlFlow::Continue(Event::End);
         }
-        ControlFlow::Break(Last::Abandoned(request))
+        ControlFlow::Break(LaunchResult::Abandoned(request))
     }
 }
 

@@ -1,17 +1,17 @@
 //! `firesteel launch`: an application whose executors each run a command.
 //!
 //! ```text
-//!  Launcher (owner loop, daemon) --occurrences--> run --lines--> standard output
+//!  Launcher (owner loop, daemon) --events--> run --lines--> standard output
 //!       ^                                          |
 //!       `---------------- end ---------------------'  if standard output is closed
 //! ```
 //!
-//! [`daemon`] is the shell around the state machine. [`occurrence`] words each event, for people
-//! and for programs. `last_words` adds the last lines of an executor that failed.
+//! [`daemon`] is the shell around the state machine. [`event`] words each event, for people
+//! and for programs. `last_lines` adds the last lines of an executor that failed.
 
 pub mod daemon;
-mod last_words;
-pub mod occurrence;
+pub mod event;
+mod last_lines;
 
 use std::io;
 use std::ops::ControlFlow;
@@ -24,17 +24,17 @@ use firesteel_core::process::Command;
 use tokio::io::AsyncWriteExt;
 use tokio::sync::mpsc;
 
-use crate::beginning::{self, Ground, StartError};
 use crate::cluster::Cluster;
-use crate::over::Over;
-use daemon::{Handle, Last};
+use crate::end_reason::EndReason;
+use crate::startup::{self, Prepared, StartError};
+use daemon::{Handle, LaunchResult};
+use event::{LaunchEvent, LineFormat, Lines};
 use firesteel_host::exit_code;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::EndRequest;
 use firesteel_settings::Properties;
 use firesteel_settings::application::ApplicationSettings;
-use last_words::LastWords;
-use occurrence::{Form, Lines, Occurrence};
+use last_lines::LastLines;
 
 /// The specification of a launch.
 #[derive(Clone, Debug)]
@@ -67,7 +67,7 @@ pub enum Ending {
     /// Standard output is closed.
     ReaderGone,
     /// The application ended although this process did not end it.
-    Over(Over),
+    Over(EndReason),
 }
 
 impl Ending {
@@ -88,15 +88,15 @@ impl Ending {
 /// # Errors
 /// The application could not start.
 pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<Ending, StartError> {
-    let mut requests = beginning::end_requests()?;
-    let Ground { files, mut cluster, masters } =
-        match beginning::begin(&launch.cluster, &launch.settings, progress, &mut requests).await? {
-            ControlFlow::Continue(ground) => ground,
+    let mut requests = startup::end_requests()?;
+    let Prepared { files, mut cluster, masters } =
+        match startup::prepare(&launch.cluster, &launch.settings, progress, &mut requests).await? {
+            ControlFlow::Continue(prepared) => prepared,
             ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
         };
-    let (handle, occurrences) = daemon::start(launch, masters, files, requests).await?;
+    let (handle, events) = daemon::start(launch, masters, files, requests).await?;
     daemon::follow(&handle.inbox, cluster.news());
-    let ending = follow(handle, occurrences, lines, progress).await;
+    let ending = follow(handle, events, lines, progress).await;
     // A repeated request to end does not wait.
     if !matches!(ending, Ending::Abandoned(_)) {
         cluster.end().await;
@@ -108,18 +108,18 @@ pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<En
 /// end.
 async fn follow(
     handle: Handle,
-    occurrences: mpsc::Receiver<Occurrence>,
+    events: mpsc::Receiver<LaunchEvent>,
     lines: Lines,
     progress: &Progress,
 ) -> Ending {
-    let Handle { inbox, mut last } = handle;
-    let mut printing = pin!(print(occurrences, lines, progress));
+    let Handle { inbox, mut result } = handle;
+    let mut printing = pin!(print(events, lines, progress));
     let mut reader = Reader::There;
     loop {
         tokio::select! {
             // The owner loop sends its result, unless it panicked; a panic is in the log.
-            end = &mut last => {
-                let ending = ending(end.unwrap_or(Last::Abandoned(EndRequest::Terminate)), reader);
+            end = &mut result => {
+                let ending = ending(end.unwrap_or(LaunchResult::Abandoned(EndRequest::Terminate)), reader);
                 if reader == Reader::There && !matches!(ending, Ending::Abandoned(_)) {
                     // Print the last events too.
                     let _ = printing.await;
@@ -133,7 +133,7 @@ async fn follow(
                 }
                 daemon::end(&inbox).await;
             } else {
-                let ending = ending((&mut last).await.unwrap_or(Last::Abandoned(EndRequest::Terminate)), reader);
+                let ending = ending((&mut result).await.unwrap_or(LaunchResult::Abandoned(EndRequest::Terminate)), reader);
                 return say(ending, progress);
             },
         }
@@ -147,16 +147,16 @@ enum Reader {
     Gone,
 }
 
-fn ending(last: Last, reader: Reader) -> Ending {
-    match (last, reader) {
-        (Last::Abandoned(request), _) => Ending::Abandoned(request),
-        (Last::Done { .. }, Reader::Gone) => Ending::ReaderGone,
-        (Last::Done { asked: Some(request), .. }, Reader::There) => Ending::Asked(request),
-        (Last::Done { ending, asked: None }, Reader::There) => match ending {
+fn ending(result: LaunchResult, reader: Reader) -> Ending {
+    match (result, reader) {
+        (LaunchResult::Abandoned(request), _) => Ending::Abandoned(request),
+        (LaunchResult::Done { .. }, Reader::Gone) => Ending::ReaderGone,
+        (LaunchResult::Done { asked: Some(request), .. }, Reader::There) => Ending::Asked(request),
+        (LaunchResult::Done { ending, asked: None }, Reader::There) => match ending {
             launcher::Ending::Met { code } => Ending::Met(code),
             launcher::Ending::Asked => Ending::Asked(EndRequest::Terminate),
-            launcher::Ending::Removed(end) => Ending::Over(Over::Removed(end)),
-            launcher::Ending::NoMaster { errors } => Ending::Over(Over::NoMaster(errors)),
+            launcher::Ending::Removed(end) => Ending::Over(EndReason::Removed(end)),
+            launcher::Ending::NoMaster { errors } => Ending::Over(EndReason::NoMaster(errors)),
         },
     }
 }
@@ -170,15 +170,15 @@ fn say(ending: Ending, progress: &Progress) -> Ending {
 }
 
 async fn print(
-    mut occurrences: mpsc::Receiver<Occurrence>,
+    mut events: mpsc::Receiver<LaunchEvent>,
     mut lines: Lines,
     progress: &Progress,
 ) -> io::Result<()> {
     let mut stdout = tokio::io::stdout();
     let mut unreachable = std::collections::BTreeSet::new();
-    let mut last_words = LastWords::default();
-    while let Some(occurrence) = occurrences.recv().await {
-        if let Occurrence::Noted { note, .. } = &occurrence {
+    let mut last_lines = LastLines::default();
+    while let Some(event) = events.recv().await {
+        if let LaunchEvent::Noted { note, .. } = &event {
             // Print each pair of Master and error once.
             let repeated =
                 matches!(note, Note::MasterUnreachable { .. }) && !unreachable.insert(note.to_string());
@@ -186,12 +186,12 @@ async fn print(
                 progress.remark(note);
             }
         }
-        for line in lines.of(&occurrence) {
+        for line in lines.of(&event) {
             stdout.write_all(format!("{line}\n").as_bytes()).await?;
         }
         stdout.flush().await?;
-        if let (Form::Text, Occurrence::Noted { note, .. }) = (lines.form(), &occurrence) {
-            for line in last_words.after(note).await {
+        if let (LineFormat::Text, LaunchEvent::Noted { note, .. }) = (lines.format(), &event) {
+            for line in last_lines.after(note).await {
                 stdout.write_all(format!("{line}\n").as_bytes()).await?;
             }
             stdout.flush().await?;

@@ -14,14 +14,14 @@ use tokio::sync::mpsc;
 
 use super::items::{Content, Cut, Item, Items, Unit, argument};
 use super::preference::{Preference, Preferences};
-use super::record::Log;
+use super::run_record::RecordFile;
 use super::undone;
 
 /// How many arguments, and how many blocks, may be read ahead.
 const AHEAD: (usize, usize) = (256, 2);
 
 /// Maximum number of bytes that are checked before the first item runs.
-const READ_THROUGH: u64 = 64 << 20;
+const MOST_CHECKED: u64 = 64 << 20;
 
 /// The source of the items.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,8 +144,6 @@ pub struct Input {
     items: mpsc::Receiver<Result<Item, InputError>>,
     first: Option<Result<Item, InputError>>,
     count: Option<u64>,
-    /// Whether the whole source can be read without waiting.
-    at_hand: bool,
     /// A remark on the source for the user.
     remark: Option<String>,
     _open: PipeWriter,
@@ -164,14 +162,13 @@ impl Input {
         source: Source,
         cut: Cut,
         preference: Preference,
-        copy: Option<Log>,
+        copy: Option<RecordFile>,
     ) -> Result<Self, InputError> {
         let (source, remark) = resolve(source);
         let origin = Origin::from(source.to_string());
         let failed = |error| InputError::Open { origin: origin.clone(), error };
         let (ended, open) = io::pipe().map_err(failed)?;
-        let at_hand = length(&source, &preference).is_some();
-        let count = read_through(&source, cut, &preference, &ended)?;
+        let count = check_whole(&source, cut, &preference, &ended)?;
         let preferences = preferences(preference, &origin, &ended)?;
         let capacity = match cut.unit {
             Unit::Record => AHEAD.0,
@@ -194,7 +191,7 @@ impl Input {
             }
         }
         .map_err(|error| InputError::Open { origin: "a thread".into(), error })?;
-        Ok(Self { items, first: None, count, at_hand, remark, _open: open })
+        Ok(Self { items, first: None, count, remark, _open: open })
     }
 
     /// Waits for the first item and returns whether there is one.
@@ -226,13 +223,6 @@ impl Input {
     pub fn remark(&self) -> Option<&str> {
         self.remark.as_deref()
     }
-
-    /// Whether the whole source can be read without waiting. This is true of a file and false of a
-    /// pipe.
-    #[must_use]
-    pub fn is_at_hand(&self) -> bool {
-        self.at_hand
-    }
 }
 
 type Sender = mpsc::Sender<Result<Item, InputError>>;
@@ -258,14 +248,14 @@ fn length(source: &Source, preference: &Preference) -> Option<u64> {
 
 /// Reads items and hosts to the end if they are short and need no waiting. Returns the number of
 /// items.
-fn read_through(
+fn check_whole(
     source: &Source,
     cut: Cut,
     preference: &Preference,
     ended: &PipeReader,
 ) -> Result<Option<u64>, InputError> {
     let origin = Origin::from(source.to_string());
-    if length(source, preference).is_none_or(|length| length > READ_THROUGH) {
+    if length(source, preference).is_none_or(|length| length > MOST_CHECKED) {
         return Ok(None);
     }
     let preferences = preferences(preference.clone(), &origin, ended)?;
@@ -288,7 +278,7 @@ fn all_usable(
 ) -> Result<u64, InputError> {
     let mut count = 0;
     for item in items {
-        preferences.place(item?)?;
+        preferences.add_hosts(item?)?;
         count += 1;
     }
     preferences.end(count)?;
@@ -315,7 +305,7 @@ fn send(
 ) {
     let mut sent = 0;
     for item in items {
-        let item = item.and_then(|item| preferences.place(item));
+        let item = item.and_then(|item| preferences.add_hosts(item));
         let last = item.is_err();
         if sender.blocking_send(item).is_err() || last {
             return;
@@ -353,13 +343,13 @@ struct UntilEnded {
     file: File,
     ended: PipeReader,
     /// Receives a copy of all bytes that are read.
-    copy: Option<Log>,
+    copy: Option<RecordFile>,
 }
 
 impl UntilEnded {
     fn copied(&self, bytes: &[u8]) -> io::Result<()> {
         let Some(copy) = &self.copy else { return Ok(()) };
-        let failed = |error| io::Error::other(format!("no account of it can be kept: {error}"));
+        let failed = |error| io::Error::other(format!("cannot copy the input to the run record: {error}"));
         copy.copy(bytes).map_err(failed)
     }
 }
@@ -369,7 +359,7 @@ type Bytes = Box<dyn Read + Send>;
 
 /// The bytes of a file. If the file is the run record of an unfinished run, these are the
 /// unfinished items of that run.
-fn bytes(file: File, ended: PipeReader, copy: Option<Log>) -> io::Result<Bytes> {
+fn bytes(file: File, ended: PipeReader, copy: Option<RecordFile>) -> io::Result<Bytes> {
     Ok(match undone::open(&file)? {
         Some((undone, _)) => Box::new(undone),
         None => Box::new(UntilEnded { file, ended, copy }),
@@ -379,17 +369,17 @@ fn bytes(file: File, ended: PipeReader, copy: Option<Log>) -> io::Result<Bytes> 
 /// The actual source. An unfinished run leaves its run record in place of its result.
 fn resolve(source: Source) -> (Source, Option<String>) {
     let Source::File(path) = &source else { return (source, None) };
-    let account = undone::resolve(path);
-    if account == *path {
+    let found = undone::resolve(path);
+    if found == *path {
         return (source, None);
     }
     let remark = format!(
         "the run that was to write {} did not end: reading the items that it did not finish from {}; remove that \
          file once they are done",
         path.display(),
-        account.display()
+        found.display()
     );
-    (Source::File(account), Some(remark))
+    (Source::File(found), Some(remark))
 }
 
 impl Read for UntilEnded {
@@ -447,7 +437,7 @@ mod tests {
         file.write_all(b"a\nb\n").expect("written");
         let mut input = Input::open(Source::File(file.path().to_owned()), LINES, Preference::None, None)
             .expect("it is there");
-        assert_eq!((input.count(), input.is_at_hand()), (Some(2), true));
+        assert_eq!(input.count(), Some(2));
         let mut all = Vec::new();
         while let Some(item) = input.next().await {
             all.push(item.expect("a good one").content.to_string());

@@ -9,7 +9,7 @@
 //!
 //! [`input`] cuts a source into items, [`preference`] finds the preferred hosts of each item, and
 //! [`template`] makes a task of each item. [`mod@run`] performs the decisions of the state machine
-//! (`firesteel_core::map`) and words its remarks (`remarks`). [`record`] records the finished
+//! (`firesteel_core::map`) and words its remarks (`remarks`). [`run_record`] records the finished
 //! items, and `undone` reads that record. [`spool`] keeps outputs until their turn, [`printer`]
 //! prints them, and [`outlet`] joins both threads. [`summary`] counts the results.
 
@@ -18,9 +18,9 @@ pub mod items;
 pub mod outlet;
 pub mod preference;
 pub mod printer;
-pub mod record;
 mod remarks;
 pub mod run;
+pub mod run_record;
 pub mod spool;
 pub mod summary;
 pub mod template;
@@ -38,9 +38,9 @@ use firesteel_core::process::Command;
 use tokio::sync::mpsc;
 use tokio::task::spawn_blocking;
 
-use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
-use crate::over::Over;
+use crate::end_reason::EndReason;
+use crate::startup::{self, Prepared};
 use firesteel_daemons::cluster_news::ClusterNews;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::exit_code;
@@ -55,9 +55,9 @@ use items::Cut;
 use outlet::{Outlet, OutletError};
 use preference::Preference;
 use printer::Sinks;
-use record::{Record, RecordError};
 use run::Run;
-use spool::{Limits, Order};
+use run_record::{RecordError, RunRecord};
+use spool::{OutputOrder, SpoolLimits};
 use summary::Summary;
 use template::Template;
 use unknown_hosts::UnknownHosts;
@@ -78,11 +78,11 @@ pub struct Job {
     /// Working directory of the command.
     pub directory: TaskDirectory,
     /// Order of the printed outputs.
-    pub order: Order,
+    pub order: OutputOrder,
     /// File that receives the items that are left.
     pub leftovers: Option<PathBuf>,
     /// Limits of the kept outputs.
-    pub limits: Limits,
+    pub limits: SpoolLimits,
     /// Name of the application.
     pub name: String,
     /// The cluster that provides the executors.
@@ -96,7 +96,7 @@ pub struct Job {
 pub enum StartError {
     /// The application could not start.
     #[error(transparent)]
-    Begin(#[from] beginning::StartError),
+    Begin(#[from] startup::StartError),
     /// The input cannot be read, or its first item is invalid.
     #[error(transparent)]
     Input(#[from] InputError),
@@ -113,12 +113,12 @@ pub enum StartError {
 /// # Errors
 /// The job could not start.
 pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending, Summary), StartError> {
-    let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
-    let mut requests = beginning::end_requests()?;
+    let settings = ApplicationSettings::of(&job.properties).map_err(startup::StartError::from)?;
+    let mut requests = startup::end_requests()?;
     let (source, cut, preference) = (job.source.clone(), job.cut, job.preference.clone());
-    let open = |path: &PathBuf| Record::open(path, &source, cut.separator);
+    let open = |path: &PathBuf| RunRecord::open(path, &source, cut.separator);
     let mut record = job.leftovers.as_ref().map(open).transpose()?;
-    let copy = record.as_ref().and_then(Record::copy);
+    let copy = record.as_ref().and_then(RunRecord::copy);
     // Opening a named pipe waits for a writer.
     let opening = spawn_blocking(move || Input::open(source, cut, preference, copy));
     let mut input = tokio::select! {
@@ -130,17 +130,17 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         any = input.begin() => any?,
         request = requests.next() => return Ok(nothing(Ending::Asked(request))),
     };
-    record.as_mut().map(Record::begin).transpose()?;
+    record.as_mut().map(RunRecord::begin).transpose()?;
     if !any {
         leave_all(record, progress).await?;
         return Ok(nothing(Ending::Completed));
     }
-    let begun = beginning::begin(&job.cluster, &settings, progress, &mut requests).await;
+    let begun = startup::prepare(&job.cluster, &settings, progress, &mut requests).await;
     if let Err(_) | Ok(ControlFlow::Break(_)) = &begun {
         leave_all(record.take(), progress).await?;
     }
-    let Ground { files, mut cluster, masters } = match begun? {
-        ControlFlow::Continue(ground) => ground,
+    let Prepared { files, mut cluster, masters } = match begun? {
+        ControlFlow::Continue(prepared) => prepared,
         ControlFlow::Break(request) => return Ok(nothing(Ending::Asked(request))),
     };
     let (settings, news) = (cluster.racked(settings), cluster.news());
@@ -158,13 +158,13 @@ async fn drive(
     job: Job,
     application: Application,
     news: Option<mpsc::Receiver<ClusterNews>>,
-    (input, record): (Input, Option<Record>),
+    (input, record): (Input, Option<RunRecord>),
     sinks: Sinks,
     progress: &Progress,
     requests: EndRequests,
 ) -> Result<(Ending, Summary), StartError> {
     let listen =
-        Listen::of(&job.properties, || facing(&application.masters)).map_err(beginning::StartError::from)?;
+        Listen::of(&job.properties, || facing(&application.masters)).map_err(startup::StartError::from)?;
     let template = Template::new(job.command, job.directory, application.settings.task_needs());
     let unknown_hosts = match (job.preference, job.cluster) {
         (Preference::None, _) => UnknownHosts::none(),
@@ -175,21 +175,21 @@ async fn drive(
         }
     };
     let started = driver_daemon::start(application, listen).await;
-    let (driver, reports) = started.map_err(beginning::StartError::from)?;
+    let (driver, reports) = started.map_err(startup::StartError::from)?;
     driver.follow(news);
     let outlet =
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let (work, driver) = ((input, template), (driver, reports));
     let run = Run::new(work, driver, outlet, progress.clone(), Scope::Application, requests);
-    Ok(run.leaving(record).checking_hosts(unknown_hosts).finish().await)
+    Ok(run.with_record(record).with_host_check(unknown_hosts).finish().await)
 }
 
 /// Records all items as left, since none of them ran.
-async fn leave_all(record: Option<Record>, progress: &Progress) -> Result<(), StartError> {
+async fn leave_all(record: Option<RunRecord>, progress: &Progress) -> Result<(), StartError> {
     let Some(record) = record else { return Ok(()) };
     let left = record.target().to_owned();
     let closed = spawn_blocking(move || record.close()).await;
-    let items = closed.expect("writing what is left does not panic")?;
+    let items = closed.expect("writing the record does not panic")?;
     if items > 0 {
         progress.remark(remarks::words(&Remark::Left { items }, &left));
     }
@@ -213,7 +213,7 @@ pub fn exit_code(ending: &Ending, summary: &Summary) -> u8 {
         | Ending::RecordLost { .. }
         | Ending::DriverLost => exit_code::FAILURE,
         Ending::Over(outcome) => {
-            Over::of_driver(outcome.clone()).map_or(exit_code::FAILURE, |over| over.exit_code())
+            EndReason::of_driver(outcome.clone()).map_or(exit_code::FAILURE, |over| over.exit_code())
         }
         Ending::ReaderGone => exit_code::READER_GONE,
         Ending::Asked(request) | Ending::Abandoned(request) => request.exit_code(),

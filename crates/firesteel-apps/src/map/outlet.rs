@@ -10,14 +10,14 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use tokio::sync::oneshot;
 
 use super::printer::{self, PrintError, Sinks};
-use super::spool::{Limits, Order, Printable, Spool, SpoolError};
+use super::spool::{OutputOrder, Printable, Spool, SpoolError, SpoolLimits};
 use firesteel_daemons::driver_daemon::Handle;
 use firesteel_host::progress::Progress;
 
 /// A message about outputs. Two limits bound its queue: the credit of running attempts, and the
 /// number of items that have started and are not printed yet.
 #[derive(Debug)]
-pub enum Piece {
+pub enum OutletMessage {
     /// An attempt wrote output.
     Output {
         /// Id of the attempt.
@@ -43,7 +43,7 @@ pub enum Piece {
 
 /// A message from the threads.
 #[derive(Debug)]
-pub enum News {
+pub enum OutletEvent {
     /// The outputs of these tasks are printed.
     Printed(Vec<TaskId>),
     /// All outputs are printed, or printing failed. This is the last message.
@@ -70,7 +70,7 @@ pub enum OutletError {
 /// Both threads. When this value is dropped, they finish their queues and end.
 #[derive(Debug)]
 pub struct Outlet {
-    pieces: Option<mpsc::Sender<Piece>>,
+    messages: Option<mpsc::Sender<OutletMessage>>,
     kept: oneshot::Receiver<Result<(), SpoolError>>,
     /// Whether the spool has kept all outputs.
     all_kept: bool,
@@ -88,13 +88,13 @@ impl Outlet {
     /// A thread cannot be started.
     pub fn start(
         first: TaskId,
-        order: Order,
-        limits: Limits,
+        order: OutputOrder,
+        limits: SpoolLimits,
         sinks: Sinks,
         progress: Progress,
         driver: Handle,
     ) -> Result<Self, OutletError> {
-        let (pieces, incoming) = mpsc::channel();
+        let (messages, incoming) = mpsc::channel();
         let (sender, printables) = mpsc::channel();
         let (done, tasks) = unbounded_channel();
         let done = move |tasks| {
@@ -103,42 +103,42 @@ impl Outlet {
         };
         let printed = printer::start(printables, sinks, progress, done).map_err(OutletError::Thread)?;
         let (ended, kept) = oneshot::channel();
-        let keep = move || {
+        let run_spool = move || {
             // A run that ends without waiting has dropped the receiver.
-            let _ = ended.send(keep(&incoming, Spool::new(order, limits).from(first), &sender, &driver));
+            let _ = ended.send(run_spool(&incoming, Spool::new(order, limits).from(first), &sender, &driver));
         };
-        thread::Builder::new().name("spool".into()).spawn(keep).map_err(OutletError::Thread)?;
-        Ok(Self { pieces: Some(pieces), kept, all_kept: false, printed, tasks, ended: None })
+        thread::Builder::new().name("spool".into()).spawn(run_spool).map_err(OutletError::Thread)?;
+        Ok(Self { messages: Some(messages), kept, all_kept: false, printed, tasks, ended: None })
     }
 
     /// Takes a piece. It is ignored after an error and after [`close`](Self::close).
-    pub fn put(&self, piece: Piece) {
-        if let Some(pieces) = &self.pieces {
-            let _ = pieces.send(piece);
+    pub fn send(&self, message: OutletMessage) {
+        if let Some(messages) = &self.messages {
+            let _ = messages.send(message);
         }
     }
 
     /// Marks the end of the pieces.
     pub fn close(&mut self) {
-        self.pieces = None;
+        self.messages = None;
     }
 
     /// Returns the next message from the threads. Tasks printed before the end are reported before
     /// the end. Dropping this future and calling again loses nothing, until the end is returned.
-    pub async fn next(&mut self) -> News {
+    pub async fn next(&mut self) -> OutletEvent {
         loop {
             if let Ok(tasks) = self.tasks.try_recv() {
-                return News::Printed(tasks);
+                return OutletEvent::Printed(tasks);
             }
             if let Some(ended) = self.ended.take() {
-                return News::Ended(ended);
+                return OutletEvent::Ended(ended);
             }
             // Neither thread ends without an error while this value can still send pieces. If the
             // spool fails, the printer also ends, without an error. So the spool's result is
             // checked first.
             tokio::select! {
                 biased;
-                Some(tasks) = self.tasks.recv() => return News::Printed(tasks),
+                Some(tasks) = self.tasks.recv() => return OutletEvent::Printed(tasks),
                 kept = &mut self.kept, if !self.all_kept => match kept {
                     Ok(Ok(())) => self.all_kept = true,
                     Ok(Err(error)) => self.ended = Some(Err(error.into())),
@@ -152,21 +152,21 @@ impl Outlet {
     }
 }
 
-fn keep(
-    pieces: &mpsc::Receiver<Piece>,
+fn run_spool(
+    messages: &mpsc::Receiver<OutletMessage>,
     mut spool: Spool<TaskId>,
     printer: &mpsc::Sender<Printable<TaskId>>,
     driver: &Handle,
 ) -> Result<(), SpoolError> {
-    for piece in pieces {
-        match piece {
-            Piece::Output { attempt, stream, bytes } => {
+    for message in messages {
+        match message {
+            OutletMessage::Output { attempt, stream, bytes } => {
                 spool.store(attempt, stream, &bytes)?;
                 // The application may be over already.
                 let _ = driver.consumed(attempt, bytes.len() as u64);
             }
-            Piece::Discarded { attempt } => spool.discard(attempt),
-            Piece::Ended { task, last } => spool.finish(task, last, task),
+            OutletMessage::Discarded { attempt } => spool.discard(attempt),
+            OutletMessage::Ended { task, last } => spool.finish(task, last, task),
         }
         while let Some(printable) = spool.pop_ready() {
             // A printer that ended has reported its error already.

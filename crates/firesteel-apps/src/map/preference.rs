@@ -36,7 +36,7 @@ pub(super) enum Preferences {
 impl Preferences {
     /// Returns the item with its hosts. Commas separate the hosts; an empty list means no
     /// preference.
-    pub(super) fn place(&mut self, item: Item) -> Result<Item, InputError> {
+    pub(super) fn add_hosts(&mut self, item: Item) -> Result<Item, InputError> {
         match self {
             Self::None => Ok(item),
             Self::Column { number, delimiter, origin } => match item.content {
@@ -135,7 +135,7 @@ mod tests {
 
     fn placed(preferences: &mut Preferences, number: u64, text: &str) -> Result<(String, String), String> {
         let item = Item { number, content: Content::Argument(text.into()), hosts: Vec::new() };
-        let item = preferences.place(item).map_err(|error| error.to_string())?;
+        let item = preferences.add_hosts(item).map_err(|error| error.to_string())?;
         Ok((item.content.to_string(), item.hosts.join("+")))
     }
 

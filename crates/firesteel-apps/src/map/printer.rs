@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use super::spool::{CopyError, Kept, Printable, SpoolError};
+use super::spool::{CopyError, Printable, SpoolError, StreamOutput};
 use firesteel_host::progress::Progress;
 
 /// How long outputs are gathered while a progress bar is shown. The bar is removed and drawn again
@@ -101,7 +101,7 @@ impl Sink {
         Self { name, out, terminal, open_line: false }
     }
 
-    fn print(&mut self, kept: &Kept) -> Result<(), PrintError> {
+    fn print(&mut self, kept: &StreamOutput) -> Result<(), PrintError> {
         kept.copy_to(self).map_err(|error| match error {
             CopyError::Read(error) => PrintError::Spool(error),
             CopyError::Write(error) => failed(self.name, error),
@@ -163,11 +163,11 @@ fn print_all<T>(
         }
         let batch = std::iter::once(first).chain(items.try_iter()).take(BATCH);
         done(match bar {
-            false => print_batch(batch, &mut sinks, Beside::Nothing)?,
+            false => print_batch(batch, &mut sinks, Bar::Hidden)?,
             // Only output to the terminal interferes with the bar.
-            true if !sinks.stdout.terminal => print_batch(batch, &mut sinks, Beside::Bar(progress))?,
+            true if !sinks.stdout.terminal => print_batch(batch, &mut sinks, Bar::Shown(progress))?,
             true => progress.suspend(|| {
-                let printed = print_batch(batch, &mut sinks, Beside::Nothing)?;
+                let printed = print_batch(batch, &mut sinks, Bar::Hidden)?;
                 sinks.end_lines().map(|()| printed)
             })?,
         });
@@ -175,18 +175,18 @@ fn print_all<T>(
     Ok(())
 }
 
-/// The screen's content while standard error is printed.
+/// Whether a progress bar is on the screen while standard error is printed.
 #[derive(Clone, Copy)]
-enum Beside<'a> {
-    Nothing,
-    Bar(&'a Progress),
+enum Bar<'a> {
+    Hidden,
+    Shown(&'a Progress),
 }
 
 /// Prints a batch and returns the tickets of the printed items.
 fn print_batch<T>(
     batch: impl Iterator<Item = Printable<T>>,
     sinks: &mut Sinks,
-    beside: Beside,
+    bar: Bar,
 ) -> Result<Vec<T>, PrintError> {
     let mut printed = Vec::new();
     for item in batch {
@@ -198,9 +198,9 @@ fn print_batch<T>(
         }
         // If both streams go to one terminal, the lines of an item stay together.
         sinks.stdout.flush()?;
-        match beside {
-            Beside::Nothing => sinks.stderr.print(stderr)?,
-            Beside::Bar(progress) => progress.suspend(|| {
+        match bar {
+            Bar::Hidden => sinks.stderr.print(stderr)?,
+            Bar::Shown(progress) => progress.suspend(|| {
                 sinks.stderr.print(stderr)?;
                 sinks.end_lines()
             })?,
@@ -217,13 +217,13 @@ mod tests {
     use firesteel_core::messages::Stream;
 
     use super::*;
-    use crate::map::spool::{Limits, Order, Spool};
+    use crate::map::spool::{OutputOrder, Spool, SpoolLimits};
     use firesteel_host::progress::Show;
 
     #[derive(Clone, Default)]
-    struct Paper(Arc<Mutex<Vec<u8>>>);
+    struct SharedBuffer(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Paper {
+    impl Write for SharedBuffer {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
             self.0.lock().expect("no panic").extend_from_slice(bytes);
             Ok(bytes.len())
@@ -234,9 +234,9 @@ mod tests {
         }
     }
 
-    struct Broken(io::ErrorKind);
+    struct FailingWriter(io::ErrorKind);
 
-    impl Write for Broken {
+    impl Write for FailingWriter {
         fn write(&mut self, _: &[u8]) -> io::Result<usize> {
             Err(self.0.into())
         }
@@ -247,7 +247,7 @@ mod tests {
     }
 
     fn printables(texts: &[(&str, &str)]) -> Vec<Printable<()>> {
-        let mut spool = Spool::new(Order::Input, Limits::default());
+        let mut spool = Spool::new(OutputOrder::Input, SpoolLimits::default());
         for (task, (stdout, stderr)) in (0..).map(TaskId).zip(texts) {
             let attempt = AttemptId { task, attempt: 0 };
             spool.store(attempt, Stream::Stdout, stdout.as_bytes()).expect("room");
@@ -257,7 +257,11 @@ mod tests {
         std::iter::from_fn(|| spool.pop_ready()).collect()
     }
 
-    fn print(texts: &[(&str, &str)], stdout: Box<dyn Write + Send>, stderr: Paper) -> Result<(), PrintError> {
+    fn print(
+        texts: &[(&str, &str)],
+        stdout: Box<dyn Write + Send>,
+        stderr: SharedBuffer,
+    ) -> Result<(), PrintError> {
         let sinks = Sinks {
             stdout: Sink::new("standard output", stdout, true),
             stderr: Sink::new("standard error", Box::new(stderr), true),
@@ -271,7 +275,7 @@ mod tests {
 
     #[test]
     fn each_stream_goes_its_own_way_byte_for_byte() {
-        let (stdout, stderr) = (Paper::default(), Paper::default());
+        let (stdout, stderr) = (SharedBuffer::default(), SharedBuffer::default());
         let texts = [("a", "x\n"), ("", ""), ("b\n", ""), ("c", "y")];
         print(&texts, Box::new(stdout.clone()), stderr.clone()).expect("paper takes all");
         assert_eq!(stdout.0.lock().expect("no panic").as_slice(), b"ab\nc");
@@ -280,26 +284,28 @@ mod tests {
 
     #[test]
     fn a_closed_reader_is_told_from_a_full_disk() {
-        let closed = print(&[("a", "")], Box::new(Broken(io::ErrorKind::BrokenPipe)), Paper::default());
+        let closed =
+            print(&[("a", "")], Box::new(FailingWriter(io::ErrorKind::BrokenPipe)), SharedBuffer::default());
         assert!(matches!(closed, Err(PrintError::Closed("standard output"))), "{closed:?}");
-        let full = print(&[("a", "")], Box::new(Broken(io::ErrorKind::StorageFull)), Paper::default());
+        let full =
+            print(&[("a", "")], Box::new(FailingWriter(io::ErrorKind::StorageFull)), SharedBuffer::default());
         let full = full.expect_err("nothing can be written").to_string();
         assert!(full.starts_with("cannot write to standard output: "), "{full}");
     }
 
     #[test]
     fn an_open_line_is_ended_before_the_bar_comes_back() {
-        let paper = Paper::default();
+        let buffer = SharedBuffer::default();
         for (texts, expected) in
             [(("a", ""), "a\n"), (("a\n", ""), "a\n"), (("", "e"), "e\n"), (("a\n", "e\n"), "a\ne\n")]
         {
             let mut sinks = Sinks {
-                stdout: Sink::new("standard output", Box::new(paper.clone()), true),
-                stderr: Sink::new("standard error", Box::new(paper.clone()), true),
+                stdout: Sink::new("standard output", Box::new(buffer.clone()), true),
+                stderr: Sink::new("standard error", Box::new(buffer.clone()), true),
             };
-            print_batch(printables(&[texts]).into_iter(), &mut sinks, Beside::Nothing).expect("room");
+            print_batch(printables(&[texts]).into_iter(), &mut sinks, Bar::Hidden).expect("room");
             sinks.end_lines().expect("room");
-            let printed = std::mem::take(&mut *paper.0.lock().expect("no panic"));
+            let printed = std::mem::take(&mut *buffer.0.lock().expect("no panic"));
             assert_eq!(String::from_utf8(printed).expect("text"), expected);
         }
     }

@@ -6,7 +6,7 @@ use firesteel_core::driver;
 use firesteel_core::map::{Ending, Remark};
 use firesteel_host::progress::counted;
 
-use crate::over::Over;
+use crate::end_reason::EndReason;
 
 /// A remark in words. Items are left in the file `left`.
 pub(super) fn words(remark: &Remark, left: &Path) -> String {
@@ -50,5 +50,5 @@ fn driver_lost() -> String {
 }
 
 fn over(ending: &driver::Ending) -> String {
-    Over::of_driver(ending.clone()).map(|over| over.to_string()).unwrap_or_default()
+    EndReason::of_driver(ending.clone()).map(|over| over.to_string()).unwrap_or_default()
 }

@@ -1,7 +1,7 @@
-//! One run: performs what a [`MapRun`] decides, and tells it what happens.
+//! The shell around the state machine of a map run, [`MapRun`].
 //!
-//! Nothing is decided here. The loop waits for one thing that happens, tells the machine, and does what it wants done, in
-//! order. The few things that take long (reading, printing, the last items) answer with an event.
+//! The loop waits for an event, gives it to the machine, and performs the machine's effects in order. Effects that take
+//! long (reading, printing, writing the items that are left) report their results as events.
 
 use std::collections::VecDeque;
 use std::io;
@@ -24,57 +24,60 @@ use firesteel_host::signals::EndRequests;
 
 use super::input::{Input, InputError};
 use super::items::{self, Content};
-use super::outlet::{News, Outlet, OutletError, Piece};
+use super::outlet::{Outlet, OutletError, OutletEvent, OutletMessage};
 use super::printer::PrintError;
-use super::record::Record;
 use super::remarks;
+use super::run_record::RunRecord;
 use super::summary::{Summary, shown};
 use super::template::Template;
 use super::unknown_hosts::UnknownHosts;
 
-/// How often the bar is drawn, and a closed standard output looked for.
+/// The interval at which the bar is drawn and standard output is checked.
 const TICK: Duration = Duration::from_millis(100);
 
-/// What a run is made of.
+/// A map run.
 pub struct Run {
     machine: MapRun,
     clock: Clock,
     started: Instant,
-    input: Reader,
+    input: InputReader,
     template: Template,
     driver: Handle,
     reports: Reports,
     requests: EndRequests,
     outlet: Printing,
     progress: Progress,
-    record: Option<Record>,
-    /// Where items are left.
+    record: Option<RunRecord>,
+    /// The file that will get the items that are left.
     left: PathBuf,
     unknown_hosts: UnknownHosts,
-    /// What is known at once, before anything else happens.
+    /// Events of this shell itself, which come before all others.
     raised: VecDeque<Event>,
 }
 
-/// The input, and whether its next item is wanted.
-struct Reader {
+/// The input of items.
+struct InputReader {
     input: Input,
+    /// Whether the machine waits for the next item.
     wants: bool,
 }
 
-/// What the driver reports, until it has ended.
+/// The reports of the driver.
 struct Reports {
     reports: mpsc::Receiver<Report>,
+    /// Whether the driver has not ended.
     is_open: bool,
 }
 
-/// The outlet, until everything is printed or nothing is any more.
+/// The outlet of outputs.
 struct Printing {
     outlet: Outlet,
+    /// Whether printing has not ended.
     is_open: bool,
 }
 
 impl Run {
-    /// A run of that driver's tasks that has not begun. `requests` end it.
+    /// Makes a run that has not begun, with this driver. `requests` end it.
     #[must_use]
     pub fn new(
         (input, template): (Input, Template),
@@ -88,7 +91,7 @@ impl Run {
             machine: MapRun::new(Config { scope, profile: template.profile(), items: input.count() }),
             clock: Clock::start(),
             started: Instant::now(),
-            input: Reader { input, wants: false },
+            input: InputReader { input, wants: false },
             template,
             driver,
             reports: Reports { reports, is_open: true },
@@ -102,20 +105,20 @@ impl Run {
         }
     }
 
-    /// The same, keeping account there of the items that are not done.
+    /// Sets the run record.
     #[must_use]
-    pub fn leaving(self, record: Option<Record>) -> Self {
+    pub fn with_record(self, record: Option<RunRecord>) -> Self {
         let left = record.as_ref().map(|record| record.target().to_owned()).unwrap_or_default();
         Self { record, left, ..self }
     }
 
-    /// The same, saying which hosts items prefer in vain.
+    /// Sets the check that preferred hosts exist.
     #[must_use]
-    pub fn checking_hosts(self, unknown_hosts: UnknownHosts) -> Self {
+    pub fn with_host_check(self, unknown_hosts: UnknownHosts) -> Self {
         Self { unknown_hosts, ..self }
     }
 
-    /// Runs it to its end.
+    /// Performs the run until it ends.
     ///
     /// # Panics
     /// In debug builds, when an invariant of the machine does not hold.
@@ -146,7 +149,7 @@ impl Run {
         }
     }
 
-    /// Waits for what happens next. `None`: nothing that the machine needs to know.
+    /// Waits for the next event. `None`: nothing happened that the machine needs to know.
     async fn next(&mut self, tick: &mut tokio::time::Interval) -> Option<Event> {
         let deadline = self.machine.next_deadline().map(|(time, _)| self.clock.instant(time));
         let until_deadline = async {
@@ -162,9 +165,9 @@ impl Run {
                 Some(self.on_item(item))
             }
             request = self.requests.next() => Some(Event::EndRequested(request)),
-            news = self.outlet.outlet.next(), if self.outlet.is_open => Some(match news {
-                News::Printed(tasks) => Event::Printed { tasks },
-                News::Ended(ended) => self.on_outlet_ended(ended),
+            event = self.outlet.outlet.next(), if self.outlet.is_open => Some(match event {
+                OutletEvent::Printed(tasks) => Event::Printed { tasks },
+                OutletEvent::Ended(ended) => self.on_outlet_ended(ended),
             }),
             () = until_deadline => Some(Event::Deadline),
             _ = tick.tick() => self.on_tick(),
@@ -232,8 +235,7 @@ impl Run {
         stdout_is_closed().then_some(Event::ReaderClosed)
     }
 
-    /// Does what the machine wants done. The application may be over by now: then the driver refuses, and that it is
-    /// over is on its way.
+    /// Performs an effect. If the application is over, the driver refuses calls; its report of the end is on its way.
     async fn perform(&mut self, effect: Effect) {
         match effect {
             Effect::ReadItem => self.input.wants = true,
@@ -248,11 +250,13 @@ impl Run {
                 }
             }
             Effect::Output { attempt, stream, bytes } => {
-                self.outlet.outlet.put(Piece::Output { attempt, stream, bytes });
+                self.outlet.outlet.send(OutletMessage::Output { attempt, stream, bytes });
             }
-            Effect::DiscardOutput { attempt } => self.outlet.outlet.put(Piece::Discarded { attempt }),
+            Effect::DiscardOutput { attempt } => {
+                self.outlet.outlet.send(OutletMessage::Discarded { attempt })
+            }
             Effect::Print { task, attempt } => {
-                self.outlet.outlet.put(Piece::Ended { task, last: attempt });
+                self.outlet.outlet.send(OutletMessage::Ended { task, last: attempt });
             }
             Effect::CloseOutput => {
                 self.progress.update(&self.run_progress());
@@ -268,7 +272,7 @@ impl Run {
                 self.raised.push_back(rest);
             }
             Effect::Remark(remark) => self.remark(&remark),
-            // `finish` has seen to it.
+            // `finish` handles this one.
             Effect::Finish => {}
         }
     }
@@ -277,15 +281,15 @@ impl Run {
         self.input.wants = false;
         let Some(record) = self.record.take() else { return Event::RestLeft { items: None } };
         let closed = spawn_blocking(move || record.close());
-        match closed.await.expect("writing what is left does not panic") {
+        match closed.await.expect("writing the record does not panic") {
             Ok(items) => Event::RestLeft { items: Some(items) },
             Err(error) => Event::RecordLost { error: error.to_string() },
         }
     }
 
-    /// Writes what was marked. Without a record the run goes on.
+    /// Writes the marks to the run record. If that fails, the run goes on without a record.
     fn flush_record(&mut self) {
-        if let Some(Err(error)) = self.record.as_mut().map(Record::flush) {
+        if let Some(Err(error)) = self.record.as_mut().map(RunRecord::flush) {
             self.record = None;
             self.raised.push_back(Event::RecordLost { error: error.to_string() });
         }
@@ -323,7 +327,7 @@ impl Run {
     }
 }
 
-/// Whether whoever read our standard output has gone. It shows without a write, which may be far off.
+/// Whether the reader of standard output has closed it. A write would also show this, but the next one may be far off.
 pub(crate) fn stdout_is_closed() -> bool {
     let stdout = io::stdout();
     let mut fds = [PollFd::new(stdout.as_fd(), PollFlags::empty())];

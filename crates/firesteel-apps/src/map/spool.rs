@@ -13,7 +13,7 @@ use tempfile::TempDir;
 
 /// The order in which outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub enum OutputOrder {
     /// The order of the input.
     Input,
     /// The order in which the items end.
@@ -22,7 +22,7 @@ pub enum Order {
 
 /// The limits of the memory for outputs, and the place for the rest.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Limits {
+pub struct SpoolLimits {
     /// Maximum number of bytes of all outputs together.
     pub memory: u64,
     /// Maximum number of bytes of one stream of one attempt.
@@ -31,7 +31,7 @@ pub struct Limits {
     pub directory: PathBuf,
 }
 
-impl Default for Limits {
+impl Default for SpoolLimits {
     /// 64 MiB in total, 256 KiB per stream, the rest in `TMPDIR`.
     fn default() -> Self {
         Self { memory: 64 << 20, piece: 256 << 10, directory: std::env::temp_dir() }
@@ -53,8 +53,8 @@ pub struct SpoolError {
 /// `T` is a ticket that travels with an ended item. It is dropped once the item is printed.
 #[derive(Debug)]
 pub struct Spool<T> {
-    order: Order,
-    limits: Limits,
+    order: OutputOrder,
+    limits: SpoolLimits,
     used: Arc<AtomicU64>,
     directory: Option<Arc<TempDir>>,
     running: BTreeMap<AttemptId, Outputs>,
@@ -76,24 +76,24 @@ pub struct Printable<T> {
 #[derive(Debug, Default)]
 pub struct Outputs {
     /// Its standard output.
-    pub stdout: Kept,
+    pub stdout: StreamOutput,
     /// Its standard error.
-    pub stderr: Kept,
+    pub stderr: StreamOutput,
 }
 
 /// The output to one stream.
 #[derive(Debug)]
-pub enum Kept {
+pub enum StreamOutput {
     /// A small output, in memory.
-    Memory(Counted),
+    Memory(Buffer),
     /// A large output, or one that found no room in memory.
-    File(Spilled),
+    File(SpillFile),
 }
 
 impl<T> Spool<T> {
     /// Creates an empty spool. It creates a file only if one is needed.
     #[must_use]
-    pub fn new(order: Order, limits: Limits) -> Self {
+    pub fn new(order: OutputOrder, limits: SpoolLimits) -> Self {
         Self {
             order,
             limits,
@@ -118,11 +118,11 @@ impl<T> Spool<T> {
     /// The piece does not fit in memory and cannot be written to disk.
     pub fn store(&mut self, attempt: AttemptId, stream: Stream, bytes: &[u8]) -> Result<(), SpoolError> {
         let outputs = self.running.entry(attempt).or_default();
-        let (kept, name) = match stream {
+        let (output, name) = match stream {
             Stream::Stdout => (&mut outputs.stdout, "stdout"),
             Stream::Stderr => (&mut outputs.stderr, "stderr"),
         };
-        if let Kept::Memory(buffer) = kept {
+        if let StreamOutput::Memory(buffer) = output {
             let length = bytes.len() as u64;
             let fits = buffer.bytes.len() as u64 + length <= self.limits.piece;
             if fits && self.used.load(Ordering::Relaxed) + length <= self.limits.memory {
@@ -134,13 +134,13 @@ impl<T> Spool<T> {
                 None => self.directory.insert(make_directory(&self.limits.directory)?).clone(),
             };
             let path = directory.path().join(format!("{attempt}.{name}"));
-            let spilled = Spilled { path, _directory: directory };
-            spilled.append(&buffer.bytes)?;
-            *kept = Kept::File(spilled);
+            let file = SpillFile { path, _directory: directory };
+            file.append(&buffer.bytes)?;
+            *output = StreamOutput::File(file);
         }
-        match kept {
-            Kept::File(spilled) => spilled.append(bytes),
-            Kept::Memory(_) => Ok(()),
+        match output {
+            StreamOutput::File(file) => file.append(bytes),
+            StreamOutput::Memory(_) => Ok(()),
         }
     }
 
@@ -154,8 +154,8 @@ impl<T> Spool<T> {
         let outputs = last.and_then(|attempt| self.running.remove(&attempt)).unwrap_or_default();
         let printable = Printable { outputs, ticket };
         match self.order {
-            Order::Completion => self.ready.push_back(printable),
-            Order::Input => {
+            OutputOrder::Completion => self.ready.push_back(printable),
+            OutputOrder::Input => {
                 self.ended.insert(task, printable);
                 while let Some(printable) = self.ended.remove(&self.next) {
                     self.ready.push_back(printable);
@@ -187,13 +187,13 @@ impl Outputs {
     }
 }
 
-impl Default for Kept {
+impl Default for StreamOutput {
     fn default() -> Self {
-        Self::Memory(Counted::default())
+        Self::Memory(Buffer::default())
     }
 }
 
-impl Kept {
+impl StreamOutput {
     /// Whether the output is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
@@ -210,7 +210,7 @@ impl Kept {
     pub fn copy_to(&self, out: &mut dyn Write) -> Result<(), CopyError> {
         match self {
             Self::Memory(buffer) => out.write_all(&buffer.bytes).map_err(CopyError::Write),
-            Self::File(spilled) => spilled.copy_to(out),
+            Self::File(file) => file.copy_to(out),
         }
     }
 }
@@ -228,12 +228,12 @@ pub enum CopyError {
 
 /// Bytes in memory. They count towards the spool's limit until they are dropped.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct Buffer {
     bytes: Vec<u8>,
     used: Arc<AtomicU64>,
 }
 
-impl Counted {
+impl Buffer {
     fn extend(&mut self, bytes: &[u8], used: &Arc<AtomicU64>) {
         if self.bytes.is_empty() {
             self.used = used.clone();
@@ -243,7 +243,7 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for Buffer {
     fn drop(&mut self) {
         self.used.fetch_sub(self.bytes.len() as u64, Ordering::Relaxed);
     }
@@ -252,13 +252,13 @@ impl Drop for Counted {
 /// A file of the spool. It is open only while it is written or read, and removed when this value is
 /// dropped.
 #[derive(Debug)]
-pub struct Spilled {
+pub struct SpillFile {
     path: PathBuf,
     /// The temporary directory, removed with its last file.
     _directory: Arc<TempDir>,
 }
 
-impl Spilled {
+impl SpillFile {
     fn append(&self, bytes: &[u8]) -> Result<(), SpoolError> {
         OpenOptions::new()
             .create(true)
@@ -281,7 +281,7 @@ impl Spilled {
     }
 }
 
-impl Drop for Spilled {
+impl Drop for SpillFile {
     fn drop(&mut self) {
         // The whole directory is removed at the end; this only frees the space earlier.
         let _ = fs::remove_file(&self.path);
@@ -292,9 +292,9 @@ impl Drop for Spilled {
 mod tests {
     use super::*;
 
-    fn spool(order: Order, memory: u64, piece: u64) -> (Spool<u64>, TempDir) {
+    fn spool(order: OutputOrder, memory: u64, piece: u64) -> (Spool<u64>, TempDir) {
         let parent = tempfile::tempdir().expect("a directory");
-        let limits = Limits { memory, piece, directory: parent.path().to_owned() };
+        let limits = SpoolLimits { memory, piece, directory: parent.path().to_owned() };
         (Spool::new(order, limits), parent)
     }
 
@@ -302,9 +302,9 @@ mod tests {
         AttemptId { task: TaskId(task), attempt }
     }
 
-    fn text(kept: &Kept) -> String {
+    fn text(output: &StreamOutput) -> String {
         let mut bytes = Vec::new();
-        kept.copy_to(&mut bytes).expect("it can be read");
+        output.copy_to(&mut bytes).expect("it can be read");
         String::from_utf8(bytes).expect("the tests write text")
     }
 
@@ -322,7 +322,7 @@ mod tests {
 
     #[test]
     fn outputs_come_in_the_order_of_the_input() {
-        let (mut spool, _parent) = spool(Order::Input, 1000, 1000);
+        let (mut spool, _parent) = spool(OutputOrder::Input, 1000, 1000);
         for task in [2, 0, 1] {
             let bytes = format!("item {task}");
             spool.store(attempt(task, 0), Stream::Stdout, bytes.as_bytes()).expect("room");
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn unordered_outputs_come_as_they_end() {
-        let (mut spool, _parent) = spool(Order::Completion, 1000, 1000);
+        let (mut spool, _parent) = spool(OutputOrder::Completion, 1000, 1000);
         for task in [2, 0, 1] {
             spool.store(attempt(task, 0), Stream::Stdout, b"x").expect("room");
             spool.finish(TaskId(task), Some(attempt(task, 0)), task);
@@ -351,7 +351,7 @@ mod tests {
 
     #[test]
     fn only_the_last_attempt_is_printed_and_a_cancelled_task_prints_nothing() {
-        let (mut spool, _parent) = spool(Order::Input, 1000, 1000);
+        let (mut spool, _parent) = spool(OutputOrder::Input, 1000, 1000);
         spool.store(attempt(0, 0), Stream::Stdout, b"half").expect("room");
         spool.discard(attempt(0, 0));
         spool.store(attempt(0, 1), Stream::Stdout, b"whole").expect("room");
@@ -366,7 +366,7 @@ mod tests {
 
     #[test]
     fn a_long_output_moves_to_a_file_that_goes_once_it_is_printed() {
-        let (mut spool, parent) = spool(Order::Input, 1000, 8);
+        let (mut spool, parent) = spool(OutputOrder::Input, 1000, 8);
         for piece in ["12345", "678", "9", "0"] {
             spool.store(attempt(0, 0), Stream::Stdout, piece.as_bytes()).expect("room");
         }
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_is_over_the_budget_goes_to_files_and_room_comes_back() {
-        let (mut spool, parent) = spool(Order::Input, 10, 8);
+        let (mut spool, parent) = spool(OutputOrder::Input, 10, 8);
         spool.store(attempt(0, 0), Stream::Stdout, b"1234567").expect("room");
         spool.store(attempt(1, 0), Stream::Stdout, b"abcd").expect("room on disk");
         spool.store(attempt(2, 0), Stream::Stderr, b"xyz").expect("room");
@@ -392,7 +392,7 @@ mod tests {
 
     #[test]
     fn the_directory_goes_with_the_spool_and_its_last_output() {
-        let (mut spool, parent) = spool(Order::Input, 0, 0);
+        let (mut spool, parent) = spool(OutputOrder::Input, 0, 0);
         let entries = || fs::read_dir(parent.path()).expect("a directory").count();
         spool.store(attempt(0, 0), Stream::Stdout, b"a").expect("room on disk");
         spool.store(attempt(1, 0), Stream::Stdout, b"b").expect("room on disk");
@@ -406,8 +406,10 @@ mod tests {
 
     #[test]
     fn a_disk_that_takes_nothing_is_named() {
-        let mut spool =
-            Spool::<u64>::new(Order::Input, Limits { memory: 0, piece: 0, directory: "/nowhere".into() });
+        let mut spool = Spool::<u64>::new(
+            OutputOrder::Input,
+            SpoolLimits { memory: 0, piece: 0, directory: "/nowhere".into() },
+        );
         let error = spool.store(attempt(0, 0), Stream::Stdout, b"a").expect_err("no such directory");
         assert!(error.to_string().starts_with("cannot keep output in /nowhere"), "{error}");
     }

@@ -10,7 +10,7 @@ use super::items::{Content, MAX_ARGUMENT};
 use firesteel_settings::task_needs::TaskNeeds;
 
 /// The placeholder for the item in an argument of the command.
-pub const HOLE: &str = "{}";
+pub const PLACEHOLDER: &str = "{}";
 
 /// The part that the tasks of all items share.
 #[derive(Clone, Debug)]
@@ -18,20 +18,20 @@ pub struct Template {
     command: Command,
     directory: TaskDirectory,
     needs: TaskNeeds,
-    place: Place,
+    position: ItemPosition,
 }
 
 /// The place of the item in the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Holes,
+enum ItemPosition {
+    Placeholders,
     LastArgument,
 }
 
 /// An argument that is too long for any program.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an argument with the item has {length} bytes, and at most {MAX_ARGUMENT} are possible")]
-pub struct WordTooLong {
+pub struct ArgumentTooLong {
     /// Length of the argument in bytes.
     pub length: usize,
 }
@@ -41,10 +41,10 @@ impl Template {
     /// item replaces each `{}` in each argument. Without `{}` it becomes the last argument.
     #[must_use]
     pub fn new(command: Command, directory: TaskDirectory, needs: TaskNeeds) -> Self {
-        let holes =
-            command.program.contains(HOLE) || command.arguments.iter().any(|word| word.contains(HOLE));
-        let place = if holes { Place::Holes } else { Place::LastArgument };
-        Self { command, directory, needs, place }
+        let placeholders = command.program.contains(PLACEHOLDER)
+            || command.arguments.iter().any(|word| word.contains(PLACEHOLDER));
+        let position = if placeholders { ItemPosition::Placeholders } else { ItemPosition::LastArgument };
+        Self { command, directory, needs, position }
     }
 
     /// The resource profile of the executors that run these tasks.
@@ -57,14 +57,14 @@ impl Template {
     ///
     /// # Errors
     /// An argument becomes longer than the system allows.
-    pub fn task(&self, content: Content) -> Result<TaskRequest, WordTooLong> {
+    pub fn task(&self, content: Content) -> Result<TaskRequest, ArgumentTooLong> {
         let mut command = self.command.clone();
         let stdin = match content {
             Content::Block { bytes, .. } => bytes,
             Content::Argument(item) => {
-                match self.place {
-                    Place::LastArgument => command.arguments.push(item),
-                    Place::Holes => {
+                match self.position {
+                    ItemPosition::LastArgument => command.arguments.push(item),
+                    ItemPosition::Placeholders => {
                         fill(&mut command.program, &item)?;
                         command.arguments.iter_mut().try_for_each(|word| fill(word, &item))?;
                     }
@@ -76,16 +76,16 @@ impl Template {
     }
 }
 
-fn fill(word: &mut String, item: &str) -> Result<(), WordTooLong> {
-    let holes = word.matches(HOLE).count();
-    if holes == 0 {
+fn fill(word: &mut String, item: &str) -> Result<(), ArgumentTooLong> {
+    let placeholders = word.matches(PLACEHOLDER).count();
+    if placeholders == 0 {
         return Ok(());
     }
-    let length = word.len() - holes * HOLE.len() + holes * item.len();
+    let length = word.len() - placeholders * PLACEHOLDER.len() + placeholders * item.len();
     if length > MAX_ARGUMENT {
-        return Err(WordTooLong { length });
+        return Err(ArgumentTooLong { length });
     }
-    *word = word.replace(HOLE, item);
+    *word = word.replace(PLACEHOLDER, item);
     Ok(())
 }
 
@@ -101,7 +101,7 @@ mod tests {
         TaskNeeds { cores: Cores(cores), ..TaskNeeds::default() }
     }
 
-    fn words(command: &[&str], item: &str) -> Result<Vec<String>, WordTooLong> {
+    fn words(command: &[&str], item: &str) -> Result<Vec<String>, ArgumentTooLong> {
         let (program, arguments) = command.split_first().expect("a program");
         let command = Command {
             program: (*program).into(),
@@ -131,7 +131,7 @@ mod tests {
     fn a_word_that_grows_too_long_is_refused() {
         let item = "x".repeat(MAX_ARGUMENT / 2);
         assert!(words(&["echo", "{}{}"], &item).is_ok());
-        assert_eq!(words(&["echo", "{} {} "], &item), Err(WordTooLong { length: MAX_ARGUMENT + 1 }));
+        assert_eq!(words(&["echo", "{} {} "], &item), Err(ArgumentTooLong { length: MAX_ARGUMENT + 1 }));
     }
 
     #[test]

@@ -1,15 +1,15 @@
-//! The file in which a run keeps account of what is done, as another run reads it: the records that are not done.
+//! Reads the record of a run that did not end: which records of its input are not done.
 //!
 //! ```text
 //! {"firesteel_map_record":1,"separator":10,"source":{"path":"/data/urls","bytes":5120,"modified":1767225600000}}
-//! > 12            bytes of the input follow, where it is no file that can be read again
+//! > 12            12 bytes of the input follow, if the input is not a file
 //! a.txt b.txt
 //! - 1 1           records 1 to 1 are done
 //! $               the input has no more bytes
 //! ```
 //!
-//! The file is written as things happen, so that it has everything when the run is killed. It is only ever appended to:
-//! an entry that is cut off at the end is no entry.
+//! The run appends each entry at once, so the file is complete even if the run is killed. An incomplete last entry does
+//! not count.
 
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom};
@@ -20,13 +20,13 @@ use std::time::UNIX_EPOCH;
 
 use serde::{Deserialize, Serialize};
 
-/// How such a file begins.
+/// The first bytes of a run record.
 const MAGIC: [u8; 26] = *b"{\"firesteel_map_record\":1,";
 
-/// What is added to the name of the file that gets the items that are left, until the run has ended.
+/// The suffix of a run record. The rest of its name is that of the file that will get the items that are left.
 const UNFINISHED: &str = ".unfinished";
 
-/// The first line.
+/// The first line of a run record.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Header {
     firesteel_map_record: u32,
@@ -70,38 +70,38 @@ impl SourceFile {
     }
 }
 
-/// Where a run that writes to `target` in the end keeps account until then.
-pub(super) fn unfinished(target: &Path) -> PathBuf {
+/// The path of the record of a run that writes the items that are left to `target`.
+pub(super) fn record_path(target: &Path) -> PathBuf {
     let mut name = target.as_os_str().to_owned();
     name.push(UNFINISHED);
     name.into()
 }
 
-/// The file to read for that path: the account of a run that did not end, if the run's own result is not there.
+/// The file to read for a path: the path itself, or the record of an unfinished run if only that exists.
 pub(super) fn resolve(path: &Path) -> PathBuf {
-    let account = unfinished(path);
-    match !path.exists() && account.exists() {
-        true => account,
+    let record = record_path(path);
+    match !path.exists() && record.exists() {
+        true => record,
         false => path.to_owned(),
     }
 }
 
-/// What such a file says.
+/// The contents of a run record.
 #[derive(Clone, Debug)]
-pub(super) struct Account {
+pub(super) struct RecordContents {
     header: Header,
-    /// Where bytes of the input are in this file, and how many.
+    /// The position and length of each piece of the input that is in the file.
     pieces: Vec<(u64, u64)>,
-    done: Done,
-    /// Whether the last byte of the input is there.
+    done: DoneRecords,
+    /// Whether the input ends with the last piece, or is a file.
     is_whole: bool,
 }
 
 /// Records that are done, by number.
 #[derive(Clone, Debug, Default)]
-struct Done(Vec<u64>);
+struct DoneRecords(Vec<u64>);
 
-impl Done {
+impl DoneRecords {
     fn insert(&mut self, record: u64) {
         let (word, bit) = (usize::try_from(record / 64).unwrap_or(usize::MAX), record % 64);
         if word >= self.0.len() {
@@ -116,8 +116,8 @@ impl Done {
     }
 }
 
-impl Account {
-    /// Reads such a file; `None` if it is another one, which is left as it is.
+impl RecordContents {
+    /// Reads a run record; `None` if the file is none. The file's position does not change then.
     pub(super) fn read(file: &File) -> io::Result<Option<Self>> {
         let mut magic = [0; MAGIC.len()];
         match file.read_exact_at(&mut magic, 0) {
@@ -131,18 +131,18 @@ impl Account {
         reader.read_until(b'\n', &mut line)?;
         let header: Header = serde_json::from_slice(&line).map_err(io::Error::other)?;
         let is_whole = header.source.is_some();
-        let mut account = Self { header, pieces: Vec::new(), done: Done::default(), is_whole };
+        let mut contents = Self { header, pieces: Vec::new(), done: DoneRecords::default(), is_whole };
         let size = file.metadata()?.len();
         loop {
             line.clear();
             reader.read_until(b'\n', &mut line)?;
-            if line.pop() != Some(b'\n') || !account.take(&line, &mut reader, size)? {
-                return Ok(Some(account));
+            if line.pop() != Some(b'\n') || !contents.take(&line, &mut reader, size)? {
+                return Ok(Some(contents));
             }
         }
     }
 
-    /// Takes one entry. Whether it was whole.
+    /// Reads one entry and returns whether it is complete.
     fn take(&mut self, line: &[u8], reader: &mut BufReader<&File>, size: u64) -> io::Result<bool> {
         let text = String::from_utf8_lossy(line);
         let mut words = text.split(' ');
@@ -164,7 +164,7 @@ impl Account {
         Ok(true)
     }
 
-    /// How many bytes there are to read at most.
+    /// Maximum number of bytes to read.
     pub(super) fn length(&self) -> u64 {
         match &self.header.source {
             Some(source) => source.bytes,
@@ -179,11 +179,11 @@ impl Account {
             None => Box::new(Pieces { file: Arc::new(file), pieces: self.pieces.clone(), at: 0 }),
         };
         let input = BufReader::with_capacity(128 << 10, bytes);
-        Ok(Undone { input, account: self, number: 0, records: 0, record: Vec::new(), read: 0 })
+        Ok(Undone { input, contents: self, number: 0, records: 0, record: Vec::new(), read: 0 })
     }
 }
 
-/// Bytes of the input that are in the account itself.
+/// The bytes of the input that are in the run record itself.
 struct Pieces {
     file: Arc<File>,
     pieces: Vec<(u64, u64)>,
@@ -209,38 +209,38 @@ impl Read for Pieces {
 /// The records that are not done, as bytes.
 pub(super) struct Undone {
     input: BufReader<Box<dyn Read + Send>>,
-    account: Account,
-    /// Records of the input that were looked at.
+    contents: RecordContents,
+    /// Number of records of the input that were read.
     number: u64,
-    /// Those that are not done.
+    /// Number of these records that are not done.
     records: u64,
     record: Vec<u8>,
-    /// Bytes of the record that were read.
+    /// Number of bytes of the current record that were returned.
     read: usize,
 }
 
 impl Undone {
-    /// How many records were not done, of those that were read.
+    /// Number of records that were read and are not done.
     pub(super) fn records(&self) -> u64 {
         self.records
     }
 
-    /// Goes to the next record that is not done. Whether there is one.
+    /// Goes to the next record that is not done, and returns whether there is one.
     fn advance(&mut self) -> io::Result<bool> {
-        let separator = self.account.header.separator;
+        let separator = self.contents.header.separator;
         loop {
             (self.read, self.number) = (0, self.number + 1);
             self.record.clear();
             self.input.read_until(separator, &mut self.record)?;
             let is_cut = self.record.last() != Some(&separator);
-            if self.record.is_empty() || is_cut && !self.account.is_whole {
+            if self.record.is_empty() || is_cut && !self.contents.is_whole {
                 self.record.clear();
                 return Ok(false);
             }
             if is_cut {
                 self.record.push(separator);
             }
-            if !self.account.done.has(self.number) {
+            if !self.contents.done.has(self.number) {
                 self.records += 1;
                 return Ok(true);
             }
@@ -259,18 +259,18 @@ impl Read for Undone {
     }
 }
 
-/// The records that are not done, if the file is an account of a run that did not end. One that is still written is
-/// refused.
+/// The records that are not done, and their maximum length in bytes; `None` if the file is not a run record. It is an
+/// error if the run still writes it.
 pub(super) fn open(file: &File) -> io::Result<Option<(Undone, u64)>> {
     if !file.metadata()?.is_file() {
         return Ok(None);
     }
-    let Some(account) = Account::read(file)? else { return Ok(None) };
+    let Some(contents) = RecordContents::read(file)? else { return Ok(None) };
     if file.try_lock_shared().is_err() {
         return Err(io::Error::other("the run that writes it has not ended"));
     }
-    let length = account.length();
-    account.undone(file.try_clone()?).map(|undone| Some((undone, length)))
+    let length = contents.length();
+    contents.undone(file.try_clone()?).map(|undone| Some((undone, length)))
 }
 
 #[cfg(test)]
@@ -279,7 +279,7 @@ mod tests {
 
     use super::*;
 
-    fn account(entries: &str, source: Option<SourceFile>) -> File {
+    fn run_record(entries: &str, source: Option<SourceFile>) -> File {
         let mut file = tempfile::tempfile().expect("a file");
         let header = serde_json::to_string(&Header::new(b'\n', source)).expect("JSON");
         file.write_all(format!("{header}\n{entries}").as_bytes()).expect("written");
@@ -287,7 +287,7 @@ mod tests {
     }
 
     fn undone(file: &File) -> String {
-        let (mut undone, _) = open(file).expect("it can be read").expect("it is an account");
+        let (mut undone, _) = open(file).expect("it can be read").expect("it is a run record");
         let mut text = String::new();
         undone.read_to_string(&mut text).expect("it can be read");
         text
@@ -308,7 +308,7 @@ mod tests {
             ("> 4\na\nb\n- 1", "a\nb\n"),
             ("> 4\na\nb\n> 10\nc", "a\nb\n"),
         ] {
-            assert_eq!(undone(&account(entries, None)), expected, "{entries:?}");
+            assert_eq!(undone(&run_record(entries, None)), expected, "{entries:?}");
         }
     }
 
@@ -317,7 +317,7 @@ mod tests {
         let mut input = tempfile::NamedTempFile::new().expect("a file");
         input.write_all(b"a\nb\nc").expect("written");
         let source = SourceFile::of(input.path()).expect("it is there");
-        let file = account("- 1 1\n", Some(source));
+        let file = run_record("- 1 1\n", Some(source));
         assert_eq!(undone(&file), "b\nc\n");
         input.write_all(b"\nd\n").expect("written");
         let error = open(&file).err().expect("it has changed").to_string();
@@ -325,7 +325,7 @@ mod tests {
     }
 
     #[test]
-    fn another_file_is_no_account() {
+    fn another_file_is_no_run_record() {
         let mut file = tempfile::tempfile().expect("a file");
         assert!(open(&file).expect("it can be read").is_none());
         file.write_all(b"{\"a\":1}\nand more than a word\n").expect("written");

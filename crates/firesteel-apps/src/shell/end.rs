@@ -8,7 +8,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::reports::at;
 use super::session::Session;
-use crate::over::Over;
+use crate::end_reason::EndReason;
 use firesteel_daemons::driver_daemon::Report;
 use firesteel_host::exit_code;
 use firesteel_host::signals::EndRequest;
@@ -28,7 +28,7 @@ pub enum End {
     /// The request to end was repeated, and the session stopped without waiting.
     Abandoned(EndRequest),
     /// The application ended, although the session did not end it.
-    Over(Over),
+    Over(EndReason),
     /// Standard output is closed.
     ReaderGone,
 }
@@ -94,7 +94,7 @@ impl Session {
                 () = sleep_until(until) => break last,
             }
         };
-        let end = match (end, outcome.and_then(Over::of_driver)) {
+        let end = match (end, outcome.and_then(EndReason::of_driver)) {
             // The application ended during the last command, before the session heard of it.
             (End::Left(_), Some(over)) => {
                 self.console.say(format_args!("firesteel: {over}"));

@@ -13,7 +13,7 @@ use super::commands;
 use super::request::{Assignment, Items, Map, Request, RequestError, Run, Surplus, Target, TaskShare, Which};
 use super::words::{Place, Sentence, quote};
 use crate::map::items::Separator;
-use crate::map::spool::Order;
+use crate::map::spool::OutputOrder;
 use firesteel_settings::size;
 
 /// The separator between the command and its items.
@@ -93,14 +93,14 @@ fn run(mut arguments: Arguments, place: Place) -> Result<Request, RequestError> 
 
 fn map(mut arguments: Arguments) -> Result<Request, RequestError> {
     let (mut profile, mut cores, mut file) = (ProfileId::DEFAULT, None, None);
-    let (mut separator, mut order) = (Separator::Newline, Order::Input);
+    let (mut separator, mut order) = (Separator::Newline, OutputOrder::Input);
     while let Some(option) = arguments.leading_option() {
         match option.as_str() {
             "--cores" => cores = Some(arguments.cores()?),
             "--profile" => profile = ProfileId(arguments.parsed("a profile's number")?),
             "-i" | "--input" => file = Some(PathBuf::from(arguments.required("a file")?)),
             "-0" | "--null" => separator = Separator::Nul,
-            "--unordered" => order = Order::Completion,
+            "--unordered" => order = OutputOrder::Completion,
             other => return Err(arguments.wrong(format!("map has no option {other}"))),
         }
     }

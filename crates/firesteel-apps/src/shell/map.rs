@@ -17,7 +17,7 @@ use crate::map::items::{Cut, Separator, Unit};
 use crate::map::outlet::Outlet;
 use crate::map::preference::Preference;
 use crate::map::run::Run;
-use crate::map::spool::Limits;
+use crate::map::spool::SpoolLimits;
 use crate::map::template::Template;
 use crate::map::{Ending, exit_code};
 use firesteel_host::signals::{EndRequest, EndRequests};
@@ -61,7 +61,7 @@ impl Session {
         let progress = self.progress.again();
         let sinks = self.console.sinks();
         let outlet =
-            Outlet::start(first, order, Limits::default(), sinks, progress.clone(), self.driver.clone());
+            Outlet::start(first, order, SpoolLimits::default(), sinks, progress.clone(), self.driver.clone());
         let outlet = match outlet {
             Ok(outlet) => outlet,
             Err(error) => {

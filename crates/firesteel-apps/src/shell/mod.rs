@@ -42,8 +42,8 @@ use std::ops::ControlFlow;
 
 use firesteel_core::messages::TaskDirectory;
 
-use crate::beginning::{self, Ground};
 use crate::cluster::Cluster;
+use crate::startup::{self, Prepared};
 use end::End;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::net::route::facing;
@@ -107,7 +107,7 @@ pub struct Defaults {
 pub enum StartError {
     /// The application could not start.
     #[error(transparent)]
-    Begin(#[from] beginning::StartError),
+    Begin(#[from] startup::StartError),
     /// The script cannot be read.
     #[error("cannot open {path}: {error}")]
     Script {
@@ -126,23 +126,23 @@ pub enum StartError {
 /// # Errors
 /// The session could not start.
 pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
-    let settings = ApplicationSettings::of(&job.properties).map_err(beginning::StartError::from)?;
-    let mut requests = beginning::end_requests()?;
+    let settings = ApplicationSettings::of(&job.properties).map_err(startup::StartError::from)?;
+    let mut requests = startup::end_requests()?;
     if let Source::File(path) = &job.source {
         // Check this before a cluster is started.
         std::fs::File::open(path)
             .map_err(|error| StartError::Script { path: path.display().to_string(), error })?;
     }
-    let Ground { files, mut cluster, masters } =
-        match beginning::begin(&job.cluster, &settings, progress, &mut requests).await? {
-            ControlFlow::Continue(ground) => ground,
+    let Prepared { files, mut cluster, masters } =
+        match startup::prepare(&job.cluster, &settings, progress, &mut requests).await? {
+            ControlFlow::Continue(prepared) => prepared,
             ControlFlow::Break(request) => return Ok(request.exit_code()),
         };
     let settings = cluster.racked(settings);
-    let listen = Listen::of(&job.properties, || facing(&masters)).map_err(beginning::StartError::from)?;
+    let listen = Listen::of(&job.properties, || facing(&masters)).map_err(startup::StartError::from)?;
     let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
     let started = driver_daemon::start(application, listen).await;
-    let (driver, reports) = started.map_err(beginning::StartError::from)?;
+    let (driver, reports) = started.map_err(startup::StartError::from)?;
     driver.follow(cluster.news());
     let session = Session::new(&job, &settings, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;

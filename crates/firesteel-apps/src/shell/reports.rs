@@ -11,7 +11,7 @@ use tokio::time::{Instant, sleep_until};
 use super::end::{End, FAREWELL};
 use super::session::Session;
 use super::tasks::ending;
-use crate::over::Over;
+use crate::end_reason::EndReason;
 use firesteel_daemons::driver_daemon::Report;
 use firesteel_daemons::remark::Remark;
 use firesteel_host::exit_code;
@@ -150,7 +150,7 @@ impl Session {
             Report::Note(note) => self.on_note(&note),
             Report::Done(outcome) => {
                 // If the session ended the application itself, it handles no more reports.
-                return Err(Over::of_driver(outcome).map_or(End::Left(exit_code::FAILURE), End::Over));
+                return Err(EndReason::of_driver(outcome).map_or(End::Left(exit_code::FAILURE), End::Over));
             }
             Report::Exited => {}
         }

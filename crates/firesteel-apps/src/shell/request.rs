@@ -11,7 +11,7 @@ use firesteel_placement::{Cores, TaskResources};
 use super::commands::Command;
 use super::words::{Place, quote};
 use crate::map::items::Separator;
-use crate::map::spool::Order;
+use crate::map::spool::OutputOrder;
 
 /// A parsed command of the shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,7 +129,7 @@ pub struct Map {
     /// Source of the items.
     pub items: Items,
     /// Order of the printed outputs.
-    pub order: Order,
+    pub order: OutputOrder,
 }
 
 /// The source of the items.

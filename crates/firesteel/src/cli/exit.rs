@@ -6,8 +6,8 @@ use std::io;
 use std::process::ExitCode;
 
 use clap::error::{ContextKind, ContextValue};
-use firesteel_apps::beginning::StartError;
 use firesteel_apps::cluster::ClusterError;
+use firesteel_apps::startup::StartError;
 use firesteel_host::exit_code;
 use firesteel_settings::SettingError;
 use firesteel_settings::property_effect::Refusal;

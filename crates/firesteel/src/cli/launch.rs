@@ -1,7 +1,7 @@
 //! `firesteel launch`: its options, and the start of the application.
 
 use clap::{Args as ClapArgs, ValueEnum};
-use firesteel_apps::launch::occurrence::{Form, Lines};
+use firesteel_apps::launch::event::{LineFormat, Lines};
 use firesteel_apps::launch::{self, Launch};
 use firesteel_core::launcher;
 use firesteel_core::process::Command;
@@ -95,16 +95,16 @@ could be reached; 78 a settings file or variable is wrong; 129, 130 and 143 ende
 /// Launches the application and waits until it is over.
 pub(super) fn run(args: Args, show: Show) -> Result<u8, Failure> {
     let progress = Progress::new(show);
-    let form = match (args.json, show) {
-        (true, _) => Form::Json,
-        (false, Show::Auto) => Form::Text,
-        (false, Show::Quiet) => Form::Nothing,
+    let format = match (args.json, show) {
+        (true, _) => LineFormat::Json,
+        (false, Show::Auto) => LineFormat::Text,
+        (false, Show::Quiet) => LineFormat::Nothing,
     };
     let launch = args.launch(&progress)?;
     if let Some(request) = launch.cluster.in_a_container() {
-        return request::submit(request, program::launch(&launch, form), &launch.settings, &progress);
+        return request::submit(request, program::launch(&launch, format), &launch.settings, &progress);
     }
-    let ending = block_on(launch::run(launch, Lines::new(form), &progress))?;
+    let ending = block_on(launch::run(launch, Lines::new(format), &progress))?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())
 }
 

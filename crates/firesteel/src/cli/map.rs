@@ -11,8 +11,8 @@ use firesteel_apps::map::items::{Cut, Separator, Unit};
 use firesteel_apps::map::preference::Preference;
 use firesteel_apps::map::preference::preferred_hosts;
 use firesteel_apps::map::printer::Sinks;
-use firesteel_apps::map::record::RecordError;
-use firesteel_apps::map::spool::{Limits, Order};
+use firesteel_apps::map::run_record::RecordError;
+use firesteel_apps::map::spool::{OutputOrder, SpoolLimits};
 use firesteel_apps::map::summary::{self, Summary};
 use firesteel_apps::map::{self, Ending, Job, StartError};
 use firesteel_core::driver::Allocation;
@@ -374,9 +374,9 @@ impl Args {
                 environment: self.command_context.environment()?,
             },
             directory,
-            order: if self.unordered { Order::Completion } else { Order::Input },
+            order: if self.unordered { OutputOrder::Completion } else { OutputOrder::Input },
             leftovers: self.failed,
-            limits: Limits::default(),
+            limits: SpoolLimits::default(),
             name,
             cluster,
             properties,

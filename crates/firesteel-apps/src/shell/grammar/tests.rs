@@ -26,7 +26,13 @@ fn run_of(command: &str) -> Run {
 }
 
 fn map_of(command: &str, items: Items) -> Map {
-    Map { profile: ProfileId::DEFAULT, cores: None, command: words(command), items, order: Order::Input }
+    Map {
+        profile: ProfileId::DEFAULT,
+        cores: None,
+        command: words(command),
+        items,
+        order: OutputOrder::Input,
+    }
 }
 
 #[test]
@@ -55,7 +61,7 @@ fn a_map_has_its_items_after_three_colons_or_in_a_file() {
         ("map -0 -i f cat", map_of("cat", Items::File("f".into(), Separator::Nul))),
         (
             "map --cores 2 --unordered e ::: a",
-            Map { cores: Some(Cores(2)), order: Order::Completion, ..map_of("e", list("a")) },
+            Map { cores: Some(Cores(2)), order: OutputOrder::Completion, ..map_of("e", list("a")) },
         ),
     ] {
         assert_eq!(parse(line), Ok(Request::Map(expected)), "{line}");

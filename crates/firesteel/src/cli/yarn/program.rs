@@ -6,12 +6,12 @@
 use std::path::{Path, PathBuf, absolute};
 
 use firesteel_apps::launch::Launch;
-use firesteel_apps::launch::occurrence::Form;
+use firesteel_apps::launch::event::LineFormat;
 use firesteel_apps::map::Job;
 use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Separator, Unit};
 use firesteel_apps::map::preference::Preference;
-use firesteel_apps::map::spool::Order;
+use firesteel_apps::map::spool::OutputOrder;
 use firesteel_core::launcher::Until;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
@@ -141,7 +141,7 @@ pub(in crate::cli) fn map(
             inputs.push(DriverFile { name: LOCALITY, content: Content::File(path.clone()) });
         }
     }
-    words.flag("--unordered", job.order == Order::Completion);
+    words.flag("--unordered", job.order == OutputOrder::Completion);
     words.option("--summary", summary.form);
     words.path("--summary-file", summary.file)?;
     words.path("--failed", job.leftovers.as_deref())?;
@@ -163,7 +163,7 @@ fn content(source: &Source, separator: Separator) -> (Content, Separator) {
 }
 
 /// The program for `firesteel launch` in a container.
-pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<DriverFile>) {
+pub(in crate::cli) fn launch(launch: &Launch, format: LineFormat) -> (Program, Vec<DriverFile>) {
     let mut words = ProgramArguments::of("launch", &launch.name, &launch.properties);
     let until = match launch.until {
         Until::Any => "any",
@@ -171,7 +171,7 @@ pub(in crate::cli) fn launch(launch: &Launch, form: Form) -> (Program, Vec<Drive
         Until::Never => "never",
     };
     words.option("--until", until);
-    words.flag("--json", form == Form::Json);
+    words.flag("--json", format == LineFormat::Json);
     let arguments = words.command(&launch.command, &launch.directory);
     let racks = DriverFile { name: RACKS, content: Content::Racks };
     (Program { arguments, ..Program::default() }, vec![racks])

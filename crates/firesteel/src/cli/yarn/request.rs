@@ -1,7 +1,7 @@
 //! The request of map, launch and shell to a YARN cluster.
 
-use firesteel_apps::beginning;
 use firesteel_apps::cluster::Cluster;
+use firesteel_apps::startup;
 use firesteel_host::progress::Progress;
 use firesteel_settings::variables::Environment;
 use firesteel_settings::yarn::{EXECUTORS, Mode, YarnSettings};
@@ -156,9 +156,9 @@ pub(in crate::cli) fn submit(
     let request = Request { deploy: Deploy::Cluster(program), inputs, ..request.clone() };
     let brought = (settings.files.as_slice(), settings.archives.as_slice());
     let watching = async {
-        let requests = beginning::end_requests()?;
+        let requests = startup::end_requests()?;
         let ending = cluster_mode::run(&request, brought, progress, requests).await;
-        ending.map_err(beginning::StartError::from)
+        ending.map_err(startup::StartError::from)
     };
     let ending = block_on(watching)?;
     Ok(ending.map_err(|error| Failure::start(&error))?.exit_code())

@@ -12,7 +12,7 @@ use firesteel_host::signals::EndRequest;
 
 /// The reason why an application ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Over {
+pub enum EndReason {
     /// The Master ended the application.
     Removed(ApplicationEnd),
     /// No Master accepted the application in time. Holds the last error of each Master that was
@@ -20,7 +20,7 @@ pub enum Over {
     NoMaster(Vec<(Address, String)>),
 }
 
-impl Over {
+impl EndReason {
     /// The reason why a driver's application ended. `None`: its driver ended it.
     #[must_use]
     pub fn of_driver(ending: driver::Ending) -> Option<Self> {
@@ -50,7 +50,7 @@ impl Over {
     }
 }
 
-impl fmt::Display for Over {
+impl fmt::Display for EndReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Removed(ApplicationEnd::Killed { by }) => write!(f, "the application was killed by {by}"),

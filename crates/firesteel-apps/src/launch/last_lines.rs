@@ -31,12 +31,12 @@ const ANSWER_TIMEOUT: Duration = Duration::from_secs(2);
 
 /// Fetches the last lines of failed executors.
 #[derive(Debug, Default)]
-pub(super) struct LastWords {
+pub(super) struct LastLines {
     application: Option<(Address, AppId)>,
     shown: u32,
 }
 
-impl LastWords {
+impl LastLines {
     /// The lines to print after those of this note. Empty if nothing was written or nothing can be
     /// fetched.
     pub(super) async fn after(&mut self, note: &Note) -> Vec<String> {

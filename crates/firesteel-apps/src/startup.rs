@@ -58,7 +58,7 @@ pub fn end_requests() -> Result<EndRequests, StartError> {
 
 /// The resources that an application runs with: files, cluster and Masters.
 #[derive(Debug)]
-pub struct Ground {
+pub struct Prepared {
     /// Files that executors find in their directories.
     pub files: OfferedFiles,
     /// The cluster that provides the executors.
@@ -72,12 +72,12 @@ pub struct Ground {
 ///
 /// # Errors
 /// A file cannot be opened, or no cluster is available.
-pub async fn begin(
+pub async fn prepare(
     cluster: &Cluster,
     settings: &ApplicationSettings,
     progress: &Progress,
     requests: &mut EndRequests,
-) -> Result<ControlFlow<EndRequest, Ground>, StartError> {
+) -> Result<ControlFlow<EndRequest, Prepared>, StartError> {
     let cluster_is_yarn = cluster.is_yarn();
     // On YARN, files that are on HDFS are not copied.
     let opened = |words: &[String]| -> Vec<String> {
@@ -95,5 +95,5 @@ pub async fn begin(
     // Nobody fetches staged files from this process.
     let files = if cluster_is_yarn { OfferedFiles::default() } else { files };
     let masters = cluster.masters().to_vec();
-    Ok(ControlFlow::Continue(Ground { files, cluster, masters }))
+    Ok(ControlFlow::Continue(Prepared { files, cluster, masters }))
 }

@@ -1,9 +1,8 @@
-//! The items that are left for another run: those that failed and those that did not come to their end.
+//! The items that are left for another run: those that failed, and those that did not end.
 //!
-//! While a run goes on, a file beside the one that gets them keeps account of what is done (`undone`
-//! says what is in it). When the run has ended, the items that are not done are written in whole, and the account is
-//! removed. A run that is killed leaves its account, from which another run reads: an empty file of items always means
-//! that nothing was left.
+//! During a run, its *run record* lists the items that are done (`undone` describes the format). At the end, the items
+//! that are not done are written to their file, and the run record is removed. If a run is killed, its record stays, and
+//! another run can read it. So an empty file of items always means that nothing is left.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -17,21 +16,21 @@ use tempfile::NamedTempFile;
 
 use super::input::Source;
 use super::items::{Content, Item, Separator};
-use super::undone::{self, Account, Header, SourceFile, Undone};
+use super::undone::{self, Header, RecordContents, SourceFile, Undone};
 
-/// The account of a run that goes on.
+/// The record of a run.
 #[derive(Debug)]
-pub struct Record {
-    /// The file that gets what is left.
+pub struct RunRecord {
+    /// The file that will get the items that are left.
     target: PathBuf,
-    /// The account; nothing if the target is no file, and the account has no name.
-    account: Option<PathBuf>,
-    log: Log,
+    /// The path of the run record; `None` if it is an unnamed file because the target is not a regular file.
+    path: Option<PathBuf>,
+    file: RecordFile,
     /// Whether the input cannot be read again.
     wants_copy: bool,
     /// The records of blocks that are not done, by the number of their item.
     blocks: BTreeMap<u64, (u64, u64)>,
-    /// Entries that are not written yet.
+    /// The entries that are not written yet.
     marks: String,
     phase: Phase,
 }
@@ -41,35 +40,35 @@ pub struct Record {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was done yet: the account goes as it came.
+    /// The run has not begun. Dropping the record removes its file.
     Opened,
     Begun,
     Closed,
 }
 
-/// Whether an input can be read again when the run was killed.
-enum Again<'a> {
-    /// It can: it is a file.
+/// How the items can be read again if the run is killed.
+enum Reread<'a> {
+    /// From the input, which is a file.
     File(SourceFile),
-    /// It cannot.
+    /// From copies that the run record gets while the input is read.
     Never,
-    /// The words are written into the account at once.
+    /// From the run record, which gets these words at once.
     Words(&'a [String]),
-    /// It is what another run left undone, which is copied at once: that run's account may be removed.
+    /// From the run record, which gets a copy of what an earlier run left, because the earlier record may be removed.
     Copied(Undone),
 }
 
-/// The way into an account, for the thread that reads the input, too.
+/// The file of a run record. The thread that reads the input also writes to it.
 #[derive(Clone, Debug)]
-pub struct Log(Arc<Mutex<File>>);
+pub struct RecordFile(Arc<Mutex<File>>);
 
-impl Log {
+impl RecordFile {
     fn append(&self, bytes: &[&[u8]]) -> io::Result<()> {
-        let mut file = self.0.lock().expect("nobody panics with the file in hand");
+        let mut file = self.0.lock().expect("no thread panics while it holds the lock");
         file.write_all(&bytes.concat())
     }
 
-    /// Bytes were read from an input that cannot be read again.
+    /// Copies bytes of an input that cannot be read again. No bytes mean its end.
     ///
     /// # Errors
     /// They cannot be written.
@@ -81,7 +80,7 @@ impl Log {
     }
 }
 
-/// Why items that are left are not written.
+/// Why the items that are left cannot be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum RecordError {
     /// The file cannot be opened.
@@ -98,16 +97,16 @@ pub enum RecordError {
         /// The file.
         path: PathBuf,
     },
-    /// An earlier run did not end, and its items are there.
+    /// An earlier run did not end, and its record has the items.
     #[error(
         "{} has the items of a run that did not end: run them with --input {}, or remove it",
-        account.display(),
+        path.display(),
         target.display()
     )]
     Unfinished {
-        /// Its account.
-        account: PathBuf,
-        /// The file that it would have written.
+        /// The record of the earlier run.
+        path: PathBuf,
+        /// The file that the earlier run would have written.
         target: PathBuf,
     },
     /// The file cannot be written.
@@ -120,29 +119,30 @@ pub enum RecordError {
     },
 }
 
-impl Record {
-    /// Opens the account for what is left of that source. Nothing else is changed until the run begins.
+impl RunRecord {
+    /// Creates the record of a run that reads this source. The file at `path`, which will get the items that are left,
+    /// does not change until the run begins.
     ///
     /// # Errors
-    /// It cannot be opened, is the one that the items are read from, or is that of another run.
+    /// A file cannot be opened, `path` is the source, or an earlier run left a record.
     pub fn open(path: &Path, source: &Source, separator: Separator) -> Result<Self, RecordError> {
         let target = path.to_owned();
         let failed = |error| RecordError::Open { path: target.clone(), error };
         if let Source::File(input) = source
-            && is_same(&undone::resolve(input), &[target.clone(), undone::unfinished(&target)])
+            && is_same(&undone::resolve(input), &[target.clone(), undone::record_path(&target)])
         {
             return Err(RecordError::IsInput { path: target });
         }
         let is_file = fs::metadata(path).map_or(true, |data| data.is_file());
-        let (file, account) = match is_file {
-            // Whether it can be written is to be known before hours of work.
-            true => (create(&target)?, Some(undone::unfinished(&target))),
+        let (file, record_path) = match is_file {
+            // Creates the record now: an error should show before hours of work.
+            true => (create(&target)?, Some(undone::record_path(&target))),
             false => {
                 OpenOptions::new().write(true).open(path).map_err(failed)?;
                 (tempfile::tempfile().map_err(failed)?, None)
             }
         };
-        let log = Log(Arc::new(Mutex::new(file)));
+        let file = RecordFile(Arc::new(Mutex::new(file)));
         let (blocks, marks) = (BTreeMap::new(), String::new());
         let wants_copy = match source {
             Source::Words(_) => false,
@@ -150,42 +150,43 @@ impl Record {
             Source::StandardInput => true,
         };
         let phase = Phase::Opened;
-        let record = Self { target: target.clone(), account, log, wants_copy, blocks, marks, phase };
+        let record =
+            Self { target: target.clone(), path: record_path, file, wants_copy, blocks, marks, phase };
         record.write_header(source, separator).map_err(failed)?;
         Ok(record)
     }
 
     fn write_header(&self, source: &Source, separator: Separator) -> io::Result<()> {
         let separator = separator.byte();
-        let again = match source {
+        let reread = match source {
             Source::File(path) if fs::metadata(undone::resolve(path)).is_ok_and(|data| data.is_file()) => {
                 let path = undone::resolve(path);
                 match undone::open(&File::open(&path)?)? {
-                    Some((undone, _)) => Again::Copied(undone),
-                    None => Again::File(SourceFile::of(&path)?),
+                    Some((undone, _)) => Reread::Copied(undone),
+                    None => Reread::File(SourceFile::of(&path)?),
                 }
             }
-            Source::Words(words) => Again::Words(words),
-            Source::File(_) | Source::StandardInput => Again::Never,
+            Source::Words(words) => Reread::Words(words),
+            Source::File(_) | Source::StandardInput => Reread::Never,
         };
         let begin = |file: Option<SourceFile>| {
             let header = serde_json::to_string(&Header::new(separator, file)).map_err(io::Error::other)?;
-            self.log.append(&[header.as_bytes(), b"\n"])
+            self.file.append(&[header.as_bytes(), b"\n"])
         };
-        match again {
-            Again::File(file) => begin(Some(file)),
-            Again::Never => begin(None),
-            Again::Words(words) => {
+        match reread {
+            Reread::File(file) => begin(Some(file)),
+            Reread::Never => begin(None),
+            Reread::Words(words) => {
                 begin(None)?;
                 let bytes = words.iter().flat_map(|word| word.bytes().chain(std::iter::once(separator)));
-                self.log.copy(&bytes.collect::<Vec<u8>>())
+                self.file.copy(&bytes.collect::<Vec<u8>>())
             }
-            Again::Copied(mut undone) => {
+            Reread::Copied(mut undone) => {
                 begin(None)?;
                 let mut buffer = vec![0; 128 << 10];
                 loop {
                     let read = undone.read(&mut buffer)?;
-                    self.log.copy(&buffer[..read])?;
+                    self.file.copy(&buffer[..read])?;
                     if read == 0 {
                         return Ok(());
                     }
@@ -194,31 +195,31 @@ impl Record {
         }
     }
 
-    /// Where what is left goes.
+    /// The file that will get the items that are left.
     #[must_use]
     pub fn target(&self) -> &Path {
         &self.target
     }
 
-    /// Where bytes of the input are to be copied to as they are read, if it cannot be read again.
+    /// The file that gets a copy of the input, if the input cannot be read again.
     #[must_use]
-    pub fn copy(&self) -> Option<Log> {
-        self.wants_copy.then(|| self.log.clone())
+    pub fn copy(&self) -> Option<RecordFile> {
+        self.wants_copy.then(|| self.file.clone())
     }
 
-    /// The run begins: what an earlier run left in the file counts no longer.
+    /// Begins the run: removes the items that an earlier run left.
     ///
     /// # Errors
     /// The file cannot be removed.
     pub fn begin(&mut self) -> Result<(), RecordError> {
         self.phase = Phase::Begun;
-        match self.account.as_ref().map(|_| fs::remove_file(&self.target)) {
+        match self.path.as_ref().map(|_| fs::remove_file(&self.target)) {
             Some(Err(error)) if error.kind() != io::ErrorKind::NotFound => Err(self.failed(error)),
             Some(Err(_) | Ok(())) | None => Ok(()),
         }
     }
 
-    /// An item was taken from the input.
+    /// Remembers which records of the input are in this item.
     pub fn take(&mut self, item: &Item) {
         match item.content {
             Content::Argument(_) => {}
@@ -226,7 +227,7 @@ impl Record {
         }
     }
 
-    /// An item is done. It is written with the next [`flush`](Self::flush).
+    /// Marks an item as done. The next [`flush`](Self::flush) writes the mark.
     pub fn mark(&mut self, number: u64) {
         let (first, last) = self.blocks.remove(&number).unwrap_or((number, number));
         // Writing to a string does not fail.
@@ -242,14 +243,14 @@ impl Record {
             return Ok(());
         }
         let marks = std::mem::take(&mut self.marks);
-        self.log.append(&[marks.as_bytes()]).map_err(|error| self.failed(error))
+        self.file.append(&[marks.as_bytes()]).map_err(|error| self.failed(error))
     }
 
-    /// Writes what is left into its file, and removes the account. How many records there are. May take as long as
-    /// reading the input again.
+    /// Writes the items that are left to their file, removes the run record, and returns the number of records that are
+    /// left. May take as long as reading the input again.
     ///
     /// # Errors
-    /// It cannot be written; the account stays.
+    /// The file cannot be written. Then the run record stays.
     pub fn close(mut self) -> Result<u64, RecordError> {
         self.flush()?;
         let left = self.write_rest();
@@ -262,12 +263,13 @@ impl Record {
     }
 
     fn write_rest(&self) -> io::Result<u64> {
-        let file = self.log.0.lock().expect("nobody panics with the file in hand");
-        let account = Account::read(&file)?.ok_or_else(|| io::Error::other("its account is damaged"))?;
-        let mut undone = account.undone(file.try_clone()?)?;
-        match &self.account {
-            Some(account) => {
-                let directory = account.parent().filter(|path| !path.as_os_str().is_empty());
+        let file = self.file.0.lock().expect("no thread panics while it holds the lock");
+        let contents =
+            RecordContents::read(&file)?.ok_or_else(|| io::Error::other("its run record is damaged"))?;
+        let mut undone = contents.undone(file.try_clone()?)?;
+        match &self.path {
+            Some(path) => {
+                let directory = path.parent().filter(|path| !path.as_os_str().is_empty());
                 let new = NamedTempFile::new_in(directory.unwrap_or(Path::new(".")))?;
                 let mut writer = BufWriter::new(new.as_file());
                 io::copy(&mut undone, &mut writer)?;
@@ -276,7 +278,7 @@ impl Record {
                 new.as_file().set_permissions(file.metadata()?.permissions())?;
                 new.as_file().sync_data()?;
                 new.persist(&self.target).map_err(|error| error.error)?;
-                fs::remove_file(account)?;
+                fs::remove_file(path)?;
             }
             None => {
                 let mut writer = BufWriter::new(OpenOptions::new().write(true).open(&self.target)?);
@@ -292,28 +294,28 @@ impl Record {
     }
 }
 
-impl Drop for Record {
-    /// A run that has not begun leaves nothing behind.
+impl Drop for RunRecord {
+    /// Removes the record of a run that has not begun.
     fn drop(&mut self) {
-        if let (Phase::Opened, Some(account)) = (self.phase, &self.account) {
-            // It has no items that are not where they were.
-            let _ = fs::remove_file(account);
+        if let (Phase::Opened, Some(path)) = (self.phase, &self.path) {
+            // All its items can still be read where they were.
+            let _ = fs::remove_file(path);
         }
     }
 }
 
-/// A new account, locked for as long as it is written.
+/// Creates a run record, locked until the run ends.
 fn create(target: &Path) -> Result<File, RecordError> {
-    let account = undone::unfinished(target);
+    let path = undone::record_path(target);
     let mut options = OpenOptions::new();
-    match options.create_new(true).read(true).append(true).open(&account) {
+    match options.create_new(true).read(true).append(true).open(&path) {
         Ok(file) => {
-            // Where files cannot be locked, nobody else can see that it is in use.
+            // Some file systems have no locks. Other runs cannot see there that it is in use.
             let _ = file.try_lock();
             Ok(file)
         }
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            Err(RecordError::Unfinished { account, target: target.to_owned() })
+            Err(RecordError::Unfinished { path, target: target.to_owned() })
         }
         Err(error) => Err(RecordError::Open { path: target.to_owned(), error }),
     }
@@ -336,22 +338,22 @@ mod tests {
     }
 
     #[test]
-    fn items_are_left_as_the_input_had_them_and_the_account_goes() {
+    fn items_are_left_as_the_input_had_them_and_the_run_record_goes() {
         let directory = tempfile::tempdir().expect("a directory");
         let (input, left) = (directory.path().join("input"), directory.path().join("left"));
         fs::write(&input, "a\th1,h2\nb\t\nc\t").expect("written");
         fs::write(&left, "of another run, which was longer\n").expect("written");
         let source = Source::File(input.clone());
-        let mut record = Record::open(&left, &source, Separator::Newline).expect("it can be written");
+        let mut record = RunRecord::open(&left, &source, Separator::Newline).expect("it can be written");
         record.begin().expect("it can be removed");
-        assert!(!left.exists() && undone::unfinished(&left).exists());
+        assert!(!left.exists() && undone::record_path(&left).exists());
         (1..=2).for_each(|number| record.take(&item(number)));
         record.mark(2);
         assert_eq!(record.close().expect("a sound input"), 2);
         assert_eq!(fs::read_to_string(&left).expect("it is text"), "a\th1,h2\nc\t\n");
-        assert!(!undone::unfinished(&left).exists());
+        assert!(!undone::record_path(&left).exists());
 
-        let error = Record::open(&input, &source, Separator::Newline).expect_err("it is read");
+        let error = RunRecord::open(&input, &source, Separator::Newline).expect_err("it is read");
         assert!(matches!(error, RecordError::IsInput { .. }), "{error}");
     }
 
@@ -361,26 +363,26 @@ mod tests {
         let left = directory.path().join("left");
         fs::write(&left, "a\n").expect("written");
         let words = Source::Words(vec!["b".to_owned()]);
-        drop(Record::open(&left, &words, Separator::Newline).expect("it can be written"));
+        drop(RunRecord::open(&left, &words, Separator::Newline).expect("it can be written"));
         assert_eq!(fs::read_to_string(&left).expect("it is text"), "a\n");
-        assert!(!undone::unfinished(&left).exists());
+        assert!(!undone::record_path(&left).exists());
     }
 
     #[test]
-    fn a_run_that_is_killed_leaves_its_account_and_no_other_run_overwrites_it() {
+    fn a_run_that_is_killed_leaves_its_record_and_no_other_run_overwrites_it() {
         let directory = tempfile::tempdir().expect("a directory");
         let left = directory.path().join("left");
         let words = Source::Words(vec!["a".to_owned(), "b".to_owned()]);
-        let mut record = Record::open(&left, &words, Separator::Newline).expect("it can be written");
+        let mut record = RunRecord::open(&left, &words, Separator::Newline).expect("it can be written");
         record.begin().expect("nothing is there");
         record.mark(1);
         record.flush().expect("it can be written");
         drop(record);
         assert!(!left.exists());
-        let error = Record::open(&left, &words, Separator::Newline).expect_err("an account is there");
+        let error = RunRecord::open(&left, &words, Separator::Newline).expect_err("a run record is there");
         assert!(matches!(error, RecordError::Unfinished { .. }), "{error}");
         let error =
-            Record::open(&left, &Source::File(left.clone()), Separator::Newline).expect_err("it is read");
+            RunRecord::open(&left, &Source::File(left.clone()), Separator::Newline).expect_err("it is read");
         assert!(matches!(error, RecordError::IsInput { .. }), "{error}");
     }
 
@@ -388,7 +390,7 @@ mod tests {
     fn blocks_are_left_by_their_records_and_pipes_are_copied() {
         let directory = tempfile::tempdir().expect("a directory");
         let left = directory.path().join("left");
-        let mut record = Record::open(&left, &Source::StandardInput, Separator::Newline).expect("written");
+        let mut record = RunRecord::open(&left, &Source::StandardInput, Separator::Newline).expect("written");
         record.begin().expect("nothing is there");
         record.copy().expect("a pipe is copied").copy(b"1\n2\n3\n4").expect("written");
         for (number, first, last) in [(1, 1, 2), (2, 3, 4)] {

@@ -11,7 +11,7 @@ pub const SCHEMA: u32 = 1;
 
 /// An event of a launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Occurrence {
+pub enum LaunchEvent {
     /// The launcher made a remark.
     Noted {
         /// Time of the remark.
@@ -28,9 +28,9 @@ pub enum Occurrence {
     },
 }
 
-/// The form of the lines.
+/// The format of the lines.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum LineFormat {
     /// Text for people.
     Text,
     /// JSON for programs.
@@ -39,38 +39,38 @@ pub enum Form {
     Nothing,
 }
 
-/// Formats occurrences as lines.
+/// Formats events as lines.
 #[derive(Clone, Debug)]
 pub struct Lines {
-    form: Form,
+    format: LineFormat,
     /// The Master's URL and the application's id, until the first executor is launched.
     logs: Option<(String, String)>,
 }
 
 impl Lines {
-    /// Creates a formatter for this form.
+    /// Creates a formatter for this format.
     #[must_use]
-    pub fn new(form: Form) -> Self {
-        Self { form, logs: None }
+    pub fn new(format: LineFormat) -> Self {
+        Self { format, logs: None }
     }
 
-    /// The form of the lines.
+    /// The format of the lines.
     #[must_use]
-    pub fn form(&self) -> Form {
-        self.form
+    pub fn format(&self) -> LineFormat {
+        self.format
     }
 
-    /// The lines for an occurrence.
-    pub fn of(&mut self, occurrence: &Occurrence) -> Vec<String> {
-        match self.form {
-            Form::Text => self.text(occurrence),
-            Form::Json => vec![json_of(occurrence).to_string()],
-            Form::Nothing => Vec::new(),
+    /// The lines for an event.
+    pub fn of(&mut self, event: &LaunchEvent) -> Vec<String> {
+        match self.format {
+            LineFormat::Text => self.text(event),
+            LineFormat::Json => vec![json_of(event).to_string()],
+            LineFormat::Nothing => Vec::new(),
         }
     }
 
-    fn text(&mut self, occurrence: &Occurrence) -> Vec<String> {
-        let Occurrence::Noted { at, note } = occurrence else { return Vec::new() };
+    fn text(&mut self, event: &LaunchEvent) -> Vec<String> {
+        let LaunchEvent::Noted { at, note } = event else { return Vec::new() };
         self.text_of(note).into_iter().map(|line| format!("{at} {line}")).collect()
     }
 
@@ -100,10 +100,10 @@ impl Lines {
     }
 }
 
-fn json_of(occurrence: &Occurrence) -> Value {
-    let (at, mut value) = match occurrence {
-        Occurrence::Noted { at, note } => (at, note_json(note)),
-        Occurrence::Done { at, ending } => (at, ending_json(ending)),
+fn json_of(event: &LaunchEvent) -> Value {
+    let (at, mut value) = match event {
+        LaunchEvent::Noted { at, note } => (at, note_json(note)),
+        LaunchEvent::Done { at, ending } => (at, ending_json(ending)),
     };
     value["schema"] = SCHEMA.into();
     value["time_ms"] = at.millis().into();
