@@ -112,7 +112,7 @@ fn kill_9_of_a_worker_leaves_none_of_its_processes() {
     pair.worker.signal(Signal::SIGKILL);
     assert_eq!(pair.worker.wait(), 137);
     wait_for_ends(&pids);
-    assert_eq!(marker.bearers(), []);
+    assert_eq!(marker.matching(), []);
 }
 
 #[test]

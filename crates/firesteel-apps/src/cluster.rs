@@ -6,7 +6,7 @@ use firesteel_core::address::Address;
 use tokio::sync::mpsc;
 
 use crate::local_cluster::{LocalCluster, LocalClusterError, Options};
-use firesteel_daemons::cluster_news::ClusterNews;
+use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::progress::Progress;
 use firesteel_host::signals::{EndRequest, EndRequests};
@@ -122,18 +122,18 @@ impl StartedCluster {
         &self.masters
     }
 
-    /// The channel with news of the cluster; only the first call returns it. `None`: the Masters
+    /// The channel with the events of the cluster; only the first call returns it. `None`: the Masters
     /// report everything themselves.
-    pub fn news(&mut self) -> Option<mpsc::Receiver<ClusterNews>> {
+    pub fn events(&mut self) -> Option<mpsc::Receiver<ClusterEvent>> {
         match &mut self.owned {
             Owned::Nothing | Owned::Local(_) => None,
-            Owned::Yarn(application) => application.news(),
+            Owned::Yarn(application) => application.events(),
         }
     }
 
     /// Adds the racks that the cluster's resource manager knows, unless the settings name racks.
     #[must_use]
-    pub fn racked(&self, mut settings: ApplicationSettings) -> ApplicationSettings {
+    pub fn with_racks(&self, mut settings: ApplicationSettings) -> ApplicationSettings {
         match &self.owned {
             Owned::Yarn(application) if settings.topology.is_empty() => {
                 settings.topology = application.topology().clone();

@@ -38,7 +38,7 @@ use firesteel_placement::Shortfall;
 use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::cluster_news::ClusterNews;
+use crate::cluster_event::ClusterEvent;
 use crate::files::OfferedFiles;
 use crate::remark::Remark;
 use firesteel_host::clock::Clock;
@@ -255,12 +255,12 @@ impl Handle {
         answer.await.map_err(|_| OwnerGone)
     }
 
-    /// Passes the cluster's news on to the driver until the application ends. The news is what the
-    /// Masters cannot report themselves.
-    pub fn follow(&self, news: Option<mpsc::Receiver<ClusterNews>>) {
-        ClusterNews::pass_on(news, &self.inbox, |news| match news {
-            ClusterNews::Moved(masters) => Event::MastersMoved { masters },
-            ClusterNews::Over(end) => Event::Removed { end },
+    /// Passes the cluster's events on to the driver until the application ends. These are the events that
+    /// its Masters cannot report.
+    pub fn follow(&self, events: Option<mpsc::Receiver<ClusterEvent>>) {
+        ClusterEvent::pass_on(events, &self.inbox, |event| match event {
+            ClusterEvent::Moved(masters) => Event::MastersMoved { masters },
+            ClusterEvent::Over(end) => Event::Removed { end },
         });
     }
 
@@ -316,7 +316,7 @@ pub async fn start(
     let questions = Questions::default();
     let handle = Handle { inbox: context.inbox(), questions: questions.clone() };
     let (sender, reports) = mpsc::channel(REPORTS);
-    let shell = DriverShell { reports: sender.clone(), late: VecDeque::new(), questions };
+    let shell = DriverShell { reports: sender.clone(), undelivered: VecDeque::new(), questions };
     tokio::spawn(async move {
         owner::run(driver, shell, context, EndRequests::nobody()).await;
         // The owner may be gone.
@@ -375,12 +375,12 @@ fn executor_command(driver: &Address) -> Command {
 struct DriverShell {
     reports: mpsc::Sender<Report>,
     /// Reports and answers that wait for room in the queue, in order.
-    late: VecDeque<Late>,
+    undelivered: VecDeque<Undelivered>,
     questions: Questions,
 }
 
 /// A report or an answer that waits for room in the queue.
-enum Late {
+enum Undelivered {
     Report(Report),
     /// An answer, which follows the reports made before it.
     Answer(QuestionId, Answer),
@@ -395,10 +395,10 @@ impl Drop for DriverShell {
 impl DriverShell {
     fn report(&mut self, report: Report) {
         if self.is_full() {
-            return self.late.push_back(Late::Report(report));
+            return self.undelivered.push_back(Undelivered::Report(report));
         }
         match self.reports.try_send(report) {
-            Err(TrySendError::Full(report)) => self.late.push_back(Late::Report(report)),
+            Err(TrySendError::Full(report)) => self.undelivered.push_back(Undelivered::Report(report)),
             // A closed queue has no reader: the process is about to end.
             Ok(()) | Err(TrySendError::Closed(_)) => {}
         }
@@ -406,7 +406,7 @@ impl DriverShell {
 
     fn answer(&mut self, number: QuestionId, answer: Answer) {
         match self.is_full() {
-            true => self.late.push_back(Late::Answer(number, answer)),
+            true => self.undelivered.push_back(Undelivered::Answer(number, answer)),
             false => self.questions.answer(number, answer),
         }
     }
@@ -454,16 +454,16 @@ impl Shell for DriverShell {
     }
 
     fn is_full(&self) -> bool {
-        !self.late.is_empty()
+        !self.undelivered.is_empty()
     }
 
     async fn drain(&mut self) {
         while self.is_full() {
             // The queue is closed: the process is about to end.
-            let Ok(permit) = self.reports.reserve().await else { return self.late.clear() };
-            match self.late.pop_front() {
-                Some(Late::Report(report)) => permit.send(report),
-                Some(Late::Answer(number, answer)) => self.questions.answer(number, answer),
+            let Ok(permit) = self.reports.reserve().await else { return self.undelivered.clear() };
+            match self.undelivered.pop_front() {
+                Some(Undelivered::Report(report)) => permit.send(report),
+                Some(Undelivered::Answer(number, answer)) => self.questions.answer(number, answer),
                 None => {}
             }
         }

@@ -7,10 +7,10 @@
 //! - [`driver_daemon`]: the driver's daemon, which runs inside the command that submits an application.
 //! - [`files`]: the files that an application brings, from the driver to the Workers.
 //! - [`executor_log`]: a client that reads executors' logs from Workers.
-//! - [`cluster_news`], [`remark`]: news that a driver hears from outside its Masters, and the remarks that
+//! - [`cluster_event`], [`remark`]: events that a driver learns from outside its Masters, and the remarks that
 //!   it makes.
 
-pub mod cluster_news;
+pub mod cluster_event;
 pub mod driver_daemon;
 pub mod executor;
 pub mod executor_log;

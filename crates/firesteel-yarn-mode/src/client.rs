@@ -29,7 +29,7 @@ use super::blueprint::Blueprint;
 use super::monitor::{FinalReport, Monitor, master};
 use super::site::{AskError, RetryLimit, Site};
 use super::submission::{NewApplication, Request, Staged, SubmitError, Submitted};
-use firesteel_daemons::cluster_news::ClusterNews;
+use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::net::route::facing;
 use firesteel_host::progress::Progress;
@@ -78,7 +78,7 @@ pub struct RunningApplication {
     application: ApplicationId,
     master: Address,
     topology: Topology,
-    news: Option<mpsc::Receiver<ClusterNews>>,
+    events: Option<mpsc::Receiver<ClusterEvent>>,
     /// The interval between two requests for its report.
     interval: Duration,
     watching: JoinHandle<()>,
@@ -138,8 +138,8 @@ impl RunningApplication {
             if let Some(end) = FinalReport::of(&report) {
                 return Err(YarnError::Ended(end));
             }
-            if let Some(news) = monitor.news(&report) {
-                progress.remark(news);
+            if let Some(remark) = monitor.remark(&report) {
+                progress.remark(remark);
             }
             if settings.mode == Mode::Unmanaged {
                 own = Some(match own.take() {
@@ -156,12 +156,12 @@ impl RunningApplication {
                 _ => {}
             }
         };
-        let (sender, news) = mpsc::channel(4);
+        let (sender, events) = mpsc::channel(4);
         let interval = settings.report;
         let watching = Watch { monitor, interval, master: master.clone(), sender };
         let watching = tokio::spawn(watching.run(request.site.clone(), progress.clone()));
         let site = request.site.clone();
-        Ok(Self { site, application, master, topology, news: Some(news), interval, watching, staged })
+        Ok(Self { site, application, master, topology, events: Some(events), interval, watching, staged })
     }
 
     /// The address at which its ApplicationMaster waits for the driver.
@@ -176,9 +176,9 @@ impl RunningApplication {
         &self.topology
     }
 
-    /// The receiver of news about the application. It can be taken once.
-    pub fn news(&mut self) -> Option<mpsc::Receiver<ClusterNews>> {
-        self.news.take()
+    /// The receiver of the events of the application. It can be taken once.
+    pub fn events(&mut self) -> Option<mpsc::Receiver<ClusterEvent>> {
+        self.events.take()
     }
 
     /// Waits until the application is over, which follows from the driver's end. Kills the application if
@@ -259,7 +259,7 @@ struct Watch {
     interval: Duration,
     /// The address of its ApplicationMaster.
     master: Address,
-    sender: mpsc::Sender<ClusterNews>,
+    sender: mpsc::Sender<ClusterEvent>,
 }
 
 impl Watch {
@@ -269,12 +269,12 @@ impl Watch {
                 Ok(report) => {
                     if let Some(end) = FinalReport::of(&report) {
                         tracing::info!("{end}");
-                        return self.tell(ClusterNews::Over(over(&end))).await;
+                        return self.tell(ClusterEvent::Over(over(&end))).await;
                     }
                     if let Some(moved) = master(&report).filter(|master| *master != self.master) {
                         progress.remark(format_args!("a new ApplicationMaster runs at {moved}"));
                         self.master = moved.clone();
-                        self.tell(ClusterNews::Moved(vec![moved])).await;
+                        self.tell(ClusterEvent::Moved(vec![moved])).await;
                     }
                 }
                 Err(error) => {
@@ -285,9 +285,9 @@ impl Watch {
         }
     }
 
-    async fn tell(&self, news: ClusterNews) {
-        // A driver that is done does not need the news.
-        let _ = self.sender.send(news).await;
+    async fn tell(&self, event: ClusterEvent) {
+        // A driver that is done does not need the event.
+        let _ = self.sender.send(event).await;
     }
 }
 

@@ -125,8 +125,8 @@ async fn watch(
             }
             return Ok(Ending::Over(end));
         }
-        if let Some(news) = monitor.news(&report) {
-            progress.remark(news);
+        if let Some(remark) = monitor.remark(&report) {
+            progress.remark(remark);
         }
         if settings.submit_waits == SubmitWaits::ForSubmission {
             return Ok(Ending::Submitted(application));

@@ -106,16 +106,16 @@ impl Monitor {
     }
 
     /// The message for the user about a report, if the state is new or has lasted long.
-    pub fn news(&mut self, report: &ApplicationReport) -> Option<String> {
+    pub fn remark(&mut self, report: &ApplicationReport) -> Option<String> {
         let found = report.yarn_application_state();
-        let (news, silent) = match self.told {
+        let (remark, silent) = match self.told {
             Some((told, silent)) if told == found => (false, silent + 1),
             Some(_) | None => (true, 0),
         };
         let is_due = silent >= self.reports_between;
         self.told = Some((found, if is_due { 0 } else { silent }));
         let application = self.application;
-        match (news, is_due, master(report), diagnostics(report)) {
+        match (remark, is_due, master(report), diagnostics(report)) {
             (false, false, ..) => None,
             (true, _, Some(master), _) if found == YarnApplicationState::Running => {
                 Some(format!("{application} is RUNNING, its ApplicationMaster at {master}"))
@@ -164,17 +164,23 @@ mod tests {
     fn a_state_is_told_when_it_is_new_and_when_it_lasts() {
         let mut monitor = monitor();
         let accepted = report(YarnApplicationState::Accepted);
-        assert_eq!(monitor.news(&accepted).as_deref(), Some("application_1_0007 is ACCEPTED, in queue etl"));
-        assert_eq!(monitor.news(&accepted), None);
-        assert_eq!(monitor.news(&accepted).as_deref(), Some("application_1_0007 is ACCEPTED: [now] waiting"));
-        assert_eq!(monitor.news(&accepted), None);
+        assert_eq!(
+            monitor.remark(&accepted).as_deref(),
+            Some("application_1_0007 is ACCEPTED, in queue etl")
+        );
+        assert_eq!(monitor.remark(&accepted), None);
+        assert_eq!(
+            monitor.remark(&accepted).as_deref(),
+            Some("application_1_0007 is ACCEPTED: [now] waiting")
+        );
+        assert_eq!(monitor.remark(&accepted), None);
         let running = ApplicationReport {
             host: Some("node-1".to_owned()),
             rpc_port: Some(4040),
             ..report(YarnApplicationState::Running)
         };
         assert_eq!(
-            monitor.news(&running).as_deref(),
+            monitor.remark(&running).as_deref(),
             Some("application_1_0007 is RUNNING, its ApplicationMaster at node-1:4040")
         );
         assert_eq!(master(&running), Some(Address::new("node-1", 4040)));

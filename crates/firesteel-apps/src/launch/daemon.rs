@@ -13,7 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::Launch;
 use super::event::LaunchEvent;
 use crate::startup::StartError;
-use firesteel_daemons::cluster_news::ClusterNews;
+use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::driver_daemon::{open, seed};
 use firesteel_daemons::files::OfferedFiles;
 use firesteel_host::clock::Clock;
@@ -58,12 +58,12 @@ pub async fn end(inbox: &Inbox<Event>) {
     let _ = inbox.send(Event::End).await;
 }
 
-/// Passes the cluster's news on to a launcher until the application ends. The news is what the
-/// Masters cannot report themselves.
-pub fn follow(inbox: &Inbox<Event>, news: Option<mpsc::Receiver<ClusterNews>>) {
-    ClusterNews::pass_on(news, inbox, |news| match news {
-        ClusterNews::Moved(masters) => Event::MastersMoved { masters },
-        ClusterNews::Over(end) => Event::Removed { end },
+/// Passes the cluster's events on to a launcher until the application ends. These are the events that
+/// its Masters cannot report.
+pub fn follow(inbox: &Inbox<Event>, events: Option<mpsc::Receiver<ClusterEvent>>) {
+    ClusterEvent::pass_on(events, inbox, |event| match event {
+        ClusterEvent::Moved(masters) => Event::MastersMoved { masters },
+        ClusterEvent::Over(end) => Event::Removed { end },
     });
 }
 

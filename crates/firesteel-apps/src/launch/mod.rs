@@ -95,7 +95,7 @@ pub async fn run(launch: Launch, lines: Lines, progress: &Progress) -> Result<En
             ControlFlow::Break(request) => return Ok(Ending::Asked(request)),
         };
     let (handle, events) = daemon::start(launch, masters, files, requests).await?;
-    daemon::follow(&handle.inbox, cluster.news());
+    daemon::follow(&handle.inbox, cluster.events());
     let ending = follow(handle, events, lines, progress).await;
     // A repeated request to end does not wait.
     if !matches!(ending, Ending::Abandoned(_)) {

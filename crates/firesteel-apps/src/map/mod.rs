@@ -41,7 +41,7 @@ use tokio::task::spawn_blocking;
 use crate::cluster::Cluster;
 use crate::end_reason::EndReason;
 use crate::startup::{self, Prepared};
-use firesteel_daemons::cluster_news::ClusterNews;
+use firesteel_daemons::cluster_event::ClusterEvent;
 use firesteel_daemons::driver_daemon::{self, Application};
 use firesteel_host::exit_code;
 use firesteel_host::net::route::facing;
@@ -143,9 +143,9 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
         ControlFlow::Continue(prepared) => prepared,
         ControlFlow::Break(request) => return Ok(nothing(Ending::Asked(request))),
     };
-    let (settings, news) = (cluster.racked(settings), cluster.news());
+    let (settings, events) = (cluster.with_racks(settings), cluster.events());
     let application = Application { name: job.name.clone(), masters, settings, files };
-    let done = drive(job, application, news, (input, record), sinks, progress, requests).await;
+    let done = drive(job, application, events, (input, record), sinks, progress, requests).await;
     match done.as_ref().map(|(ending, _)| ending) {
         // A repeated request to end does not wait.
         Ok(Ending::Abandoned(_)) => {}
@@ -157,7 +157,7 @@ pub async fn run(job: Job, sinks: Sinks, progress: &Progress) -> Result<(Ending,
 async fn drive(
     job: Job,
     application: Application,
-    news: Option<mpsc::Receiver<ClusterNews>>,
+    events: Option<mpsc::Receiver<ClusterEvent>>,
     (input, record): (Input, Option<RunRecord>),
     sinks: Sinks,
     progress: &Progress,
@@ -176,7 +176,7 @@ async fn drive(
     };
     let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(startup::StartError::from)?;
-    driver.follow(news);
+    driver.follow(events);
     let outlet =
         Outlet::start(TaskId::FIRST, job.order, job.limits, sinks, progress.clone(), driver.clone())?;
     let (work, driver) = ((input, template), (driver, reports));

@@ -138,12 +138,12 @@ pub async fn run(job: Job, progress: &Progress) -> Result<u8, StartError> {
             ControlFlow::Continue(prepared) => prepared,
             ControlFlow::Break(request) => return Ok(request.exit_code()),
         };
-    let settings = cluster.racked(settings);
+    let settings = cluster.with_racks(settings);
     let listen = Listen::of(&job.properties, || facing(&masters)).map_err(startup::StartError::from)?;
     let application = Application { name: job.name.clone(), masters, settings: settings.clone(), files };
     let started = driver_daemon::start(application, listen).await;
     let (driver, reports) = started.map_err(startup::StartError::from)?;
-    driver.follow(cluster.news());
+    driver.follow(cluster.events());
     let session = Session::new(&job, &settings, driver, reports, requests, progress.clone());
     let end = session.map_err(StartError::System)?.run().await;
     if !matches!(end, End::Abandoned(_)) {

@@ -17,7 +17,7 @@ use nix::sys::prctl;
 use nix::sys::signal::Signal;
 use nix::unistd::getppid;
 
-use super::task_runner::{Launch, Site, TaskRunner};
+use super::task_runner::{Launch, RunnerContext, TaskRunner};
 use firesteel_host::clock::Clock;
 use firesteel_host::net::QueueLimits;
 use firesteel_host::owner::{self, Context, Shell};
@@ -109,13 +109,17 @@ pub async fn run(options: Options) -> Result<(), ExecutorError> {
     let size = counted(cores.0, "core");
     tracing::info!("executor {key} of {worker} with {size}; its driver is at {driver}");
 
-    let site = Arc::new(Site { executor: key.clone(), worker: worker.clone(), host: host.clone() });
+    let runner_context =
+        Arc::new(RunnerContext { executor: key.clone(), worker: worker.clone(), host: host.clone() });
     let kill_grace = TASK_KILL_GRACE;
     let config = Config { app, executor, profile, worker, host, cores, resources, kill_grace };
     let mut context = Context::new(Role::Executor, &key.to_string(), LIMITS, Clock::start());
     context.raise(Event::Start);
-    let shell =
-        ExecutorShell { driver, peer: Arc::default(), runners: Runners { site, table: BTreeMap::new() } };
+    let shell = ExecutorShell {
+        driver,
+        peer: Arc::default(),
+        runners: Runners { context: runner_context, table: BTreeMap::new() },
+    };
     match owner::run(Executor::new(config), shell, context, requests).await {
         Exit::Stopped => {
             tracing::info!("executor {key} ends: the driver stopped it");
@@ -196,7 +200,7 @@ impl Shell for ExecutorShell {
 
 /// The runners of this executor's tasks.
 struct Runners {
-    site: Arc<Site>,
+    context: Arc<RunnerContext>,
     table: BTreeMap<AttemptId, TaskRunner>,
 }
 
@@ -204,7 +208,7 @@ impl Runners {
     fn start(&mut self, launch: Launch, allowed: u64, context: &Context<Event>) {
         self.table.retain(|_, runner| !runner.is_over());
         let attempt = launch.attempt;
-        let runner = TaskRunner::start(launch, allowed, Arc::clone(&self.site), context.inbox());
+        let runner = TaskRunner::start(launch, allowed, Arc::clone(&self.context), context.inbox());
         self.table.insert(attempt, runner);
     }
 

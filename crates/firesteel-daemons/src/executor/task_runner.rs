@@ -18,7 +18,7 @@ use tokio::time::{Instant, sleep, sleep_until};
 
 use super::output::{Output, Read};
 use crate::worker::environment::{self, APP_ID, EXECUTOR_ID, WORKER_ID};
-use crate::worker::strays::{Marker, kill_bearers};
+use crate::worker::strays::{Marker, kill_matching};
 use firesteel_host::inbox::Inbox;
 use firesteel_host::process_group::{ProcessGroup, exit_status};
 use firesteel_host::start_failure::{enter, not_started};
@@ -32,7 +32,7 @@ pub const HOST: &str = "FIRESTEEL_HOST";
 
 /// How long the outputs may stay open after the process and its group have ended, before the runner
 /// searches for the processes that hold them open. Also how long they may then be open and silent.
-const PATIENCE: Duration = Duration::from_millis(250);
+const OPEN_LIMIT: Duration = Duration::from_millis(250);
 /// The time limit of that search.
 const STRAYS_LIMIT: Duration = Duration::from_secs(5);
 /// The most bytes that two pipes can hold.
@@ -51,7 +51,7 @@ pub struct Launch {
 
 /// What all runners of an executor share.
 #[derive(Clone, Debug)]
-pub struct Site {
+pub struct RunnerContext {
     /// The executor that runs the tasks.
     pub executor: ExecutorKey,
     /// The Worker that started the executor.
@@ -83,9 +83,9 @@ impl TaskRunner {
     ///
     /// Call this on a thread of the runtime.
     #[must_use]
-    pub fn start(launch: Launch, allowed: u64, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
-        let (orders, told) = watch::channel(Orders { allowed, drain: false, signal: None });
-        tokio::spawn(run(launch, site, told, inbox));
+    pub fn start(launch: Launch, allowed: u64, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Self {
+        let (orders, receiver) = watch::channel(Orders { allowed, drain: false, signal: None });
+        tokio::spawn(run(launch, context, receiver, inbox));
         Self { orders }
     }
 
@@ -111,14 +111,19 @@ impl TaskRunner {
     }
 }
 
-async fn run(launch: Launch, site: Arc<Site>, orders: watch::Receiver<Orders>, inbox: Inbox<Event>) {
+async fn run(
+    launch: Launch,
+    context: Arc<RunnerContext>,
+    orders: watch::Receiver<Orders>,
+    inbox: Inbox<Event>,
+) {
     let attempt = launch.attempt;
-    let last = match start(launch, &site) {
+    let last = match start(launch, &context) {
         Ok(process) => {
             let pid = process.group.leader();
             // If the owner has ended, no one needs the event.
             let _ = inbox.send(Event::TaskStarted { attempt, pid }).await;
-            let status = process.attend(attempt, &site, orders, &inbox).await;
+            let status = process.run_to_end(attempt, &context, orders, &inbox).await;
             Event::TaskExited { attempt, status }
         }
         Err(failure) => Event::TaskNotStarted { attempt, failure },
@@ -133,21 +138,26 @@ struct Process {
     stdin: Option<(ChildStdin, Bytes)>,
     stdout: Output<ChildStdout>,
     stderr: Output<ChildStderr>,
+    stage: Stage,
+    /// The strongest signal that was sent.
+    signalled: Option<Signal>,
+    /// The number of output bytes that were read.
+    read: u64,
 }
 
-fn start(launch: Launch, site: &Site) -> Result<Process, StartFailure> {
+fn start(launch: Launch, context: &RunnerContext) -> Result<Process, StartFailure> {
     let Launch { attempt, spec, resources } = launch;
     let TaskSpec { command, directory, stdin, cores: _ } = spec;
-    let mut words = std::process::Command::new(&command.program);
-    words
+    let mut child_command = std::process::Command::new(&command.program);
+    child_command
         .args(&command.arguments)
         .envs(&command.environment)
         .envs(environment::of_task(&resources))
         // The executor's marker comes last: every process that carries it dies with the executor.
-        .env(APP_ID, site.executor.app.as_str())
-        .env(EXECUTOR_ID, site.executor.executor.to_string())
-        .env(WORKER_ID, site.worker.as_str())
-        .env(HOST, &site.host)
+        .env(APP_ID, context.executor.app.as_str())
+        .env(EXECUTOR_ID, context.executor.executor.to_string())
+        .env(WORKER_ID, context.worker.as_str())
+        .env(HOST, &context.host)
         .env(TASK_ID, attempt.task.to_string())
         .env(TASK_ATTEMPT, attempt.attempt.to_string())
         .stdin(if stdin.is_empty() { Stdio::null() } else { Stdio::piped() })
@@ -156,47 +166,37 @@ fn start(launch: Launch, site: &Site) -> Result<Process, StartFailure> {
         .process_group(0);
     if let TaskDirectory::Path(path) = &directory {
         enter(path)?;
-        words.current_dir(path);
+        child_command.current_dir(path);
     }
-    let mut child = tokio::process::Command::from(words)
+    let mut child = tokio::process::Command::from(child_command)
         .spawn()
         .map_err(|error| not_started(&command.program, &error))?;
     let group = ProcessGroup::of(&child);
     let stdin = child.stdin.take().map(|pipe| (pipe, stdin));
     let stdout = Output::new(child.stdout.take().expect("it was piped"));
     let stderr = Output::new(child.stderr.take().expect("it was piped"));
-    Ok(Process { child, group, stdin, stdout, stderr })
+    Ok(Process { child, group, stdin, stdout, stderr, stage: Stage::Running, signalled: None, read: 0 })
 }
 
 impl Process {
     /// Feeds, reads and signals the process until its end. The task has ended when the process has ended
     /// and both outputs are read to their end.
-    async fn attend(
+    async fn run_to_end(
         mut self,
         attempt: AttemptId,
-        site: &Site,
-        mut told: watch::Receiver<Orders>,
+        context: &RunnerContext,
+        mut receiver: watch::Receiver<Orders>,
         inbox: &Inbox<Event>,
     ) -> ExitStatus {
         let mut feeding = std::pin::pin!(feed(self.stdin.take()));
-        let (mut fed, mut deaf) = (false, false);
-        let (mut stage, mut signalled, mut read) = (Stage::Running, None, 0);
+        let (mut fed, mut handle_is_gone) = (false, false);
         loop {
-            let orders = *told.borrow_and_update();
-            if stage == Stage::Running
-                && orders.signal > signalled
-                && let Some(signal) = orders.signal
-            {
-                signalled = orders.signal;
-                self.group.signal(signal);
-            }
-            if let Some(status) = stage.status()
-                && !self.stdout.is_open()
-                && !self.stderr.is_open()
-            {
+            let orders = *receiver.borrow_and_update();
+            self.signal_as_ordered(orders);
+            if let Some(status) = self.final_status() {
                 return status;
             }
-            let room = if orders.drain { u64::MAX } else { orders.allowed.saturating_sub(read) };
+            let room = if orders.drain { u64::MAX } else { orders.allowed.saturating_sub(self.read) };
             // The branches are polled in random order, so both outputs get a share of the allowance.
             let (stream, piece) = tokio::select! {
                 piece = self.stdout.read(room), if room > 0 && self.stdout.is_open() => (Stream::Stdout, piece),
@@ -205,39 +205,60 @@ impl Process {
                     fed = true;
                     continue;
                 }
-                ended = self.child.wait(), if stage == Stage::Running => {
+                ended = self.child.wait(), if self.stage == Stage::Running => {
                     // Processes left in its group would hold the outputs open forever.
                     self.group.signal(Signal::Kill);
-                    stage = Stage::Ended { status: exit_status(ended), look_at: Instant::now() + PATIENCE };
+                    let search_at = Instant::now() + OPEN_LIMIT;
+                    self.stage = Stage::Ended { status: exit_status(ended), search_at };
                     continue;
                 }
-                changed = told.changed(), if !deaf => {
+                changed = receiver.changed(), if !handle_is_gone => {
                     // Without its handle the runner reads what it was allowed, and no more.
-                    deaf = changed.is_err();
+                    handle_is_gone = changed.is_err();
                     continue;
                 }
-                status = stage.to_look() => {
-                    kill_strays(attempt, site).await;
-                    stage = Stage::Cleared { status, left: PIPE };
+                status = self.stage.search_is_due() => {
+                    kill_strays(attempt, context).await;
+                    self.stage = Stage::Cleared { status, left: PIPE };
                     continue;
                 }
-                () = stage.to_give_up(), if room > 0 => {
+                () = self.stage.close_is_due(), if room > 0 => {
                     tracing::warn!("closed the output of task {attempt}: a process that it started still holds it open");
                     self.close_outputs();
                     continue;
                 }
             };
             let Read::Piece(bytes) = piece else { continue };
-            let length = bytes.len() as u64;
-            if let Stage::Cleared { left, .. } = &mut stage {
-                *left = left.saturating_sub(length);
-                if *left == 0 {
-                    self.close_outputs();
-                }
-            }
+            self.count_after_end(bytes.len() as u64);
             if !orders.drain {
-                read += length;
+                self.read += bytes.len() as u64;
                 let _ = inbox.send(Event::TaskOutput { attempt, stream, bytes }).await;
+            }
+        }
+    }
+
+    /// Sends the ordered signal, unless it or a stronger one was sent already.
+    fn signal_as_ordered(&mut self, orders: Orders) {
+        if self.stage == Stage::Running
+            && orders.signal > self.signalled
+            && let Some(signal) = orders.signal
+        {
+            self.signalled = orders.signal;
+            self.group.signal(signal);
+        }
+    }
+
+    /// The exit status, if the process has ended and both outputs were read to their end.
+    fn final_status(&self) -> Option<ExitStatus> {
+        self.stage.status().filter(|_| !self.stdout.is_open() && !self.stderr.is_open())
+    }
+
+    /// Closes the outputs once all that the pipes could still hold was read after the end of all processes.
+    fn count_after_end(&mut self, length: u64) {
+        if let Stage::Cleared { left, .. } = &mut self.stage {
+            *left = left.saturating_sub(length);
+            if *left == 0 {
+                self.close_outputs();
             }
         }
     }
@@ -256,7 +277,7 @@ enum Stage {
     /// the group hold them, and the runner searches for those.
     Ended {
         status: ExitStatus,
-        look_at: Instant,
+        search_at: Instant,
     },
     /// All processes that could be found were killed. At most this many bytes in the pipes are still to be
     /// read.
@@ -274,31 +295,31 @@ impl Stage {
         }
     }
 
-    async fn to_look(self) -> ExitStatus {
+    async fn search_is_due(self) -> ExitStatus {
         match self {
-            Self::Ended { status, look_at } => {
-                sleep_until(look_at).await;
+            Self::Ended { status, search_at } => {
+                sleep_until(search_at).await;
                 status
             }
             Self::Running | Self::Cleared { .. } => std::future::pending().await,
         }
     }
 
-    async fn to_give_up(self) {
+    async fn close_is_due(self) {
         match self {
-            Self::Cleared { .. } => sleep(PATIENCE).await,
+            Self::Cleared { .. } => sleep(OPEN_LIMIT).await,
             Self::Running | Self::Ended { .. } => std::future::pending().await,
         }
     }
 }
 
 /// Kills the processes that the task started and that left its group.
-async fn kill_strays(attempt: AttemptId, site: &Site) {
-    let marker = Marker::of_executor(&site.worker, &site.executor)
+async fn kill_strays(attempt: AttemptId, context: &RunnerContext) {
+    let marker = Marker::of_executor(&context.worker, &context.executor)
         .and(TASK_ID, attempt.task)
         .and(TASK_ATTEMPT, attempt.attempt);
-    let killing = tokio::task::spawn_blocking(move || kill_bearers(&marker, 1, STRAYS_LIMIT)).await;
-    if let Err(survivors) = killing.expect("looking for processes does not panic") {
+    let killing = tokio::task::spawn_blocking(move || kill_matching(&marker, 1, STRAYS_LIMIT)).await;
+    if let Err(survivors) = killing.expect("scanning processes does not panic") {
         tracing::error!("task {attempt} has ended and {survivors}");
     }
 }

@@ -114,7 +114,7 @@ pub enum OfferError {
 
 /// A file to offer that was not opened yet.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Wish {
+struct UnopenedFile {
     path: PathBuf,
     name: String,
     /// The format, if it is an archive.
@@ -131,11 +131,13 @@ impl OfferedFiles {
     /// # Errors
     /// The first file that cannot be offered.
     pub async fn open(files: &[String], archives: &[String]) -> Result<Self, OfferError> {
-        let wishes = wishes(files, archives)?;
+        let unopened_files = unopened_files(files, archives)?;
         // The digest of a large file takes long. If the caller stops waiting, the thread stops too.
         let stop = CancellationToken::new();
         let _stops_if_dropped = stop.clone().drop_guard();
-        let reading = spawn_blocking(move || wishes.into_iter().map(|wish| read(wish, &stop)).collect());
+        let reading = spawn_blocking(move || {
+            unopened_files.into_iter().map(|unopened| read(unopened, &stop)).collect()
+        });
         let files: Result<Vec<OfferedFile>, OfferError> =
             reading.await.expect("reading files does not panic");
         Ok(Self { files: Arc::new(files?) })
@@ -175,13 +177,13 @@ impl OfferedFiles {
     }
 }
 
-fn wishes(files: &[String], archives: &[String]) -> Result<Vec<Wish>, OfferError> {
+fn unopened_files(files: &[String], archives: &[String]) -> Result<Vec<UnopenedFile>, OfferError> {
     let found = files.len() + archives.len();
     if found > MOST_FILES {
         return Err(OfferError::TooMany { found });
     }
     let mut taken: BTreeMap<String, &String> = BTreeMap::new();
-    let mut wishes = Vec::with_capacity(found);
+    let mut unopened_files = Vec::with_capacity(found);
     let all = files.iter().map(|text| (text, false)).chain(archives.iter().map(|text| (text, true)));
     for (text, is_archive) in all {
         let (path, name) = path_and_name(text)?;
@@ -192,9 +194,9 @@ fn wishes(files: &[String], archives: &[String]) -> Result<Vec<Wish>, OfferError
             false => None,
             true => Some(format(&path).ok_or_else(|| OfferError::Format { path: path.clone() })?),
         };
-        wishes.push(Wish { path, name, archive });
+        unopened_files.push(UnopenedFile { path, name, archive });
     }
-    Ok(wishes)
+    Ok(unopened_files)
 }
 
 /// The path and the name in a text: `dir/data.txt` is called `data.txt`, `dir/data.txt#input` is called
@@ -235,8 +237,8 @@ fn format(path: &Path) -> Option<ArchiveFormat> {
     }
 }
 
-fn read(wish: Wish, stop: &CancellationToken) -> Result<OfferedFile, OfferError> {
-    let Wish { path, name, archive } = wish;
+fn read(unopened: UnopenedFile, stop: &CancellationToken) -> Result<OfferedFile, OfferError> {
+    let UnopenedFile { path, name, archive } = unopened;
     let fail = |error| OfferError::Read { path: path.clone(), error };
     // Checked before opening, because opening a pipe would wait for a writer.
     let metadata = fs::metadata(&path).map_err(fail)?;
@@ -287,36 +289,36 @@ mod tests {
         words.iter().map(|&word| word.to_owned()).collect()
     }
 
-    fn wished(files: &[&str], archives: &[&str]) -> Result<Vec<Wish>, String> {
-        wishes(&texts(files), &texts(archives)).map_err(|error| error.to_string())
+    fn parse(files: &[&str], archives: &[&str]) -> Result<Vec<UnopenedFile>, String> {
+        unopened_files(&texts(files), &texts(archives)).map_err(|error| error.to_string())
     }
 
-    fn wish(path: &str, name: &str, archive: Option<ArchiveFormat>) -> Wish {
-        Wish { path: path.into(), name: name.to_owned(), archive }
+    fn unopened(path: &str, name: &str, archive: Option<ArchiveFormat>) -> UnopenedFile {
+        UnopenedFile { path: path.into(), name: name.to_owned(), archive }
     }
 
     #[test]
     fn files_are_called_after_their_path_or_as_one_says() {
         let expected = vec![
-            wish("a.txt", "a.txt", None),
-            wish("/srv/b c.txt", "b c.txt", None),
-            wish("../x/tool-1.2", "tool", None),
-            wish("/abs/y", "y", None),
-            wish("/abs/z", "z", None),
-            wish("env.TAR.GZ", "env.TAR.GZ", Some(ArchiveFormat::TarGz)),
-            wish("d/env.tgz", "env", Some(ArchiveFormat::TarGz)),
-            wish("p.tar", "p.tar", Some(ArchiveFormat::Tar)),
-            wish("q.zip", "q.zip", Some(ArchiveFormat::Zip)),
-            wish("q.jar", "q.jar", Some(ArchiveFormat::Zip)),
+            unopened("a.txt", "a.txt", None),
+            unopened("/srv/b c.txt", "b c.txt", None),
+            unopened("../x/tool-1.2", "tool", None),
+            unopened("/abs/y", "y", None),
+            unopened("/abs/z", "z", None),
+            unopened("env.TAR.GZ", "env.TAR.GZ", Some(ArchiveFormat::TarGz)),
+            unopened("d/env.tgz", "env", Some(ArchiveFormat::TarGz)),
+            unopened("p.tar", "p.tar", Some(ArchiveFormat::Tar)),
+            unopened("q.zip", "q.zip", Some(ArchiveFormat::Zip)),
+            unopened("q.jar", "q.jar", Some(ArchiveFormat::Zip)),
         ];
         let files = ["a.txt", "/srv/b c.txt", "../x/tool-1.2#tool", "file:/abs/y", "file:///abs/z"];
         let archives = ["env.TAR.GZ", "d/env.tgz#env", "p.tar", "q.zip", "q.jar"];
-        assert_eq!(wished(&files, &archives), Ok(expected));
+        assert_eq!(parse(&files, &archives), Ok(expected));
     }
 
     #[test]
     fn what_cannot_have_its_name_is_named() {
-        let said = |files: &[&str], archives: &[&str]| wished(files, archives).expect_err("it cannot be");
+        let said = |files: &[&str], archives: &[&str]| parse(files, archives).expect_err("it cannot be");
         assert_eq!(
             said(&["a/x", "b/y", "b/x"], &[]),
             "\"a/x\" and \"b/x\" would both have the name \"x\": set another one, as in PATH#NAME"

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex};
 use firesteel_core::Timestamp;
 use firesteel_core::ids::AppId;
 
-use super::strays::{Marker, look};
+use super::strays::{Marker, scan};
 use super::work_directory::WorkDirectory;
 
 /// The prefix of the name of a directory that is being removed.
@@ -66,8 +66,12 @@ impl Cleaner {
             return apps;
         }
         let markers: Vec<Marker> = apps.iter().map(Marker::of_application).collect();
-        let bearers = look(&markers);
-        apps.into_iter().zip(bearers).filter(|(_, bearers)| bearers.is_empty()).map(|(app, _)| app).collect()
+        let matching = scan(&markers);
+        apps.into_iter()
+            .zip(matching)
+            .filter(|(_, matching)| matching.is_empty())
+            .map(|(app, _)| app)
+            .collect()
     }
 
     /// Renames an application's directory at once, and then removes it on a separate thread.

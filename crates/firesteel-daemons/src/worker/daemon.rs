@@ -18,9 +18,9 @@ use firesteel_placement::words::counted;
 use firesteel_placement::{Cores, MiB, Resources};
 
 use super::cleaner::Cleaner;
-use super::executor_runner::{ExecutorRunner, Site};
+use super::executor_runner::{ExecutorRunner, RunnerContext};
 use super::files::{self, FileStore};
-use super::log::{Books, LogReader};
+use super::log::{LogReader, RemovedBytesTable};
 use super::reaper::{Reaper, ReaperError};
 use super::sweeper::Sweeper;
 use super::work_directory::{UnusableDirectory, WorkDirectory};
@@ -129,27 +129,27 @@ pub async fn run(options: Options) -> Result<(), WorkerError> {
     announcement.ready(&reached);
     context.raise(Event::Start);
     let config = config(&options, &id, reached, &work);
-    let books = Arc::<Books>::default();
-    let site = Arc::new(Site {
+    let removed_bytes = Arc::<RemovedBytesTable>::default();
+    let runner_context = Arc::new(RunnerContext {
         worker: id,
         work: work.clone(),
         firesteel,
         sweeper: Sweeper::start(),
         rolling: options.settings.rolling,
-        books: Arc::clone(&books),
+        removed_bytes: Arc::clone(&removed_bytes),
         clock,
     });
-    let files = FileStore::new(Arc::clone(&site));
+    let files = FileStore::new(Arc::clone(&runner_context));
     let file_tasks = files.tasks();
     let shell = WorkerShell {
-        runners: Runners::new(site),
+        runners: Runners::new(runner_context),
         files,
         cleaner: Cleaner::new(work.clone()),
-        logs: Arc::new(LogReader::new(work, books)),
+        logs: Arc::new(LogReader::new(work, removed_bytes)),
     };
     let exit = owner::run(Worker::new(config), shell, context, requests).await;
     files::finish(file_tasks).await;
-    reaper.let_go().await;
+    reaper.release().await;
     match exit {
         Exit::Shutdown => Ok(()),
         Exit::NoMaster { attempts } => Err(WorkerError::NoMaster { attempts, masters: masters.clone() }),
@@ -264,19 +264,19 @@ impl WorkerShell {
 
 /// The runners of this Worker's executors.
 struct Runners {
-    site: Arc<Site>,
+    context: Arc<RunnerContext>,
     table: BTreeMap<ExecutorKey, ExecutorRunner>,
 }
 
 impl Runners {
-    fn new(site: Arc<Site>) -> Self {
-        Self { site, table: BTreeMap::new() }
+    fn new(context: Arc<RunnerContext>) -> Self {
+        Self { context, table: BTreeMap::new() }
     }
 
     fn start(&mut self, plan: ExecutorPlan, inbox: Inbox<Event>) {
         self.table.retain(|_, runner| !runner.is_over());
         let executor = plan.executor.clone();
-        self.table.insert(executor, ExecutorRunner::start(plan, Arc::clone(&self.site), inbox));
+        self.table.insert(executor, ExecutorRunner::start(plan, Arc::clone(&self.context), inbox));
     }
 
     fn signal(&self, executor: &ExecutorKey, signal: Signal) {

@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use super::environment;
 use super::header::header;
 use super::log::segments::active_name;
-use super::log::{Appender, Books, Roller};
+use super::log::{Appender, RemovedBytesTable, Roller};
 use super::strays::Marker;
 use super::sweeper::Sweeper;
 use super::work_directory::{Outputs, WorkDirectory, failure};
@@ -31,7 +31,7 @@ const SIGNALS: usize = 4;
 
 /// What all runners of a Worker share.
 #[derive(Debug)]
-pub struct Site {
+pub struct RunnerContext {
     /// The Worker's id, which is part of every marker.
     pub worker: WorkerId,
     /// The work directory of the executors.
@@ -43,7 +43,7 @@ pub struct Site {
     /// How their logs are rolled; `None` if they are not.
     pub rolling: Option<Rolling>,
     /// The records of rolled logs.
-    pub books: Arc<Books>,
+    pub removed_bytes: Arc<RemovedBytesTable>,
     /// The clock for the names of rolled files.
     pub clock: Clock,
 }
@@ -60,9 +60,9 @@ impl ExecutorRunner {
     ///
     /// Call this on a thread of the runtime: see [`super`].
     #[must_use]
-    pub fn start(plan: ExecutorPlan, site: Arc<Site>, inbox: Inbox<Event>) -> Self {
+    pub fn start(plan: ExecutorPlan, context: Arc<RunnerContext>, inbox: Inbox<Event>) -> Self {
         let (sender, signals) = mpsc::channel(SIGNALS);
-        tokio::spawn(run(plan, site, signals, inbox));
+        tokio::spawn(run(plan, context, signals, inbox));
         Self { signals: sender }
     }
 
@@ -80,16 +80,21 @@ impl ExecutorRunner {
     }
 }
 
-async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal>, inbox: Inbox<Event>) {
+async fn run(
+    plan: ExecutorPlan,
+    context: Arc<RunnerContext>,
+    signals: mpsc::Receiver<Signal>,
+    inbox: Inbox<Event>,
+) {
     let (executor, files) = (plan.executor.clone(), plan.files.clone());
-    let marker = Marker::of_executor(&site.worker, &executor);
-    let last = match start(plan, &site).await {
+    let marker = Marker::of_executor(&context.worker, &executor);
+    let last = match start(plan, &context).await {
         Ok(Started { child, group, appenders }) => {
             let pid = group.leader();
             // If the owner has ended, the reaper ends the process.
             let _ = inbox.send(Event::RunnerStarted { executor: executor.clone(), pid }).await;
             let status = wait(child, group, signals).await;
-            kill_the_rest(group, marker, &site.sweeper).await;
+            kill_leftovers(group, marker, &context.sweeper).await;
             for appender in appenders {
                 appender.finish().await;
             }
@@ -98,7 +103,7 @@ async fn run(plan: ExecutorPlan, site: Arc<Site>, signals: mpsc::Receiver<Signal
         Err(failure) => Event::RunnerFailed { executor: executor.clone(), failure },
     };
     if !files.is_empty() {
-        let unlinking = tokio::task::spawn_blocking(move || site.work.unlink_files(&executor, &files));
+        let unlinking = tokio::task::spawn_blocking(move || context.work.unlink_files(&executor, &files));
         unlinking.await.expect("removing links does not panic");
     }
     let _ = inbox.send(last).await;
@@ -113,13 +118,13 @@ struct Started {
     appenders: Vec<Appender>,
 }
 
-async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, StartFailure> {
-    fill_in_own_binary(&mut plan.command, site);
-    let directory = site.work.of_executor(&plan.executor);
-    let variables = environment::of(&plan, &site.worker, &directory);
+async fn start(mut plan: ExecutorPlan, context: &Arc<RunnerContext>) -> Result<Started, StartFailure> {
+    fill_in_program(&mut plan.command, context);
+    let directory = context.work.of_executor(&plan.executor);
+    let variables = environment::of(&plan, &context.worker, &directory);
 
     let header = header(&plan.command, &variables);
-    let (executor, files, at) = (plan.executor.clone(), plan.files.clone(), Arc::clone(site));
+    let (executor, files, at) = (plan.executor.clone(), plan.files.clone(), Arc::clone(context));
     let prepared = tokio::task::spawn_blocking(move || {
         let outputs = at.work.prepare(&executor, &header)?;
         at.work.link_files(&executor, &at.worker, &files)?;
@@ -127,7 +132,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, Star
     })
     .await;
     let outputs = prepared.expect("preparing a directory does not panic")?;
-    let Connected { stdout, stderr, pipes } = connect(outputs, &plan.executor, site)?;
+    let OutputTargets { stdout, stderr, pipes } = connect(outputs, &plan.executor, context)?;
 
     let Command { program, arguments, environment: _ } = plan.command;
     let mut command = std::process::Command::new(&program);
@@ -149,7 +154,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, Star
     let child =
         tokio::process::Command::from(command).spawn().map_err(|error| not_started(&program, &error))?;
     let group = ProcessGroup::of(&child);
-    let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, site.clock, name) {
+    let appender = |(pipe, roller, name)| match Appender::start(pipe, roller, context.clock, name) {
         Ok(appender) => Some(appender),
         Err(error) => {
             tracing::error!("cannot read the output of an executor: {error}");
@@ -160,7 +165,7 @@ async fn start(mut plan: ExecutorPlan, site: &Arc<Site>) -> Result<Started, Star
 }
 
 /// Where an executor's output goes.
-struct Connected {
+struct OutputTargets {
     stdout: Stdio,
     stderr: Stdio,
     /// The read ends of the pipes, each with its log and the log's name.
@@ -168,16 +173,20 @@ struct Connected {
 }
 
 /// Connects the output to the files or, if logs are rolled, to pipes.
-fn connect(outputs: Outputs, executor: &ExecutorKey, site: &Site) -> Result<Connected, StartFailure> {
+fn connect(
+    outputs: Outputs,
+    executor: &ExecutorKey,
+    context: &RunnerContext,
+) -> Result<OutputTargets, StartFailure> {
     let Outputs { stdout, stderr } = outputs;
-    let Some(rolling) = site.rolling else {
-        return Ok(Connected { stdout: stdout.into(), stderr: stderr.into(), pipes: Vec::new() });
+    let Some(rolling) = context.rolling else {
+        return Ok(OutputTargets { stdout: stdout.into(), stderr: stderr.into(), pipes: Vec::new() });
     };
-    let directory = site.work.of_executor(executor);
+    let directory = context.work.of_executor(executor);
     let mut pipes = Vec::new();
     let mut through_pipe = |stream, file| -> std::io::Result<Stdio> {
-        let book = site.books.open(executor.clone(), stream);
-        let roller = Roller::open(&directory, stream, file, rolling, book, site.clock.now())?;
+        let removed = context.removed_bytes.open(executor.clone(), stream);
+        let roller = Roller::open(&directory, stream, file, rolling, removed, context.clock.now())?;
         let (ours, theirs) = std::io::pipe()?;
         pipes.push((ours, roller, format!("{executor} {}", active_name(stream))));
         Ok(theirs.into())
@@ -185,13 +194,13 @@ fn connect(outputs: Outputs, executor: &ExecutorKey, site: &Site) -> Result<Conn
     let failure = |error| failure(StartStep::Output, &directory, &error);
     let stdout = through_pipe(Stream::Stdout, stdout).map_err(failure)?;
     let stderr = through_pipe(Stream::Stderr, stderr).map_err(failure)?;
-    Ok(Connected { stdout, stderr, pipes })
+    Ok(OutputTargets { stdout, stderr, pipes })
 }
 
-fn fill_in_own_binary(command: &mut Command, site: &Site) {
+fn fill_in_program(command: &mut Command, context: &RunnerContext) {
     for word in std::iter::once(&mut command.program).chain(&mut command.arguments) {
         if Placeholder::of(word) == Some(Placeholder::Firesteel) {
-            *word = site.firesteel.display().to_string();
+            *word = context.firesteel.display().to_string();
         }
     }
 }
@@ -208,7 +217,7 @@ async fn wait(mut child: Child, group: ProcessGroup, mut signals: mpsc::Receiver
 }
 
 /// Kills the processes that the executor left behind: first its group, then those that left the group.
-async fn kill_the_rest(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
+async fn kill_leftovers(group: ProcessGroup, marker: Marker, sweeper: &Sweeper) {
     group.signal(Signal::Kill);
     if let Err(survivors) = sweeper.sweep(marker).await {
         tracing::error!("an executor has ended and {survivors}");

@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use super::executor_runner::Site;
+use super::executor_runner::RunnerContext;
 use crate::files::fetch::{FetchError, Fetcher};
 use crate::files::unpack::{UnpackError, unpack};
 use firesteel_host::inbox::Inbox;
@@ -27,7 +27,7 @@ const END_TIMEOUT: Duration = Duration::from_secs(10);
 /// The store of applications' files on this Worker.
 #[derive(Debug)]
 pub struct FileStore {
-    site: Arc<Site>,
+    context: Arc<RunnerContext>,
     /// The current or last job of each application.
     jobs: BTreeMap<AppId, Job>,
     tasks: TaskTracker,
@@ -53,20 +53,20 @@ enum StoreError {
 impl FileStore {
     /// Makes an empty store.
     #[must_use]
-    pub fn new(site: Arc<Site>) -> Self {
-        Self { site, jobs: BTreeMap::new(), tasks: TaskTracker::new() }
+    pub fn new(context: Arc<RunnerContext>) -> Self {
+        Self { context, jobs: BTreeMap::new(), tasks: TaskTracker::new() }
     }
 
     /// Fetches an application's files. The inbox receives [`Event::FilesFetched`] or
     /// [`Event::FilesFailed`], unless the files are removed before.
     pub fn fetch(&mut self, fetch: FetchId, app: AppId, files: ApplicationFiles, inbox: Inbox<Event>) {
-        let site = Arc::clone(&self.site);
+        let context = Arc::clone(&self.context);
         self.begin(app.clone(), move |stop| async move {
-            let place = Place::of(&site, &app);
-            let event = match fill(&place, Arc::new(files), site.worker.as_str(), &stop).await {
+            let paths = FilePaths::of(&context, &app);
+            let event = match fill(&paths, Arc::new(files), context.worker.as_str(), &stop).await {
                 Ok(()) => Event::FilesFetched { app, fetch },
                 Err(error) => {
-                    place.clear().await;
+                    paths.clear().await;
                     Event::FilesFailed { app, fetch, error: error.to_string() }
                 }
             };
@@ -78,8 +78,8 @@ impl FileStore {
 
     /// Removes an application's files, even if they are incomplete.
     pub fn remove(&mut self, app: AppId) {
-        let place = Place::of(&self.site, &app);
-        self.begin(app, |_| async move { place.clear().await });
+        let paths = FilePaths::of(&self.context, &app);
+        self.begin(app, |_| async move { paths.clear().await });
     }
 
     /// The tasks of the store. [`finish`] waits for them after the store is dropped.
@@ -121,7 +121,7 @@ pub async fn finish(tasks: TaskTracker) {
 
 /// The paths of one application's files.
 #[derive(Clone, Debug)]
-struct Place {
+struct FilePaths {
     app: PathBuf,
     /// The directory that executors see.
     files: PathBuf,
@@ -131,24 +131,24 @@ struct Place {
     archive: PathBuf,
 }
 
-impl Place {
-    fn of(site: &Site, app: &AppId) -> Self {
-        let files = site.work.files_of_app(app, &site.worker);
-        let beside = |suffix| {
+impl FilePaths {
+    fn of(context: &RunnerContext, app: &AppId) -> Self {
+        let files = context.work.files_of_app(app, &context.worker);
+        let with_suffix = |suffix| {
             let mut path = files.clone().into_os_string();
             path.push(suffix);
             PathBuf::from(path)
         };
-        let (partial, archive) = (beside(".partial"), beside(".archive"));
-        Self { app: site.work.of_app(app), files, partial, archive }
+        let (partial, archive) = (with_suffix(".partial"), with_suffix(".archive"));
+        Self { app: context.work.of_app(app), files, partial, archive }
     }
 
     /// Removes all files, and the application's directory if it is then empty.
     async fn clear(&self) {
-        let place = self.clone();
+        let paths = self.clone();
         let clearing = spawn_blocking(move || {
-            place.clear_files();
-            let _ = fs::remove_dir(&place.app);
+            paths.clear_files();
+            let _ = fs::remove_dir(&paths.app);
         });
         clearing.await.expect("removing files does not panic");
     }
@@ -172,13 +172,13 @@ impl Place {
 
 /// Fetches and unpacks all files. Executors see the directory when it is complete.
 async fn fill(
-    place: &Place,
+    paths: &FilePaths,
     files: Arc<ApplicationFiles>,
     worker: &str,
     stop: &CancellationToken,
 ) -> Result<(), StoreError> {
-    let at = place.clone();
-    on_disk(&place.partial, move || {
+    let at = paths.clone();
+    on_disk(&paths.partial, move || {
         // Remove what an earlier fetch for this application could not remove.
         at.clear_files();
         fs::create_dir_all(&at.partial)
@@ -188,8 +188,8 @@ async fn fill(
     for file in &files.files {
         let name = file.name.clone();
         let path = match file.kind {
-            FileKind::Plain | FileKind::Executable => place.partial.join(&name),
-            FileKind::Archive(_) => place.archive.clone(),
+            FileKind::Plain | FileKind::Executable => paths.partial.join(&name),
+            FileKind::Archive(_) => paths.archive.clone(),
         };
         let fetched = fetcher.fetch(file, &path).await;
         fetched.map_err(|error| StoreError::Fetch {
@@ -199,7 +199,7 @@ async fn fill(
         })?;
         if let FileKind::Archive(format) = file.kind {
             fetcher.hang_up();
-            let (directory, stop) = (place.partial.join(&name), stop.clone());
+            let (directory, stop) = (paths.partial.join(&name), stop.clone());
             let unpacking = spawn_blocking(move || {
                 unpack(&path, format, &directory, &stop)?;
                 fs::remove_file(&path).map_err(|error| UnpackError::Write { path, error })
@@ -208,8 +208,8 @@ async fn fill(
             unpacked.map_err(|error| StoreError::Unpack { name, error })?;
         }
     }
-    let (from, to) = (place.partial.clone(), place.files.clone());
-    on_disk(&place.files, move || fs::rename(from, to)).await
+    let (from, to) = (paths.partial.clone(), paths.files.clone());
+    on_disk(&paths.files, move || fs::rename(from, to)).await
 }
 
 async fn on_disk(

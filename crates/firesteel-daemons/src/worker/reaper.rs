@@ -20,22 +20,22 @@ use tokio::task::JoinHandle;
 use tokio::time::{sleep, timeout};
 
 use super::environment::{APP_ID, EXECUTOR_ID, WORKER_ID};
-use super::strays::{Marker, Survivors, kill_bearers};
+use super::strays::{Marker, Survivors, kill_matching};
 
 /// The command that a reaper runs: `firesteel __reaper <worker id>`.
 pub const COMMAND: &str = "__reaper";
 
 /// The number of consecutive scans that must find nothing. A process that is being started carries its
 /// environment only a moment later.
-const QUIET_LOOKS: u32 = 10;
+const QUIET_SCANS: u32 = 10;
 /// The same number after an orderly end of the Worker, which comes after its executors' end.
-const QUIET_LOOKS_AFTER_FAREWELL: u32 = 3;
+const QUIET_SCANS_AFTER_FAREWELL: u32 = 3;
 /// The last message of a Worker that ends in order.
 const FAREWELL: &[u8] = b"farewell\n";
 /// The time limit, after which the reaper leaves the processes that it could not end.
 const LIMIT: Duration = Duration::from_secs(60);
 /// How long a reaper may take to report that it is ready, and to end.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 /// The message of a reaper that is ready.
 const READY: &[u8] = b"ready\n";
 
@@ -49,10 +49,10 @@ pub fn run(worker: &WorkerId) -> Result<(), ReaperError> {
     polite.thread_block().map_err(io::Error::from)?;
     // If the Worker has already ended, no one reads this.
     let _ = io::stdout().write_all(READY).and_then(|()| io::stdout().flush());
-    let mut last_words = Vec::new();
-    io::stdin().lock().read_to_end(&mut last_words)?;
-    let looks = if last_words == FAREWELL { QUIET_LOOKS_AFTER_FAREWELL } else { QUIET_LOOKS };
-    Ok(kill_bearers(&Marker::of_worker(worker), looks, LIMIT)?)
+    let mut message = Vec::new();
+    io::stdin().lock().read_to_end(&mut message)?;
+    let quiet_scans = if message == FAREWELL { QUIET_SCANS_AFTER_FAREWELL } else { QUIET_SCANS };
+    Ok(kill_matching(&Marker::of_worker(worker), quiet_scans, LIMIT)?)
 }
 
 /// Why a reaper failed.
@@ -83,33 +83,33 @@ pub enum ReaperError {
 /// The Worker's handle of its reaper. Dropping it ends the reaper, after its work.
 #[derive(Debug)]
 pub struct Reaper {
-    keeper: JoinHandle<()>,
-    let_go: tokio::sync::oneshot::Sender<()>,
+    supervisor: JoinHandle<()>,
+    release: tokio::sync::oneshot::Sender<()>,
 }
 
 impl Reaper {
-    /// Starts a reaper, and keeps one running until [`let_go`](Self::let_go).
+    /// Starts a reaper, and keeps one running until [`release`](Self::release).
     ///
     /// # Errors
     /// The reaper could not be started. Without it executors would not be safe to start.
     pub async fn start(binary: &Path, worker: &WorkerId) -> Result<Self, ReaperError> {
         let first = Process::start(binary, worker).await?;
-        let (let_go, released) = tokio::sync::oneshot::channel();
-        let keeper = tokio::spawn(keep(first, binary.to_owned(), worker.clone(), released));
-        Ok(Self { keeper, let_go })
+        let (release, released) = tokio::sync::oneshot::channel();
+        let supervisor = tokio::spawn(supervise(first, binary.to_owned(), worker.clone(), released));
+        Ok(Self { supervisor, release })
     }
 
     /// Lets the reaper do its work and end, and waits for this for at most 10 s.
-    pub async fn let_go(self) {
-        drop(self.let_go);
-        if timeout(PATIENCE, self.keeper).await.is_err() {
+    pub async fn release(self) {
+        drop(self.release);
+        if timeout(TIMEOUT, self.supervisor).await.is_err() {
             tracing::warn!("the reaper is still killing processes");
         }
     }
 }
 
 /// Starts another reaper if one ends before its Worker, for example because it was killed.
-async fn keep(
+async fn supervise(
     mut process: Process,
     binary: PathBuf,
     worker: WorkerId,
@@ -167,7 +167,7 @@ impl Process {
         let stdin = child.stdin.take().expect("it was piped");
         let mut stdout = child.stdout.take().expect("it was piped");
         let mut said = [0; READY.len()];
-        match timeout(PATIENCE, stdout.read_exact(&mut said)).await {
+        match timeout(TIMEOUT, stdout.read_exact(&mut said)).await {
             Ok(Ok(_)) if said == READY => Ok(Self { child, stdin }),
             Ok(_) | Err(_) => Err(ReaperError::NotReady { binary: binary.to_owned() }),
         }

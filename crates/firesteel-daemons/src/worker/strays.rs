@@ -58,10 +58,10 @@ impl Marker {
         self.entries.iter().all(|entry| environment.contains(entry.as_slice()))
     }
 
-    /// The processes that carry the marker now: see [`look`].
+    /// The processes that carry the marker now: see [`scan`].
     #[must_use]
-    pub fn bearers(&self) -> Vec<Pid> {
-        look(std::slice::from_ref(self)).remove(0)
+    pub fn matching(&self) -> Vec<Pid> {
+        scan(std::slice::from_ref(self)).remove(0)
     }
 }
 
@@ -69,22 +69,22 @@ impl Marker {
 /// it now, except this one. Processes of other users are left out, because their environment cannot be
 /// read.
 #[must_use]
-pub fn look(markers: &[Marker]) -> Vec<Vec<Pid>> {
-    let mut bearers = vec![Vec::new(); markers.len()];
-    let Ok(entries) = fs::read_dir("/proc") else { return bearers };
+pub fn scan(markers: &[Marker]) -> Vec<Vec<Pid>> {
+    let mut matching = vec![Vec::new(); markers.len()];
+    let Ok(entries) = fs::read_dir("/proc") else { return matching };
     let own = nix::unistd::getpid();
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     for pid in pids.map(Pid::from_raw).filter(|&pid| pid != own) {
         // For a process that has just ended, this read fails; for a zombie, it is empty.
         let environment = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
         let environment = variables(&environment);
-        for (marker, bearers) in markers.iter().zip(&mut bearers) {
+        for (marker, matching) in markers.iter().zip(&mut matching) {
             if marker.is_in(&environment) {
-                bearers.push(pid);
+                matching.push(pid);
             }
         }
     }
-    bearers
+    matching
 }
 
 /// The variables in the format of `/proc/<pid>/environ`.
@@ -100,23 +100,23 @@ pub(super) fn kill_all(pids: &[Pid]) {
     }
 }
 
-/// Kills every process that carries the marker, until `quiet_looks` consecutive scans find none. Blocks the
+/// Kills every process that carries the marker, until `quiet_scans` consecutive scans find none. Blocks the
 /// thread.
 ///
 /// # Errors
 /// Some processes are still there after `limit`.
-pub fn kill_bearers(marker: &Marker, quiet_looks: u32, limit: Duration) -> Result<(), Survivors> {
+pub fn kill_matching(marker: &Marker, quiet_scans: u32, limit: Duration) -> Result<(), Survivors> {
     let give_up = Instant::now() + limit;
     let mut quiet = 0;
     loop {
-        let bearers = marker.bearers();
-        kill_all(&bearers);
-        quiet = if bearers.is_empty() { quiet + 1 } else { 0 };
-        if quiet >= quiet_looks {
+        let matching = marker.matching();
+        kill_all(&matching);
+        quiet = if matching.is_empty() { quiet + 1 } else { 0 };
+        if quiet >= quiet_scans {
             return Ok(());
         }
         if Instant::now() >= give_up {
-            return Err(Survivors::new(&bearers));
+            return Err(Survivors::new(&matching));
         }
         std::thread::sleep(PAUSE);
     }

@@ -9,7 +9,7 @@ use nix::unistd::Pid;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant, sleep};
 
-use super::strays::{Marker, PAUSE, Survivors, kill_all, look};
+use super::strays::{Marker, PAUSE, Survivors, kill_all, scan};
 
 /// The maximum number of queued requests. A sender waits for room.
 const REQUESTS: usize = 1024;
@@ -66,16 +66,16 @@ async fn serve(mut requests: mpsc::Receiver<Request>) {
             waiting.push(request);
         }
         let markers: Vec<Marker> = waiting.iter().map(|request| request.marker.clone()).collect();
-        let found = tokio::task::spawn_blocking(move || kill_bearers_once(&markers)).await;
+        let found = tokio::task::spawn_blocking(move || kill_matching_once(&markers)).await;
         let found = found.expect("looking for processes does not panic");
         waiting = answer(waiting, &found);
     }
 }
 
 /// Scans once and kills all processes that were found.
-fn kill_bearers_once(markers: &[Marker]) -> Vec<Vec<Pid>> {
-    let found = look(markers);
-    found.iter().for_each(|bearers| kill_all(bearers));
+fn kill_matching_once(markers: &[Marker]) -> Vec<Vec<Pid>> {
+    let found = scan(markers);
+    found.iter().for_each(|matching| kill_all(matching));
     found
 }
 
@@ -84,12 +84,12 @@ fn kill_bearers_once(markers: &[Marker]) -> Vec<Vec<Pid>> {
 fn answer(waiting: Vec<Request>, found: &[Vec<Pid>]) -> Vec<Request> {
     let now = Instant::now();
     let mut left = Vec::new();
-    for (request, bearers) in waiting.into_iter().zip(found) {
+    for (request, matching) in waiting.into_iter().zip(found) {
         // The sender of the request may be gone.
-        if bearers.is_empty() {
+        if matching.is_empty() {
             let _ = request.answer.send(Ok(()));
         } else if request.give_up <= now {
-            let _ = request.answer.send(Err(Survivors::new(bearers)));
+            let _ = request.answer.send(Err(Survivors::new(matching)));
         } else {
             left.push(request);
         }

@@ -14,7 +14,7 @@ const LONG: Duration = Duration::from_secs(20);
 
 /// An executor of the test's own on this machine.
 struct Rig {
-    site: Arc<Site>,
+    context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
     arrivals: Arrivals<Event>,
 }
@@ -34,15 +34,15 @@ impl Rig {
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(3) };
-        let site = Arc::new(Site { executor, worker, host: "here".to_owned() });
+        let context = Arc::new(RunnerContext { executor, worker, host: "here".to_owned() });
         let (inbox, arrivals) = inbox();
-        Self { site, inbox, arrivals }
+        Self { context, inbox, arrivals }
     }
 
     fn start(&self, spec: TaskSpec, allowed: u64) -> TaskRunner {
         let resources = Resources::from_iter([("gpu-a100", ["1", "0"])]);
         let launch = Launch { attempt: attempt(), spec, resources };
-        TaskRunner::start(launch, allowed, Arc::clone(&self.site), self.inbox.clone())
+        TaskRunner::start(launch, allowed, Arc::clone(&self.context), self.inbox.clone())
     }
 
     async fn next(&mut self) -> Event {
@@ -144,7 +144,7 @@ async fn a_task_knows_who_it_is_and_keeps_its_executors_marker() {
     for (name, value) in [("COLOUR", "red"), (APP_ID, "another"), (WORKER_ID, "another")] {
         task.command.environment.insert(name.to_owned(), value.to_owned());
     }
-    let expected = format!("17 1 app-1 3 here red\n{}\n", rig.site.worker);
+    let expected = format!("17 1 app-1 3 here red\n{}\n", rig.context.worker);
     let course = rig.course_of(task).await;
     assert_eq!(String::from_utf8_lossy(&course.stdout), expected);
 }

@@ -40,7 +40,7 @@ pub(crate) fn plan(program: &str, arguments: &[&str]) -> ExecutorPlan {
 /// A runner in its own work directory.
 struct Rig {
     scratch: TempDir,
-    site: Arc<Site>,
+    context: Arc<RunnerContext>,
     inbox: Inbox<Event>,
     arrivals: Arrivals<Event>,
 }
@@ -57,20 +57,20 @@ impl Rig {
         let name = scratch.path().file_name().expect("it has one").to_string_lossy().replace('.', "");
         let worker = WorkerId::new(format!("worker-test-{}{name}", std::process::id()));
         let (inbox, arrivals) = inbox();
-        let site = Arc::new(Site {
+        let context = Arc::new(RunnerContext {
             worker,
             work,
             firesteel: "/opt/firesteel".into(),
             sweeper: Sweeper::start(),
             rolling,
-            books: Arc::default(),
+            removed_bytes: Arc::default(),
             clock: Clock::start(),
         });
-        Self { scratch, site, inbox, arrivals }
+        Self { scratch, context, inbox, arrivals }
     }
 
     fn start(&self, plan: ExecutorPlan) -> ExecutorRunner {
-        ExecutorRunner::start(plan, Arc::clone(&self.site), self.inbox.clone())
+        ExecutorRunner::start(plan, Arc::clone(&self.context), self.inbox.clone())
     }
 
     fn shell(&self, script: &str) -> ExecutorRunner {
@@ -143,7 +143,7 @@ async fn an_executor_runs_in_its_directory_and_writes_to_its_files() {
     let pid = rig.started().await;
     assert!(pid > 1);
     assert_eq!(rig.exited().await, ExitStatus::Code(7));
-    let directory = rig.site.work.path().join("app-1/3");
+    let directory = rig.context.work.path().join("app-1/3");
     assert_eq!(rig.read("stdout"), format!("{}\n2 3\n", directory.display()));
     let stderr = rig.read("stderr");
     let (header, rest) = stderr.split_once("========================================\n\n").expect("a header");
@@ -227,8 +227,8 @@ async fn nothing_that_an_executor_started_outlives_it() {
     for name in ["in-group", "in-session", "orphan"] {
         assert!(!is_alive(&rig.read(name)), "{name}");
     }
-    let bearers = Marker::of_worker(&rig.site.worker).bearers();
-    assert_eq!(bearers, [], "nobody carries the Worker's marker");
+    let matching = Marker::of_worker(&rig.context.worker).matching();
+    assert_eq!(matching, [], "nobody carries the Worker's marker");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
@@ -294,7 +294,7 @@ const BY_SIZE: Rolling =
     Rolling { strategy: Strategy::BySize(LEAST_SIZE), retained: None, compression: Compression::Gzip };
 
 fn read_log(rig: &Rig, stream: Stream) -> Vec<u8> {
-    let reader = LogReader::new(rig.site.work.clone(), Arc::clone(&rig.site.books));
+    let reader = LogReader::new(rig.context.work.clone(), Arc::clone(&rig.context.removed_bytes));
     let executor = plan("sh", &[]).executor;
     let mut all = Vec::new();
     loop {
@@ -318,7 +318,7 @@ async fn rolled_logs_are_whole_when_the_end_is_told() {
     let stderr = String::from_utf8(read_log(&rig, Stream::Stderr)).expect("it is text");
     let (header, rest) = stderr.split_once(&format!("{}\n\n", "=".repeat(40))).expect("a header");
     assert!(header.starts_with("Firesteel Executor Command: ") && rest == numbers);
-    let directory = rig.site.work.of_executor(&plan("sh", &[]).executor);
+    let directory = rig.context.work.of_executor(&plan("sh", &[]).executor);
     let names = fs::read_dir(directory).expect("it is there");
     let names: Vec<String> =
         names.map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned()).collect();
@@ -334,7 +334,7 @@ async fn a_process_that_was_not_found_and_holds_the_output_open_does_not_hold_up
         until [ -s stray ]; do :; done; echo after";
     let _runner = rig.shell(script);
     rig.started().await;
-    let directory = rig.site.work.of_executor(&plan("sh", &[]).executor);
+    let directory = rig.context.work.of_executor(&plan("sh", &[]).executor);
     assert_eq!(rig.exited().await, ExitStatus::SUCCESS);
     assert_eq!(read_log(&rig, Stream::Stdout), b"before\nafter\n");
     let stray = fs::read_to_string(directory.join("stray")).expect("it was written");

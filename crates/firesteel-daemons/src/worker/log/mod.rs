@@ -2,7 +2,7 @@
 //!
 //! - [`appender`]: copies an executor's output from a pipe into its log.
 //! - [`roller`], [`names`], [`segments`]: write a log into a sequence of files, name the files, and list them.
-//! - [`books`]: how many bytes of each log were removed.
+//! - [`removed_bytes`]: how many bytes of each log were removed.
 //! - [`reader`], `tail`: read a piece of a log, as if the log were one file, and find its last lines.
 //!
 //! # Writing
@@ -25,14 +25,14 @@
 //! performs any later decision, so a new executor never starts in a directory that is being removed.
 
 pub mod appender;
-pub mod books;
 pub mod names;
 pub mod reader;
+pub mod removed_bytes;
 pub mod roller;
 pub mod segments;
 mod tail;
 
 pub use appender::Appender;
-pub use books::Books;
 pub use reader::LogReader;
+pub use removed_bytes::RemovedBytesTable;
 pub use roller::Roller;

@@ -11,8 +11,8 @@ use firesteel_core::wire::MAX_LOG_PIECE;
 use firesteel_core::worker::LogRead;
 use flate2::read::MultiGzDecoder;
 
-use super::books::Books;
-use super::segments::{self, Form, Segment, in_words};
+use super::removed_bytes::RemovedBytesTable;
+use super::segments::{self, Segment, SegmentFormat, with_path};
 use super::tail;
 use crate::worker::work_directory::WorkDirectory;
 
@@ -26,7 +26,7 @@ const ATTEMPTS: u32 = 20;
 #[derive(Debug)]
 pub struct LogReader {
     work: WorkDirectory,
-    books: Arc<Books>,
+    removed_bytes: Arc<RemovedBytesTable>,
     kept: Mutex<Vec<Inflater>>,
 }
 
@@ -47,10 +47,10 @@ struct Piece {
 }
 
 impl LogReader {
-    /// Makes a reader for logs below this directory. `books` are the records of the logs' writers.
+    /// Makes a reader for logs below this directory. `removed_bytes` are the records of the logs' writers.
     #[must_use]
-    pub fn new(work: WorkDirectory, books: Arc<Books>) -> Self {
-        Self { work, books, kept: Mutex::default() }
+    pub fn new(work: WorkDirectory, removed_bytes: Arc<RemovedBytesTable>) -> Self {
+        Self { work, removed_bytes, kept: Mutex::default() }
     }
 
     /// Reads the requested piece. The application's id must be known to be sound.
@@ -64,7 +64,7 @@ impl LogReader {
             Ok(real) if real == directory => {}
             Ok(_) => return missing(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return missing(),
-            Err(error) => return failed(in_words(&directory, &error)),
+            Err(error) => return failed(with_path(&directory, &error)),
         }
         for _ in 0..ATTEMPTS {
             match self.attempt(&directory, request) {
@@ -83,7 +83,7 @@ impl LogReader {
     }
 
     fn attempt(&self, directory: &Path, request: &LogRequest) -> io::Result<Attempt> {
-        let (gone, segments) = self.look(directory, request)?;
+        let (gone, segments) = self.list(directory, request)?;
         if segments.is_empty() {
             return Ok(Attempt::NoLog);
         }
@@ -111,10 +111,10 @@ impl LogReader {
 
     /// The number of removed bytes of the log, and the files with the rest. No file is rolled during the
     /// call.
-    fn look(&self, directory: &Path, request: &LogRequest) -> io::Result<(u64, Vec<Segment>)> {
-        match self.books.find(&request.executor, request.stream) {
-            Some(book) => {
-                let gone = book.gone();
+    fn list(&self, directory: &Path, request: &LogRequest) -> io::Result<(u64, Vec<Segment>)> {
+        match self.removed_bytes.find(&request.executor, request.stream) {
+            Some(removed) => {
+                let gone = removed.lock();
                 Ok((*gone, segments::list(directory, request.stream)?))
             }
             None => Ok((0, segments::list(directory, request.stream)?)),
@@ -125,12 +125,12 @@ impl LogReader {
     fn read_segment(&self, segment: &Segment, offset: u64) -> io::Result<Option<Vec<u8>>> {
         let length = (segment.length - offset).min(MAX_LOG_PIECE as u64);
         let mut bytes = vec![0; usize::try_from(length).expect("a piece is small")];
-        let read = match segment.form {
-            Form::Plain => match segment.open()? {
+        let read = match segment.format {
+            SegmentFormat::Plain => match segment.open()? {
                 Some(file) => file.read_exact_at(&mut bytes, offset),
                 None => return Ok(None),
             },
-            Form::Gzip => match self.inflater(segment, offset)? {
+            SegmentFormat::Gzip => match self.inflater(segment, offset)? {
                 Some(mut inflater) => {
                     let read = inflater.inflated.read_exact(&mut bytes);
                     inflater.position += length;
@@ -140,7 +140,7 @@ impl LogReader {
                 None => return Ok(None),
             },
         };
-        read.map_err(|error| in_words(&segment.path, &error))?;
+        read.map_err(|error| with_path(&segment.path, &error))?;
         Ok(Some(bytes))
     }
 
@@ -157,7 +157,7 @@ impl LogReader {
         let Some(file) = segment.open()? else { return Ok(None) };
         let mut inflated = MultiGzDecoder::new(file);
         io::copy(&mut inflated.by_ref().take(offset), &mut io::sink())
-            .map_err(|error| in_words(&segment.path, &error))?;
+            .map_err(|error| with_path(&segment.path, &error))?;
         let Segment { path, inode, .. } = segment.clone();
         Ok(Some(Inflater { path, inode, position: offset, inflated }))
     }

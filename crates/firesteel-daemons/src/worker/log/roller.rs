@@ -10,9 +10,9 @@ use firesteel_core::Timestamp;
 use firesteel_core::messages::Stream;
 use flate2::write::GzEncoder;
 
-use super::books::Book;
 use super::names::Names;
-use super::segments::{self, COMPRESSED, active_name, in_words};
+use super::removed_bytes::RemovedBytes;
+use super::segments::{self, COMPRESSED, active_name, with_path};
 use firesteel_settings::rolling::{Compression, Rolling, Strategy};
 
 /// A longer file is not compressed, because the end of a gzip file cannot tell a length beyond this.
@@ -28,7 +28,7 @@ pub struct Roller {
     directory: PathBuf,
     active: PathBuf,
     rolling: Rolling,
-    book: Arc<Book>,
+    removed: Arc<RemovedBytes>,
     file: File,
     /// The number of bytes in the active file.
     length: u64,
@@ -57,7 +57,7 @@ impl Roller {
         stream: Stream,
         file: File,
         rolling: Rolling,
-        book: Arc<Book>,
+        removed: Arc<RemovedBytes>,
         now: Timestamp,
     ) -> io::Result<Self> {
         let active = directory.join(active_name(stream));
@@ -67,9 +67,9 @@ impl Roller {
         let last = last.map(|name| name.strip_suffix(COMPRESSED).map(str::to_owned).unwrap_or(name));
         Ok(Self {
             directory: directory.to_owned(),
-            length: file.metadata().map_err(|error| in_words(&active, &error))?.len(),
+            length: file.metadata().map_err(|error| with_path(&active, &error))?.len(),
             active,
-            book,
+            removed,
             file,
             next: rolling.strategy.next(now),
             names: Names::after(active_name(stream), last),
@@ -112,7 +112,7 @@ impl Roller {
                 }
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
                 Err(error) => {
-                    written.dropped = Some((rest.len(), in_words(&self.active, &error)));
+                    written.dropped = Some((rest.len(), with_path(&self.active, &error)));
                     break;
                 }
             }
@@ -156,7 +156,7 @@ impl Roller {
         let fresh = self.aside(&self.active);
         let file = create(&fresh)?;
         let renamed = {
-            let _held = self.book.gone();
+            let _held = self.removed.lock();
             fs::rename(&self.active, old).and_then(|()| fs::rename(&fresh, &self.active))
         };
         match renamed {
@@ -167,7 +167,7 @@ impl Roller {
             Err(error) => {
                 // A file that cannot be removed either has a name that is not part of the log.
                 let _ = fs::remove_file(&fresh);
-                Err(in_words(&self.active, &error))
+                Err(with_path(&self.active, &error))
             }
         }
     }
@@ -179,14 +179,14 @@ impl Roller {
         compressed.push(COMPRESSED);
         let compressed = PathBuf::from(compressed);
         let done = deflate(path, &fresh).and_then(|()| {
-            let _held = self.book.gone();
+            let _held = self.removed.lock();
             fs::rename(&fresh, &compressed).and_then(|()| fs::remove_file(path))
         });
         match done {
             Ok(()) => Ok(compressed),
             Err(error) => {
                 let _ = fs::remove_file(&fresh);
-                Err(in_words(&compressed, &error))
+                Err(with_path(&compressed, &error))
             }
         }
     }
@@ -196,11 +196,11 @@ impl Roller {
         while self.rolled.len() > retained as usize
             && let Some((path, length)) = self.rolled.front()
         {
-            let mut gone = self.book.gone();
+            let mut gone = self.removed.lock();
             match fs::remove_file(path) {
                 Ok(()) => {}
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                Err(error) => return Err(in_words(path, &error)),
+                Err(error) => return Err(with_path(path, &error)),
             }
             *gone += length;
             drop(gone);
@@ -221,9 +221,9 @@ fn create(path: &Path) -> io::Result<File> {
     match fs::remove_file(path) {
         Ok(()) => {}
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(in_words(path, &error)),
+        Err(error) => return Err(with_path(path, &error)),
     }
-    OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| in_words(path, &error))
+    OpenOptions::new().append(true).create_new(true).open(path).map_err(|error| with_path(path, &error))
 }
 
 fn deflate(from: &Path, into: &Path) -> io::Result<()> {

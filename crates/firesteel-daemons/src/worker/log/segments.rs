@@ -24,14 +24,14 @@ pub struct Segment {
     /// The inode of the file. A file that is opened later at the same path may be another one.
     pub inode: u64,
     /// Whether it is compressed.
-    pub form: Form,
+    pub format: SegmentFormat,
     /// The number of bytes of the log in it.
     pub length: u64,
 }
 
-/// The form in which a file of a log is stored.
+/// The format in which a file of a log is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Form {
+pub enum SegmentFormat {
     /// The bytes as they were written.
     Plain,
     /// The bytes compressed with gzip.
@@ -54,26 +54,28 @@ pub fn active_name(stream: Stream) -> &'static str {
 /// The directory or one of the files cannot be read.
 pub fn list(directory: &Path, stream: Stream) -> io::Result<Vec<Segment>> {
     let active = active_name(stream);
-    let mut rolled: Vec<(String, Form)> = Vec::new();
+    let mut rolled: Vec<(String, SegmentFormat)> = Vec::new();
     for entry in fs::read_dir(directory)? {
         let name = entry?.file_name();
         let Some(name) = name.to_str() else { continue };
-        let (plain, form) = match name.strip_suffix(COMPRESSED) {
-            Some(plain) => (plain, Form::Gzip),
-            None => (name, Form::Plain),
+        let (plain, format) = match name.strip_suffix(COMPRESSED) {
+            Some(plain) => (plain, SegmentFormat::Gzip),
+            None => (name, SegmentFormat::Plain),
         };
         if is_rolled(plain, active) {
-            rolled.push((plain.to_owned(), form));
+            rolled.push((plain.to_owned(), format));
         }
     }
     // If a file exists in both forms, its Worker ended while compressing it: the plain file is complete.
-    rolled.sort_by(|a, b| in_order(&a.0, &b.0).then_with(|| (a.1 == Form::Gzip).cmp(&(b.1 == Form::Gzip))));
+    rolled.sort_by(|a, b| {
+        in_order(&a.0, &b.0).then_with(|| (a.1 == SegmentFormat::Gzip).cmp(&(b.1 == SegmentFormat::Gzip)))
+    });
     rolled.dedup_by(|later, first| later.0 == first.0);
-    rolled.push((active.to_owned(), Form::Plain));
+    rolled.push((active.to_owned(), SegmentFormat::Plain));
 
-    let segment = |(name, form): (String, Form)| {
-        let name = if form == Form::Gzip { name + COMPRESSED } else { name };
-        segment(directory.join(name), form).transpose()
+    let segment = |(name, format): (String, SegmentFormat)| {
+        let name = if format == SegmentFormat::Gzip { name + COMPRESSED } else { name };
+        segment(directory.join(name), format).transpose()
     };
     rolled.into_iter().filter_map(segment).collect()
 }
@@ -94,24 +96,24 @@ pub fn in_order(a: &str, b: &str) -> Ordering {
     parts(a).cmp(&parts(b))
 }
 
-fn segment(path: PathBuf, form: Form) -> io::Result<Option<Segment>> {
+fn segment(path: PathBuf, format: SegmentFormat) -> io::Result<Option<Segment>> {
     let about = match fs::symlink_metadata(&path) {
         Ok(about) => about,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(in_words(&path, &error)),
+        Err(error) => return Err(with_path(&path, &error)),
     };
     if !about.is_file() {
         return Ok(None);
     }
     let inode = about.ino();
-    let length = match form {
-        Form::Plain => about.len(),
-        Form::Gzip => {
-            let file = open_file(&path).map_err(|error| in_words(&path, &error))?;
-            inflated_length(file).map_err(|error| in_words(&path, &error))?
+    let length = match format {
+        SegmentFormat::Plain => about.len(),
+        SegmentFormat::Gzip => {
+            let file = open_file(&path).map_err(|error| with_path(&path, &error))?;
+            inflated_length(file).map_err(|error| with_path(&path, &error))?
         }
     };
-    Ok(Some(Segment { path, inode, form, length }))
+    Ok(Some(Segment { path, inode, format, length }))
 }
 
 /// The uncompressed length of a file, modulo 4 GiB; longer files are not compressed.
@@ -131,7 +133,7 @@ impl Segment {
         match open_file(&self.path).and_then(|file| Ok((file.metadata()?.ino(), file))) {
             Ok((inode, file)) => Ok((inode == self.inode).then_some(file)),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(in_words(&self.path, &error)),
+            Err(error) => Err(with_path(&self.path, &error)),
         }
     }
 }
@@ -145,7 +147,7 @@ fn open_file(path: &Path) -> io::Result<File> {
 
 /// The error with the path in front of the operating system's message.
 #[must_use]
-pub fn in_words(path: &Path, error: &io::Error) -> io::Error {
+pub fn with_path(path: &Path, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{}: {error}", path.display()))
 }
 

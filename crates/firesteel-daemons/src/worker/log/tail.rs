@@ -6,7 +6,7 @@ use std::os::unix::fs::FileExt;
 
 use flate2::read::MultiGzDecoder;
 
-use super::segments::{Form, Segment, in_words};
+use super::segments::{Segment, SegmentFormat, with_path};
 
 /// The number of bytes that are read at once.
 const BLOCK: usize = 64 << 10;
@@ -25,11 +25,11 @@ pub(super) fn start_of_last(segments: &[Segment], lines: u64) -> io::Result<Opti
         let begin = end - segment.length;
         let within = segment.length.min(last.saturating_sub(begin));
         let Some(file) = segment.open()? else { return Ok(None) };
-        let found = match segment.form {
-            Form::Plain => nth_end_backward(&file, within, wanted),
-            Form::Gzip => nth_end_inflated(segment, file, within, wanted)?,
+        let found = match segment.format {
+            SegmentFormat::Plain => nth_end_backward(&file, within, wanted),
+            SegmentFormat::Gzip => nth_end_inflated(segment, file, within, wanted)?,
         };
-        match found.map_err(|error| in_words(&segment.path, &error))? {
+        match found.map_err(|error| with_path(&segment.path, &error))? {
             Found::At(offset) => return Ok(Some(begin + offset + 1)),
             Found::Fewer(count) => wanted -= count,
         }

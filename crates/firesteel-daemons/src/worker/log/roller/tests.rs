@@ -6,8 +6,8 @@ use firesteel_core::worker::LogRead;
 use tempfile::TempDir;
 
 use super::*;
-use crate::worker::log::books::Books;
 use crate::worker::log::reader::LogReader;
+use crate::worker::log::removed_bytes::RemovedBytesTable;
 use crate::worker::work_directory::WorkDirectory;
 use firesteel_settings::rolling::Period;
 
@@ -30,7 +30,7 @@ struct Rig {
     directory: PathBuf,
     executor: ExecutorKey,
     reader: LogReader,
-    books: Arc<Books>,
+    removed_bytes: Arc<RemovedBytesTable>,
 }
 
 impl Rig {
@@ -40,15 +40,15 @@ impl Rig {
         let executor = ExecutorKey { app: AppId::new("app-1"), executor: ExecutorId(0) };
         let directory = work.of_executor(&executor);
         fs::create_dir_all(&directory).expect("it can be made");
-        let books = Arc::<Books>::default();
-        let reader = LogReader::new(work, Arc::clone(&books));
-        Self { _scratch: scratch, directory, executor, reader, books }
+        let removed_bytes = Arc::<RemovedBytesTable>::default();
+        let reader = LogReader::new(work, Arc::clone(&removed_bytes));
+        Self { _scratch: scratch, directory, executor, reader, removed_bytes }
     }
 
     fn roller(&self, rolling: Rolling, now: Timestamp) -> Roller {
         let file = File::create(self.directory.join("stdout")).expect("it can be made");
-        let book = self.books.open(self.executor.clone(), Stream::Stdout);
-        Roller::open(&self.directory, Stream::Stdout, file, rolling, book, now).expect("it can be opened")
+        let removed = self.removed_bytes.open(self.executor.clone(), Stream::Stdout);
+        Roller::open(&self.directory, Stream::Stdout, file, rolling, removed, now).expect("it can be opened")
     }
 
     fn piece(&self, from: LogStart) -> (u64, Vec<u8>, u64) {
@@ -182,9 +182,9 @@ fn output_that_cannot_be_written_is_dropped_and_counted() {
     let rig = Rig::new();
     let now = Timestamp::from_millis(1_795_209_755_042);
     let file = OpenOptions::new().write(true).open("/dev/full").expect("there is one");
-    let book = rig.books.open(rig.executor.clone(), Stream::Stdout);
+    let removed = rig.removed_bytes.open(rig.executor.clone(), Stream::Stdout);
     let mut roller =
-        Roller::open(&rig.directory, Stream::Stdout, file, BY_SIZE, book, now).expect("it can be opened");
+        Roller::open(&rig.directory, Stream::Stdout, file, BY_SIZE, removed, now).expect("it can be opened");
     let (count, error) = roller.write(now, b"nowhere").dropped.expect("there is no room");
     assert_eq!(count, 7);
     assert!(error.to_string().contains("No space left on device"), "{error}");

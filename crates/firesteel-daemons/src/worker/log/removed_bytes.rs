@@ -1,0 +1,62 @@
+//! The records of rolled logs: how many bytes of each log were removed.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use firesteel_core::ids::ExecutorKey;
+use firesteel_core::messages::Stream;
+
+/// The number of logs whose records are kept at least. Beyond it, the oldest record of a log that is no
+/// longer written is dropped. The rest of that log then counts as the whole log.
+const REMEMBERED: usize = 4096;
+
+/// The record of one log. While its lock is held, the files and the number agree.
+#[derive(Debug, Default)]
+pub struct RemovedBytes(Mutex<u64>);
+
+impl RemovedBytes {
+    /// The number of bytes of the log that were removed. The number cannot change while the guard is held.
+    pub(super) fn lock(&self) -> MutexGuard<'_, u64> {
+        self.0.lock().expect("nobody panics with it")
+    }
+}
+
+/// The records of all logs of a Worker.
+#[derive(Debug, Default)]
+pub struct RemovedBytesTable(Mutex<Table>);
+
+type Key = (ExecutorKey, Stream);
+
+#[derive(Debug, Default)]
+struct Table {
+    logs: BTreeMap<Key, Arc<RemovedBytes>>,
+    oldest_first: VecDeque<Key>,
+}
+
+impl RemovedBytesTable {
+    /// Makes a record for a new log.
+    #[must_use]
+    pub fn open(&self, executor: ExecutorKey, stream: Stream) -> Arc<RemovedBytes> {
+        let mut table = self.0.lock().expect("nobody panics with it");
+        let removed = Arc::new(RemovedBytes::default());
+        let key = (executor, stream);
+        if table.logs.insert(key.clone(), Arc::clone(&removed)).is_none() {
+            table.oldest_first.push_back(key);
+        }
+        while table.oldest_first.len() > REMEMBERED {
+            let closed =
+                |key: &Key| table.logs.get(key).is_none_or(|removed| Arc::strong_count(removed) == 1);
+            let Some(index) = table.oldest_first.iter().position(closed) else { break };
+            if let Some(key) = table.oldest_first.remove(index) {
+                table.logs.remove(&key);
+            }
+        }
+        removed
+    }
+
+    /// Finds a log's record, if the log is or was rolled.
+    pub(super) fn find(&self, executor: &ExecutorKey, stream: Stream) -> Option<Arc<RemovedBytes>> {
+        let table = self.0.lock().expect("nobody panics with it");
+        table.logs.get(&(executor.clone(), stream)).cloned()
+    }
+}
