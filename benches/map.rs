@@ -17,7 +17,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 const SLOTS: &str = "2";
 const FIRESTEEL: [&str; 6] = ["map", "--summary", "none", "--quiet", "--master", "local-cluster[1,2,1024]"];
 
-/// How much is done.
+/// The amount of work.
 struct Grid {
     trivial: Tasks,
     ten_millis: Tasks,
@@ -128,7 +128,7 @@ fn long_output(bytes: u64) {
     );
 }
 
-/// How long it takes from the end of whoever reads until nothing of the work is left.
+/// The time from the end of the reader of the output until no process of the work is left.
 fn closed_pipe() {
     let task = "sh -c '[ \"$1\" -le 9 ] || exec sleep 60; echo $1' sh";
     // The reader says when it has seen enough; what begins later is asleep when it does.

@@ -272,7 +272,7 @@ impl Text {
                 let piece = source.fill_buf().map(<[u8]>::to_vec).unwrap_or_default();
                 source.consume(piece.len());
                 let (collected, changed) = &*into.0;
-                let mut collected = collected.lock().expect("nobody panics with it");
+                let mut collected = collected.lock().expect("no thread panics with the lock");
                 collected.ended = piece.is_empty();
                 collected.bytes.extend(piece);
                 changed.notify_all();
@@ -285,17 +285,17 @@ impl Text {
     }
 
     fn so_far(&self) -> String {
-        let collected = self.0.0.lock().expect("nobody panics with it");
+        let collected = self.0.0.lock().expect("no thread panics with the lock");
         String::from_utf8_lossy(&collected.bytes).into_owned()
     }
 
     /// Everything, once the other end is closed. A process may leave children behind that hold it open.
     fn whole(&self) -> String {
         let (collected, changed) = &*self.0;
-        let collected = collected.lock().expect("nobody panics with it");
+        let collected = collected.lock().expect("no thread panics with the lock");
         let (collected, _) = changed
             .wait_timeout_while(collected, DEADLINE, |collected| !collected.ended)
-            .expect("nobody panics with it");
+            .expect("no thread panics with the lock");
         String::from_utf8_lossy(&collected.bytes).into_owned()
     }
 
@@ -306,7 +306,7 @@ impl Text {
     fn wait_for_line(&self, words: &[&str]) -> String {
         let (collected, changed) = &*self.0;
         let deadline = Instant::now() + DEADLINE;
-        let mut seen = collected.lock().expect("nobody panics with it");
+        let mut seen = collected.lock().expect("no thread panics with the lock");
         loop {
             let text = String::from_utf8_lossy(&seen.bytes).into_owned();
             if let Some(line) = text.lines().find(|line| words.iter().all(|word| line.contains(word))) {
@@ -314,11 +314,11 @@ impl Text {
             }
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() || seen.ended {
-                // Whoever shows the log of the failed test needs the lock; so the daemons are ended, too.
+                // Ending the daemons needs the lock, too, to show the log of the failed test.
                 drop(seen);
                 panic!("no line of the log has {words:?}:\n{text}");
             }
-            seen = changed.wait_timeout(seen, left).expect("nobody panics with it").0;
+            seen = changed.wait_timeout(seen, left).expect("no thread panics with the lock").0;
         }
     }
 }

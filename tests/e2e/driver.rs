@@ -86,7 +86,7 @@ impl Driver {
     }
 }
 
-/// Does the handshake as a driver, whoever dialled.
+/// Does the handshake as a driver, on a connection of either direction.
 pub(crate) fn introduce(stream: &mut TcpStream) {
     stream.set_read_timeout(Some(DEADLINE)).expect("a socket has time-outs");
     let hello = Hello { role: Role::Driver, name: "test".into(), challenge: Default::default(), epoch: 0 };

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::cluster::{Daemon, Finished, firesteel, run, wait_for};
 
-/// A Master, Workers of two cores, and a directory in which somebody submits.
+/// A Master, Workers of two cores, and a directory from which applications are submitted.
 struct Site {
     workers: Vec<Daemon>,
     master: Daemon,

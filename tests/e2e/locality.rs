@@ -6,7 +6,7 @@ use crate::hosts::{Hosts, together};
 
 const RACKS: &str = "127.0.0.1 /rack-1\n127.0.0.2 /rack-1\n127.0.0.3 /rack-2\n";
 
-/// Long enough that no busy machine makes anybody wait for longer.
+/// Longer than any wait on a busy machine.
 const PATIENT: &str = "spark.locality.wait=100s";
 
 #[test]

@@ -142,7 +142,7 @@ fn bash_completes_with_the_script() {
     assert_eq!(offered_in_bash(&["firesteel", "wor"], &[]), "worker");
 }
 
-/// Whoever presses tab sees what runs.
+/// Completion offers the running applications and executors.
 #[test]
 fn ids_are_completed_from_the_master() {
     let master = Daemon::master(&[]);

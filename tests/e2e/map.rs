@@ -506,7 +506,7 @@ fn more_cores_per_executor_than_any_worker_has_is_said_at_once_and_waited_for() 
 #[test]
 fn executors_that_crash_at_once_end_the_application_with_the_reason() {
     let cluster = Cluster::start(1);
-    // They are told to dial an address at which nobody listens.
+    // They are told to dial an address without a listener.
     let conf = ["--conf", "spark.driver.host=127.0.0.2", "--conf", "spark.driver.bindAddress=127.0.0.1"];
     let done = run(map_on(&cluster.master, &conf).args(["--", "echo", ":::", "a"]));
     assert_eq!((done.code(), done.stdout.as_str()), (1, ""), "{done}");

@@ -171,7 +171,7 @@ fn status_asks_the_master_that_map_would_use() {
         assert_eq!(done.code(), 0, "{done}");
         assert!(done.stdout.contains(master.url()), "{done}");
     }
-    // Nobody is asked in the place of a cluster that was meant.
+    // No other cluster is used instead of the named one.
     for value in ["foo", "local[2]", "local-cluster[1,1,512]", "spark://nowhere"] {
         for words in [&["status"][..], &["kill", "a"], &["explain", "a"], &["logs", "a", "0"], &["top"]] {
             let wrong = run(firesteel().args(words).env("MASTER", value));

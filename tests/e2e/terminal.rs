@@ -34,7 +34,7 @@ impl Terminal {
             let mut bytes = [0; 4096];
             // The terminal ends with an error when its last program does.
             while let Ok(count @ 1..) = (&*source).read(&mut bytes) {
-                shown.lock().expect("nobody panics with it").process(&bytes[..count]);
+                shown.lock().expect("no thread panics with the lock").process(&bytes[..count]);
             }
         });
         Self { child, pty, screen }
@@ -42,12 +42,12 @@ impl Terminal {
 
     /// What the screen shows.
     pub(crate) fn text(&self) -> String {
-        self.screen.lock().expect("nobody panics with it").screen().contents()
+        self.screen.lock().expect("no thread panics with the lock").screen().contents()
     }
 
     /// Whether the screen is one that a program put over the usual one.
     pub(crate) fn is_alternate(&self) -> bool {
-        self.screen.lock().expect("nobody panics with it").screen().alternate_screen()
+        self.screen.lock().expect("no thread panics with the lock").screen().alternate_screen()
     }
 
     /// Types the keys.
@@ -57,7 +57,7 @@ impl Terminal {
 
     /// Another size. The program is told by the system.
     pub(crate) fn resize(&self, rows: u16, columns: u16) {
-        self.screen.lock().expect("nobody panics with it").screen_mut().set_size(rows, columns);
+        self.screen.lock().expect("no thread panics with the lock").screen_mut().set_size(rows, columns);
         self.pty.resize(Size::new(rows, columns)).expect("it can be resized");
     }
 

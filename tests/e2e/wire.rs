@@ -1,5 +1,5 @@
-//! What strangers and broken peers send a Master: their connections end with a line in the log, and nobody else
-//! notices.
+//! Bytes of strangers and broken peers for a Master: their connections end with a line in the log, and no other peer is
+//! affected.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
@@ -14,7 +14,7 @@ use firesteel_placement::{Cores, MiB, Resources};
 
 use crate::cluster::{DEADLINE, Daemon, wait_for};
 
-/// A connection of somebody who is up to no good.
+/// A connection of a hostile peer.
 struct Stranger {
     stream: TcpStream,
     address: SocketAddr,

@@ -261,7 +261,7 @@ fn a_worker_that_cannot_work_says_why_and_what_to_do() {
 #[test]
 fn a_worker_that_only_its_own_machine_reaches_says_so_if_its_master_is_elsewhere() {
     let work = tempfile::tempdir().expect("a temporary directory");
-    // An address of the documentation's range: nobody answers there.
+    // An address for documentation: no machine answers there.
     let start = |arguments: &[&str]| {
         let mut command = firesteel();
         command.args(["worker", "--port", "0", "--work-dir"]).arg(work.path()).args(arguments);

@@ -1,4 +1,4 @@
-//! Readers of files that anybody may have written: whatever the bytes are, they are read or refused. The fuzz targets
+//! Readers of files from untrusted sources: any bytes are read or refused. The fuzz targets
 //! in `fuzz/` call the same functions for as long as one likes; here is what a test has time for.
 
 use std::io::Read;

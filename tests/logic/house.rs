@@ -170,17 +170,16 @@ fn the_pure_crates_ban_the_same_things_and_have_no_runtime() {
     }
 }
 
-/// What the core is built of, from below: whoever stands in a row may use its own row's and lower rows' modules only, but
-/// that a machine knows no other machine. What is named in none of the rows is ground.
+/// The state machines of the core. No machine uses another one, except [`ABOVE`]; machines may use parts, messages and
+/// the other modules, parts may use messages and the others, and so on downwards.
 const MACHINES: [&str; 8] =
     ["master", "worker", "driver", "executor", "launcher", "application_master", "allocator", "map"];
-/// Parts that several machines are made of.
+/// Parts of several machines.
 const PARTS: [&str; 1] = ["applicant"];
-/// Machines that stand above another one: an ApplicationMaster owns its allocator, and a map run has the words of its
-/// driver.
+/// Machines that use another one: an ApplicationMaster owns its allocator, and a map run uses the types of its driver.
 const ABOVE: [(&str, &str); 2] = [("application_master", "allocator"), ("map", "driver")];
 
-/// Whether the module of that name in the core may use that other one.
+/// Whether a module of the core may use another one.
 fn may_use(module: &str, other: &str) -> bool {
     let (is_machine, is_part) = (MACHINES.contains(&other), PARTS.contains(&other));
     match module {
@@ -192,8 +191,8 @@ fn may_use(module: &str, other: &str) -> bool {
     }
 }
 
-/// The names of all modules right under the crate's root that a source file names in a path, whichever way it writes
-/// that: `crate::a`, `use crate::{a, b::c}` or, in a module that is so deep, `super::super::a`.
+/// The modules right under the crate's root that a source file names in a path, in any form: `crate::a`,
+/// `use crate::{a, b::c}` or, in a nested module, `super::super::a`.
 fn modules_named(path: &Path, source: &str) -> BTreeSet<String> {
     let code: Vec<&str> = source.lines().map(|line| line.split("//").next().unwrap_or_default()).collect();
     let code = code.join("\n");

@@ -44,7 +44,7 @@ pub(crate) use ensure;
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "whoever repeats a failure, or wants a long run, says so there"
+    reason = "the variable repeats one failure, or sets the number of cases"
 )]
 fn number(variable: &str) -> Option<u64> {
     let text = std::env::var(variable).ok()?;

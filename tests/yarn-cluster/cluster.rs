@@ -2,7 +2,7 @@
 //! 127.0.0.4, on ports that were free.
 //!
 //! Each process is started by a shell that ends it when its standard input does, which is a pipe from here. So
-//! nothing is left behind, whatever becomes of whoever started the cluster; what runs in containers is ended with it.
+//! no process is left behind, however the starter of the cluster ends; processes in containers end with the cluster.
 //!
 //! What the ResourceManager knows of applications is in files: it can be killed, and started again. Nodes that are silent
 //! for six seconds are given up, and ApplicationMasters that are for thirty.
@@ -183,7 +183,9 @@ impl YarnCluster {
         let begun = Instant::now();
         while page::is_active(&self.pages, host) != Some(false) {
             if begun.elapsed() > LONGEST {
-                return Err(format!("nobody has noticed after {LONGEST:?} that the node {host} is lost"));
+                return Err(format!(
+                    "after {LONGEST:?} the ResourceManager has not noticed that the node {host} is lost"
+                ));
             }
             thread::park_timeout(Duration::from_millis(50));
         }
@@ -218,7 +220,7 @@ impl YarnCluster {
         processes_within(home).into_iter().filter(inside).collect()
     }
 
-    /// What the daemons wrote last, for whoever wonders why it does not do what it should.
+    /// The last lines that the daemons wrote, for the report of a failure.
     pub(crate) fn last_words(&self) -> String {
         [&self.manager].into_iter().chain(self.nodes.values()).map(Daemon::last_words).collect()
     }

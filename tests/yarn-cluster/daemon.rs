@@ -69,7 +69,7 @@ impl Kind {
         }
     }
 
-    /// Whom it runs as, in Hadoop's eyes, where that matters: whoever runs a NameNode may do everything.
+    /// The Hadoop user that runs it, where that matters: the user that runs a NameNode is the superuser.
     fn user(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::ResourceManager | Self::NodeManager => None,

@@ -101,7 +101,7 @@ async fn is_seen(client: &YarnClient) {
     assert_eq!(places, NODES);
 }
 
-/// An application without an ApplicationMaster of YARN's own, and the token of whoever is it.
+/// An application with an unmanaged ApplicationMaster, and that ApplicationMaster's token.
 pub(crate) async fn submitted(client: &YarnClient) -> (ApplicationId, Token) {
     let new = client.new_application().await.expect("there is an id");
     let application = new.application_id.expect("it is there");

@@ -159,7 +159,7 @@ impl Hdfs {
         }
     }
 
-    /// Somebody who may do everything.
+    /// The superuser.
     pub(crate) fn client(&self) -> Client {
         let client = ClientBuilder::new().with_url(&self.url).with_user(SUPERUSER);
         client.build().expect("it is an address")

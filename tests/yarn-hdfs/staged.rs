@@ -57,7 +57,7 @@ fn both_modes(cluster: &YarnCluster, hdfs: &Hdfs) {
     assert!(left.is_empty(), "nobody needs what was staged any more: {left:?}");
 }
 
-/// Whoever submitted it has gone.
+/// The submitting command has ended.
 fn taken_away(cluster: &YarnCluster, hdfs: &Hdfs) {
     let met = TempDir::new().expect("there is room");
     let go_on = met.path().join("go-on");

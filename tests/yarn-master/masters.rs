@@ -28,7 +28,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 /// Does something with the cluster, in four minutes at most.
 fn on(test: impl AsyncFnOnce(&YarnCluster)) {
-    // What the ApplicationMaster says, for whoever wonders.
+    // The log of the ApplicationMaster, for the report of a failure.
     let _ = tracing_subscriber::fmt().with_writer(std::io::stderr).with_ansi(false).try_init();
     shared::with(|cluster| {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().expect("a runtime");
@@ -46,7 +46,7 @@ async fn unmanaged(cluster: &YarnCluster) {
         "127.0.0.1",
     );
     let master =
-        tokio::spawn(application_master::run(submitted.blueprint.clone(), attempt, EndRequests::nobody()));
+        tokio::spawn(application_master::run(submitted.blueprint.clone(), attempt, EndRequests::none()));
     run_tasks(&submitted, 1).await;
     let ended = master.await.expect("it does not panic").expect("it starts");
     assert_eq!((ended.status, ended.code), (FinalStatus::Succeeded, 0), "{}", ended.message);

@@ -35,7 +35,7 @@ pub(crate) fn on(cluster: &YarnCluster) -> Command {
 /// `firesteel map --master yarn`, or another command that has an application.
 pub(crate) fn submit(cluster: &YarnCluster, command: &str, options: &[&str]) -> Command {
     let mut submit = submit_copied(cluster, command);
-    // Nobody copies a large program for each application.
+    // The program is large: it is not copied for each application.
     submit.args(["--conf", concat!("firesteel.yarn.binary=", env!("CARGO_BIN_EXE_firesteel"))]);
     submit.args(options);
     submit

@@ -102,8 +102,8 @@ fn what_was_refused_is_told_again_with_what_came_since() {
 }
 
 quickcheck! {
-    /// Whatever is told, and whichever heartbeats are refused: in the end the last word on each location was heard, and
-    /// each container that was given back was heard of.
+    /// For any changes and any refused heartbeats: in the end the last count of each location was received, and
+    /// each release of a container, too.
     fn the_last_word_on_each_thing_is_heard(steps: Vec<(u8, u8)>) -> bool {
         let mut heartbeats = Heartbeats::default();
         let (mut meant, mut given_back) = (BTreeMap::new(), BTreeMap::new());

@@ -93,7 +93,7 @@ impl Server {
     }
 }
 
-/// An address where nobody listens.
+/// An address without a listener.
 pub(crate) async fn nobody() -> String {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("there is a port");
     listener.local_addr().expect("it is bound").to_string()
@@ -190,7 +190,7 @@ impl Conversation {
         frame::put(parts, &mut self.out);
     }
 
-    /// Sends what was put. Whoever has gone does not want to know.
+    /// Sends the queued bytes. A client that has gone does not need them.
     async fn send(&mut self) {
         let _ = self.stream.write_all_buf(&mut self.out).await;
     }

@@ -92,7 +92,7 @@ pub async fn prepare(
         ControlFlow::Continue(cluster) => cluster,
         ControlFlow::Break(request) => return Ok(ControlFlow::Break(request)),
     };
-    // Nobody fetches staged files from this process.
+    // On YARN, the staged files are fetched from the shared file system, not from this process.
     let files = if cluster_is_yarn { OfferedFiles::default() } else { files };
     let masters = cluster.masters().to_vec();
     Ok(ControlFlow::Continue(Prepared { files, cluster, masters }))

@@ -1,4 +1,4 @@
-//! A person, or whoever started a process, asks it to end.
+//! Requests that end a process: signals, and the end of standard input.
 
 use std::fmt;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! The names of an enum's variants: for the log, and for tests that count what they have seen.
+//! The names of the variants of an enum, for the log and for tests that count them.
 
 use std::fmt;
 

@@ -161,7 +161,7 @@ impl Questions {
     }
 
     fn lock(&self) -> MutexGuard<'_, QuestionTable> {
-        self.table.lock().expect("nobody panics with the table in hand")
+        self.table.lock().expect("no thread panics with the lock")
     }
 }
 
@@ -318,7 +318,7 @@ pub async fn start(
     let (sender, reports) = mpsc::channel(REPORTS);
     let shell = DriverShell { reports: sender.clone(), undelivered: VecDeque::new(), questions };
     tokio::spawn(async move {
-        owner::run(driver, shell, context, EndRequests::nobody()).await;
+        owner::run(driver, shell, context, EndRequests::none()).await;
         // The owner may be gone.
         let _ = sender.send(Report::Exited).await;
     });

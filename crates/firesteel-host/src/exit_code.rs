@@ -35,8 +35,8 @@ pub const TABLE: &[(u8, &str)] = &[
     (130, "Ended by ctrl-c, or SIGINT (commands that are not daemons)."),
     (
         READER_GONE,
-        "Whoever read the output of map or shell, or the events of launch, has closed it, and what was under way was \
-         ended. Commands that only show something have nothing to end: 0.",
+        "The reader of the output of map or shell, or of the events of launch, has closed it. Unfinished work was ended. \
+         Commands that only show something exit with 0 then.",
     ),
     (
         143,

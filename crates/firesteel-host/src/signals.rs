@@ -35,16 +35,16 @@ impl EndRequests {
         })
     }
 
-    /// A stream without any request. The process that starts the daemon hears the signals and tells it.
+    /// A stream without any request, for a daemon that its own process ends.
     #[must_use]
-    pub fn nobody() -> Self {
+    pub fn none() -> Self {
         Self { terminate: None, interrupt: None, hang_up: None, stdin: None, passed_on: None }
     }
 
-    /// The requests that somebody else hears, and passes on.
+    /// The requests that another task receives and passes on.
     #[must_use]
     pub fn passed_on(requests: mpsc::Receiver<EndRequest>) -> Self {
-        Self { passed_on: Some(requests), ..Self::nobody() }
+        Self { passed_on: Some(requests), ..Self::none() }
     }
 
     /// Also treats the end of standard input as a request. Data read from it is discarded.

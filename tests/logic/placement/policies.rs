@@ -413,7 +413,7 @@ impl Filling {
     }
 }
 
-/// What part of the gpus is in nobody's hands when as many were asked for as there are, in per cent.
+/// The share of GPUs, in per cent, that stays free when as many are requested as exist.
 fn unallocated(seed: u64, choose: impl Fn(&Demand, &Filling) -> Vec<Share>) -> f64 {
     let trace = synthetic::trace(seed, 4_000);
     let mut filling = Filling::new(&trace);

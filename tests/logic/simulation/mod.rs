@@ -96,7 +96,7 @@ fn clusters_keep_every_invariant_under_faults_and_heal_after_them() {
 
 /// What no run can see, each with its reason.
 const IMPOSSIBLE: [(&str, &str, &str); 17] = [
-    ("worker note", "UnknownRunner", "the shell would have to tell of a process that nobody started"),
+    ("worker note", "UnknownRunner", "the shell would have to report a process that was not started"),
     ("master note", "Inconsistent", "the Master's tables would have to contradict each other"),
     ("worker note", "EndForgotten", "more ends would have to be unconfirmed than a Worker keeps"),
     ("driver note", "UnexpectedTask", "the shell would have to submit tasks out of order"),
@@ -104,12 +104,16 @@ const IMPOSSIBLE: [(&str, &str, &str); 17] = [
     ("unfit", "TooFewCores", "a simulated task takes no more cores than its application's executors have"),
     ("executor note", "RepeatedLaunch", "the driver would have to launch an attempt twice"),
     ("executor note", "TooFewCores", "the driver would have to count an executor's cores wrong"),
-    ("launcher effect", "Close", "a simulated cluster has one Master at a time, and nobody dials a launcher"),
+    (
+        "launcher effect",
+        "Close",
+        "a simulated cluster has one Master at a time, and no peer dials a launcher",
+    ),
     ("driver event", "MastersMoved", "a simulated Master is started anew where it was"),
-    ("driver event", "Removed", "whoever ends a simulated application is its Master"),
+    ("driver event", "Removed", "only the Master ends a simulated application"),
     ("launcher event", "MastersMoved", "a simulated Master is started anew where it was"),
-    ("launcher event", "Removed", "whoever ends a simulated application is its Master"),
-    ("launcher note", "UnexpectedMessage", "nobody dials a launcher, and a stranger is never its Master"),
+    ("launcher event", "Removed", "only the Master ends a simulated application"),
+    ("launcher note", "UnexpectedMessage", "no peer dials a launcher, and a stranger is never its Master"),
     (
         "LossReason",
         "Container",

@@ -10,7 +10,7 @@ use crate::worlds::say;
 const SEEDS: &[(Seed, &str)] = &[
     (
         Seed::Small(9890),
-        "a Worker dropped an order that crossed the wish to register again: nobody gave it twice",
+        "a Worker dropped an order that crossed its new registration, and the order was not repeated",
     ),
     (
         Seed::Small(4731),
@@ -18,7 +18,7 @@ const SEEDS: &[(Seed, &str)] = &[
          the same number at once",
     ),
     (Seed::Small(3310), "executors on a Worker that was about to end were ended for others, in vain"),
-    (Seed::Small(4889), "somebody told the Master of a launch's executor, which lived, that it had failed"),
+    (Seed::Small(4889), "a stranger reported to the Master that a live executor of a launch had failed"),
     (Seed::Small(643), "an executor was excluded while it was idle, and its idle time began anew"),
     (Seed::Small(1085), "orders to launch are lost with a Worker's connection, nine times"),
     (Seed::Small(598), "a silent Worker is found out by its missing heartbeats, with all its executors"),
@@ -27,7 +27,7 @@ const SEEDS: &[(Seed, &str)] = &[
     (Seed::Small(1243), "a Worker is asked to end a second time and leaves executors to its reaper"),
     (Seed::Small(1461), "no driver finds a Master in time"),
     (Seed::Small(155), "users give up while executors wait at the driver for the Master's word"),
-    (Seed::Small(693), "Workers come back with executors that are nobody's any more"),
+    (Seed::Small(693), "Workers come back with executors of applications that have ended"),
     (Seed::Small(68), "a Master takes a Worker's connection and does not answer"),
     (Seed::Small(424), "executors come to a driver whose numbers are taken by strangers"),
     (Seed::Small(960), "Workers are told to register again over and over"),

@@ -5,11 +5,11 @@ use std::fmt;
 /// Why a container's process ended, or why it never ran.
 ///
 /// ```text
-///  whose fault                      counts as a failure        excludes its host
+///  cause (at fault)                 counts as a failure        excludes its host
 ///  Ended, Preempted, Manager,       no                         no
 ///    DriverStopping
 ///  OverMemory (the executor's)      yes                        no
-///  Failed (somebody's)              yes                        yes, if repeated there
+///  Failed (unknown)                 yes                        yes, if repeated there
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -65,7 +65,7 @@ impl Cause {
     #[must_use]
     pub fn blame(&self) -> Blame {
         match self {
-            Self::Ended | Self::Preempted | Self::Manager(_) | Self::DriverStopping => Blame::Nobody,
+            Self::Ended | Self::Preempted | Self::Manager(_) | Self::DriverStopping => Blame::None,
             Self::OverMemory { .. } => Blame::Application,
             Self::Failed(_) => Blame::Host,
         }
@@ -76,7 +76,7 @@ impl Cause {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Blame {
     /// It does not count as a failure.
-    Nobody,
+    None,
     /// It counts for the application, which fails after too many of these.
     Application,
     /// It also counts for the host, which is excluded after too many of these.
@@ -161,15 +161,15 @@ mod tests {
     #[test]
     fn a_status_says_whose_fault_it_was() {
         for (status, blame) in [
-            (0, Blame::Nobody),
-            (-100, Blame::Nobody),
-            (-101, Blame::Nobody),
-            (-102, Blame::Nobody),
+            (0, Blame::None),
+            (-100, Blame::None),
+            (-101, Blame::None),
+            (-102, Blame::None),
             (-103, Blame::Application),
             (-104, Blame::Application),
-            (-105, Blame::Nobody),
-            (-106, Blame::Nobody),
-            (-107, Blame::Nobody),
+            (-105, Blame::None),
+            (-106, Blame::None),
+            (-107, Blame::None),
             (-108, Blame::Host),
             (-1000, Blame::Host),
             (-1, Blame::Host),

@@ -67,7 +67,7 @@ impl Health {
             return self.count(now, blame);
         };
         match blame {
-            Blame::Nobody | Blame::Application => return self.count(now, blame),
+            Blame::None | Blame::Application => return self.count(now, blame),
             Blame::Host => {}
         }
         if self.by_driver.contains(host) || self.by_failures.contains_key(host) {
@@ -90,7 +90,7 @@ impl Health {
     }
 
     fn count(&mut self, now: Timestamp, blame: Blame) -> Verdict {
-        if blame != Blame::Nobody {
+        if blame != Blame::None {
             self.failures.push_back(now);
             while self.failures.len() > self.most {
                 self.failures.pop_front();

@@ -40,7 +40,7 @@ impl Starvation {
         Self { first: timeout, timeout, hunger: None, asked: Asked::Nothing }
     }
 
-    /// The same, where the reason is asked for early once, so that nobody sits before a silent terminal.
+    /// The same, but the first question comes after `first`, so that a user soon learns why nothing happens.
     pub(crate) fn early(first: Duration, timeout: Duration) -> Self {
         Self { first: first.min(timeout), ..Self::new(timeout) }
     }
@@ -62,7 +62,7 @@ impl Starvation {
     /// How long there has been no executor, if a note about it is due.
     pub(crate) fn due(&mut self, now: Timestamp) -> Option<Duration> {
         let hunger = self.hunger.as_mut().filter(|hunger| hunger.ask_at <= now)?;
-        // What was early does not make the next one so.
+        // Only the first question is early.
         let first = hunger.since + self.timeout;
         hunger.ask_at = if first > now { first } else { now + self.timeout };
         // Only an application that has just begun is silent.

@@ -117,7 +117,7 @@ pub struct Driver {
 ///                              Master lost
 /// ```
 ///
-/// The application is over in LEAVING and in DONE; a driver that nobody has stay is DONE at once.
+/// The application is over in LEAVING and in DONE; a driver that need not wait for its executors is DONE at once.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Phase {
     Open,

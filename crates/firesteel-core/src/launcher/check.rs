@@ -19,7 +19,11 @@ pub(super) fn check(launcher: &Launcher) -> Result<(), Violation> {
             );
         }
         Phase::Ending { .. } => {
-            ensure!("launcher", launcher.registration.master().is_some(), "it waits for nobody's word");
+            ensure!(
+                "launcher",
+                launcher.registration.master().is_some(),
+                "it waits for the ends of executors without a Master"
+            );
         }
         Phase::Done => {}
     }

@@ -183,7 +183,7 @@ impl fmt::Display for Note {
             Self::LeftBehind { executors } => {
                 write!(
                     f,
-                    "nobody has said that {} ended; their Workers end them when they next reach a Master",
+                    "no end of {} was reported; their Workers end them when they next reach a Master",
                     counted(*executors, "executor")
                 )
             }

@@ -1,30 +1,30 @@
-//! How far ahead of the executors items are read: the one policy of that.
+//! The policy of how far ahead of the executors items are read.
 //!
-//! Enough tasks wait at the driver that no core waits for an item, and no more, however long the input is. Blocks of
-//! input are bounded by their bytes, too. The number of items that are begun and not printed is bounded: outputs do not
-//! pile up behind a slow first item or a slow reader.
+//! Enough tasks wait at the driver that no core waits for an item, and no more. The bytes of waiting blocks are bounded,
+//! too. So is the number of items that were begun and are not printed, so that outputs do not pile up behind a slow first
+//! item or a slow reader.
 
 use firesteel_placement::Cores;
 
-/// Tasks that wait for each core.
+/// Number of waiting tasks per core.
 const PER_CORE: i64 = 4;
-/// Tasks that wait however few cores there are.
+/// Minimum number of waiting tasks.
 const FEWEST: i64 = 64;
-/// Tasks that wait however many cores there are.
+/// Maximum number of waiting tasks.
 const MOST: i64 = 65_536;
-/// Bytes of input that may wait, beyond those of the tasks that run.
+/// Maximum number of bytes of waiting input.
 const BYTES: usize = 64 << 20;
-/// Items that may be begun and not printed.
+/// Maximum number of items that were begun and are not printed.
 const UNPRINTED: usize = 100_000;
 
-/// Items that were begun.
+/// The items that were begun.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Begun {
-    /// Items whose tasks run or wait.
+    /// Number of items whose tasks run or wait.
     pub(super) open: usize,
-    /// Bytes of input that these hold.
+    /// Number of bytes of input that their tasks hold.
     pub(super) bytes: usize,
-    /// Items that are not printed, those that are open among them.
+    /// Number of items that are not printed, including the open ones.
     pub(super) unprinted: usize,
 }
 

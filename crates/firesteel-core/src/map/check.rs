@@ -1,4 +1,4 @@
-//! What holds of a map run after every event.
+//! The invariants of a map run.
 
 use super::{Ending, MapRun, Phase};
 use crate::machine::{Violation, ensure};

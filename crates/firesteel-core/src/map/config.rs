@@ -1,27 +1,27 @@
-//! What a map run is told at its start.
+//! The configuration of a map run.
 
 use firesteel_placement::Cores;
 
 use crate::ids::{ExecutorId, ProfileId, TaskId};
 
-/// What a map run is told at its start.
+/// The configuration of a map run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// What of the application is the run's.
+    /// Whether the run owns its application.
     pub scope: Scope,
     /// The resource profile of the executors that run its tasks.
     pub profile: ProfileId,
-    /// How many items the input has, if that is known from the start.
+    /// The number of items, if it is known from the start.
     pub items: Option<u64>,
 }
 
-/// What of an application is a run's.
+/// Whether a run owns its application.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// All of it: the application ends with the run.
+    /// The run owns the application, which ends with it.
     Application,
-    /// Only its own tasks: the application goes on. Its owner passes on what the driver reports of them, and requests to
-    /// end, which end these tasks alone.
+    /// The run owns only its tasks; the application outlives it. The owner of the application passes on the driver's reports
+    /// about these tasks, and requests to end them.
     Tasks {
         /// The number of the first item's task.
         first: TaskId,

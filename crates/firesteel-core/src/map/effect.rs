@@ -1,4 +1,4 @@
-//! What a map run has its shell do.
+//! The effects of a map run.
 
 use bytes::Bytes;
 
@@ -7,11 +7,11 @@ use crate::driver::{TaskRequest, Until};
 use crate::ids::{AttemptId, TaskId};
 use crate::messages::{Outcome, Stream};
 
-/// What a map run has its shell do.
+/// An effect of a map run, performed by its shell.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Read one more item and, if a record is kept, write it there first: `InputItem`, `InputEnded` or `InputFailed`
-    /// comes back. Comes again only after that.
+    /// Read one item and, if there is a run record, write the item to it first. `InputItem`, `InputEnded` or `InputFailed`
+    /// follows. The next `ReadItem` comes only after that.
     ReadItem,
     /// Give a task to the driver.
     Submit {
@@ -20,20 +20,20 @@ pub enum Effect {
         /// The task.
         request: TaskRequest,
     },
-    /// Have the driver end the application, since all tasks are over. `ApplicationEnded` comes back, and then
+    /// Tell the driver to end the application, since all tasks are over. `ApplicationEnded` follows, and then
     /// `DriverEnded`.
     FinishApplication {
         /// What became of the items, for the Master.
         outcome: Outcome,
     },
-    /// Have the driver end the application and all its tasks. `ApplicationEnded` comes back, and then `DriverEnded`.
+    /// Tell the driver to end the application and all its tasks. `ApplicationEnded` follows, and then `DriverEnded`.
     CancelApplication {
         /// What became of the items, for the Master.
         outcome: Outcome,
         /// Whether the driver stays until the executors have ended.
         until: Until,
     },
-    /// Have the driver end these tasks. `TaskEnded` comes back for each.
+    /// Tell the driver to end these tasks. `TaskEnded` follows for each.
     CancelTasks {
         /// The tasks.
         tasks: Vec<TaskId>,
@@ -47,31 +47,31 @@ pub enum Effect {
         /// The bytes.
         bytes: Bytes,
     },
-    /// Forget an attempt's output.
+    /// Discard an attempt's output.
     DiscardOutput {
         /// The attempt.
         attempt: AttemptId,
     },
-    /// Print the output of a task when it is its turn. `Printed` comes back.
+    /// Print the output of a task when it is its turn. `Printed` follows.
     Print {
         /// The task.
         task: TaskId,
         /// The attempt whose output counts; `None`: nothing is printed.
         attempt: Option<AttemptId>,
     },
-    /// Nothing more comes to be printed. `OutputClosed` or `OutputLost` comes back.
+    /// No more output follows. `OutputClosed` or `OutputLost` follows when all is printed.
     CloseOutput,
-    /// Note in the record that an item is done: it succeeded, and its output was printed.
+    /// Mark an item in the run record as done: it succeeded, and its output was printed.
     MarkDone {
         /// The item's number in the input.
         number: u64,
     },
-    /// Write down for another run every item that is not marked as done, and those that were never read; read no more.
-    /// `RestLeft` or `RecordLost` comes back.
+    /// Write every item that is not marked as done to the file of items that are left, including items that were never
+    /// read. Read no more items. `RestLeft` or `RecordLost` follows.
     LeaveRest,
-    /// Tell the user.
+    /// Show the user a remark.
     Remark(Remark),
-    /// The run is over. Comes once, last.
+    /// The run is over. This is the last effect.
     Finish,
 }
 

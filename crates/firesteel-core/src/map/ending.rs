@@ -8,28 +8,28 @@ use crate::end_request::EndRequest;
 pub enum Ending {
     /// Every item is over, well or not, and everything is printed.
     Completed,
-    /// The items ended early; those before are over and printed.
+    /// The input failed; the items before that have ended and are printed.
     BadInput {
         /// What was wrong with the input.
         error: String,
     },
-    /// Nobody reads the output any more.
+    /// The reader of standard output has closed it.
     ReaderGone,
     /// Outputs could not be kept or printed.
     OutputLost {
         /// The error, in words.
         error: String,
     },
-    /// The items that are not done could not be written down.
+    /// The run record could not be written.
     RecordLost {
         /// The error, in words.
         error: String,
     },
     /// The driver ended before its application.
     DriverLost,
-    /// A person asked for the end.
+    /// The user asked for the end.
     Asked(EndRequest),
-    /// A person asked again, and nothing was waited for.
+    /// The user asked again, and the run stopped without waiting.
     Abandoned(EndRequest),
     /// The application is over, and this run did not end it.
     Over(driver::Ending),

@@ -1,4 +1,4 @@
-//! How a map run comes to its end.
+//! The end of a map run.
 
 use super::{Effect, Ending, Leave, MapRun, Output, Phase, Remark, Scope};
 use crate::driver::{TaskOutcome, Until};
@@ -27,7 +27,7 @@ impl MapRun {
                 self.end_with(Ending::Asked(request));
                 self.phase = Phase::Ending(Output::Wanted);
             }
-            // Nothing is waited for.
+            // A repeated request stops at once.
             Phase::Ending(_) | Phase::Closing { .. } => {
                 self.ending = Ending::Abandoned(request);
                 self.save();
@@ -36,7 +36,7 @@ impl MapRun {
         }
     }
 
-    /// Nobody prints any more.
+    /// Printing has failed, or the reader has closed standard output.
     pub(super) fn lose_output(&mut self, ending: Ending, remark: Option<Remark>) {
         match self.phase {
             Phase::Reading(_) | Phase::Draining => {
@@ -122,7 +122,7 @@ impl MapRun {
         }
     }
 
-    /// Writes down what is not done, whatever still goes on.
+    /// Writes the items that are left, without waiting for anything.
     pub(super) fn save(&mut self) {
         for task in self.items.open() {
             self.end_item(task, TaskOutcome::Cancelled);

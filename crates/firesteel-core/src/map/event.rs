@@ -1,4 +1,4 @@
-//! What happens to a map run.
+//! The events of a map run.
 
 use bytes::Bytes;
 
@@ -7,18 +7,18 @@ use crate::end_request::EndRequest;
 use crate::ids::{AttemptId, TaskId};
 use crate::messages::Stream;
 
-/// What happens to a map run.
+/// An event of a map run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The input is open and the driver runs. Comes once, first.
+    /// The input is open and the driver runs. This is the first event.
     Start,
     /// An item was read, after `ReadItem`.
     InputItem(Item),
     /// The input has no more items.
     InputEnded,
-    /// The input ends early. Items before that are still run.
+    /// The input failed. The items before that are still run.
     InputFailed {
-        /// What is wrong with it, for people.
+        /// The error, in words.
         error: String,
         /// Whether an item was taken from the input and cannot be run.
         item: Unusable,
@@ -32,7 +32,7 @@ pub enum Event {
         /// The bytes.
         bytes: Bytes,
     },
-    /// The driver makes another attempt: this one's output is worth nothing.
+    /// The driver starts another attempt; the output of this one is to be discarded.
     OutputDiscarded {
         /// The attempt.
         attempt: AttemptId,
@@ -44,19 +44,19 @@ pub enum Event {
         /// How it ended.
         outcome: TaskOutcome,
     },
-    /// The driver remarks something.
+    /// The driver made a remark.
     NoteReceived(Note),
-    /// The application is over. The driver goes on until it has said so to everybody.
+    /// The application is over. The driver keeps running until its peers have been told.
     ApplicationEnded(Ending),
     /// The driver has ended. A driver that ends before its application has failed.
     DriverEnded,
-    /// A person asks for the end.
+    /// The user asks for the end.
     EndRequested(EndRequest),
-    /// Nobody reads the output any more.
+    /// The reader of standard output has closed it.
     ReaderClosed,
     /// Outputs cannot be kept or printed any more.
     OutputLost {
-        /// Why, for people.
+        /// The error, in words.
         error: String,
     },
     /// The outputs of these tasks were printed.
@@ -64,28 +64,28 @@ pub enum Event {
         /// The tasks.
         tasks: Vec<TaskId>,
     },
-    /// Everything that there was to print is printed, after `CloseOutput`.
+    /// All output is printed, after `CloseOutput`.
     OutputClosed,
-    /// The record of items that are not done cannot be written any more. The run goes on without it.
+    /// The run record cannot be written any more. The run goes on without it.
     RecordLost {
-        /// Why, for people.
+        /// The error, in words.
         error: String,
     },
-    /// Items that are not done were written down for another run, after `LeaveRest`.
+    /// The items that are left were written, after `LeaveRest`.
     RestLeft {
-        /// The number of items that were written; `None` if nobody wants them.
+        /// The number of items that were written; `None` if the run has no record.
         items: Option<u64>,
     },
     /// The time of the next deadline has come.
     Deadline,
 }
 
-/// An item as it was read.
+/// An item of the input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Item {
     /// Its number in the input, counted from 1.
     pub number: u64,
-    /// How it is shown to people: short, and on one line.
+    /// The item as the user sees it: short, and on one line.
     pub words: String,
     /// Bytes of input that its task holds in memory.
     pub bytes: usize,

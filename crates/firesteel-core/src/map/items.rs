@@ -12,7 +12,7 @@ pub(super) struct Items {
     begun: Begun,
 }
 
-/// Where an item stands.
+/// The state of an item.
 ///
 /// ```text
 ///  OPEN --its task ended--> ENDED --printed--> (no row)
@@ -93,7 +93,7 @@ impl Items {
         self.rows.values().filter(succeeded).count() as u64
     }
 
-    /// What does not fit together, if something does not.
+    /// The invariant that does not hold, if there is one.
     pub(super) fn contradiction(&self) -> Option<String> {
         let mut counted = Begun { unprinted: self.rows.len(), ..Begun::default() };
         for row in self.rows.values() {

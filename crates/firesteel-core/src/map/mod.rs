@@ -1,12 +1,11 @@
 //! A map run: items are read, become tasks of an application, and their outputs are printed.
 //!
-//! The run decides how far ahead items are read (`ahead`), keeps account of every item (`items`, `tally`), and decides
-//! when and how all of it ends. It stands above the driver, as an ApplicationMaster stands above its allocator: it is
-//! told what the driver does, and its effects are events of the driver. Its shell reads, submits, prints and words
-//! what is remarked.
+//! The run decides how far ahead items are read (`ahead`), counts every item (`items`, `tally`), and decides when and how
+//! it ends. It is above the driver: the driver's effects are events of the run, and effects of the run are events of the
+//! driver. The shell reads the input, submits tasks, prints outputs and words remarks.
 //!
-//! An item is *done* when it succeeded and its output was printed. Every other item is left for another run, if a
-//! record is kept: the shell writes each item that it reads into the record, and marks what is done.
+//! An item is *done* when it succeeded and its output was printed. Every other item is left for another run, if there is a
+//! *run record*: the shell writes each item that it reads to the record, and marks the items that are done.
 
 mod ahead;
 mod check;
@@ -37,7 +36,7 @@ pub use event::{Event, Item, Unusable};
 pub use remark::Remark;
 pub use tally::{Cause, ExecutorUse, Failure, LocalityUse, Tally, Totals};
 
-/// How long the end of the driver is waited for once the application is over: Workers give executors some time.
+/// How long the run waits for the driver after the application is over. Workers give executors some time to end.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A map run.
@@ -46,13 +45,13 @@ pub struct MapRun {
     config: Config,
     phase: Phase,
     ending: Ending,
-    /// The first who asked for the end, and when.
+    /// The first request to end, and its time.
     asked: Option<(EndRequest, Timestamp)>,
     items: Items,
     tally: Tally,
     /// When the first executor was ready.
     first_executor: Option<Timestamp>,
-    /// What was said of Masters that are not reached: once for each Master and error is enough.
+    /// The remarks about unreachable Masters that were made: each is made once.
     unreachable: BTreeSet<String>,
     effects: Effects<Effect>,
 }
@@ -78,9 +77,9 @@ enum Phase {
     Finishing,
     /// Tasks are being cancelled.
     Ending(Output),
-    /// No task is left: outputs are printed, and the driver takes its leave.
+    /// No task is left: outputs are printed, and the driver ends.
     Closing { output: Output, driver: Leave },
-    /// Items that are not done are written down.
+    /// The items that are left are being written.
     Saving,
     /// `Finish` was given.
     Ended,
@@ -93,21 +92,21 @@ enum Reading {
     Asked,
 }
 
-/// What is to become of outputs.
+/// Whether outputs are printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Output {
     /// Outputs are printed.
     Wanted,
-    /// All are printed, or nobody prints them any more.
+    /// All outputs are printed, or printing has failed.
     Over,
 }
 
 /// A driver whose application is over.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Leave {
-    /// It is waited for until then.
+    /// The run waits for it until this time.
     Until(Timestamp),
-    /// It has ended, or is not waited for.
+    /// It has ended, or the run no longer waits for it.
     Taken,
 }
 
@@ -135,7 +134,7 @@ impl MapRun {
         }
     }
 
-    /// What the run amounts to so far.
+    /// The counts of the run so far.
     #[must_use]
     pub fn tally(&self) -> &Tally {
         &self.tally
@@ -153,7 +152,7 @@ impl MapRun {
         self.first_executor
     }
 
-    /// How many items there are in all, once that is known.
+    /// The total number of items, once it is known.
     #[must_use]
     pub fn items(&self) -> Option<u64> {
         match (self.phase, &self.ending) {
@@ -230,7 +229,7 @@ impl MapRun {
         }
     }
 
-    /// An item that comes when no more are wanted is left as it is: it was taken from the input.
+    /// Submits an item. If the run takes no more items, the item is left for another run.
     fn on_item(&mut self, item: Item) {
         self.take_from_input();
         match self.phase {
@@ -299,7 +298,7 @@ impl MapRun {
         }
     }
 
-    /// What is printed after the rest was left is left, too.
+    /// Items that are printed after the items that are left were written count as left, too.
     fn on_printed(&mut self, tasks: Vec<TaskId>) {
         match self.phase {
             Phase::Reading(_)
@@ -317,7 +316,7 @@ impl MapRun {
         }
     }
 
-    /// What follows from the tables, once, at the end of every event.
+    /// Makes the decisions that follow from the tables, once at the end of each event.
     fn settle(&mut self) {
         match (self.phase, &self.config.scope) {
             (Phase::Reading(Reading::Idle), _) => {

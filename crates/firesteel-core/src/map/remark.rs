@@ -1,9 +1,9 @@
-//! What a map run tells the user. It is worded at the edge.
+//! Remarks of a map run for the user. The shell words them.
 
 use crate::driver::{Ending, Note};
 use crate::machine::NoteLevel;
 
-/// Something worth a line to the user.
+/// A remark for the user.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Remark {
     /// The driver's remark.
@@ -19,12 +19,12 @@ pub enum Remark {
     ExecutorsUnknown,
     /// Items were left for another run.
     Left {
-        /// How many.
+        /// The number of items.
         items: u64,
     },
-    /// The input ends early.
+    /// The input failed.
     InputFailed {
-        /// What is wrong with it.
+        /// The error, in words.
         error: String,
     },
     /// Outputs cannot be kept or printed.
@@ -32,19 +32,19 @@ pub enum Remark {
         /// The error, in words.
         error: String,
     },
-    /// The record of items that are not done cannot be written.
+    /// The run record cannot be written.
     RecordLost {
         /// The error, in words.
         error: String,
     },
-    /// The driver ended before its application: a defect, of which it has told in the log.
+    /// The driver ended before its application. This is a bug; the log has the reason.
     DriverLost,
     /// The application is over, and this run did not end it.
     ApplicationOver(Ending),
 }
 
 impl Remark {
-    /// How loud it is: warnings are errors to the user, and are said even if only errors are wanted.
+    /// The level of the remark. The user sees warnings even if only errors are shown.
     #[must_use]
     pub fn level(&self) -> NoteLevel {
         match self {

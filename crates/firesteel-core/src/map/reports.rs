@@ -1,4 +1,4 @@
-//! What the driver reports to a map run.
+//! The reports of the driver to a map run.
 
 use firesteel_placement::Cores;
 

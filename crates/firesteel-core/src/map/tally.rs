@@ -1,4 +1,4 @@
-//! What a map run amounts to.
+//! The counts of a map run.
 
 use std::collections::BTreeMap;
 
@@ -13,16 +13,16 @@ const FAILURES: usize = 1000;
 /// Exclusions that are remembered.
 const EXCLUSIONS: usize = 10;
 
-/// What a map run amounts to, so far or in all.
+/// The counts of a map run, so far or at its end.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// What became of the items.
+    /// The counts of items.
     pub totals: Totals,
     /// The application's last id, once a Master gave one.
     pub app: Option<AppId>,
-    /// Attempts that came to nothing and were made again.
+    /// Number of attempts that failed and were repeated.
     pub repeated_attempts: u64,
-    /// How near to their preferred hosts items ended, those that prefer any.
+    /// How near to their preferred hosts items ran.
     pub locality: LocalityUse,
     /// Executors and hosts that got no more items for a while, in the order in which that was decided: the first few.
     pub excluded: Vec<ExclusionCause>,
@@ -36,32 +36,32 @@ pub struct Tally {
     failed_on: BTreeMap<u64, Vec<String>>,
 }
 
-/// What became of the items: each that was taken from the input is counted once below.
+/// The counts of items. An item that was read counts in `taken` and in one of these fields:
 ///
 /// `taken = succeeded + failed + cancelled + unusable + open`
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Totals {
-    /// Items that were taken from the input.
+    /// Items that were read.
     pub taken: u64,
     /// Items that succeeded.
     pub succeeded: u64,
     /// Items that failed as often as they may, or that no executor could run.
     pub failed: u64,
-    /// Items that were given up before they were over.
+    /// Items that were cancelled.
     pub cancelled: u64,
-    /// Items that could not be made into a task: none, or the one at which the input ended.
+    /// Items that could not become a task: at most one, because the input ends there.
     pub unusable: u64,
     /// Items that run or wait.
     pub open: u64,
-    /// Of those that succeeded, items whose output was never printed. Known at the end of the run.
+    /// Items that succeeded and whose output was never printed. Set at the end of the run.
     pub unprinted: u64,
-    /// Items of the input that were never taken from it. `None`: not known.
+    /// Items that were never read. `None`: not known.
     pub unread: Option<u64>,
 }
 
 impl Totals {
-    /// Items that another run would have to run: all but those that succeeded and were printed. Items that nobody
-    /// knows of are not among them.
+    /// The number of items that another run would have to run: all but those that succeeded and were printed. If the
+    /// number of unread items is not known, they are not counted.
     #[must_use]
     pub fn left(&self) -> u64 {
         let done = self.succeeded.saturating_sub(self.unprinted);
@@ -72,9 +72,9 @@ impl Totals {
 /// An item that failed for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The item, as it is shown.
+    /// The item as the user sees it.
     pub words: String,
-    /// How often it failed.
+    /// The number of failed attempts.
     pub failures: u32,
     /// How its last attempt ended.
     pub cause: Cause,
@@ -106,7 +106,7 @@ pub struct ExecutorUse {
     pub lost: Option<ExecutorLoss>,
 }
 
-/// How many items with preferred hosts ended how near to them.
+/// The numbers of items with preferred hosts, by distance to these hosts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LocalityUse {
     /// Items that ended on one of them.

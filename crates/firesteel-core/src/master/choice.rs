@@ -152,7 +152,7 @@ fn over_held(
     debug_assert_eq!(
         shares,
         spread(&mut candidates(workers, application)),
-        "nobody behind those that were found matters"
+        "no Worker after those that were found matters"
     );
     shares
 }

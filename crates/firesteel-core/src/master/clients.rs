@@ -152,7 +152,7 @@ impl Master {
         }
     }
 
-    /// Ends an application for somebody who is not its driver.
+    /// Ends an application at the request of a client.
     ///
     /// Source: Spark Master, 4.0.1 (the `kill` link of its page), where its state is KILLED, too.
     fn kill_application(&mut self, now: Timestamp, which: &str, by: &str) -> KillAnswer {

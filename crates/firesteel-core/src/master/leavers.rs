@@ -38,10 +38,10 @@ impl Leavers {
         row.executors.remove(&executor.executor);
         let peer = row.peer;
         if !row.executors.is_empty() {
-            return Some((peer, Left::Others));
+            return Some((peer, Left::Some));
         }
         self.rows.remove(&executor.app);
-        Some((peer, Left::Nobody))
+        Some((peer, Left::None))
     }
 
     /// The ids of the executors on that Worker.
@@ -56,7 +56,11 @@ impl Leavers {
 
     pub(super) fn check(&self) -> Result<(), Violation> {
         for (app, row) in &self.rows {
-            ensure!("master", !row.executors.is_empty(), "nobody of {app} is left, and its driver waits");
+            ensure!(
+                "master",
+                !row.executors.is_empty(),
+                "no executor of {app} is left, and its driver waits"
+            );
         }
         Ok(())
     }
@@ -65,8 +69,8 @@ impl Leavers {
 /// The executors of an application that are left.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Left {
-    Others,
-    Nobody,
+    Some,
+    None,
 }
 
 impl Master {
@@ -89,8 +93,8 @@ impl Master {
             MasterToDriver::ExecutorUpdated { executor: executor.executor, state, lost_host },
         );
         match left {
-            Left::Others => {}
-            Left::Nobody => {
+            Left::Some => {}
+            Left::None => {
                 self.tell_driver(peer, MasterToDriver::ExecutorsGone { app: executor.app.clone() });
             }
         }

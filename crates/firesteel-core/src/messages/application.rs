@@ -154,13 +154,13 @@ impl fmt::Display for Hindrance {
             Self::Reserved { app, name, backfill: true } => {
                 write!(
                     f,
-                    "what is free is kept for {app} ({name}), which comes first and begins with several at once"
+                    "free capacity is reserved for {app} ({name}), which comes first and begins with several executors at once"
                 )
             }
             Self::Reserved { app, name, backfill: false } => write!(
                 f,
-                "{app} ({name}) comes first and waits to begin with several at once; without backfill nobody behind \
-                 it is served"
+                "{app} ({name}) comes first and waits to begin with several executors at once; without backfill no \
+                 application behind it gets executors"
             ),
         }
     }

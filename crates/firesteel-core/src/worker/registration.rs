@@ -147,7 +147,7 @@ impl Registration {
                 ensure!(
                     "worker",
                     !asked.is_empty() || !self.dials.is_empty(),
-                    "a round of registration waits for nobody"
+                    "a round of registration waits for no Master"
                 );
             }
             Phase::Pause { .. } => {

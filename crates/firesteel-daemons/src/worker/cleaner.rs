@@ -121,7 +121,7 @@ impl Cleaner {
     }
 
     fn complain(&self, path: &Path, error: &io::Error) {
-        let mut said = self.said.lock().expect("nobody panics with it");
+        let mut said = self.said.lock().expect("no thread panics with the lock");
         if said.len() < SAID && said.insert(path.to_owned()) {
             tracing::warn!("cannot remove {}: {error}; retrying without further warnings", path.display());
         }

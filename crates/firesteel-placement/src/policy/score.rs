@@ -1,4 +1,4 @@
-//! The score of an executor on a Worker: what it leaves over there, and how much of that nobody can use.
+//! The score of an executor on a Worker: the capacity that it leaves there, and how much of that no executor can use.
 
 use std::collections::BTreeMap;
 

@@ -16,7 +16,7 @@
 //!
 //! ```text
 //! let attempt = Attempt { id, token, host: "127.0.0.1".into() };     // both of the ApplicationReport
-//! tokio::spawn(application_master::run(blueprint, attempt, EndRequests::nobody()));
+//! tokio::spawn(application_master::run(blueprint, attempt, EndRequests::none()));
 //! ```
 
 mod attempt;

@@ -1,4 +1,4 @@
-//! Masters that are started anew elsewhere, and applications that are ended by whoever manages the cluster.
+//! Masters that restart at another address, and applications that the cluster's manager ends.
 
 use super::bench::*;
 use crate::driver::{Effect, Ending, Event, Note};

@@ -146,7 +146,7 @@ impl LogReader {
 
     /// Opens the compressed file, read up to the offset.
     fn inflater(&self, segment: &Segment, offset: u64) -> io::Result<Option<Inflater>> {
-        let mut kept = self.kept.lock().expect("nobody panics with it");
+        let mut kept = self.kept.lock().expect("no thread panics with the lock");
         let there = |inflater: &Inflater| {
             inflater.inode == segment.inode && inflater.position == offset && inflater.path == segment.path
         };
@@ -163,7 +163,7 @@ impl LogReader {
     }
 
     fn keep(&self, inflater: Inflater) {
-        let mut kept = self.kept.lock().expect("nobody panics with it");
+        let mut kept = self.kept.lock().expect("no thread panics with the lock");
         if kept.len() == KEPT {
             kept.remove(0);
         }

@@ -17,7 +17,7 @@ pub struct RemovedBytes(Mutex<u64>);
 impl RemovedBytes {
     /// The number of bytes of the log that were removed. The number cannot change while the guard is held.
     pub(super) fn lock(&self) -> MutexGuard<'_, u64> {
-        self.0.lock().expect("nobody panics with it")
+        self.0.lock().expect("no thread panics with the lock")
     }
 }
 
@@ -37,7 +37,7 @@ impl RemovedBytesTable {
     /// Makes a record for a new log.
     #[must_use]
     pub fn open(&self, executor: ExecutorKey, stream: Stream) -> Arc<RemovedBytes> {
-        let mut table = self.0.lock().expect("nobody panics with it");
+        let mut table = self.0.lock().expect("no thread panics with the lock");
         let removed = Arc::new(RemovedBytes::default());
         let key = (executor, stream);
         if table.logs.insert(key.clone(), Arc::clone(&removed)).is_none() {
@@ -56,7 +56,7 @@ impl RemovedBytesTable {
 
     /// Finds a log's record, if the log is or was rolled.
     pub(super) fn find(&self, executor: &ExecutorKey, stream: Stream) -> Option<Arc<RemovedBytes>> {
-        let table = self.0.lock().expect("nobody panics with it");
+        let table = self.0.lock().expect("no thread panics with the lock");
         table.logs.get(&(executor.clone(), stream)).cloned()
     }
 }
