@@ -30,15 +30,7 @@ impl Books {
         }
         for (index, effect) in effects.iter().enumerate() {
             match effect {
-                Effect::Register => match self.manager {
-                    Manager::Stranger => self.manager = Manager::Asked,
-                    Manager::Asked | Manager::Known => {
-                        return Err(format!(
-                            "attempt {attempt} registers, and is {:?} already",
-                            self.manager
-                        ));
-                    }
-                },
+                Effect::Register => self.judge_register()?,
                 Effect::Allocate(_) if self.call_is_open => {
                     return Err("the manager is called while a call is open".to_owned());
                 }
@@ -47,12 +39,7 @@ impl Books {
                 }
                 Effect::Allocate(_) => self.call_is_open = true,
                 Effect::Launch(launch) => self.judge_launch(launch, effects, driver)?,
-                Effect::StartProgram => match (self.program, self.config.mode) {
-                    (Program::None, Mode::Cluster) => self.program = Program::Running,
-                    (program, mode) => {
-                        return Err(format!("a program is started in {mode:?} mode while it is {program:?}"));
-                    }
-                },
+                Effect::StartProgram => self.judge_program_start()?,
                 Effect::EndProgram => match self.program {
                     Program::Running => self.program = Program::Ending,
                     program => return Err(format!("a program is ended that is {program:?}")),
@@ -80,6 +67,27 @@ impl Books {
             true => self.judge_targets(view),
             false => Ok(()),
         }
+    }
+
+    fn judge_register(&mut self) -> Verdict {
+        match self.manager {
+            Manager::Stranger => self.manager = Manager::Asked,
+            Manager::Asked | Manager::Known => {
+                let attempt = self.config.attempt;
+                return Err(format!("attempt {attempt} registers, and is {:?} already", self.manager));
+            }
+        }
+        Ok(())
+    }
+
+    fn judge_program_start(&mut self) -> Verdict {
+        match (self.program, self.config.mode) {
+            (Program::None, Mode::Cluster) => self.program = Program::Running,
+            (program, mode) => {
+                return Err(format!("a program is started in {mode:?} mode while it is {program:?}"));
+            }
+        }
+        Ok(())
     }
 
     /// The manager must be asked for the executors that the driver wants, minus those whose end was final.

@@ -15,7 +15,7 @@
 //! - `perform`, `fetches`, `cleaning`, `logs`: the effects of machines.
 //! - `strikes`, `strangers`, `users`: faults, hostile peers, and what users do.
 //! - `truth`, `ledger`, `headcount`, `healing`: the laws.
-//! - `sabotage`, `coverage`: deliberate bugs, and counts of what happened.
+//! - `sabotage`, `saboteur`, `coverage`: deliberate bugs, how they change a machine, and counts of what happened.
 
 mod cleaning;
 pub(crate) mod coverage;
@@ -37,6 +37,7 @@ mod perform;
 mod processes;
 mod run;
 mod sabotage;
+mod saboteur;
 mod scenario;
 mod strangers;
 mod strikes;

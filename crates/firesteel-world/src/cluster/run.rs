@@ -4,7 +4,8 @@ use std::fmt;
 
 use super::coverage::Coverage;
 use super::healing::{CLEAN_AFTER, HEALED_AFTER};
-use super::sabotage::{Sabotage, Saboteur};
+use super::sabotage::Sabotage;
+use super::saboteur::Saboteur;
 use super::scenario::Scenario;
 use super::world::World;
 

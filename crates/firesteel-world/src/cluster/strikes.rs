@@ -28,59 +28,23 @@ impl World {
         match fault {
             Fault::CutLink => self.cut_some_link(fault, false),
             Fault::HalfOpenLink => self.cut_some_link(fault, true),
-            Fault::WorkerCrash => {
-                if let Some(node) = self.some_worker() {
-                    self.fault(fault);
-                    self.end_worker(node, Goes::Abruptly);
-                }
-            }
-            Fault::WorkerShutdown => {
-                if let Some(node) = self.some_worker() {
-                    self.fault(fault);
-                    self.tell(node, NodeEvent::Worker(worker::Event::Shutdown));
-                    if self.dice.one_in(3) {
-                        let millis = self.dice.between(1, 8_000);
-                        self.tell_worker(millis, node, worker::Event::Shutdown);
-                    }
-                }
-            }
-            Fault::DriverCrash => {
-                if let Some(node) = self.some_owner() {
-                    self.fault(fault);
-                    self.end_launcher(node, Goes::Abruptly);
-                    self.end_driver(node, Goes::Abruptly);
-                }
-            }
-            Fault::DriverCancel => {
-                if let Some(node) = self.some_owner() {
-                    self.cancel(fault, node);
-                }
-            }
+            Fault::WorkerCrash => self.crash_some_worker(fault),
+            Fault::WorkerShutdown => self.shut_some_worker_down(fault),
+            Fault::DriverCrash => self.crash_some_owner(fault),
+            Fault::DriverCancel => self.cancel_some_owner(fault),
             Fault::TaskCancel => {
                 if let Some(node) = self.some_driver() {
                     self.cancel_some_task(fault, node);
                 }
             }
-            Fault::Question => {
-                if let Some(node) = self.some_driver() {
-                    self.fault(fault);
-                    let question = *self.dice.pick(&[Question::Look, Question::Explain]);
-                    self.ask(node, question);
-                }
-            }
+            Fault::Question => self.ask_some_driver(fault),
             Fault::MasterCrash => {
                 if self.master.is_some() {
                     self.fault(fault);
                     self.crash_master();
                 }
             }
-            Fault::EarlyDeadline => {
-                let node = self.dice.index(self.nodes.len()).map(NodeIndex);
-                if let Some((node, event)) = node.and_then(|n| Some((n, self.node(n).body.deadline()?))) {
-                    self.fault(fault);
-                    self.tell(node, event);
-                }
-            }
+            Fault::EarlyDeadline => self.wake_some_node_early(fault),
             Fault::RequestExecutors => self.request_some_executors(fault),
             Fault::KillExecutors => self.kill_some_executors(fault),
             Fault::HostileWorker => self.invite(fault, StrangerRole::Worker),
@@ -110,6 +74,53 @@ impl World {
             | Fault::OutputBeyondCredit
             | Fault::RepeatedOrder
             | Fault::LateDeadline => {}
+        }
+    }
+
+    fn crash_some_worker(&mut self, fault: Fault) {
+        if let Some(node) = self.some_worker() {
+            self.fault(fault);
+            self.end_worker(node, Goes::Abruptly);
+        }
+    }
+
+    fn shut_some_worker_down(&mut self, fault: Fault) {
+        let Some(node) = self.some_worker() else { return };
+        self.fault(fault);
+        self.tell(node, NodeEvent::Worker(worker::Event::Shutdown));
+        if self.dice.one_in(3) {
+            let millis = self.dice.between(1, 8_000);
+            self.tell_worker(millis, node, worker::Event::Shutdown);
+        }
+    }
+
+    fn crash_some_owner(&mut self, fault: Fault) {
+        if let Some(node) = self.some_owner() {
+            self.fault(fault);
+            self.end_launcher(node, Goes::Abruptly);
+            self.end_driver(node, Goes::Abruptly);
+        }
+    }
+
+    fn cancel_some_owner(&mut self, fault: Fault) {
+        if let Some(node) = self.some_owner() {
+            self.cancel(fault, node);
+        }
+    }
+
+    fn ask_some_driver(&mut self, fault: Fault) {
+        if let Some(node) = self.some_driver() {
+            self.fault(fault);
+            let question = *self.dice.pick(&[Question::Look, Question::Explain]);
+            self.ask(node, question);
+        }
+    }
+
+    fn wake_some_node_early(&mut self, fault: Fault) {
+        let node = self.dice.index(self.nodes.len()).map(NodeIndex);
+        if let Some((node, event)) = node.and_then(|n| Some((n, self.node(n).body.deadline()?))) {
+            self.fault(fault);
+            self.tell(node, event);
         }
     }
 

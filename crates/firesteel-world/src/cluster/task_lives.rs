@@ -70,16 +70,10 @@ impl World {
             has_step: false,
             has_waited: false,
         };
-        match plan.fate {
-            TaskFate::Fails { .. } if fails => self.fault(Fault::TaskFails),
-            TaskFate::CannotStart => self.fault(Fault::TaskCannotStart),
-            TaskFate::Hangs => self.fault(Fault::TaskHangs),
-            TaskFate::IgnoresTerminate => self.fault(Fault::TaskIgnoresTerminate),
-            TaskFate::Fails { .. } | TaskFate::Succeeds => {}
-            TaskFate::Unfit => {
-                return self.violate(format!("attempt {attempt} is started, and fits nowhere"));
-            }
+        if plan.fate == TaskFate::Unfit {
+            return self.violate(format!("attempt {attempt} is started, and fits nowhere"));
         }
+        self.count_fate(plan.fate, fails);
         let Some(executor) = self.process_mut(node) else { return };
         executor.tasks.insert(attempt, process);
         executor.idle_since = None;
@@ -90,6 +84,17 @@ impl World {
         }
         let millis = self.dice.between(1, 10);
         self.after(millis, Happening::TaskUp { node, attempt });
+    }
+
+    /// Counts the fault that a task's process will have.
+    fn count_fate(&mut self, fate: TaskFate, fails: bool) {
+        match fate {
+            TaskFate::Fails { .. } if fails => self.fault(Fault::TaskFails),
+            TaskFate::CannotStart => self.fault(Fault::TaskCannotStart),
+            TaskFate::Hangs => self.fault(Fault::TaskHangs),
+            TaskFate::IgnoresTerminate => self.fault(Fault::TaskIgnoresTerminate),
+            TaskFate::Fails { .. } | TaskFate::Succeeds | TaskFate::Unfit => {}
+        }
     }
 
     pub(crate) fn task_up(&mut self, node: NodeIndex, attempt: AttemptId) {

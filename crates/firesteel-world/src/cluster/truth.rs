@@ -215,7 +215,7 @@ impl Tasks {
     /// An executor is told to end an attempt.
     pub(crate) fn kill(&mut self, attempt: AttemptId) -> Result<(), String> {
         if !self.given_up.contains(&attempt.task.0) {
-            return Err(format!("attempt {attempt} is ended, and nobody gave its task up"));
+            return Err(format!("attempt {attempt} is ended, and its task was not given up"));
         }
         self.killed.insert(attempt.task.0);
         Ok(())
@@ -245,52 +245,64 @@ impl Tasks {
         }
         match outcome {
             TaskOutcome::Succeeded { attempt, executor: _, locality: _ } => {
-                let Some(row) = self.attempts.get(attempt) else {
-                    return Err(format!(
-                        "task {task} succeeded in attempt {attempt}, which was never launched"
-                    ));
-                };
-                if !row.end.as_ref().is_some_and(TaskEnd::is_success) {
-                    return Err(format!(
-                        "task {task} succeeded in attempt {attempt}, which ended with {:?}",
-                        row.end
-                    ));
-                }
-                if row.stored != output {
-                    return Err(format!(
-                        "task {task} succeeded with {:?} bytes of output put away, its program wrote {output:?}",
-                        row.stored
-                    ));
-                }
-                Ok(())
+                self.check_success(task, *attempt, output)
             }
             TaskOutcome::Failed { attempt, executor: _, locality: _, failures, cause } => {
-                let Some(row) = self.attempts.get(attempt) else {
-                    return Err(format!("task {task} failed in attempt {attempt}, which was never launched"));
-                };
-                let starts_nowhere = matches!(cause, FailureCause::StartsNowhere { .. });
-                if starts_nowhere && !matches!(row.end, Some(TaskEnd::NotStarted(_))) {
-                    return Err(format!("task {task} is said to start nowhere, and attempt {attempt} did"));
-                }
-                let fatal = TaskEnd::Exited(ExitStatus::Code(FATAL.into()));
-                let is_fatal = matches!(cause, FailureCause::FatalExit(_));
-                let could_retry = *failures < max_failures;
-                if is_fatal != (could_retry && row.end == Some(fatal)) {
-                    return Err(format!(
-                        "task {task} failed with {cause}: attempt {attempt} ended {:?}",
-                        row.end
-                    ));
-                }
-                if could_retry && !starts_nowhere && !is_fatal {
+                self.check_failure(task, *attempt, cause, *failures < max_failures)?;
+                let is_final =
+                    matches!(cause, FailureCause::StartsNowhere { .. } | FailureCause::FatalExit(_));
+                if *failures < max_failures && !is_final {
                     return Err(format!(
                         "task {task} was given up after {failures} of {max_failures} failures"
                     ));
                 }
                 Ok(())
             }
-            TaskOutcome::Cancelled => Ok(()),
-            TaskOutcome::Unfit(_) => Ok(()),
+            TaskOutcome::Cancelled | TaskOutcome::Unfit(_) => Ok(()),
         }
+    }
+
+    /// Checks that an attempt succeeded, and that its whole output was stored.
+    fn check_success(&self, task: u64, attempt: AttemptId, output: [u64; 2]) -> Result<(), String> {
+        let Some(row) = self.attempts.get(&attempt) else {
+            return Err(format!("task {task} succeeded in attempt {attempt}, which was never launched"));
+        };
+        if !row.end.as_ref().is_some_and(TaskEnd::is_success) {
+            return Err(format!(
+                "task {task} succeeded in attempt {attempt}, which ended with {:?}",
+                row.end
+            ));
+        }
+        if row.stored != output {
+            return Err(format!(
+                "task {task} succeeded with {:?} bytes of output put away, its program wrote {output:?}",
+                row.stored
+            ));
+        }
+        Ok(())
+    }
+
+    /// Checks that an attempt ended as the driver says.
+    fn check_failure(
+        &self,
+        task: u64,
+        attempt: AttemptId,
+        cause: &FailureCause,
+        could_retry: bool,
+    ) -> Result<(), String> {
+        let Some(row) = self.attempts.get(&attempt) else {
+            return Err(format!("task {task} failed in attempt {attempt}, which was never launched"));
+        };
+        let starts_nowhere = matches!(cause, FailureCause::StartsNowhere { .. });
+        if starts_nowhere && !matches!(row.end, Some(TaskEnd::NotStarted(_))) {
+            return Err(format!("task {task} is said to start nowhere, and attempt {attempt} did"));
+        }
+        let fatal = TaskEnd::Exited(ExitStatus::Code(FATAL.into()));
+        let is_fatal = matches!(cause, FailureCause::FatalExit(_));
+        if is_fatal != (could_retry && row.end == Some(fatal)) {
+            return Err(format!("task {task} failed with {cause}: attempt {attempt} ended {:?}", row.end));
+        }
+        Ok(())
     }
 
     /// A driver says that its application is over.

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-use firesteel_core::driver;
 use firesteel_core::ids::{ExecutorKey, PeerId};
-use firesteel_core::{Timestamp, worker};
+use firesteel_core::master::ReservationView;
+use firesteel_core::{Timestamp, driver, master, worker};
 
 use super::coverage::Coverage;
 use super::faults::Fault;
@@ -15,7 +15,7 @@ use super::healing::SETTLED_AFTER;
 use super::ledger::{Ledger, Order};
 use super::links::{Link, LinkIndex};
 use super::node::{Alarm, Body, Node, NodeEffects, NodeEvent};
-use super::sabotage::Saboteur;
+use super::saboteur::Saboteur;
 use super::scenario::Scenario;
 use super::truth::Executors;
 use firesteel_sim::dice::Dice;
@@ -246,24 +246,7 @@ impl World {
         if !self.node(node).body.is_alive() || self.violation.is_some() {
             return;
         }
-        self.coverage.events += 1;
-        self.count_event(&event);
-        let now = self.now;
-        if let (NodeEvent::Driver(event), Some(body)) = (&event, self.driver_mut(node)) {
-            body.hear(event, now);
-        }
-        if let NodeEvent::Launcher(event) = &event {
-            self.launcher_hears(node, event);
-        }
-        if let (NodeEvent::Driver(driver::Event::KillExecutors { executors, .. }), Some(body)) =
-            (&event, self.driver_mut(node))
-        {
-            body.headcount.dismiss(executors);
-        }
-        if self.trace.is_some() {
-            let name = self.node(node).body.name();
-            self.remark(format!("{name} <- {event:?}"));
-        }
+        self.note_event(node, &event);
         let heard = match &event {
             NodeEvent::Driver(event @ (driver::Event::CancelTask { .. } | driver::Event::Ask { .. })) => {
                 Some(event.clone())
@@ -301,23 +284,7 @@ impl World {
             saboteur.effects(&mut effects, &self.ledger, &mut self.dice);
         }
         if let Some(event) = seen {
-            let effects = match &effects {
-                NodeEffects::Master(effects) => effects.as_slice(),
-                NodeEffects::Worker(_)
-                | NodeEffects::Driver(_)
-                | NodeEffects::Launcher(_)
-                | NodeEffects::Executor(_) => &[],
-            };
-            let order = Order {
-                queues: &self.scenario.queues,
-                backfill: self.scenario.backfill,
-                preemption: self.scenario.preemption,
-                now: self.now,
-                before,
-                after: self.nodes[node.0].body.reservation(),
-            };
-            let entry = self.ledger.enter(&event, effects, &order);
-            self.take_outcome(node, entry);
+            self.enter_in_ledger(node, &event, &effects, before);
         }
         self.perform(node, effects);
         if let Some(event) = heard {
@@ -328,6 +295,56 @@ impl World {
         }
         self.check(node);
         self.set_alarm(node);
+    }
+
+    /// Counts an event, and enters it in the books of its node.
+    fn note_event(&mut self, node: NodeIndex, event: &NodeEvent) {
+        self.coverage.events += 1;
+        self.count_event(event);
+        let now = self.now;
+        match event {
+            NodeEvent::Driver(event) => {
+                if let Some(body) = self.driver_mut(node) {
+                    body.hear(event, now);
+                    if let driver::Event::KillExecutors { executors, .. } = event {
+                        body.headcount.dismiss(executors);
+                    }
+                }
+            }
+            NodeEvent::Launcher(event) => self.launcher_hears(node, event),
+            NodeEvent::Master(_) | NodeEvent::Worker(_) | NodeEvent::Executor(_) => {}
+        }
+        if self.trace.is_some() {
+            let name = self.node(node).body.name();
+            self.remark(format!("{name} <- {event:?}"));
+        }
+    }
+
+    /// Enters an event of the Master and its effects in the ledger. `before` is its reservation before the event.
+    fn enter_in_ledger(
+        &mut self,
+        node: NodeIndex,
+        event: &master::Event,
+        effects: &NodeEffects,
+        before: Option<ReservationView>,
+    ) {
+        let effects = match effects {
+            NodeEffects::Master(effects) => effects.as_slice(),
+            NodeEffects::Worker(_)
+            | NodeEffects::Driver(_)
+            | NodeEffects::Launcher(_)
+            | NodeEffects::Executor(_) => &[],
+        };
+        let order = Order {
+            queues: &self.scenario.queues,
+            backfill: self.scenario.backfill,
+            preemption: self.scenario.preemption,
+            now: self.now,
+            before,
+            after: self.nodes[node.0].body.reservation(),
+        };
+        let entry = self.ledger.enter(event, effects, &order);
+        self.take_outcome(node, entry);
     }
 
     /// Checks a node's own invariants, and compares the Master's tables with the ledger.

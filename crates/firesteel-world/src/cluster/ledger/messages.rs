@@ -1,0 +1,213 @@
+//! The messages that the Master sends: each is checked against the books, and entered.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use firesteel_core::ids::{AppId, ExecutorId, ExecutorKey, PeerId, ProfileId, WorkerId};
+use firesteel_core::master::{Event, Inbound};
+use firesteel_core::messages::{
+    ExecutorLaunch, ExecutorState, MasterToDriver, MasterToWorker, WorkerToMaster,
+};
+use firesteel_placement::{Cores, ExecutorLimit};
+
+use super::books::{AppBook, Availability};
+use super::queue_order::Launched;
+use super::{EventOutcome, Ledger, Order};
+
+impl Ledger {
+    pub(super) fn on_worker_message(
+        &mut self,
+        peer: PeerId,
+        message: &MasterToWorker,
+        event: &Event,
+        added: &mut BTreeSet<ExecutorKey>,
+        launched: &mut Vec<Launched>,
+    ) -> Result<(), String> {
+        match message {
+            MasterToWorker::LaunchExecutor(launch) => {
+                self.launch(peer, launch)?;
+                launched.extend(self.worker_of.get(&peer).map(|worker| (worker.clone(), launch.clone())));
+                added.insert(launch.executor.clone());
+            }
+            MasterToWorker::RegisteredWorker { .. } => {
+                let is_answer = matches!(event, Event::Received { peer: asker,
+                    message: Inbound::Worker(WorkerToMaster::RegisterWorker { .. }) } if *asker == peer);
+                if !is_answer {
+                    return Err(format!("peer {peer} is registered as a Worker without having asked"));
+                }
+            }
+            MasterToWorker::RegisterWorkerFailed(_)
+            | MasterToWorker::ReconnectWorker
+            | MasterToWorker::KillExecutor { .. }
+            | MasterToWorker::ApplicationFinished { .. }
+            | MasterToWorker::ExecutorEndNoted { .. } => {}
+        }
+        Ok(())
+    }
+
+    fn launch(&mut self, peer: PeerId, launch: &ExecutorLaunch) -> Result<(), String> {
+        let key = &launch.executor;
+        let Some(worker) = self.worker_of.get(&peer) else {
+            return Err(format!("executor {key} is launched on peer {peer}, which is no living Worker"));
+        };
+        let Some(app) = self.apps.get_mut(&key.app) else {
+            return Err(format!("executor {key} is launched for an application that is not live"));
+        };
+        if key.executor.0 < app.next {
+            return Err(format!("executor id {key} is used again"));
+        }
+        app.next = key.executor.0 + 1;
+        app.executors.insert(key.executor, worker.clone());
+        let book = self.workers.get_mut(worker).ok_or("a Worker's connection outlives it")?;
+        if book.availability == Availability::Decommissioning {
+            return Err(format!(
+                "executor {key} is launched on {worker}, which has said that it is about to end"
+            ));
+        }
+        book.grants.insert(key.clone(), launch.clone());
+        book.check(worker)?;
+        self.check_app(&key.app, launch.profile)
+    }
+
+    fn check_app(&self, id: &AppId, profile: ProfileId) -> Result<(), String> {
+        let Some(app) = self.apps.get(id) else { return Ok(()) };
+        let launches = app.executors.iter().filter_map(|(number, worker)| {
+            let key = ExecutorKey { app: id.clone(), executor: *number };
+            self.workers.get(worker)?.grants.get(&key)
+        });
+        let (mut cores, mut held) = (Cores::ZERO, 0);
+        for launch in launches {
+            cores += launch.cores;
+            held += u64::from(launch.profile == profile);
+        }
+        if cores > app.max_cores {
+            return Err(format!("application {id} holds {cores}, its maximum is {}", app.max_cores));
+        }
+        match app.limits.get(&profile) {
+            Some(ExecutorLimit::AtMost(limit)) if held > *limit => Err(format!(
+                "application {id} holds {held} executors of profile {profile}, its limit is {limit}"
+            )),
+            Some(_) => Ok(()),
+            None => Err(format!(
+                "application {id} is given an executor of profile {profile}, which it never named"
+            )),
+        }
+    }
+
+    pub(super) fn on_driver_message(
+        &mut self,
+        peer: PeerId,
+        message: &MasterToDriver,
+        order: &Order<'_>,
+        added: &mut BTreeSet<ExecutorKey>,
+        released: &BTreeSet<ExecutorKey>,
+        outcome: &mut EventOutcome,
+    ) -> Result<(), String> {
+        match message {
+            MasterToDriver::RegisteredApplication { app, .. } => {
+                self.on_registered(peer, app, order, outcome)
+            }
+            MasterToDriver::ExecutorAdded { executor, worker, .. } => {
+                self.on_added(peer, *executor, worker, added)
+            }
+            MasterToDriver::ExecutorUpdated { executor, state, .. } => {
+                self.on_updated(peer, *executor, state, released, outcome)
+            }
+            MasterToDriver::ExecutorsGone { app } => match self.leaving.remove(&peer) {
+                Some((ended, executors)) if ended == *app && executors.is_empty() => Ok(()),
+                other => Err(format!("a driver is told that nothing of {app} is left: {other:?}")),
+            },
+            MasterToDriver::WorkerRemoved { .. }
+            | MasterToDriver::ApplicationRemoved(_)
+            | MasterToDriver::ExecutorsRequested { .. }
+            | MasterToDriver::ExecutorsKilled { .. }
+            | MasterToDriver::Shortfalls(_) => Ok(()),
+        }
+    }
+
+    fn on_registered(
+        &mut self,
+        peer: PeerId,
+        app: &AppId,
+        order: &Order<'_>,
+        outcome: &mut EventOutcome,
+    ) -> Result<(), String> {
+        if self.app_of.get(&peer) == Some(app) {
+            return Ok(());
+        }
+        if self.apps.contains_key(app) {
+            return Err(format!("application id {app} is used again"));
+        }
+        let Some(description) = self.candidates.get(&peer) else {
+            return Err(format!("peer {peer} is registered as {app} without having asked"));
+        };
+        let limits = BTreeMap::from([(ProfileId::DEFAULT, description.initial_limit)]);
+        let max_cores = description.max_cores.unwrap_or(Cores::UNLIMITED);
+        let (relaunch, executors) = (description.relaunch, BTreeMap::new());
+        let queue = order.queues.find(description.queue.as_deref()).map_err(|error| error.to_string())?;
+        let book = AppBook {
+            peer,
+            max_cores,
+            limits,
+            relaunch,
+            executors,
+            next: 0,
+            queue,
+            priority: description.priority,
+            gang: description.gang,
+            is_fixed: description.profile.cores.is_some(),
+            order: self.registered,
+            begun: false,
+        };
+        self.registered += 1;
+        self.leaving.remove(&peer);
+        self.apps.insert(app.clone(), book);
+        self.app_of.insert(peer, app.clone());
+        outcome.registered.push((app.clone(), peer));
+        Ok(())
+    }
+
+    fn on_added(
+        &self,
+        peer: PeerId,
+        executor: ExecutorId,
+        worker: &WorkerId,
+        added: &mut BTreeSet<ExecutorKey>,
+    ) -> Result<(), String> {
+        let Some(app) = self.app_of.get(&peer) else {
+            return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
+        };
+        let key = ExecutorKey { app: app.clone(), executor };
+        let place = self.apps.get(app).and_then(|book| book.executors.get(&executor));
+        if !added.remove(&key) || place != Some(worker) {
+            return Err(format!("a driver is told that executor {key} was added on {worker}: it was not"));
+        }
+        Ok(())
+    }
+
+    fn on_updated(
+        &mut self,
+        peer: PeerId,
+        executor: ExecutorId,
+        state: &ExecutorState,
+        released: &BTreeSet<ExecutorKey>,
+        outcome: &mut EventOutcome,
+    ) -> Result<(), String> {
+        if let Some((app, executors)) = self.leaving.get_mut(&peer)
+            && state.is_finished()
+            && executors.remove(&executor)
+        {
+            let key = ExecutorKey { app: app.clone(), executor };
+            outcome.gone.extend((!matches!(state, ExecutorState::Lost(_))).then_some(key));
+            return Ok(());
+        }
+        let Some(app) = self.app_of.get(&peer).or(outcome.former.get(&peer)) else {
+            return Err(format!("peer {peer}, which is no driver, is told of executor {executor}"));
+        };
+        let key = ExecutorKey { app: app.clone(), executor };
+        let is_held = self.apps.get(app).is_some_and(|book| book.executors.contains_key(&executor));
+        if !is_held && !released.contains(&key) {
+            return Err(format!("a driver is told of executor {key}, which it does not have"));
+        }
+        Ok(())
+    }
+}

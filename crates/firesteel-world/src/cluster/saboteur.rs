@@ -1,0 +1,250 @@
+//! The saboteur changes a machine's events and effects as if the machine had a bug.
+//!
+//! `master`, `worker` and `driver` change the effects of these machines.
+
+mod driver;
+mod master;
+mod worker;
+
+use std::time::Duration;
+
+use firesteel_core::driver::LocalityWait;
+use firesteel_core::ids::{ExecutorId, PeerId, ProfileId};
+use firesteel_core::messages::{
+    ApplicationDescription, DriverToMaster, ExecutorReport, ExecutorState, ExecutorToDriver, TaskState,
+    WorkerToMaster,
+};
+use firesteel_core::scheduling::Preemption;
+use firesteel_core::{
+    driver as core_driver, executor, launcher, master as core_master, worker as core_worker,
+};
+use firesteel_placement::Cores;
+
+use super::ledger::Ledger;
+use super::node::{NodeEffects, NodeEvent};
+use super::sabotage::Sabotage;
+use firesteel_sim::dice::Dice;
+
+/// Applies a bug to the events and effects of machines.
+#[derive(Clone, Debug)]
+pub(crate) struct Saboteur {
+    sabotage: Sabotage,
+}
+
+/// What happens to one effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Stays,
+    Dropped,
+    Doubled,
+}
+
+impl Saboteur {
+    pub(crate) fn new(sabotage: Sabotage) -> Self {
+        Self { sabotage }
+    }
+
+    /// The locality wait of a driver with this bug.
+    pub(crate) fn locality_wait(&self, wait: LocalityWait) -> LocalityWait {
+        match self.sabotage {
+            Sabotage::Impatient => LocalityWait { node: Duration::ZERO, rack: Duration::ZERO },
+            _ => wait,
+        }
+    }
+
+    /// The preemption limits of a Master with this bug.
+    pub(crate) fn preemption(&self, preemption: Preemption) -> Preemption {
+        match (self.sabotage, preemption) {
+            (Sabotage::PreemptTooMany, Preemption::AtMost { executors, every }) => {
+                Preemption::AtMost { executors: executors + 20, every }
+            }
+            // If the wrong executor is preempted, another law breaks first.
+            (Sabotage::StealReserved | Sabotage::ForgetQueue | Sabotage::ForgetPriority, _) => {
+                Preemption::Off
+            }
+            (_, preemption) => preemption,
+        }
+    }
+
+    /// Changes an event for a machine.
+    pub(crate) fn event(&mut self, event: NodeEvent, ledger: &Ledger, dice: &mut Dice) -> Option<NodeEvent> {
+        let event = match event {
+            NodeEvent::Worker(core_worker::Event::FilesFailed { app, fetch, .. })
+                if self.sabotage == Sabotage::TrustFetch =>
+            {
+                NodeEvent::Worker(core_worker::Event::FilesFetched { app, fetch })
+            }
+            NodeEvent::Master(core_master::Event::Received {
+                peer,
+                message: core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report)),
+            }) if self.sabotage == Sabotage::MissTurn => {
+                let state = match report.state {
+                    ExecutorState::Exited(status) => ExecutorState::Killed(Some(status)),
+                    state => state,
+                };
+                let report = ExecutorReport { executor: report.executor, state };
+                let message = core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report));
+                NodeEvent::Master(core_master::Event::Received { peer, message })
+            }
+            NodeEvent::Master(core_master::Event::Received {
+                peer,
+                message: core_master::Inbound::Driver(mut message),
+            }) => {
+                self.bend_driver_message(&mut message, peer);
+                NodeEvent::Master(core_master::Event::Received {
+                    peer,
+                    message: core_master::Inbound::Driver(message),
+                })
+            }
+            NodeEvent::Driver(core_driver::Event::Submit { task, request })
+                if self.sabotage == Sabotage::ForgetProfile =>
+            {
+                let request = core_driver::TaskRequest { profile: ProfileId::DEFAULT, ..request };
+                NodeEvent::Driver(core_driver::Event::Submit { task, request })
+            }
+            NodeEvent::Driver(core_driver::Event::Submit { task, request })
+                if self.sabotage == Sabotage::ForgetBinding =>
+            {
+                let request = core_driver::TaskRequest { on: None, ..request };
+                NodeEvent::Driver(core_driver::Event::Submit { task, request })
+            }
+            event => event,
+        };
+        let swallowed = match (&event, self.sabotage) {
+            (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::DropGiveBack) => {
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::ExecutorStateChanged(report))
+                    if report.state.is_finished())
+            }
+            (NodeEvent::Master(core_master::Event::Disconnected { peer }), Sabotage::ForgetWorker) => {
+                ledger.is_worker(*peer)
+            }
+            (NodeEvent::Master(core_master::Event::Received { message, .. }), Sabotage::ForgetLeaving) => {
+                matches!(message, core_master::Inbound::Worker(WorkerToMaster::WorkerDecommissioning { .. }))
+            }
+            (NodeEvent::Master(core_master::Event::Disconnected { peer }), Sabotage::ForgetDriver) => {
+                ledger.is_driver(*peer)
+            }
+            _ => false,
+        };
+        (!swallowed || dice.one_in(3)).then_some(event)
+    }
+
+    /// Changes a driver's message to a Master.
+    fn bend_driver_message(&self, message: &mut DriverToMaster, peer: PeerId) {
+        match (self.sabotage, message) {
+            (_, DriverToMaster::RegisterApplication(description)) => self.bend_description(description, peer),
+            (Sabotage::ForgetOutcome, DriverToMaster::UnregisterApplication { outcome, .. }) => {
+                *outcome = None;
+            }
+            _ => {}
+        }
+    }
+
+    /// Changes the description with which a Master registers an application.
+    fn bend_description(&self, description: &mut ApplicationDescription, peer: PeerId) {
+        let gang = description.gang > 1;
+        match self.sabotage {
+            Sabotage::SplitGang => description.gang = 0,
+            Sabotage::StarveGang if gang => {
+                let each = description.profile.cores.unwrap_or(Cores(1)).0.max(1);
+                description.gang = u64::try_from(Cores::UNLIMITED.0 / each).unwrap_or(0);
+                description.max_cores = None;
+            }
+            Sabotage::StealReserved if !gang => description.priority += 100,
+            Sabotage::ForgetPriority => description.priority = i32::try_from(peer.0 % 7).unwrap_or(0),
+            Sabotage::ForgetQueue => description.queue = None,
+            Sabotage::PreemptPeers => description.priority = i32::try_from(peer.0).unwrap_or(0),
+            _ => {}
+        }
+    }
+
+    /// Changes the effects of a machine.
+    pub(crate) fn effects(&mut self, effects: &mut NodeEffects, ledger: &Ledger, dice: &mut Dice) {
+        match effects {
+            NodeEffects::Master(effects) => {
+                self.bend_master(effects, ledger);
+                self.hurry_master(effects, ledger);
+                tamper(effects, dice, |effect| self.of_master(effect));
+            }
+            NodeEffects::Worker(effects) => {
+                self.bend_worker(effects);
+                self.remove_the_living(effects);
+                tamper(effects, dice, |effect| self.of_worker(effect));
+            }
+            NodeEffects::Driver(effects) => {
+                self.bend_driver(effects);
+                tamper(effects, dice, |effect| self.of_driver(effect));
+            }
+            NodeEffects::Launcher(effects) => {
+                self.bend_launcher(effects);
+                tamper(effects, dice, |effect| self.of_launcher(effect));
+            }
+            NodeEffects::Executor(effects) => {
+                if self.sabotage == Sabotage::LeaveTasks
+                    && effects.iter().any(|effect| matches!(effect, executor::Effect::StartTask { .. }))
+                {
+                    effects.push(executor::Effect::Exit(executor::Exit::Stopped));
+                }
+                tamper(effects, dice, |effect| self.of_executor(effect));
+            }
+        }
+    }
+
+    fn bend_launcher(&self, effects: &mut [launcher::Effect]) {
+        for effect in effects {
+            if let (Sabotage::WrongCode, launcher::Effect::Done(launcher::Ending::Met { code })) =
+                (self.sabotage, effect)
+            {
+                *code += 1;
+            }
+        }
+    }
+
+    fn of_launcher(&self, effect: &launcher::Effect) -> Fate {
+        match (self.sabotage, effect) {
+            (
+                Sabotage::EndlessLaunch,
+                launcher::Effect::Send { message: DriverToMaster::UnregisterApplication { .. }, .. },
+            ) => Fate::Dropped,
+            _ => Fate::Stays,
+        }
+    }
+
+    fn of_executor(&self, effect: &executor::Effect) -> Fate {
+        match (self.sabotage, effect) {
+            (
+                Sabotage::DropStatusUpdate,
+                executor::Effect::Send(ExecutorToDriver::StatusUpdate { state: TaskState::Ended(_), .. }),
+            )
+            | (Sabotage::DropTaskOutput, executor::Effect::Send(ExecutorToDriver::TaskOutput { .. }))
+            | (Sabotage::DropExit, executor::Effect::Exit(_)) => Fate::Dropped,
+            (
+                Sabotage::DoubleStatusUpdate,
+                executor::Effect::Send(ExecutorToDriver::StatusUpdate { state: TaskState::Ended(_), .. }),
+            )
+            | (Sabotage::DoubleTaskOutput, executor::Effect::Send(ExecutorToDriver::TaskOutput { .. })) => {
+                Fate::Doubled
+            }
+            _ => Fate::Stays,
+        }
+    }
+}
+
+/// Drops and repeats effects, with a chance of two in three.
+fn tamper<E: Clone>(effects: &mut Vec<E>, dice: &mut Dice, fate: impl Fn(&E) -> Fate) {
+    if effects.iter().all(|effect| fate(effect) == Fate::Stays) {
+        return;
+    }
+    for effect in std::mem::take(effects) {
+        let fate = if dice.one_in(3) { Fate::Stays } else { fate(&effect) };
+        match fate {
+            Fate::Stays => effects.push(effect),
+            Fate::Dropped => {}
+            Fate::Doubled => effects.extend([effect.clone(), effect]),
+        }
+    }
+}
+
+fn before(executor: ExecutorId) -> ExecutorId {
+    ExecutorId(executor.0.saturating_sub(1))
+}

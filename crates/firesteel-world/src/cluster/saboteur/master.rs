@@ -1,0 +1,72 @@
+//! Bugs in the effects of the Master.
+
+use firesteel_core::master;
+use firesteel_core::messages::{ApplicationEnd, MasterToDriver, MasterToWorker};
+
+use super::{Fate, Saboteur, before};
+use crate::cluster::ledger::Ledger;
+use crate::cluster::sabotage::Sabotage;
+
+impl Saboteur {
+    /// Changes effects of the Master without dropping them.
+    pub(super) fn bend_master(&self, effects: &mut [master::Effect], ledger: &Ledger) {
+        let stranger =
+            |peer| ledger.apps().filter_map(|app| ledger.peer_of_app(app)).find(|other| *other != peer);
+        for effect in effects {
+            let master::Effect::Send { peer, message } = effect else { continue };
+            match (self.sabotage, message) {
+                (
+                    Sabotage::ReuseExecutorId,
+                    master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
+                ) => launch.executor.executor = before(launch.executor.executor),
+                (
+                    Sabotage::OneCoreTooMany,
+                    master::Outbound::Worker(MasterToWorker::LaunchExecutor(launch)),
+                ) => launch.cores.0 += 1,
+                (Sabotage::WrongDriver, master::Outbound::Driver(MasterToDriver::ExecutorUpdated { .. }))
+                | (Sabotage::LaunchOnTheDead, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
+                    if let Some(other) = stranger(*peer) {
+                        *peer = other;
+                    }
+                }
+                _ => {}
+            }
+        }
+    }
+
+    pub(super) fn hurry_master(&self, effects: &mut Vec<master::Effect>, ledger: &Ledger) {
+        let ended = effects.iter().find_map(|effect| match effect {
+            master::Effect::Note(master::Note::ApplicationRemoved { app, .. }) => Some(app.clone()),
+            _ => None,
+        });
+        if let (Sabotage::EarlyExecutorsGone, Some(app)) = (self.sabotage, ended)
+            && let Some(peer) = ledger.peer_of_app(&app)
+        {
+            let message = master::Outbound::Driver(MasterToDriver::ExecutorsGone { app });
+            effects.push(master::Effect::Send { peer, message });
+        }
+    }
+
+    pub(super) fn of_master(&self, effect: &master::Effect) -> Fate {
+        let master::Effect::Send { message, .. } = effect else { return Fate::Stays };
+        match (self.sabotage, message) {
+            (Sabotage::DoubleLaunch, master::Outbound::Worker(MasterToWorker::LaunchExecutor(_))) => {
+                Fate::Doubled
+            }
+            (Sabotage::DropKillExecutor, master::Outbound::Worker(MasterToWorker::KillExecutor { .. }))
+            | (
+                Sabotage::DropKilled,
+                master::Outbound::Driver(MasterToDriver::ApplicationRemoved(ApplicationEnd::Killed {
+                    ..
+                })),
+            )
+            | (Sabotage::DropExecutorsGone, master::Outbound::Driver(MasterToDriver::ExecutorsGone { .. }))
+            | (Sabotage::DropExecutorAdded, master::Outbound::Driver(MasterToDriver::ExecutorAdded { .. }))
+            | (
+                Sabotage::DropRegisteredWorker,
+                master::Outbound::Worker(MasterToWorker::RegisteredWorker { .. }),
+            ) => Fate::Dropped,
+            _ => Fate::Stays,
+        }
+    }
+}
