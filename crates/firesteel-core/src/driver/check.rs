@@ -7,21 +7,30 @@ use super::{Allocation, Driver, Phase};
 use crate::machine::{Violation, ensure};
 
 pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
-    let (tasks, executors) = (&driver.tasks, &driver.executors);
     let wrong = |sentence| Err(Violation { machine: "driver", sentence });
     if let Some(sentence) = driver.registration.contradiction() {
         return wrong(sentence);
     }
-    if let Some(sentence) = tasks.contradiction(executors.reach()) {
+    if let Some(sentence) = driver.tasks.contradiction(driver.executors.reach()) {
         return wrong(sentence);
     }
     let takes = |task, executor| {
-        let (at, _) = tasks.phase(task)?.at()?;
-        (at == executor).then(|| tasks.needs(task)).flatten()
+        let (at, _) = driver.tasks.phase(task)?.at()?;
+        (at == executor).then(|| driver.tasks.needs(task)).flatten()
     };
-    if let Some(sentence) = executors.contradiction(takes) {
+    if let Some(sentence) = driver.executors.contradiction(takes) {
         return wrong(sentence);
     }
+    check_tasks(driver)?;
+    check_peers(driver)?;
+    check_exclusion(driver)?;
+    check_allocation(driver)?;
+    driver.effects.check("driver")
+}
+
+/// Tasks run where executors run them, within their failure limit, and all are counted.
+fn check_tasks(driver: &Driver) -> Result<(), Violation> {
+    let (tasks, executors) = (&driver.tasks, &driver.executors);
     for (id, task) in tasks.iter() {
         let limit = task.max_failures.unwrap_or(driver.config.max_task_failures).max(1);
         ensure!("driver", task.failures < limit, "task {id} goes on after {} failures", task.failures);
@@ -39,12 +48,33 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         "{} tasks were submitted, and {counted} can be accounted for",
         tally.submitted
     );
+    if let Phase::Draining { .. } = driver.phase {
+        ensure!("driver", !tasks.is_empty(), "no task is left, and the application is not done");
+    }
+    Ok(())
+}
+
+/// A connection is early, registered or closing, and open questions have a Master.
+fn check_peers(driver: &Driver) -> Result<(), Violation> {
+    let is_registered = |peer| driver.executors.of_peer(peer).is_some();
     for peer in driver.early.keys() {
-        ensure!("driver", executors.of_peer(*peer).is_none(), "connection {peer} is early and registered");
+        ensure!("driver", !is_registered(*peer), "connection {peer} is early and registered");
     }
     for peer in &driver.closing {
-        ensure!("driver", executors.of_peer(*peer).is_none(), "connection {peer} is closing and registered");
+        ensure!("driver", !is_registered(*peer), "connection {peer} is closing and registered");
     }
+    let unanswered = driver.questions.len();
+    ensure!(
+        "driver",
+        unanswered == 0 || driver.registration.master().is_some(),
+        "{unanswered} questions wait for a Master, and there is none"
+    );
+    Ok(())
+}
+
+/// The health tracker and the executors agree, and not every executor is excluded.
+fn check_exclusion(driver: &Driver) -> Result<(), Violation> {
+    let executors = &driver.executors;
     let could = || executors.iter().map(|(_, row)| row).filter(|row| row.could_offer());
     ensure!(
         "driver",
@@ -55,31 +85,20 @@ pub(super) fn check(driver: &Driver) -> Result<(), Violation> {
         let excluded = driver.health.is_excluded(id, &row.host);
         ensure!("driver", excluded == (row.trust == Trust::Excluded), "executor {id}: {:?}", row.trust);
     }
-    if let Phase::Draining { .. } = driver.phase {
-        ensure!("driver", !tasks.is_empty(), "no task is left, and the application is not done");
+    Ok(())
+}
+
+/// With dynamic allocation, targets are within their bounds, and idle executors are known.
+fn check_allocation(driver: &Driver) -> Result<(), Violation> {
+    let bounds = match driver.config.allocation {
+        Allocation::Dynamic(bounds) if !driver.is_done() => bounds,
+        Allocation::Dynamic(_) | Allocation::Fixed => return Ok(()),
+    };
+    for (id, target) in driver.targets.iter() {
+        let within = matches!(target, ExecutorLimit::AtMost(total) if bounds.clamp(total) == total);
+        ensure!("driver", within, "the target of profile {id} is {target:?}, out of {bounds:?}");
     }
-    let unanswered = driver.questions.len();
-    ensure!(
-        "driver",
-        unanswered == 0 || driver.registration.master().is_some(),
-        "{unanswered} questions wait for a Master, and there is none"
-    );
-    match driver.config.allocation {
-        Allocation::Fixed => {}
-        Allocation::Dynamic(bounds) if !driver.is_done() => {
-            for (id, target) in driver.targets.iter() {
-                let within = matches!(target, ExecutorLimit::AtMost(total) if bounds.clamp(total) == total);
-                ensure!("driver", within, "the target of profile {id} is {target:?}, out of {bounds:?}");
-            }
-            let idle = executors.iter().filter(|(_, row)| row.is_idle()).map(|(id, _)| id);
-            ensure!(
-                "driver",
-                idle.eq(driver.scaling.idle()),
-                "executors are idle that are taken for busy, or busy"
-            );
-        }
-        Allocation::Dynamic(_) => {}
-    }
-    driver.effects.check("driver")?;
+    let idle = driver.executors.iter().filter(|(_, row)| row.is_idle()).map(|(id, _)| id);
+    ensure!("driver", idle.eq(driver.scaling.idle()), "executors are idle that are taken for busy, or busy");
     Ok(())
 }

@@ -48,12 +48,11 @@ impl fmt::Display for Note {
             Self::IdleExecutorsKilled { executors, idle } => {
                 write!(f, "asked {} to end after {idle:?} without a task", Numbers(executors))
             }
-            Self::ExecutorsKilled { executors, replacement } => {
-                let others = match replacement {
-                    Replacement::Wanted => "requesting replacements",
-                    Replacement::Unwanted => "without replacement",
-                };
-                write!(f, "asked {} to end: {others}", Numbers(executors))
+            Self::ExecutorsKilled { executors, replacement: Replacement::Wanted } => {
+                write!(f, "asked {} to end: requesting replacements", Numbers(executors))
+            }
+            Self::ExecutorsKilled { executors, replacement: Replacement::Unwanted } => {
+                write!(f, "asked {} to end: without replacement", Numbers(executors))
             }
             Self::KillUnknown { executors } => write!(f, "cannot end {}: not running", Numbers(executors)),
             Self::ProfileUnknown { profile } => write!(f, "unknown resource profile {profile}"),
@@ -88,43 +87,14 @@ impl fmt::Display for Note {
                 counted(cores.0, "core")
             ),
             Self::NeverFits { profile: _, shortfall } => {
-                let wanted = match shortfall.reason {
-                    Reason::GangTooLarge { .. } => "more Workers",
-                    Reason::TooSmall { .. }
-                    | Reason::LimitReached { .. }
-                    | Reason::TooFewCoresLeft { .. }
-                    | Reason::NoWorkers
-                    | Reason::NotGranted { .. }
-                    | Reason::Busy { .. }
-                    | Reason::GangWaits { .. }
-                    | Reason::KeptForAnother => "a larger Worker",
-                };
-                write!(f, "{shortfall}; the application waits for {wanted}")
+                write!(f, "{shortfall}; the application waits for {}", remedy(&shortfall.reason))
             }
             Self::StillWaiting { shortfalls } => {
-                let reasons: Vec<String> =
-                    shortfalls.iter().map(|(_, shortfall)| shortfall.to_string()).collect();
-                write!(f, "{}; waiting", reasons.join("; "))
+                let reasons = shortfalls.iter().map(|(_, shortfall)| shortfall.to_string());
+                write!(f, "{}; waiting", joined(reasons))
             }
-            Self::NoExecutor { waited, master: MasterStatus::Registered { shortfalls, unwanted, .. } } => {
-                write!(f, "no executor has registered for {} s: ", waited.as_secs())?;
-                let mut reasons: Vec<String> = Vec::new();
-                for (profile, shortfall) in shortfalls {
-                    reasons.push(match *profile {
-                        ProfileId::DEFAULT => shortfall.to_string(),
-                        profile => format!("profile {profile}: {shortfall}"),
-                    });
-                }
-                for profile in unwanted {
-                    reasons.push(format!("tasks need one{}, and the target is 0", OfProfile(*profile)));
-                }
-                if reasons.is_empty() {
-                    return f.write_str("the assigned ones have not registered yet");
-                }
-                f.write_str(&reasons.join("; "))
-            }
-            Self::NoExecutor { waited, master: MasterStatus::Lost } => {
-                write!(f, "no executor has registered for {} s, and no Master is connected", waited.as_secs())
+            Self::NoExecutor { waited, master } => {
+                write!(f, "no executor has registered for {} s{}", waited.as_secs(), why_none(master))
             }
             Self::CreditExceeded { executor, attempt, sent, granted } => write!(
                 f,
@@ -136,6 +106,43 @@ impl fmt::Display for Note {
             Self::UnexpectedTask { task } => write!(f, "ignored task {task}: it came out of order"),
         }
     }
+}
+
+/// What ends the wait of an application that can never get the executors that it asks for.
+fn remedy(reason: &Reason) -> &'static str {
+    match reason {
+        Reason::GangTooLarge { .. } => "more Workers",
+        Reason::TooSmall { .. }
+        | Reason::LimitReached { .. }
+        | Reason::TooFewCoresLeft { .. }
+        | Reason::NoWorkers
+        | Reason::NotGranted { .. }
+        | Reason::Busy { .. }
+        | Reason::GangWaits { .. }
+        | Reason::KeptForAnother => "a larger Worker",
+    }
+}
+
+/// Why there is no executor, as the end of a sentence.
+fn why_none(master: &MasterStatus) -> String {
+    let (shortfalls, unwanted) = match master {
+        MasterStatus::Lost => return ", and no Master is connected".to_owned(),
+        MasterStatus::Registered { shortfalls, unwanted, .. } => (shortfalls, unwanted),
+    };
+    if shortfalls.is_empty() && unwanted.is_empty() {
+        return ": the assigned ones have not registered yet".to_owned();
+    }
+    let missing = shortfalls.iter().map(|(profile, shortfall)| match *profile {
+        ProfileId::DEFAULT => shortfall.to_string(),
+        profile => format!("profile {profile}: {shortfall}"),
+    });
+    let untargeted =
+        unwanted.iter().map(|profile| format!("tasks need one{}, and the target is 0", OfProfile(*profile)));
+    format!(": {}", joined(missing.chain(untargeted)))
+}
+
+fn joined(reasons: impl Iterator<Item = String>) -> String {
+    reasons.collect::<Vec<_>>().join("; ")
 }
 
 /// Written as ` of profile 2`, or as nothing for the default profile.

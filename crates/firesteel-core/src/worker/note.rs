@@ -242,13 +242,11 @@ impl Note {
 impl fmt::Display for Note {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Registered { master_url, duplicate: false } => write!(f, "registered with {master_url}"),
-            Self::Registered { master_url, duplicate: true } => {
-                write!(f, "registered with {master_url}, which had this Worker on another connection")
+            Self::Registered { master_url, duplicate } => {
+                write!(f, "registered with {master_url}{}", if_known(*duplicate))
             }
             Self::MasterLost { master_url, executors } => {
-                let executors = none_or(*executors as u64, "executor");
-                write!(f, "lost the connection to {master_url}; {executors} running; reconnecting")
+                write!(f, "lost the connection to {master_url}; {} running; reconnecting", count(*executors))
             }
             Self::MasterUnreachable { master, error } => write!(f, "cannot reach {}: {error}", master.url()),
             Self::MasterSilent { master } => write!(f, "{} does not answer", master.url()),
@@ -292,21 +290,32 @@ impl fmt::Display for Note {
                 write!(f, "too many ends that no Master confirmed: dropped that of executor {executor}")
             }
             Self::DirectoriesRemoved { directories, unwritten_for } => {
-                let seconds = unwritten_for.as_secs();
-                let applications = counted(*directories as u64, "ended application");
+                let (applications, seconds) = (ended_applications(*directories), unwritten_for.as_secs());
                 write!(f, "removing the work of {applications}, not written for {seconds} s")
             }
-            Self::ShuttingDown { executors } => {
-                write!(f, "shutting down with {}", none_or(*executors as u64, "executor"))
-            }
+            Self::ShuttingDown { executors } => write!(f, "shutting down with {}", count(*executors)),
             Self::ShutdownForced { executors } => {
-                write!(f, "asked again to shut down: killing {}", none_or(*executors as u64, "executor"))
+                write!(f, "asked again to shut down: killing {}", count(*executors))
             }
             Self::LeftBehind { executors } => {
                 write!(f, "ending, although {} did not end", counted(*executors as u64, "killed executor"))
             }
         }
     }
+}
+
+/// The rest of a sentence about a registration: whether the Master knew this Worker already.
+fn if_known(duplicate: bool) -> &'static str {
+    if duplicate { ", which had this Worker on another connection" } else { "" }
+}
+
+fn ended_applications(count: usize) -> String {
+    counted(count as u64, "ended application")
+}
+
+/// A number of executors: `no executor`, `2 executors`.
+fn count(executors: usize) -> String {
+    none_or(executors as u64, "executor")
 }
 
 crate::kinds!("worker note", Note: Registered MasterLost MasterUnreachable MasterSilent MasterHungUp Refused

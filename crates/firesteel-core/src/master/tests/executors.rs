@@ -1,0 +1,151 @@
+//! Executors: where they start, and how their failures are counted.
+
+use super::*;
+
+#[test]
+fn a_killed_executor_is_replaced_while_the_target_stays() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    let request = DriverToMaster::KillExecutors { app: app(), executors: vec![ExecutorId(0), ExecutorId(7)] };
+    let expected: Vec<_> = [
+        kill(1, 0),
+        updated(0, ExecutorState::Killed(None)),
+        to_driver(MasterToDriver::ExecutorsKilled { accepted: true }),
+    ]
+    .into_iter()
+    .chain(launch(1, 1, 8))
+    .collect();
+    assert_eq!(bench.driver_says(request), expected);
+    // The Worker's own report comes late and changes nothing.
+    assert_eq!(bench.report(1, 0, ExecutorState::Killed(Some(ExitStatus::Signal(15)))), [noted(1, 0)]);
+}
+
+#[test]
+fn with_a_probation_of_zero_running_resets_the_count_as_in_spark() {
+    let mut bench = Bench::new(Config { proven_after: Duration::ZERO, ..Config::default() });
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for n in 0..50 {
+        assert_eq!(bench.report(1, n, ExecutorState::Running), [updated(n, ExecutorState::Running)]);
+        let expected: Vec<_> =
+            [updated(n, CRASH), noted(1, n)].into_iter().chain(launch(n + 1, 1, 8)).collect();
+        assert_eq!(bench.report(1, n, CRASH), expected, "failure {n}");
+    }
+}
+
+#[test]
+fn executors_that_cannot_start_end_the_application_after_exactly_ten() {
+    let failed =
+        || ExecutorState::Failed(StartFailure { step: StartStep::Program, error: "no such file".to_owned() });
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for n in 0..9 {
+        bench.report(1, n, failed());
+        if n > 0 {
+            assert_eq!(bench.deadline(), launch(n + 1, 1, 8), "after failure {n}");
+        }
+    }
+    let end = ApplicationEnd::ExecutorsFailed { failures: 10, last: failed() };
+    let expected = [
+        updated(9, failed()),
+        to_worker(1, MasterToWorker::ApplicationFinished { app: app() }),
+        to_driver(MasterToDriver::ApplicationRemoved(end)),
+        to_driver(MasterToDriver::ExecutorsGone { app: app() }),
+        noted(1, 9),
+    ];
+    assert_eq!(bench.report(1, 9, failed()), expected);
+}
+
+#[test]
+fn an_executor_that_crashes_at_once_is_not_restarted_for_ever() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for n in 0..10 {
+        assert_eq!(bench.master.view().applications.len(), 1, "alive before crash {n}");
+        bench.report(1, n, ExecutorState::Running);
+        bench.now = bench.now + Duration::from_millis(10);
+        bench.report(1, n, CRASH);
+        if (1..9).contains(&n) {
+            assert_eq!(bench.deadline(), launch(n + 1, 1, 8), "after crash {n}");
+        }
+    }
+    assert_eq!(bench.master.view().applications, []);
+    let end = bench.master.view().completed[0].end.clone();
+    assert_eq!(end.as_deref(), Some("10 executors failed in a row, the last with EXITED (exit code 1)"));
+}
+
+#[test]
+fn an_executor_that_ran_for_a_while_starts_the_count_anew() {
+    let mut bench = Bench::new(Config::default());
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    for n in 0..30 {
+        bench.report(1, n, ExecutorState::Running);
+        bench.now = bench.now + Duration::from_secs(5);
+        let expected: Vec<_> =
+            [updated(n, CRASH), noted(1, n)].into_iter().chain(launch(n + 1, 1, 8)).collect();
+        assert_eq!(bench.report(1, n, CRASH), expected, "failure {n}");
+    }
+}
+
+#[test]
+fn exit_code_0_and_a_kill_neither_count_nor_reset() {
+    let mut bench = Bench::new(Config { retries: Retries::AtMost(2), ..Config::default() });
+    bench.worker(1, 8);
+    bench.application(Some(8), 8);
+    bench.report(1, 0, CRASH);
+    for (n, end) in
+        [ExecutorState::Exited(ExitStatus::SUCCESS), ExecutorState::Killed(None)].into_iter().enumerate()
+    {
+        let n = u32::try_from(n).expect("two rows") + 1;
+        let expected: Vec<_> =
+            [updated(n, end.clone()), noted(1, n)].into_iter().chain(launch(n + 1, 1, 8)).collect();
+        assert_eq!(bench.report(1, n, end), expected);
+    }
+    bench.report(1, 3, CRASH);
+    assert_eq!(bench.master.view().applications, []);
+}
+
+#[test]
+fn a_proven_executor_keeps_its_application_alive() {
+    let mut bench = Bench::new(Config { retries: Retries::AtMost(1), ..Config::default() });
+    bench.worker(1, 8);
+    bench.worker(2, 8);
+    bench.application(Some(16), 8);
+    bench.report(2, 0, ExecutorState::Running);
+    bench.now = bench.now + Duration::from_secs(5);
+    bench.report(1, 1, CRASH);
+    assert_eq!(bench.master.view().applications.len(), 1);
+    bench.report(2, 0, CRASH);
+    assert_eq!(bench.master.view().applications.len(), 0);
+}
+
+#[test]
+fn executors_go_to_preferred_hosts_then_to_their_racks_then_anywhere_and_not_to_avoided_ones() {
+    let mut bench = Bench::new(Config::default());
+    for worker in 1..=5 {
+        bench.worker(worker, 4);
+    }
+    let mut wanted = description(None, Some(4));
+    wanted.initial_limit = ExecutorLimit::AtMost(0);
+    bench.driver_says(DriverToMaster::RegisterApplication(wanted));
+    let wishes = HostWishes {
+        tasks: 14,
+        preferred: BTreeMap::from([("host2".to_owned(), 5), ("host4".to_owned(), 9)]),
+        racks: BTreeMap::from(
+            [("host2", "/r1"), ("host1", "/r1")].map(|(h, r)| (h.to_owned(), r.to_owned())),
+        ),
+        avoided: BTreeSet::from(["host5".to_owned()]),
+    };
+    assert_eq!(bench.driver_says(DriverToMaster::PreferHosts { app: app(), wishes }), []);
+    let target = ExecutorTarget { id: ProfileId::DEFAULT, profile: ResourceProfile::default(), total: 5 };
+    let effects = bench.driver_says(DriverToMaster::RequestExecutors { app: app(), targets: vec![target] });
+    // Without wishes, Workers of as many cores are taken from the highest id down.
+    let expected = [launch(0, 4, 4), launch(1, 2, 4), launch(2, 1, 4), launch(3, 3, 4)].concat();
+    assert_eq!(effects[1..], expected);
+    let none = DriverToMaster::PreferHosts { app: app(), wishes: HostWishes::default() };
+    assert_eq!(bench.driver_says(none), launch(4, 5, 4));
+}
