@@ -1,14 +1,15 @@
 //! `firesteel map`: its options, and the start of the run.
 
+mod input;
+
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, IsTerminal, Write as _};
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use clap::{Args as ClapArgs, ValueEnum};
 use firesteel_apps::cluster::Cluster;
 use firesteel_apps::map::input::Source;
 use firesteel_apps::map::items::{Cut, Separator, Unit};
-use firesteel_apps::map::preference::Preference;
 use firesteel_apps::map::preference::preferred_hosts;
 use firesteel_apps::map::printer::Sinks;
 use firesteel_apps::map::run_record::RecordError;
@@ -18,18 +19,15 @@ use firesteel_apps::map::{self, Ending, Job, StartError};
 use firesteel_core::driver::Allocation;
 use firesteel_core::messages::TaskDirectory;
 use firesteel_core::process::Command;
-use firesteel_core::wire::MAX_STDIN;
 use firesteel_host::progress::{Progress, Show};
-use firesteel_settings::{ApplicationSettings, Reader, size};
+use firesteel_settings::{ApplicationSettings, Reader};
 
 use super::command_context::CommandContext;
 use super::exit::{Exit, Failure};
 use super::submit::{Submission, Submit, TaskOptions};
 use super::yarn::{program, request};
 use super::{block_on, brought, conf, help, placeholders, stray};
-
-/// The separator between the command and its items.
-const ITEMS: &str = ":::";
+use input::{ITEMS, block, check_input, preference, source, split};
 
 /// Runs a command once for each item, on the executors of an application.
 #[derive(Debug, ClapArgs)]
@@ -314,14 +312,7 @@ impl Args {
             ));
         }
         stray::first_word::<Self>("map", program)?;
-        let remarks = [
-            stray::late::<Self>("map", &command),
-            stray::shell_line(&command, "'... \"$1\"' sh"),
-            stray::item_in_line(&command),
-            stray::empty_argument(&command),
-            placeholders::remark(&command),
-        ];
-        remarks.iter().flatten().for_each(|remark| progress.remark(remark));
+        command_remarks(&command).iter().for_each(|remark| progress.remark(remark));
         let submission = self.submit.resolve(&self.tasks, program, progress)?;
         // With dynamic allocation, the application may begin with no executors, and later has as
         // many as the work needs.
@@ -337,23 +328,9 @@ impl Args {
         let source = source(items, self.input, progress)?;
         let unit =
             if self.pipe { Unit::Block { bytes: block(self.block.as_deref())? } } else { Unit::Record };
-        if self.pipe && matches!(source, Source::Words(_)) {
-            return Err(usage(
-                "--pipe reads blocks of lines, so items cannot follow :::; use --input or standard input",
-            ));
-        }
         let preference = preference(self.locality, self.locality_column, self.delimiter)?;
-        if self.pipe && preference != Preference::None {
-            return Err(usage(
-                "--pipe and preferred hosts exclude each other: a block has many lines; leave out --locality or --locality-column",
-            ));
-        }
         let separator = if self.null { Separator::Nul } else { Separator::Newline };
-        if let (Some(_), Source::Words(words), Separator::Newline) = (&self.failed, &source, separator)
-            && words.iter().any(|word| word.contains('\n'))
-        {
-            return Err(usage("an item has a line feed, and --failed writes one item per line: add --null"));
-        }
+        check_input(unit, separator, self.failed.is_some(), &source, &preference)?;
         let name = settings.name.clone().unwrap_or_else(|| program.clone());
         let mut cluster = cluster;
         if let Cluster::Yarn(request) = &mut cluster {
@@ -385,6 +362,18 @@ impl Args {
     }
 }
 
+/// Remarks on mistakes that a command seems to have.
+fn command_remarks(command: &[String]) -> Vec<String> {
+    let remarks = [
+        stray::late::<Args>("map", command),
+        stray::shell_line(command, "'... \"$1\"' sh"),
+        stray::item_in_line(command),
+        stray::empty_argument(command),
+        placeholders::remark(command),
+    ];
+    remarks.into_iter().flatten().collect()
+}
+
 impl SummaryFormat {
     /// The value as on the command line.
     fn word(self) -> &'static str {
@@ -398,86 +387,4 @@ impl SummaryFormat {
 
 fn usage(words: impl Into<String>) -> Failure {
     Failure::of(Exit::Usage, words)
-}
-
-/// Splits the command from the items after it, if there are any.
-fn split(mut words: Vec<String>) -> (Vec<String>, Option<Vec<String>>) {
-    match words.iter().position(|word| word == ITEMS) {
-        Some(at) => {
-            let items = words.split_off(at + 1);
-            words.pop();
-            (words, Some(items))
-        }
-        None => (words, None),
-    }
-}
-
-fn source(items: Option<Vec<String>>, file: Option<PathBuf>, progress: &Progress) -> Result<Source, Failure> {
-    match (items, file) {
-        (Some(_), Some(_)) => {
-            Err(usage("items are given both after ::: and with --input: leave out one of them"))
-        }
-        (Some(items), None) => Ok(Source::Words(items)),
-        (None, Some(file)) if file.as_os_str() != "-" => Ok(Source::File(file)),
-        (None, Some(_) | None) => {
-            if io::stdin().is_terminal() {
-                progress.remark("reading items from the terminal, one per line; ctrl-d ends the input");
-            }
-            Ok(Source::StandardInput)
-        }
-    }
-}
-
-fn preference(
-    file: Option<PathBuf>,
-    column: Option<u32>,
-    delimiter: Option<String>,
-) -> Result<Preference, Failure> {
-    match (file, column) {
-        (Some(file), _) => Ok(Preference::File(file)),
-        (None, Some(number)) => {
-            let delimiter = delimiter.unwrap_or_else(|| "\t".to_owned()).replace("\\t", "\t");
-            if delimiter.is_empty() {
-                return Err(usage("--delimiter cannot be empty: write the text between columns, such as ,"));
-            }
-            Ok(Preference::Column { number: number as usize, delimiter })
-        }
-        (None, None) => Ok(Preference::None),
-    }
-}
-
-fn block(text: Option<&str>) -> Result<usize, Failure> {
-    let text = text.unwrap_or("1m");
-    let bytes = size::bytes(text, size::Unit::Bytes).ok().and_then(|bytes| usize::try_from(bytes).ok());
-    bytes.filter(|bytes| (1..=MAX_STDIN).contains(bytes)).ok_or_else(|| {
-        usage(format!(
-            "--block cannot be {text:?}: write a size from 1 to {}m, such as 512k",
-            MAX_STDIN >> 20
-        ))
-    })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn words(text: &str) -> Vec<String> {
-        text.split_whitespace().map(str::to_owned).collect()
-    }
-
-    #[test]
-    fn items_stand_after_three_colons() {
-        assert_eq!(split(words("echo -n")), (words("echo -n"), None));
-        assert_eq!(split(words("echo ::: a ::: b")), (words("echo"), Some(words("a ::: b"))));
-        assert_eq!(split(words("echo :::")), (words("echo"), Some(Vec::new())));
-    }
-
-    #[test]
-    fn blocks_have_a_size_that_a_task_can_take() {
-        assert_eq!(block(None), Ok(1 << 20));
-        assert_eq!(block(Some("8m")), Ok(MAX_STDIN));
-        for bad in ["0", "9m", "-1", "x", ""] {
-            assert!(block(Some(bad)).is_err(), "{bad}");
-        }
-    }
 }

@@ -114,26 +114,7 @@ pub(crate) fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return exit::usage(error, format),
     };
-    log_options.start(match command {
-        Command::Master(_) | Command::Worker(_) | Command::Executor(_) | Command::ApplicationMaster(_) => {
-            log::DefaultLevel::Info
-        }
-        Command::Config(_)
-        | Command::Completions(_)
-        | Command::Man(_)
-        | Command::Status(_)
-        | Command::Explain(_)
-        | Command::Kill(_)
-        | Command::Top(_)
-        | Command::Logs(_)
-        | Command::Map(_)
-        | Command::Shell(_)
-        | Command::Launch(_)
-        | Command::Plan(_)
-        | Command::Simulate(_)
-        | Command::Yarn(_)
-        | Command::Reaper(_) => log::DefaultLevel::Warnings,
-    });
+    log_options.start(command.default_level());
     let done = match command {
         Command::Master(args) => master::run(args),
         Command::Worker(args) => worker::run(args),
@@ -173,6 +154,32 @@ pub(crate) fn main() -> ExitCode {
     match done {
         Ok(exit) => exit.into(),
         Err(failure) => failure.report(format),
+    }
+}
+
+impl Command {
+    /// The default log level of the command.
+    fn default_level(&self) -> log::DefaultLevel {
+        match self {
+            Self::Master(_) | Self::Worker(_) | Self::Executor(_) | Self::ApplicationMaster(_) => {
+                log::DefaultLevel::Info
+            }
+            Self::Config(_)
+            | Self::Completions(_)
+            | Self::Man(_)
+            | Self::Status(_)
+            | Self::Explain(_)
+            | Self::Kill(_)
+            | Self::Top(_)
+            | Self::Logs(_)
+            | Self::Map(_)
+            | Self::Shell(_)
+            | Self::Launch(_)
+            | Self::Plan(_)
+            | Self::Simulate(_)
+            | Self::Yarn(_)
+            | Self::Reaper(_) => log::DefaultLevel::Warnings,
+        }
     }
 }
 
