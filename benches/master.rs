@@ -16,9 +16,9 @@ use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
 use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
 use firesteel_core::process::ExitStatus;
 
-use ground::{NOW, launches, registered, registration, worker_registers};
+use master_events::{NOW, launches, registered, registration, worker_registers};
 
-mod ground;
+mod master_events;
 
 const SIZES: [u64; 5] = [10, 100, 1_000, 10_000, 100_000];
 const EXECUTORS: i64 = 16;

@@ -17,7 +17,7 @@ use firesteel_placement::locality::{
 };
 use firesteel_sim::dice::Dice;
 
-use crate::ground::{HOSTS, START, config, target};
+use crate::setup::{HOSTS, START, config, target};
 use crate::trace::{Spread, Trace};
 
 /// Containers that come with one answer.

@@ -14,9 +14,9 @@ use firesteel_core::{Machine, Timestamp};
 use firesteel_placement::locality::Naming;
 use firesteel_sim::dice::Dice;
 
-use crate::ground::{HOSTS, START, config, target};
 use crate::matching::most_on_their_hosts;
 use crate::resource_manager::ResourceManager;
+use crate::setup::{HOSTS, START, config, target};
 use crate::trace::{Spread, Trace};
 
 /// A cluster, and what is wanted of it: a thousand machines, each with room for one to eight executors.

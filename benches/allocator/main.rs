@@ -9,10 +9,10 @@
 #![allow(unreachable_pub, reason = "nothing outside can reach into a bench")]
 
 mod cost;
-mod ground;
 mod hits;
 mod matching;
 mod resource_manager;
+mod setup;
 mod trace;
 
 fn main() {

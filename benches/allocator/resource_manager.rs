@@ -13,7 +13,7 @@ use firesteel_core::allocator::{Allocated, Call, Completed, Granted, Location};
 use firesteel_core::ids::{ContainerId, ProfileId};
 use firesteel_placement::MiB;
 
-use crate::ground::HOSTS;
+use crate::setup::HOSTS;
 use crate::trace::Trace;
 
 /// `yarn.scheduler.capacity.node-locality-delay`: Hadoop's default.

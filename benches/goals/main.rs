@@ -15,8 +15,8 @@
 
 mod cluster;
 mod core;
-#[path = "../ground.rs"]
-mod ground;
+#[path = "../master_events.rs"]
+mod master_events;
 mod plain;
 mod product;
 mod table;

@@ -9,7 +9,7 @@ use firesteel_core::master::{Config, Effect, Event, Inbound, Master};
 use firesteel_core::messages::{DriverToMaster, ExecutorReport, ExecutorState, WorkerToMaster};
 use firesteel_core::process::ExitStatus;
 
-use super::ground::{NOW, launches, registered, registration, worker_registers};
+use super::master_events::{NOW, launches, registered, registration, worker_registers};
 use super::table::{Scale, Sheet};
 
 const DRIVERS: u64 = 1 << 32;

@@ -18,10 +18,11 @@ use std::io;
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tempfile::TempDir;
+
+use crate::wait::poll;
 
 use daemon::{Daemon, Kind, Properties, kill, processes_within, write_configuration};
 
@@ -97,19 +98,12 @@ impl YarnCluster {
     /// # Errors
     /// Why that does not come: a process has ended, or it takes too long.
     pub(crate) fn wait_until_up(&mut self) -> Result<(), String> {
-        let begun = Instant::now();
-        loop {
-            if let Some(end) = self.daemons().find_map(Daemon::end) {
-                return Err(end);
-            }
-            if page::active_nodes(&self.pages) == Some(NODES.len()) {
-                return Ok(());
-            }
-            if begun.elapsed() > LONGEST {
-                return Err(format!("it is not up after {LONGEST:?}\n{}", self.last_words()));
-            }
-            thread::park_timeout(Duration::from_millis(50));
-        }
+        let pages = self.pages.clone();
+        let up = poll(LONGEST, || match self.daemons().find_map(Daemon::end) {
+            Some(end) => Some(Err(end)),
+            None => (page::active_nodes(&pages) == Some(NODES.len())).then_some(Ok(())),
+        });
+        up.unwrap_or_else(|| Err(format!("it is not up after {LONGEST:?}\n{}", self.last_words())))
     }
 
     fn daemons(&mut self) -> impl Iterator<Item = &mut Daemon> {
@@ -180,15 +174,9 @@ impl YarnCluster {
     /// # Errors
     /// Why that does not come.
     pub(crate) fn bring_back_node(&mut self, host: &str) -> Result<(), String> {
-        let begun = Instant::now();
-        while page::is_active(&self.pages, host) != Some(false) {
-            if begun.elapsed() > LONGEST {
-                return Err(format!(
-                    "after {LONGEST:?} the ResourceManager has not noticed that the node {host} is lost"
-                ));
-            }
-            thread::park_timeout(Duration::from_millis(50));
-        }
+        poll(LONGEST, || (page::is_active(&self.pages, host) == Some(false)).then_some(())).ok_or_else(
+            || format!("after {LONGEST:?} the ResourceManager has not noticed that the node {host} is lost"),
+        )?;
         let node = self.nodes.get_mut(host).expect("it is one of the nodes");
         node.start_again().map_err(|error| error.to_string())?;
         self.wait_until_up()

@@ -1,10 +1,12 @@
 //! One of Hadoop's daemons, as a process.
 
 use std::fs::{self, File};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::{Duration, Instant};
-use std::{io, thread};
+use std::time::Duration;
+
+use crate::wait::poll;
 
 /// Starts Java, ends it when standard input ends, and ends as it does.
 const LAUNCHER: &str = r#"
@@ -112,10 +114,9 @@ impl Daemon {
     /// Kills it with SIGKILL, and waits until it is gone. What it has started goes on.
     pub(crate) fn kill(&mut self) {
         drop(self.launcher.stdin.take());
-        let begun = Instant::now();
-        while matches!(self.launcher.try_wait(), Ok(None)) && begun.elapsed() < Duration::from_secs(10) {
-            thread::sleep(Duration::from_millis(20));
-        }
+        // A daemon that does not end shows in the next test, which cannot start it again.
+        let _ =
+            poll(Duration::from_secs(10), || (!matches!(self.launcher.try_wait(), Ok(None))).then_some(()));
     }
 
     /// Starts it again, as it was.

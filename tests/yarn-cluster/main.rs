@@ -12,6 +12,9 @@ mod openings;
 mod restart;
 mod shared;
 mod unmanaged;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod wait;
 
 fn main() -> ExitCode {
     shared::run([unmanaged::trials(), openings::trials(), restart::trials()])

@@ -1,6 +1,6 @@
 //! An ApplicationMaster that wants one container at a time.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use firesteel_yarn::heartbeats::Changes;
 use firesteel_yarn::ipc::{CallError, Kind};
@@ -11,15 +11,12 @@ use firesteel_yarn::messages::records::Resource;
 use firesteel_yarn::messages::resource::ANYWHERE;
 use firesteel_yarn::messages::security::Token;
 use firesteel_yarn::{AmRmClient, GrantedContainer};
-use tokio::time::sleep;
 
 use crate::cluster::YarnCluster;
 use crate::unmanaged::RETRY;
+use crate::wait::wait_async;
 
-/// Between two heartbeats.
-const PAUSE: Duration = Duration::from_millis(100);
-
-/// The longest that an answer is waited for.
+/// The limit for an answer.
 const LONGEST: Duration = Duration::from_secs(60);
 
 /// One in the tests' own process.
@@ -55,24 +52,17 @@ impl Master {
 
     /// Heartbeats until there is something in the answer.
     async fn heard<T>(&mut self, what: impl Fn(&AllocateResponse) -> Option<T>) -> T {
-        let begun = Instant::now();
-        let mut news = self.wanted.clone();
-        loop {
-            match self.client.allocate(std::mem::take(&mut news), 0.1).await {
-                Ok(response) => {
-                    if let Some(found) = what(&response) {
-                        return found;
-                    }
-                }
-                Err(error) if error.kind() == Some(Kind::NotRegistered) => {
-                    self.register().await.expect("it was registered before");
-                    news = self.wanted.clone();
-                }
-                Err(error) => panic!("the ResourceManager answers: {error}"),
+        let mut changes = self.wanted.clone();
+        let heartbeat = async || match self.client.allocate(std::mem::take(&mut changes), 0.1).await {
+            Ok(response) => what(&response),
+            Err(error) if error.kind() == Some(Kind::NotRegistered) => {
+                self.register().await.expect("it was registered before");
+                changes = self.wanted.clone();
+                None
             }
-            assert!(begun.elapsed() < LONGEST, "nothing comes");
-            sleep(PAUSE).await;
-        }
+            Err(error) => panic!("the ResourceManager answers: {error}"),
+        };
+        wait_async("the ResourceManager", LONGEST, heartbeat).await
     }
 }
 

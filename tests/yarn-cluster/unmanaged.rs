@@ -13,11 +13,15 @@ use firesteel_yarn::messages::records::ApplicationId;
 use firesteel_yarn::messages::security::Token;
 use firesteel_yarn::{NmClient, YarnClient};
 use libtest_mimic::Trial;
-use tokio::time::{sleep, timeout};
+use tokio::time::timeout;
 
 use crate::cluster::{NODES, YarnCluster};
 use crate::master::Master;
 use crate::shared::{self, YARN};
+use crate::wait::wait_async;
+
+/// The limit for one test.
+const LONGEST_TEST: Duration = Duration::from_secs(180);
 
 pub(crate) const RETRY: Retry = Retry {
     first: Duration::from_millis(200),
@@ -40,7 +44,7 @@ fn unmanaged_application_master() {
 pub(crate) fn on_cluster(what: impl AsyncFnOnce(&mut YarnCluster)) {
     shared::with(|cluster| {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().expect("a runtime");
-        let outcome = runtime.block_on(async { timeout(Duration::from_secs(180), what(cluster)).await });
+        let outcome = runtime.block_on(async { timeout(LONGEST_TEST, what(cluster)).await });
         assert!(outcome.is_ok(), "it takes too long");
     });
 }
@@ -126,11 +130,6 @@ pub(crate) async fn reported(
     application: ApplicationId,
     is_so: impl Fn(&ApplicationReport) -> bool,
 ) -> ApplicationReport {
-    loop {
-        let report = client.report(application).await.expect("it is known");
-        if is_so(&report) {
-            return report;
-        }
-        sleep(Duration::from_millis(100)).await;
-    }
+    let look = async || Some(client.report(application).await.expect("it is known")).filter(&is_so);
+    wait_async("the report of an application", LONGEST_TEST, look).await
 }

@@ -9,15 +9,18 @@ mod binary;
 #[path = "../yarn-cluster/cluster.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod cluster;
+#[path = "../yarn-mode/commands.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod commands;
 #[path = "../heavy/component.rs"]
 mod component;
-#[path = "../yarn-mode/ground.rs"]
-#[allow(dead_code, reason = "other tests do more with it")]
-mod ground;
 mod hdfs;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
 mod staged;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod wait;
 
 fn main() -> ExitCode {
     shared::run([staged::trials()])

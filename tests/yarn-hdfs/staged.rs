@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 use crate::binary::{run, run_with_input};
 use crate::cluster::YarnCluster;
-use crate::ground::{submit, submit_copied, wait, yarn};
+use crate::commands::{submit, submit_copied, wait, yarn};
 use crate::hdfs::{Hdfs, STAGING, YARN_AND_HDFS, with};
 
 pub(crate) fn trials() -> Vec<Trial> {

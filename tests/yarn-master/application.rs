@@ -31,9 +31,9 @@ use firesteel_yarn_mode::blueprint::{
 use firesteel_yarn_mode::staging::SharedPath;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
-use tokio::time::sleep;
 
 use crate::cluster::{NODES, YarnCluster};
+use crate::wait::wait_async;
 
 /// Small executors, and an ApplicationMaster that is quick.
 const PROPERTIES: [(&str, &str); 6] = [
@@ -44,6 +44,9 @@ const PROPERTIES: [(&str, &str); 6] = [
     ("spark.yarn.scheduler.heartbeat.interval-ms", "500"),
     ("spark.yarn.am.waitTime", "60s"),
 ];
+
+/// The limit for a report.
+const LONGEST: Duration = Duration::from_secs(180);
 
 const RETRY: Retry = Retry {
     first: Duration::from_millis(200),
@@ -117,13 +120,8 @@ impl Submitted {
 
     /// Waits until its report is so.
     pub(crate) async fn reported(&self, is_so: impl Fn(&ApplicationReport) -> bool) -> ApplicationReport {
-        loop {
-            let report = self.client.report(self.id).await.expect("it is known");
-            if is_so(&report) {
-                return report;
-            }
-            sleep(Duration::from_millis(100)).await;
-        }
+        let look = async || Some(self.client.report(self.id).await.expect("it is known")).filter(&is_so);
+        wait_async("the report of an application", LONGEST, look).await
     }
 
     /// Waits until it runs, in that attempt or a later one, and says where drivers find its ApplicationMaster.

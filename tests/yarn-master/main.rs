@@ -12,6 +12,9 @@ mod component;
 mod masters;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod wait;
 
 fn main() -> ExitCode {
     shared::run([masters::trials()])

@@ -7,7 +7,7 @@ use libtest_mimic::Trial;
 
 use crate::binary::{Finished, run};
 use crate::cluster::{LABEL, NODES, RICH_NODE, YarnCluster};
-use crate::ground::{Running, Whose, on, submit, told, wait, yarn};
+use crate::commands::{Running, Whose, on, submit, told, wait, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -3,7 +3,7 @@
 use libtest_mimic::Trial;
 
 use crate::cluster::YarnCluster;
-use crate::ground::{Running, Whose, submit, wait, yarn};
+use crate::commands::{Running, Whose, submit, wait, yarn};
 use crate::shared::{YARN, with};
 
 /// Items of a second each.

@@ -9,15 +9,18 @@ mod binary;
 #[path = "../yarn-cluster/cluster.rs"]
 #[allow(dead_code, reason = "other tests do more with it")]
 mod cluster;
+mod commands;
 #[path = "../heavy/component.rs"]
 mod component;
-mod ground;
 mod honoured;
 mod losses;
 mod refusals;
 mod runs;
 #[path = "../yarn-cluster/shared.rs"]
 mod shared;
+#[path = "../heavy/wait.rs"]
+#[allow(dead_code, reason = "other tests do more with it")]
+mod wait;
 
 fn main() -> ExitCode {
     shared::run([runs::trials(), refusals::trials(), honoured::trials(), losses::trials()])

@@ -4,7 +4,7 @@ use libtest_mimic::Trial;
 
 use crate::binary::run;
 use crate::cluster::YarnCluster;
-use crate::ground::{Running, submit, yarn};
+use crate::commands::{Running, submit, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use crate::binary::run_with_input;
 use crate::cluster::{NODES, YarnCluster};
-use crate::ground::{Running, Whose, nothing_runs, submit, told, wait, yarn};
+use crate::commands::{Running, Whose, nothing_runs, submit, told, wait, yarn};
 use crate::shared::{YARN, with};
 
 pub(crate) fn trials() -> Vec<Trial> {

@@ -1,8 +1,7 @@
 //! Commands on the cluster, and what is left of their applications.
 
+use std::fs;
 use std::process::Command;
-use std::time::{Duration, Instant};
-use std::{fs, thread};
 
 use crate::binary::{DEADLINE, Daemon, Finished, firesteel, run};
 use crate::cluster::{NODES, YarnCluster};
@@ -70,16 +69,9 @@ pub(crate) fn nothing_runs(cluster: &YarnCluster) {
     });
 }
 
-/// Waits until `look` finds something: what a cluster does may take longer than what one process does.
-pub(crate) fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
-    let begun = Instant::now();
-    loop {
-        if let Some(found) = look() {
-            return found;
-        }
-        assert!(begun.elapsed() < 4 * DEADLINE, "waited in vain for {what}");
-        thread::park_timeout(Duration::from_millis(50));
-    }
+/// Waits until `look` finds something. A cluster may take longer than a process.
+pub(crate) fn wait<T>(what: &str, look: impl FnMut() -> Option<T>) -> T {
+    crate::wait::wait(what, 4 * DEADLINE, look)
 }
 
 /// An application that runs.

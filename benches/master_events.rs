@@ -1,4 +1,4 @@
-//! What benches of the Master stand on: Workers and applications that register, and what the Master did.
+//! Events and effects for benches of the Master: Workers and applications register, executors are launched.
 
 use firesteel_core::Timestamp;
 use firesteel_core::address::Address;
@@ -11,7 +11,7 @@ use firesteel_core::messages::{
 use firesteel_core::process::Command;
 use firesteel_placement::{Cores, MiB, ResourceAmounts, Resources};
 
-/// When everything happens.
+/// The time of all events.
 pub(crate) const NOW: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 
 /// Worker n of 16 cores registers on connection n.
@@ -27,7 +27,7 @@ pub(crate) fn worker_registers(n: u64) -> Event {
     Event::Received { peer: PeerId(n), message: Inbound::Worker(message) }
 }
 
-/// An application registers, and wants executors of so many cores, up to so many in all.
+/// An application registers, with executors of `cores` cores and at most `max_cores` in all.
 pub(crate) fn registration(peer: PeerId, max_cores: i64, cores: i64) -> Event {
     let message = DriverToMaster::RegisterApplication(ApplicationDescription::new(
         Submitter::new("bench", "bench"),

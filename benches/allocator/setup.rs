@@ -1,4 +1,4 @@
-//! What both questions stand on.
+//! The cluster and the settings of both benches.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::trace::Trace;
 
 pub const HOSTS: usize = 1_000;
 
-/// When everything begins.
+/// The time at which everything begins.
 pub const START: Timestamp = Timestamp::from_millis(1_795_209_755_000);
 
-/// Settings as Spark has them.
+/// Spark's default settings.
 pub fn config(topology: Topology) -> Config {
     Config {
         topology,
@@ -34,7 +34,7 @@ pub fn config(topology: Topology) -> Config {
     }
 }
 
-/// So many executors for all tasks of a trace.
+/// A target of this number of executors for all tasks of a trace.
 pub fn target(trace: &Trace, executors: u64, tasks_per_executor: u64) -> Target {
     let on_hosts = trace.hosts.iter().cloned().zip(trace.wanted()).filter(|(_, tasks)| *tasks > 0);
     Target {
